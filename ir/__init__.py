@@ -1,0 +1,1 @@
+"""The intermediate representation: programs, ops, transformations, passes."""

@@ -1,0 +1,18 @@
+"""All op declarations.  Importing this package declares every op."""
+
+from . import arithmetic, contract, elementary, linear, move, reduce
+from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
+
+__all__ = [
+    "ANSWERS",
+    "REGISTRY",
+    "Declaration",
+    "arithmetic",
+    "contract",
+    "declaration",
+    "elementary",
+    "full",
+    "linear",
+    "move",
+    "reduce",
+]

@@ -1,0 +1,340 @@
+"""Arithmetic, comparison, logic and selection, element by element.
+
+Kinks: ``abs`` and ``sign`` have derivative 0 at 0; ``maximum``/``minimum`` give
+each operand half at a tie; ``select`` gives the branch not taken exactly 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..program import Value
+from .declaration import full
+from .elementwise import (
+    ANY,
+    BITS,
+    INEXACT,
+    NUMBER,
+    ORDERED_NUMBER,
+    REAL,
+    Compare,
+    Convert,
+    Elementwise,
+    IntegerPower,
+    MakeComplex,
+    RealPart,
+    Select,
+)
+
+
+def _zero(like: Value) -> Value:
+    return full(0, like.type)
+
+
+# -- the four operations ------------------------------------------------------
+
+add = Elementwise(
+    "add", np.add, [lambda t, y, a, b: t, lambda t, y, a, b: t],
+    answers=[np.add], kinds=ANY,
+    complex_kernel=lambda k, a, b: (a.re + b.re, a.im + b.im),
+)  # fmt: skip
+sub = Elementwise(
+    "sub", np.subtract, [lambda t, y, a, b: t, lambda t, y, a, b: -t],
+    answers=[np.subtract], kinds=NUMBER,
+    complex_kernel=lambda k, a, b: (a.re - b.re, a.im - b.im),
+)  # fmt: skip
+mul = Elementwise(
+    "mul", np.multiply, [lambda t, y, a, b: t * b, lambda t, y, a, b: a * t],
+    answers=[np.multiply], kinds=ANY,
+    complex_kernel=lambda k, a, b: (a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re),
+)  # fmt: skip
+
+
+def _complex_div(k: Any, a: Any, b: Any) -> Any:
+    # Smith's method, both cases computed and one selected.
+    first = k("ge", k("abs", b.re), k("abs", b.im))
+    big, small = k("select", first, b.re, b.im), k("select", first, b.im, b.re)
+    ratio = small / big
+    scale = big + small * ratio
+    re = k("select", first, a.re + a.im * ratio, a.re * ratio + a.im) / scale
+    im = k("select", first, a.im - a.re * ratio, a.im * ratio - a.re) / scale
+    return re, im
+
+
+div = Elementwise(
+    "div", np.true_divide, [lambda t, y, a, b: t / b, lambda t, y, a, b: -(t * (y / b))],
+    answers=[np.true_divide], kinds=INEXACT, complex_kernel=_complex_div, cost=4,
+)  # fmt: skip
+neg = Elementwise(
+    "neg", np.negative, [lambda t, y, x: -t], answers=[np.negative], kinds=NUMBER,
+    complex_kernel=lambda k, x: (-x.re, -x.im),
+)  # fmt: skip
+floor_divide = Elementwise(
+    "floor_divide", np.floor_divide, [None, None],
+    answers=[np.floor_divide], kinds=ORDERED_NUMBER, cost=8,
+)  # fmt: skip
+remainder = Elementwise(
+    "remainder", np.remainder,
+    [lambda t, y, a, b: t, lambda t, y, a, b: -(t * floor_divide(a, b))],
+    answers=[np.remainder], kinds=ORDERED_NUMBER, cost=8,
+)  # fmt: skip
+fmod = Elementwise(
+    "fmod", np.fmod, [lambda t, y, a, b: t, lambda t, y, a, b: -(t * trunc(a / b))],
+    answers=[np.fmod], kinds=ORDERED_NUMBER, cost=8,
+)  # fmt: skip
+
+# -- powers -------------------------------------------------------------------
+
+
+def _power_base_rule(t: Value, y: Value, x: Value, p: Value) -> Value:
+    # d/dx x**p = p x**(p-1), which is 0 for p = 0 even where x**(p-1) is infinite.
+    trivial = eq(p, 0)
+    lower = power(x, select(trivial, full(1, p.type), p - 1))
+    return t * select(trivial, _zero(x), p * lower)
+
+
+def _power_exponent_rule(t: Value, y: Value, x: Value, p: Value) -> Value:
+    # d/dp x**p = x**p log x, taken as 0 where x**p is 0 at x = 0.
+    from .elementary import log
+
+    at_zero = eq(x, 0)
+    return t * select(at_zero, _zero(x), y * log(select(at_zero, full(1, x.type), x)))
+
+
+def _complex_power(k: Any, x: Any, p: Any) -> Any:
+    # x**p = exp(p log x); x = 0 gives 1 for p = 0 and 0 for Re p > 0, as NumPy does.
+    log_modulus = k("log", k("hypot", x.re, x.im))
+    angle = k("atan2", x.im, x.re)
+    modulus = k("exp", p.re * log_modulus - p.im * angle)
+    turn = p.im * log_modulus + p.re * angle
+    zero_base = k("and", k("eq", x.re, 0.0), k("eq", x.im, 0.0))
+    zero_power = k("and", k("eq", p.re, 0.0), k("eq", p.im, 0.0))
+    at_zero = k("select", zero_power, k.like(1.0, x.re), k.like(0.0, x.re))
+    re = k("select", zero_base, at_zero, modulus * k("cos", turn))
+    im = k("select", zero_base, k.like(0.0, x.re), modulus * k("sin", turn))
+    return re, im
+
+
+power = Elementwise(
+    "power", np.power, [_power_base_rule, _power_exponent_rule],
+    answers=[np.power], kinds=NUMBER,
+    kernel=lambda k, x, p: k("pow", x, p), complex_kernel=_complex_power, cost=30,
+)  # fmt: skip
+
+
+def _repeated_squaring(multiply: Any, one: Any, invert: Any, x: Any, exponent: int) -> Any:
+    result, square, n = None, x, abs(exponent)
+    while n:
+        if n & 1:
+            result = square if result is None else multiply(result, square)
+        n >>= 1
+        if n:
+            square = multiply(square, square)
+    result = one if result is None else result
+    return invert(result) if exponent < 0 else result
+
+
+def _integer_power_kernel(k: Any, x: Any, *, exponent: int) -> Any:
+    one = k.like(1, x)
+    return _repeated_squaring(lambda a, b: a * b, one, lambda a: one / a, x, exponent)
+
+
+def _complex_integer_power(k: Any, x: Any, *, exponent: int) -> Any:
+    def multiply(a: Any, b: Any) -> Any:
+        return k.pair(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
+
+    one = k.pair(k.like(1.0, x.re), k.like(0.0, x.re))
+    return _repeated_squaring(
+        multiply, one, lambda a: k.pair(*_complex_div(k, one, a)), x, exponent
+    )
+
+
+def _integer_power_rule(t: Value, y: Value, x: Value, *, exponent: int) -> Value:
+    if exponent == 0:
+        return full(0, t.type)
+    return t * (full(exponent, x.type) * integer_power(x, exponent=exponent - 1))
+
+
+integer_power = IntegerPower(
+    "integer_power", np.power, [_integer_power_rule], kinds=NUMBER, cost=4,
+    kernel=_integer_power_kernel, complex_kernel=_complex_integer_power,
+)  # fmt: skip
+
+# -- sign and rounding --------------------------------------------------------
+
+sign = Elementwise(
+    "sign", np.sign, [None], answers=[np.sign], kinds=ORDERED_NUMBER, cost=2,
+    kernel=lambda k, x: k("sign", x),
+)  # fmt: skip
+
+
+def _magnitude_rule(t: Value, y: Value, z: Value) -> Value:
+    return real(t * conj(z)) / select(eq(y, 0), full(1, y.type), y)
+
+
+def _magnitude_adjoint(t: Value, y: Value, z: Value) -> Value:
+    scaled = t / select(eq(y, 0), full(1, y.type), y)
+    return make_complex(scaled, _zero(scaled)) * conj(z)
+
+
+magnitude = RealPart(
+    "magnitude", np.abs, [_magnitude_rule], adjoints=[_magnitude_adjoint], kinds="c",
+    complex_kernel=lambda k, z: k("hypot", z.re, z.im), cost=10,
+)  # fmt: skip
+absolute = Elementwise(
+    "abs", np.absolute, [lambda t, y, x: t * sign(x)],
+    answers=[np.absolute, np.fabs], kinds="?" + ORDERED_NUMBER,
+)  # fmt: skip
+floor = Elementwise("floor", np.floor, [None], answers=[np.floor], kinds=REAL)
+ceil = Elementwise("ceil", np.ceil, [None], answers=[np.ceil], kinds=REAL)
+trunc = Elementwise("trunc", np.trunc, [None], answers=[np.trunc], kinds=REAL)
+rint = Elementwise("rint", np.rint, [None], answers=[np.rint], kinds="f")
+copysign = Elementwise(
+    "copysign", np.copysign,
+    [lambda t, y, a, b: t * (sign(a) * copysign(full(1, a.type), b)), None],
+    answers=[np.copysign], kinds="f",
+)  # fmt: skip
+
+# -- order --------------------------------------------------------------------
+
+
+def _share(wins: Value, ties: Value) -> Value:
+    """1 where an operand wins, 1/2 where it ties, else 0, in the operand's dtype."""
+    return select(ties, full(0.5, wins.type), wins)
+
+
+def _extremum(name: str, numpy: Any, better: Any) -> Elementwise:
+    def share(a: Value, b: Value) -> Value:
+        one, zero = full(1, a.type), full(0, a.type)
+        return _share(select(better(a, b), one, zero), eq(a, b))
+
+    return Elementwise(
+        name, numpy,
+        [lambda t, y, a, b: t * share(a, b), lambda t, y, a, b: t * share(b, a)],
+        answers=[numpy], kinds=REAL,
+    )  # fmt: skip
+
+
+maximum = _extremum("maximum", np.maximum, lambda a, b: gt(a, b))
+minimum = _extremum("minimum", np.minimum, lambda a, b: lt(a, b))
+fmax = _extremum("fmax", np.fmax, lambda a, b: logical_or(gt(a, b), ne(b, b)))
+fmin = _extremum("fmin", np.fmin, lambda a, b: logical_or(lt(a, b), ne(b, b)))
+
+eq = Compare(
+    "eq", np.equal, [None, None], answers=[np.equal],
+    complex_kernel=lambda k, a, b: k("and", k("eq", a.re, b.re), k("eq", a.im, b.im)),
+)  # fmt: skip
+ne = Compare(
+    "ne", np.not_equal, [None, None], answers=[np.not_equal],
+    complex_kernel=lambda k, a, b: k("or", k("ne", a.re, b.re), k("ne", a.im, b.im)),
+)  # fmt: skip
+lt = Compare("lt", np.less, [None, None], answers=[np.less], kinds=REAL)
+le = Compare("le", np.less_equal, [None, None], answers=[np.less_equal], kinds=REAL)
+gt = Compare("gt", np.greater, [None, None], answers=[np.greater], kinds=REAL)
+ge = Compare("ge", np.greater_equal, [None, None], answers=[np.greater_equal], kinds=REAL)
+
+isnan = Compare(
+    "isnan", np.isnan, [None], answers=[np.isnan], kinds=INEXACT,
+    kernel=lambda k, x: k("ne", x, x),
+    complex_kernel=lambda k, z: k("or", k("ne", z.re, z.re), k("ne", z.im, z.im)),
+)  # fmt: skip
+
+
+def _is_infinite(k: Any, x: Any) -> Any:
+    return k("eq", k("abs", x), float("inf"))
+
+
+def _is_finite(k: Any, x: Any) -> Any:
+    return k("lt", k("abs", x), float("inf"))
+
+
+isinf = Compare(
+    "isinf", np.isinf, [None], answers=[np.isinf], kinds=INEXACT, kernel=_is_infinite,
+    complex_kernel=lambda k, z: k("or", _is_infinite(k, z.re), _is_infinite(k, z.im)),
+)  # fmt: skip
+isfinite = Compare(
+    "isfinite", np.isfinite, [None], answers=[np.isfinite], kinds=INEXACT, kernel=_is_finite,
+    complex_kernel=lambda k, z: k("and", _is_finite(k, z.re), _is_finite(k, z.im)),
+)  # fmt: skip
+signbit = Compare("signbit", np.signbit, [None], answers=[np.signbit], kinds="f",
+                  kernel=lambda k, x: k("lt", k("copysign", k.like(1.0, x), x), 0.0))  # fmt: skip
+
+# -- bits and logic -----------------------------------------------------------
+
+bitwise_and = Elementwise(
+    "and", np.bitwise_and, [None, None], answers=[np.bitwise_and], kinds=BITS
+)
+bitwise_or = Elementwise("or", np.bitwise_or, [None, None], answers=[np.bitwise_or], kinds=BITS)
+bitwise_xor = Elementwise("xor", np.bitwise_xor, [None, None], answers=[np.bitwise_xor], kinds=BITS)
+bitwise_not = Elementwise("not", np.invert, [None], answers=[np.invert], kinds=BITS)
+shift_left = Elementwise(
+    "shift_left", np.left_shift, [None, None], answers=[np.left_shift], kinds="iu"
+)
+shift_right = Elementwise(
+    "shift_right", np.right_shift, [None, None], answers=[np.right_shift], kinds="iu"
+)
+
+
+def truth(x: Value) -> Value:
+    """Whether an element is true, as Python sees it."""
+    return x if x.dtype.kind == "b" else ne(x, 0)
+
+
+def logical_or(a: Value, b: Value) -> Value:
+    return bitwise_or(truth(a), truth(b))
+
+
+# -- choice and conversion ----------------------------------------------------
+
+select = Select(
+    "select", np.where,
+    [None, lambda t, y, c, a, b: select(c, t, _zero(t)), lambda t, y, c, a, b: select(c, _zero(t), t)],
+    complex_kernel=lambda k, c, a, b: (k("select", c, a.re, b.re), k("select", c, a.im, b.im)),
+)  # fmt: skip
+
+real = RealPart(
+    "real", np.real, [lambda t, y, z: real(t)],
+    adjoints=[lambda t, y, z: make_complex(t, _zero(t))],
+    kinds="c", complex_kernel=lambda k, z: z.re,
+)  # fmt: skip
+imag = RealPart(
+    "imag", np.imag, [lambda t, y, z: imag(t)],
+    adjoints=[lambda t, y, z: make_complex(_zero(t), -t)],
+    kinds="c", complex_kernel=lambda k, z: z.im,
+)  # fmt: skip
+conj = Elementwise(
+    "conj", np.conjugate, [lambda t, y, z: conj(t)], answers=[np.conjugate], kinds="c",
+    complex_kernel=lambda k, z: (z.re, -z.im),
+)  # fmt: skip
+make_complex = MakeComplex(
+    "complex", lambda re, im: np.asarray(re) + 1j * np.asarray(im),
+    [lambda t, y, a, b: make_complex(t, _zero(t)), lambda t, y, a, b: make_complex(_zero(t), t)],
+    adjoints=[lambda t, y, a, b: real(t), lambda t, y, a, b: -imag(t)],
+    kinds="f", kernel=lambda k, a, b: k.pair(a, b),
+)  # fmt: skip
+
+
+def _convert_rule(t: Value, y: Value, x: Value, *, dtype: np.dtype) -> Value:
+    return convert(t, dtype=y.dtype)
+
+
+def _convert_adjoint(t: Value, y: Value, x: Value, *, dtype: np.dtype) -> Value:
+    return convert(t, dtype=x.dtype)
+
+
+convert = Convert("convert", np.asarray, [_convert_rule], adjoints=[_convert_adjoint])
+
+
+def _attach_operators() -> None:
+    def reversed_of(binary: Elementwise) -> Any:
+        return lambda self, other: binary(other, self)
+
+    for symbol, binary in {"add": add, "sub": sub, "mul": mul, "truediv": div}.items():
+        setattr(Value, f"__{symbol}__", lambda self, other, binary=binary: binary(self, other))
+        setattr(Value, f"__r{symbol}__", reversed_of(binary))
+    Value.__neg__ = lambda self: neg(self)  # type: ignore[method-assign]
+
+
+_attach_operators()

@@ -1,0 +1,193 @@
+"""Elementary and special functions, element by element.
+
+Each row states the NumPy function, the derivative rule (given the answer ``y``
+too, so that nothing is computed twice), and for complex operands the formula
+in real parts.  Sources: DLMF chapters 4 (elementary) and 7 (error function).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import pi, sqrt as _sqrt
+from typing import Any
+
+import numpy as np
+
+from ..program import Value
+from .declaration import full
+from .elementwise import FLOAT, INEXACT, Elementwise, Rule
+
+_LN2 = float(np.log(2.0))
+_LN10 = float(np.log(10.0))
+
+
+def _function(
+    name: str,
+    numpy: Callable[..., Any],
+    *rules: Rule,
+    cost: int = 12,
+    kernel: str | Callable[..., Any] | None = None,
+    complex_kernel: Callable[..., Any] | None = None,
+    answers: Sequence[Any] | None = None,
+) -> Elementwise:
+    scalar = kernel if isinstance(kernel, str) else name
+    return Elementwise(
+        name, numpy, rules,
+        answers=[numpy] if answers is None else answers,
+        kinds=INEXACT if complex_kernel else FLOAT,
+        kernel=kernel if callable(kernel) else (lambda k, *x: k(scalar, *x)),
+        complex_kernel=complex_kernel, cost=cost,
+    )  # fmt: skip
+
+
+def _special(name: str) -> Callable[..., Any]:
+    """A function of scipy.special, imported when the interpreter first needs it."""
+
+    def evaluate(*arrays: Any) -> Any:
+        import scipy.special
+
+        return getattr(scipy.special, name)(*arrays)
+
+    return evaluate
+
+
+# -- complex formulas ---------------------------------------------------------
+
+
+def _cexp(k: Any, z: Any) -> Any:
+    scale = k("exp", z.re)
+    return scale * k("cos", z.im), scale * k("sin", z.im)
+
+
+def _clog(k: Any, z: Any) -> Any:
+    return k("log", k("hypot", z.re, z.im)), k("atan2", z.im, z.re)
+
+
+def _csqrt(k: Any, z: Any) -> Any:
+    # The half-angle formulas without cancellation: the larger part by a sum, the other by 2ab = im.
+    modulus = k("hypot", z.re, z.im)
+    large = k("sqrt", (modulus + k("abs", z.re)) * k.like(0.5, z.re))
+    zero = k("eq", large, 0.0)
+    small = k("abs", z.im) / (k("select", zero, k.like(1.0, z.re), large) * k.like(2.0, z.re))
+    right = k("ge", z.re, 0.0)
+    re = k("select", right, large, small)
+    im = k("select", right, small, large)
+    return re, k("copysign", im, z.im)
+
+
+def _csin(k: Any, z: Any) -> Any:
+    return k("sin", z.re) * k("cosh", z.im), k("cos", z.re) * k("sinh", z.im)
+
+
+def _ccos(k: Any, z: Any) -> Any:
+    return k("cos", z.re) * k("cosh", z.im), -(k("sin", z.re) * k("sinh", z.im))
+
+
+def _csinh(k: Any, z: Any) -> Any:
+    return k("sinh", z.re) * k("cos", z.im), k("cosh", z.re) * k("sin", z.im)
+
+
+def _ccosh(k: Any, z: Any) -> Any:
+    return k("cosh", z.re) * k("cos", z.im), k("sinh", z.re) * k("sin", z.im)
+
+
+def _ctanh(k: Any, z: Any) -> Any:
+    # tanh z in terms of t = tanh Re z and u = tan Im z: no overflow for large Re z.
+    t, u = k("tanh", z.re), k("tan", z.im)
+    one = k.like(1.0, z.re)
+    scale = one + (t * u) * (t * u)
+    return t * (one + u * u) / scale, u * (one - t * t) / scale
+
+
+def _ctan(k: Any, z: Any) -> Any:
+    re, im = _ctanh(k, k.pair(-z.im, z.re))
+    return im, -re
+
+
+# -- exponentials and logarithms ----------------------------------------------
+
+exp = _function("exp", np.exp, lambda t, y, x: t * y, complex_kernel=_cexp)
+exp2 = _function("exp2", np.exp2, lambda t, y, x: t * (y * _LN2))
+expm1 = _function("expm1", np.expm1, lambda t, y, x: t * (y + 1))
+log = _function("log", np.log, lambda t, y, x: t / x, complex_kernel=_clog)
+log2 = _function("log2", np.log2, lambda t, y, x: t / (x * _LN2))
+log10 = _function("log10", np.log10, lambda t, y, x: t / (x * _LN10))
+log1p = _function("log1p", np.log1p, lambda t, y, x: t / (x + 1))
+logaddexp = _function(
+    "logaddexp", np.logaddexp,
+    lambda t, y, a, b: t * exp(a - y), lambda t, y, a, b: t * exp(b - y), cost=24,
+)  # fmt: skip
+logaddexp2 = _function(
+    "logaddexp2", np.logaddexp2,
+    lambda t, y, a, b: t * exp2(a - y), lambda t, y, a, b: t * exp2(b - y),
+    cost=24,
+    kernel=lambda k, a, b: k(
+        "div",
+        k("logaddexp", a * k.like(_LN2, a), b * k.like(_LN2, b)),
+        k.like(_LN2, a),
+    ),
+)  # fmt: skip
+
+# -- roots --------------------------------------------------------------------
+
+sqrt = _function("sqrt", np.sqrt, lambda t, y, x: t / (y + y), cost=4, complex_kernel=_csqrt)
+cbrt = _function("cbrt", np.cbrt, lambda t, y, x: t / (y * y * 3.0))
+def _hypot_rule(t: Value, y: Value, part: Value) -> Value:
+    # At the origin the subgradient of smallest norm, 0.
+    from .arithmetic import eq, select
+
+    return t * (part / select(eq(y, 0), full(1, y.type), y))
+
+
+hypot = _function(
+    "hypot", np.hypot,
+    lambda t, y, a, b: _hypot_rule(t, y, a), lambda t, y, a, b: _hypot_rule(t, y, b), cost=8,
+)  # fmt: skip
+
+# -- trigonometric ------------------------------------------------------------
+
+sin = _function("sin", np.sin, lambda t, y, x: t * cos(x), complex_kernel=_csin)
+cos = _function("cos", np.cos, lambda t, y, x: -(t * sin(x)), complex_kernel=_ccos)
+tan = _function("tan", np.tan, lambda t, y, x: t * (y * y + 1), complex_kernel=_ctan)
+arcsin = _function("arcsin", np.arcsin, lambda t, y, x: t / sqrt(1 - x * x), kernel="asin")
+arccos = _function("arccos", np.arccos, lambda t, y, x: -(t / sqrt(1 - x * x)), kernel="acos")
+arctan = _function("arctan", np.arctan, lambda t, y, x: t / (x * x + 1), kernel="atan")
+arctan2 = _function(
+    "arctan2", np.arctan2,
+    lambda t, y, a, b: t * (b / (a * a + b * b)),
+    lambda t, y, a, b: -(t * (a / (a * a + b * b))),
+    kernel="atan2", cost=20,
+)  # fmt: skip
+
+# -- hyperbolic ---------------------------------------------------------------
+
+sinh = _function("sinh", np.sinh, lambda t, y, x: t * cosh(x), complex_kernel=_csinh)
+cosh = _function("cosh", np.cosh, lambda t, y, x: t * sinh(x), complex_kernel=_ccosh)
+tanh = _function("tanh", np.tanh, lambda t, y, x: t * (1 - y * y), complex_kernel=_ctanh)
+arcsinh = _function("arcsinh", np.arcsinh, lambda t, y, x: t / sqrt(x * x + 1), kernel="asinh")
+arccosh = _function(
+    "arccosh", np.arccosh, lambda t, y, x: t / sqrt((x - 1) * (x + 1)), kernel="acosh"
+)
+arctanh = _function("arctanh", np.arctanh, lambda t, y, x: t / ((1 - x) * (x + 1)), kernel="atanh")
+
+# -- scipy.special ------------------------------------------------------------
+
+_TWO_OVER_SQRT_PI = 2 / _sqrt(pi)
+_ONE_OVER_SQRT_2PI = 1 / _sqrt(2 * pi)
+
+erf = _function(
+    "erf", _special("erf"), lambda t, y, x: t * (exp(-(x * x)) * _TWO_OVER_SQRT_PI),
+    answers=["scipy.special.erf"],
+)  # fmt: skip
+erfc = _function(
+    "erfc", _special("erfc"), lambda t, y, x: -(t * (exp(-(x * x)) * _TWO_OVER_SQRT_PI)),
+    answers=["scipy.special.erfc"],
+)  # fmt: skip
+ndtr = _function(
+    "ndtr", _special("ndtr"), lambda t, y, x: t * (exp(x * x * -0.5) * _ONE_OVER_SQRT_2PI),
+    answers=["scipy.special.ndtr"],
+)  # fmt: skip
+sigmoid = _function(
+    "sigmoid", _special("expit"), lambda t, y, x: t * (y * (1 - y)),
+    answers=["scipy.special.expit"],
+)  # fmt: skip

@@ -1,0 +1,179 @@
+"""The elementwise family: one result element from the same element of each operand.
+
+Operands all have the result's shape (the tracer inserts broadcasts) and, unless
+the declaration says otherwise, one dtype.
+
+The derivative of an elementwise op is stated once, one rule an operand: how a
+perturbation ``t`` of that operand reaches the result ``y``.  A rule is linear in
+``t``.  Element by element a linear map is its own transpose, so the same rule
+carries cotangents back; ops that change between real and complex, or between
+dtypes, state the way back as ``adjoint``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..program import Op, Value
+from ..types import Type
+from .declaration import REGISTRY, Declaration, MaybeValue, require
+
+#: ``rule(t, y, *operands)``; None where the derivative is zero everywhere.
+Rule = Callable[..., Value] | None
+
+ANY = "?iufc"
+REAL = "?iuf"
+NUMBER = "iufc"
+ORDERED_NUMBER = "iuf"
+INEXACT = "fc"
+FLOAT = "f"
+BITS = "?iu"
+
+_KIND_NAMES = {"?": "bool", "i": "integer", "u": "unsigned", "f": "float", "c": "complex"}
+
+
+class Elementwise(Declaration):
+    """An op that computes each element by itself.
+
+    ``numpy``    the NumPy function that evaluates it
+    ``rules``    one derivative rule an operand (see the module)
+    ``kinds``    dtype kinds it takes
+    ``kernel``   ``kernel(k, *scalars)``: one element, in the scalar vocabulary of
+                 the backends; the default is the op's own name in it
+    ``complex_kernel``  the same on ``(re, im)`` pairs, given where complex operands compile
+    ``cost``     rough cost of one element in additions; decides what is recomputed
+    """
+
+    def __init__(
+        self,
+        name: str,
+        numpy: Callable[..., Any],
+        rules: Sequence[Rule] = (),
+        *,
+        answers: Sequence[Any] = (),
+        adjoints: Sequence[Rule] | None = None,
+        kinds: str = ANY,
+        kernel: Callable[..., Any] | None = None,
+        complex_kernel: Callable[..., Any] | None = None,
+        cost: int = 1,
+    ) -> None:
+        super().__init__(name, answers)
+        self.numpy = numpy
+        self.rules = tuple(rules)
+        self.adjoints = tuple(adjoints) if adjoints is not None else self.rules
+        self.kinds = kinds
+        self.kernel = kernel or (lambda k, *scalars: k(name, *scalars))
+        self.complex_kernel = complex_kernel
+        self.cost = cost
+
+    def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
+        """The dtype of the result; here, of the operands."""
+        return dtypes[0]
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        self.check(*types)
+        return (Type(self.result_dtype(*[t.dtype for t in types], **params), types[0].shape),)
+
+    def check(self, *types: Type) -> None:
+        """Raise unless all operands have one shape and one dtype of a kind it takes."""
+        _same(self.name, types)
+        kind = types[0].dtype.kind.replace("b", "?")
+        require(
+            kind in self.kinds,
+            f"{self.name} does not take {_KIND_NAMES[kind]} operands (got {types[0]})",
+        )
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        return self.numpy(*arrays)
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        total: MaybeValue = None
+        if op.result.type.is_inexact:
+            for tangent, rule in zip(tangents, self.rules, strict=True):
+                if tangent is not None and rule is not None:
+                    term = rule(tangent, op.result, *op.operands, **op.params)
+                    total = term if total is None else total + term
+        return (total,)
+
+    def transpose(
+        self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
+    ) -> Sequence[MaybeValue]:
+        (cotangent,) = cotangents
+        if cotangent is None:
+            return (None,) * len(op.operands)
+        return [
+            rule(cotangent, op.result, *op.operands, **op.params) if is_linear and rule else None
+            for is_linear, rule in zip(linear, self.adjoints, strict=True)
+        ]
+
+
+class Compare(Elementwise):
+    """Elementwise with a bool result."""
+
+    def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
+        return np.dtype(bool)
+
+
+class RealPart(Elementwise):
+    """Elementwise with the result in the real dtype of a complex operand."""
+
+    def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
+        return np.empty(0, dtypes[0]).real.dtype
+
+
+class MakeComplex(Elementwise):
+    """Two real operands to a complex result."""
+
+    def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
+        return np.result_type(dtypes[0], np.complex64)
+
+
+class Select(Elementwise):
+    """``select(condition, x, y)``: x where the condition holds, else y."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        condition, x, y = types
+        require(
+            condition == x.with_dtype(bool) and x == y,
+            f"select takes a bool condition and two operands of one type, all of one shape; "
+            f"got {condition}, {x}, {y}",
+        )
+        return (x,)
+
+
+class Convert(Elementwise):
+    """``convert(x, dtype=d)``: x in another dtype, as ``astype`` does it."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,) = types
+        return (x.with_dtype(params["dtype"]),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            return np.asarray(arrays[0]).astype(params["dtype"])
+
+
+class IntegerPower(Elementwise):
+    """``integer_power(x, exponent=n)``: x to a constant integer power."""
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        (x,) = arrays
+        return np.power(x, np.asarray(params["exponent"]).astype(x.dtype))
+
+
+def _same(name: str, types: Sequence[Type]) -> None:
+    require(
+        all(t == types[0] for t in types),
+        f"{name} takes operands of one shape and dtype; got {', '.join(map(str, types))}",
+    )
+
+
+def op(name: str) -> Declaration:
+    """A declared op by name, for rules that need one declared elsewhere."""
+    return REGISTRY[name]

@@ -1,0 +1,225 @@
+"""The movement family: elements change place, not value.
+
+All are linear; each states how cotangents move back.  Backends turn them into
+index arithmetic of the loop that reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import shapes
+from ..program import Op, Value
+from ..types import Type
+from .declaration import Declaration, MaybeValue, full, require
+from .linear import Linear
+
+
+class Broadcast(Linear):
+    """``broadcast(x, shape=s, dims=d)``: axis k of x becomes axis d[k]; the other axes repeat x."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,), shape, dims = types, params["shape"], params["dims"]
+        require(
+            len(dims) == x.ndim
+            and list(dims) == sorted(set(dims))
+            and all(0 <= d < len(shape) and shape[d] == n for d, n in zip(dims, x.shape)),
+            f"broadcast of {x} to shape {shape} with dims {dims}: the dims must be increasing "
+            f"and the extents equal",
+        )
+        return (x.with_shape(shape),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        shape, dims = params["shape"], params["dims"]
+        aligned = [shape[i] if i in dims else 1 for i in range(len(shape))]
+        return np.broadcast_to(np.reshape(arrays[0], aligned), shape)
+
+    def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
+        from .reduce import sum_
+
+        axes = tuple(i for i in range(len(params["shape"])) if i not in params["dims"])
+        return sum_(cotangent, axes=axes) if axes else cotangent
+
+
+class Reshape(Linear):
+    """``reshape(x, shape=s)``: the same elements in row-major order."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,) = types
+        result = x.with_shape(params["shape"])
+        require(result.size == x.size, f"cannot reshape {x} into shape {params['shape']}")
+        return (result,)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        return np.reshape(arrays[0], params["shape"])
+
+    def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
+        return reshape(cotangent, shape=operand.shape)
+
+
+class Transpose(Linear):
+    """``transpose(x, axes=p)``: axis k of the result is axis p[k] of x."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,), axes = types, params["axes"]
+        require(
+            sorted(axes) == list(range(x.ndim)), f"transpose axes {axes} do not permute those of {x}"
+        )
+        return (x.with_shape(tuple(x.shape[a] for a in axes)),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        return np.transpose(arrays[0], params["axes"])
+
+    def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
+        axes = params["axes"]
+        return transpose(cotangent, axes=tuple(axes.index(i) for i in range(len(axes))))
+
+
+class Slice(Linear):
+    """``slice(x, start=a, stop=b, stride=s)``: one range an axis; strides are positive."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,) = types
+        start, stop, stride = params["start"], params["stop"], params["stride"]
+        require(
+            len(start) == len(stop) == len(stride) == x.ndim
+            and all(
+                0 <= a <= b <= n and s > 0
+                for a, b, s, n in zip(start, stop, stride, x.shape, strict=True)
+            ),
+            f"slice {start}:{stop}:{stride} does not fit {x}",
+        )
+        extents = map(shapes.slice_extent, start, stop, stride)
+        return (x.with_shape(tuple(extents)),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        ranges = zip(params["start"], params["stop"], params["stride"], strict=True)
+        return np.asarray(arrays[0])[tuple(slice(*r) for r in ranges)]
+
+    def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
+        low, interior, high = params["start"], [s - 1 for s in params["stride"]], []
+        for n, m, a, gap in zip(operand.shape, cotangent.shape, low, interior, strict=True):
+            high.append(n - shapes.padded_extent(m, a, 0, gap))
+        return pad(cotangent, low=low, high=tuple(high), interior=tuple(interior))
+
+
+class Pad(Linear):
+    """``pad(x, low=a, high=b, interior=i)``: zeros before, after and between, for each axis."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,) = types
+        low, high, interior = params["low"], params["high"], params["interior"]
+        require(
+            len(low) == len(high) == len(interior) == x.ndim
+            and min((*low, *high, *interior), default=0) >= 0,
+            f"pad {low}, {high}, {interior} does not fit {x}",
+        )
+        return (x.with_shape(tuple(map(shapes.padded_extent, x.shape, low, high, interior))),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        x = np.asarray(arrays[0])
+        low, high, interior = params["low"], params["high"], params["interior"]
+        result = np.zeros(tuple(map(shapes.padded_extent, x.shape, low, high, interior)), x.dtype)
+        result[self.window(x.shape, low, interior)] = x
+        return result
+
+    @staticmethod
+    def window(shape: shapes.Shape, low: Any, interior: Any) -> tuple[slice, ...]:
+        """Where the operand's elements lie in the result."""
+        return tuple(
+            slice(a, shapes.padded_extent(n, a, 0, gap), gap + 1)
+            for n, a, gap in zip(shape, low, interior, strict=True)
+        )
+
+    def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
+        ranges = self.window(operand.shape, params["low"], params["interior"])
+        return slice_(
+            cotangent,
+            start=tuple(r.start for r in ranges),
+            stop=tuple(r.stop for r in ranges),
+            stride=tuple(r.step for r in ranges),
+        )
+
+
+class Flip(Linear):
+    """``flip(x, axes=a)``: the order along some axes reversed."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,) = types
+        require(all(0 <= a < x.ndim for a in params["axes"]), f"flip {params['axes']} of {x}")
+        return (x,)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        return np.flip(arrays[0], params["axes"])
+
+    def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
+        return flip(cotangent, **params)
+
+
+class Concatenate(Declaration):
+    """``concatenate(x, …, axis=k)``: operands one after the other along an axis."""
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        require(len(types) > 0, "concatenate needs at least one operand")
+        require(
+            all(t.dtype == types[0].dtype for t in types),
+            f"concatenate takes one dtype; got {', '.join(map(str, types))}",
+        )
+        require(0 <= params["axis"] < types[0].ndim, f"axis {params['axis']} of {types[0]}")
+        shape = shapes.concatenated([t.shape for t in types], params["axis"])
+        return (types[0].with_shape(shape),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        return np.concatenate(arrays, axis=params["axis"])
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        pairs = zip(tangents, op.operands, strict=True)
+        return (self(*[full(0, x.type) if t is None else t for t, x in pairs], **op.params),)
+
+    def transpose(
+        self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
+    ) -> Sequence[MaybeValue]:
+        (cotangent,), axis = cotangents, op.params["axis"]
+        if cotangent is None:
+            return (None,) * len(op.operands)
+        result: list[MaybeValue] = []
+        position = 0
+        for operand, is_linear in zip(op.operands, linear, strict=True):
+            extent = operand.shape[axis]
+            part = slice_axis(cotangent, axis, position, position + extent) if is_linear else None
+            result.append(part)
+            position += extent
+        return result
+
+
+broadcast = Broadcast("broadcast")
+reshape = Reshape("reshape")
+transpose = Transpose("transpose")
+slice_ = Slice("slice")
+pad = Pad("pad")
+flip = Flip("flip")
+concatenate = Concatenate("concatenate")
+
+
+def slice_axis(x: Value, axis: int, start: int, stop: int, stride: int = 1) -> Value:
+    """A range of one axis and all of the others."""
+    ranges = [(0, n, 1) for n in x.shape]
+    ranges[axis] = (start, stop, stride)
+    starts, stops, strides = zip(*ranges, strict=True)
+    return slice_(x, start=starts, stop=stops, stride=strides)
+
+
+def broadcast_to(x: Value, shape: shapes.Shape) -> Value:
+    """Broadcast by NumPy's rule, as a reshape (dropping 1s that stretch) and a broadcast."""
+    if x.shape == shape:
+        return x
+    common = shapes.broadcast_shapes(x.shape, shape)
+    require(common == shape, f"an array of shape {x.shape} does not broadcast to {shape}")
+    offset = len(shape) - x.type.ndim
+    kept = [i for i, n in enumerate(x.shape) if n == shape[i + offset]]
+    if len(kept) < x.type.ndim:
+        x = reshape(x, shape=tuple(x.shape[i] for i in kept))
+    return broadcast(x, shape=shape, dims=tuple(i + offset for i in kept))

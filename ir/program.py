@@ -1,0 +1,292 @@
+"""Programs: immutable lists of typed operations in static single assignment.
+
+A :class:`Program` has inputs, ops and outputs.  Arrays are operands; everything
+static is a keyword parameter.  A :class:`Builder` grows a list of ops and
+finishes it into a program.  Op declarations (``ir.ops``) are callable and emit
+into the builder that is current in the thread (:func:`building`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .types import Type, TypeMismatch
+
+if TYPE_CHECKING:
+    from .ops.declaration import Declaration
+
+
+class Source(NamedTuple):
+    """The place in the user's code that an op comes from."""
+
+    file: str
+    line: int
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Value:
+    """One SSA value.  Equal only to itself.
+
+    The operators (``+ - * / ** @`` and comparisons by name) emit ops into the
+    current builder, so that derivative rules read like formulas; ``ir.ops``
+    attaches them.
+    """
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: Type) -> None:
+        self.type = type
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    def __repr__(self) -> str:
+        return f"<value {self.type}>"
+
+    if TYPE_CHECKING:  # attached by ir.ops
+
+        def __add__(self, other: Any) -> Value: ...
+        def __radd__(self, other: Any) -> Value: ...
+        def __sub__(self, other: Any) -> Value: ...
+        def __rsub__(self, other: Any) -> Value: ...
+        def __mul__(self, other: Any) -> Value: ...
+        def __rmul__(self, other: Any) -> Value: ...
+        def __truediv__(self, other: Any) -> Value: ...
+        def __rtruediv__(self, other: Any) -> Value: ...
+        def __neg__(self) -> Value: ...
+
+
+class Op:
+    """One operation: a declaration applied to operands.  Immutable by convention."""
+
+    __slots__ = ("kind", "operands", "params", "results", "source")
+
+    def __init__(
+        self,
+        kind: Declaration,
+        operands: tuple[Value, ...],
+        params: dict[str, Any],
+        results: tuple[Value, ...],
+        source: Source | None = None,
+    ) -> None:
+        self.kind = kind
+        self.operands = operands
+        self.params = params
+        self.results = results
+        self.source = source
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        (result,) = self.results
+        return result
+
+    def __repr__(self) -> str:
+        types = ", ".join(str(v.type) for v in self.operands)
+        return f"<{self.kind.name}({types})>"
+
+
+def param_key(value: Any) -> Any:
+    """A hashable key of a parameter that tells 0.0 from -0.0, 1 from 1.0 and True."""
+    if isinstance(value, tuple):
+        return tuple(param_key(v) for v in value)
+    if isinstance(value, Program):
+        return value.key
+    if isinstance(value, np.dtype):
+        return value.str
+    if isinstance(value, (str, type(None))):
+        return value
+    return (type(value).__name__, repr(value))
+
+
+class Program:
+    """A typed, closed, immutable program.
+
+    ``captured`` holds the arrays that the traced function closed over; they
+    are bound to the last ``len(captured)`` inputs.  They are data, not
+    structure: two programs that differ only in captured arrays are equal.
+    Sources do not take part in equality either.
+    """
+
+    __slots__ = ("name", "inputs", "ops", "outputs", "captured", "_key")
+
+    def __init__(
+        self,
+        inputs: Iterable[Value],
+        ops: Iterable[Op],
+        outputs: Iterable[Value],
+        *,
+        name: str = "main",
+        captured: Iterable[Any] = (),
+    ) -> None:
+        self.name = name
+        self.inputs = tuple(inputs)
+        self.ops = tuple(ops)
+        self.outputs = tuple(outputs)
+        self.captured = tuple(captured)
+        self._key: Any = None
+
+    @property
+    def in_types(self) -> tuple[Type, ...]:
+        return tuple(v.type for v in self.inputs)
+
+    @property
+    def out_types(self) -> tuple[Type, ...]:
+        return tuple(v.type for v in self.outputs)
+
+    @property
+    def key(self) -> Any:
+        """A hashable value, equal for programs that are equal in structure."""
+        if self._key is None:
+            number: dict[Value, int] = {}
+            for v in self.inputs:
+                number[v] = len(number)
+            rows = []
+            for op in self.ops:
+                operands = tuple(number[v] for v in op.operands)
+                params = tuple((k, param_key(op.params[k])) for k in sorted(op.params))
+                rows.append((op.kind.name, operands, params))
+                for v in op.results:
+                    number[v] = len(number)
+            types = tuple((t.dtype.str, t.shape) for t in self.in_types)
+            self._key = (types, tuple(rows), tuple(number[v] for v in self.outputs))
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def text(self, *, sources: bool = False) -> str:
+        """The program in the textual form that :func:`autojit.parse` reads."""
+        from .text import print_program
+
+        return print_program(self, sources=sources)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<program {self.name}: {len(self.inputs)} inputs, {len(self.ops)} ops>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self.text(sources=True))}</pre>"
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the program in the interpreter; one output is returned bare."""
+        from .interpreter import interpret
+
+        results = interpret(self, (*args, *self.captured))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def with_body(self, ops: Iterable[Op], outputs: Iterable[Value]) -> Program:
+        """The same inputs, name and captured arrays with another body."""
+        return Program(self.inputs, ops, outputs, name=self.name, captured=self.captured)
+
+
+class Builder:
+    """A growing list of ops."""
+
+    def __init__(self, source: Callable[[], Source | None] | None = None) -> None:
+        self.ops: list[Op] = []
+        self.source: Source | None = None
+        self._find_source = source
+
+    def emit(
+        self, kind: Declaration, operands: Sequence[Value], params: dict[str, Any]
+    ) -> tuple[Value, ...]:
+        """Append an op and return its results, after inferring their types."""
+        source = self.source
+        if source is None and self._find_source is not None:
+            source = self._find_source()
+        types = kind.infer(*[v.type for v in operands], **params)
+        results = tuple(Value(t) for t in types)
+        self.append(Op(kind, tuple(operands), params, results, source))
+        return results
+
+    def append(self, op: Op) -> None:
+        self.ops.append(op)
+
+    def inline(self, program: Program, arguments: Sequence[Value]) -> list[Value]:
+        """Append the ops of a program applied to values; return its outputs."""
+        check_arguments(program, [v.type for v in arguments])
+        replaced = dict(zip(program.inputs, arguments, strict=True))
+        for op in program.ops:
+            with self.at(op.source):
+                results = self.emit(op.kind, [replaced[v] for v in op.operands], op.params)
+            replaced.update(zip(op.results, results, strict=True))
+        return [replaced[v] for v in program.outputs]
+
+    @contextmanager
+    def at(self, source: Source | None) -> Iterator[None]:
+        """Ops emitted inside carry this source unless it is None."""
+        before = self.source
+        self.source = source if source is not None else before
+        try:
+            yield
+        finally:
+            self.source = before
+
+    def finish(
+        self,
+        inputs: Iterable[Value],
+        outputs: Iterable[Value],
+        *,
+        name: str = "main",
+        captured: Iterable[Any] = (),
+    ) -> Program:
+        return Program(inputs, self.ops, outputs, name=name, captured=captured)
+
+
+def check_arguments(program: Program, types: Sequence[Type]) -> None:
+    """Raise unless the types are those of the program's inputs."""
+    if len(types) != len(program.inputs):
+        raise TypeMismatch(
+            f"program {program.name} takes {len(program.inputs)} arguments, got {len(types)}"
+        )
+    for position, (want, got) in enumerate(zip(program.in_types, types, strict=True)):
+        if want != got:
+            raise TypeMismatch(
+                f"argument {position} of program {program.name} must be {want}, got {got}"
+            )
+
+
+class _Current(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Builder] = []
+
+
+_current = _Current()
+
+
+@contextmanager
+def building(builder: Builder) -> Iterator[Builder]:
+    """Make a builder the current one of this thread."""
+    _current.stack.append(builder)
+    try:
+        yield builder
+    finally:
+        _current.stack.pop()
+
+
+def current_builder() -> Builder:
+    """The builder that ops emit into."""
+    if not _current.stack:
+        raise RuntimeError("an op was applied outside of `with building(builder):`")
+    return _current.stack[-1]

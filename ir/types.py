@@ -1,0 +1,126 @@
+"""Types of values: a dtype and a shape, printed ``f64[3,4]``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+#: The short name of every dtype that a program can hold.
+DTYPE_NAMES: dict[np.dtype, str] = {
+    np.dtype(np.bool_): "bool",
+    np.dtype(np.int8): "i8",
+    np.dtype(np.int16): "i16",
+    np.dtype(np.int32): "i32",
+    np.dtype(np.int64): "i64",
+    np.dtype(np.uint8): "u8",
+    np.dtype(np.uint16): "u16",
+    np.dtype(np.uint32): "u32",
+    np.dtype(np.uint64): "u64",
+    np.dtype(np.float32): "f32",
+    np.dtype(np.float64): "f64",
+    np.dtype(np.complex64): "c64",
+    np.dtype(np.complex128): "c128",
+}
+_DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
+
+
+class TypeMismatch(TypeError):
+    """Operands whose shapes or dtypes do not fit the op."""
+
+
+@lru_cache(maxsize=None)
+def dtype_name(dtype: np.dtype) -> str:
+    """The short name of a dtype.
+
+    >>> dtype_name(np.dtype("float32"))
+    'f32'
+    """
+    try:
+        return DTYPE_NAMES[np.dtype(dtype)]
+    except KeyError:
+        raise TypeMismatch(
+            f"dtype {np.dtype(dtype).name} is not supported; supported are: "
+            + ", ".join(d.name for d in DTYPE_NAMES)
+        ) from None
+
+
+def dtype_from_name(name: str) -> np.dtype:
+    """The dtype that a short name stands for.
+
+    >>> dtype_from_name("c128")
+    dtype('complex128')
+    """
+    try:
+        return _DTYPES[name]
+    except KeyError:
+        raise TypeMismatch(f"unknown dtype {name!r}; known: {', '.join(_DTYPES)}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """The type of a value.
+
+    >>> str(Type(np.dtype(float), (3, 4)))
+    'f64[3,4]'
+    """
+
+    dtype: np.dtype
+    shape: tuple[int, ...] = ()
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether values of this type have derivatives (float or complex)."""
+        return self.dtype.kind in "fc"
+
+    def with_shape(self, shape: tuple[int, ...]) -> Type:
+        return Type(self.dtype, tuple(shape))
+
+    def with_dtype(self, dtype: np.dtype | type) -> Type:
+        return Type(np.dtype(dtype), self.shape)
+
+    def __str__(self) -> str:
+        return f"{dtype_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    __repr__ = __str__
+
+
+def parse_type(text: str) -> Type:
+    """Read a type as the IR prints it.
+
+    >>> parse_type("f64[3,4]").shape
+    (3, 4)
+    """
+    name, bracket, rest = text.strip().partition("[")
+    if not bracket or not rest.endswith("]"):
+        raise TypeMismatch(f"a type is written like f64[3,4] or f32[]; got {text!r}")
+    body = rest[:-1].strip()
+    try:
+        shape = tuple(int(part) for part in body.split(",")) if body else ()
+    except ValueError:
+        raise TypeMismatch(f"the shape in {text!r} must be integers, as in f64[3,4]") from None
+    if any(extent < 0 for extent in shape):
+        raise TypeMismatch(f"the shape in {text!r} has a negative extent")
+    return Type(dtype_from_name(name.strip()), shape)
+
+
+def type_of(array: object) -> Type:
+    """The type of an array or scalar, as NumPy sees it."""
+    array = np.asarray(array)
+    dtype_name(array.dtype)
+    return Type(array.dtype.newbyteorder("="), array.shape)
