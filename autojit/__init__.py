@@ -1,0 +1,49 @@
+"""autojit: write NumPy, get compiled gradients.
+
+>>> import numpy as np
+>>> from autojit import grad, jit
+>>> def loss(w, x, y):
+...     return np.mean((x @ w - y) ** 2)
+>>> g = jit(grad(loss))
+>>> g(np.array([1.0]), np.array([[1.0], [2.0]]), np.array([2.0, 4.0]))
+array([-5.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import errors
+from .compiled import jit
+from .execute import disable_jit
+from .gradients import grad, value_and_grad
+from .inspection import trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "disable_jit",
+    "errors",
+    "grad",
+    "jit",
+    "parse",
+    "trace",
+    "value_and_grad",
+]
+
+
+def parse(text: str) -> Any:
+    """The program that a text stands for; the inverse of ``str(program)``.
+
+    >>> import autojit
+    >>> p = autojit.parse('''
+    ... program double(%0: f64[]) {
+    ...   %1: f64[] = add %0, %0
+    ...   return %1
+    ... }''')
+    >>> float(p(21.0))
+    42.0
+    """
+    from autojit.ir.text import parse as parse_text
+
+    return parse_text(text)

@@ -121,7 +121,7 @@ class Program:
     Sources do not take part in equality either.
     """
 
-    __slots__ = ("name", "inputs", "ops", "outputs", "captured", "_key")
+    __slots__ = ("_key", "captured", "inputs", "name", "ops", "outputs")
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -31,7 +31,7 @@ class TypeMismatch(TypeError):
     """Operands whose shapes or dtypes do not fit the op."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def dtype_name(dtype: np.dtype) -> str:
     """The short name of a dtype.
 

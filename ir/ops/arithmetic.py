@@ -37,7 +37,7 @@ def _zero(like: Value) -> Value:
 
 add = Elementwise(
     "add", np.add, [lambda t, y, a, b: t, lambda t, y, a, b: t],
-    answers=[np.add], kinds=ANY,
+    answers=[np.add], kinds=ANY, commutative=True,
     complex_kernel=lambda k, a, b: (a.re + b.re, a.im + b.im),
 )  # fmt: skip
 sub = Elementwise(
@@ -47,7 +47,7 @@ sub = Elementwise(
 )  # fmt: skip
 mul = Elementwise(
     "mul", np.multiply, [lambda t, y, a, b: t * b, lambda t, y, a, b: a * t],
-    answers=[np.multiply], kinds=ANY,
+    answers=[np.multiply], kinds=ANY, commutative=True,
     complex_kernel=lambda k, a, b: (a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re),
 )  # fmt: skip
 
@@ -189,9 +189,9 @@ absolute = Elementwise(
 )  # fmt: skip
 floor = Elementwise("floor", np.floor, [None], answers=[np.floor], kinds=REAL)
 ceil = Elementwise("ceil", np.ceil, [None], answers=[np.ceil], kinds=REAL)
-trunc = Elementwise("trunc", np.trunc, [None], answers=[np.trunc], kinds=REAL)
+trunc: Elementwise = Elementwise("trunc", np.trunc, [None], answers=[np.trunc], kinds=REAL)
 rint = Elementwise("rint", np.rint, [None], answers=[np.rint], kinds="f")
-copysign = Elementwise(
+copysign: Elementwise = Elementwise(
     "copysign", np.copysign,
     [lambda t, y, a, b: t * (sign(a) * copysign(full(1, a.type), b)), None],
     answers=[np.copysign], kinds="f",
@@ -222,17 +222,17 @@ minimum = _extremum("minimum", np.minimum, lambda a, b: lt(a, b))
 fmax = _extremum("fmax", np.fmax, lambda a, b: logical_or(gt(a, b), ne(b, b)))
 fmin = _extremum("fmin", np.fmin, lambda a, b: logical_or(lt(a, b), ne(b, b)))
 
-eq = Compare(
-    "eq", np.equal, [None, None], answers=[np.equal],
+eq: Compare = Compare(
+    "eq", np.equal, [None, None], answers=[np.equal], commutative=True,
     complex_kernel=lambda k, a, b: k("and", k("eq", a.re, b.re), k("eq", a.im, b.im)),
 )  # fmt: skip
-ne = Compare(
-    "ne", np.not_equal, [None, None], answers=[np.not_equal],
+ne: Compare = Compare(
+    "ne", np.not_equal, [None, None], answers=[np.not_equal], commutative=True,
     complex_kernel=lambda k, a, b: k("or", k("ne", a.re, b.re), k("ne", a.im, b.im)),
 )  # fmt: skip
-lt = Compare("lt", np.less, [None, None], answers=[np.less], kinds=REAL)
+lt: Compare = Compare("lt", np.less, [None, None], answers=[np.less], kinds=REAL)
 le = Compare("le", np.less_equal, [None, None], answers=[np.less_equal], kinds=REAL)
-gt = Compare("gt", np.greater, [None, None], answers=[np.greater], kinds=REAL)
+gt: Compare = Compare("gt", np.greater, [None, None], answers=[np.greater], kinds=REAL)
 ge = Compare("ge", np.greater_equal, [None, None], answers=[np.greater_equal], kinds=REAL)
 
 isnan = Compare(
@@ -263,11 +263,14 @@ signbit = Compare("signbit", np.signbit, [None], answers=[np.signbit], kinds="f"
 
 # -- bits and logic -----------------------------------------------------------
 
-bitwise_and = Elementwise(
-    "and", np.bitwise_and, [None, None], answers=[np.bitwise_and], kinds=BITS
-)
-bitwise_or = Elementwise("or", np.bitwise_or, [None, None], answers=[np.bitwise_or], kinds=BITS)
-bitwise_xor = Elementwise("xor", np.bitwise_xor, [None, None], answers=[np.bitwise_xor], kinds=BITS)
+
+def _bitwise(name: str, numpy: Any) -> Elementwise:
+    return Elementwise(name, numpy, [None, None], answers=[numpy], kinds=BITS, commutative=True)
+
+
+bitwise_and = _bitwise("and", np.bitwise_and)
+bitwise_or = _bitwise("or", np.bitwise_or)
+bitwise_xor = _bitwise("xor", np.bitwise_xor)
 bitwise_not = Elementwise("not", np.invert, [None], answers=[np.invert], kinds=BITS)
 shift_left = Elementwise(
     "shift_left", np.left_shift, [None, None], answers=[np.left_shift], kinds="iu"
@@ -288,28 +291,41 @@ def logical_or(a: Value, b: Value) -> Value:
 
 # -- choice and conversion ----------------------------------------------------
 
-select = Select(
+select: Select = Select(
     "select", np.where,
-    [None, lambda t, y, c, a, b: select(c, t, _zero(t)), lambda t, y, c, a, b: select(c, _zero(t), t)],
+    [
+        None,
+        lambda t, y, c, a, b: select(c, t, _zero(t)),
+        lambda t, y, c, a, b: select(c, _zero(t), t),
+    ],
     complex_kernel=lambda k, c, a, b: (k("select", c, a.re, b.re), k("select", c, a.im, b.im)),
 )  # fmt: skip
 
-real = RealPart(
+real: RealPart = RealPart(
     "real", np.real, [lambda t, y, z: real(t)],
     adjoints=[lambda t, y, z: make_complex(t, _zero(t))],
     kinds="c", complex_kernel=lambda k, z: z.re,
 )  # fmt: skip
-imag = RealPart(
+imag: RealPart = RealPart(
     "imag", np.imag, [lambda t, y, z: imag(t)],
     adjoints=[lambda t, y, z: make_complex(_zero(t), -t)],
     kinds="c", complex_kernel=lambda k, z: z.im,
 )  # fmt: skip
-conj = Elementwise(
+conj: Elementwise = Elementwise(
     "conj", np.conjugate, [lambda t, y, z: conj(t)], answers=[np.conjugate], kinds="c",
     complex_kernel=lambda k, z: (z.re, -z.im),
 )  # fmt: skip
-make_complex = MakeComplex(
-    "complex", lambda re, im: np.asarray(re) + 1j * np.asarray(im),
+
+
+def _make_complex(re: Any, im: Any) -> Any:
+    # Part by part: in re + 1j * im an infinite part would make the other one NaN.
+    result = np.empty(np.shape(re), np.result_type(re, np.complex64))
+    result.real, result.imag = re, im
+    return result
+
+
+make_complex: MakeComplex = MakeComplex(
+    "complex", _make_complex,
     [lambda t, y, a, b: make_complex(t, _zero(t)), lambda t, y, a, b: make_complex(_zero(t), t)],
     adjoints=[lambda t, y, a, b: real(t), lambda t, y, a, b: -imag(t)],
     kinds="f", kernel=lambda k, a, b: k.pair(a, b),
@@ -324,7 +340,17 @@ def _convert_adjoint(t: Value, y: Value, x: Value, *, dtype: np.dtype) -> Value:
     return convert(t, dtype=x.dtype)
 
 
-convert = Convert("convert", np.asarray, [_convert_rule], adjoints=[_convert_adjoint])
+convert: Convert = Convert("convert", np.asarray, [_convert_rule], adjoints=[_convert_adjoint])
+
+
+#: The identity with derivative 0.
+stop_gradient = Elementwise(
+    "stop_gradient",
+    np.array,
+    [None],
+    kernel=lambda k, x: x,
+    complex_kernel=lambda k, z: (z.re, z.im),
+)
 
 
 def _attach_operators() -> None:

@@ -10,19 +10,22 @@ import numpy as np
 
 from ..program import Op, Value
 from ..types import Type
-from .declaration import Declaration, MaybeValue, require
+from .declaration import MaybeValue, SingleResult, require
 from .move import transpose
 
 Axes = tuple[int, ...]
 
 
-class Dot(Declaration):
+class Dot(SingleResult):
     """``dot(a, b, contract=(ca, cb), batch=(ba, bb))``.
 
     Sums over the axes ``ca`` of a and ``cb`` of b, pairwise; the axes ``ba`` and
     ``bb`` run together.  The result's axes are the batch axes, then the free
     axes of a, then those of b.
     """
+
+    arity = 2
+    parameters = ("batch", "contract")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         a, b = types
@@ -51,7 +54,7 @@ class Dot(Declaration):
         rows, columns = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]
         left = a.transpose(*ba, *free_a, *ca).reshape(*batch, prod(rows), inner)
         right = b.transpose(*bb, *cb, *free_b).reshape(*batch, inner, prod(columns))
-        return np.matmul(left, right).reshape(*batch, *rows, *columns)
+        return np.matmul(left, right).reshape((*batch, *rows, *columns))
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         (a, b), (da, db) = op.operands, tangents

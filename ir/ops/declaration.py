@@ -7,7 +7,7 @@ line or two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,9 @@ ANSWERS: dict[Any, Declaration] = {}
 #: Tangents or cotangents; ``None`` is a zero that is never computed.
 MaybeValue = Value | None
 
+#: An element of a constant: a Python number of its dtype's kind.
+Scalar = bool | int | float | complex
+
 
 class Declaration:
     """An op.  Calling it emits it into the current builder.
@@ -35,12 +38,17 @@ class Declaration:
     ``evaluate``   the result by NumPy (the interpreter)
     ``jvp``        tangents of the results from tangents of the operands
     ``transpose``  cotangents of the linear operands from those of the results
+    ``uniform``    the element of the result where every operand is a constant
     ``kernel``     how backends compute one element (elementwise family), or
                    None where the op moves, reduces or multiplies arrays
+    ``arity``      the number of operands, None where it varies
+    ``parameters`` the names of the parameters, all of them required
+    ``commutative``  whether operands may change places, bit for bit
     """
 
-    #: Ops whose result can be computed at compile time from constant operands.
-    foldable = True
+    arity: int | None = None
+    parameters: tuple[str, ...] = ()
+    commutative = False
 
     def __init__(self, name: str, answers: Sequence[Any] = ()) -> None:
         if name in REGISTRY:
@@ -70,6 +78,23 @@ class Declaration:
         """The result (a tuple where there are several) by NumPy."""
         raise NotImplementedError
 
+    def check_signature(self, operands: int, params: Iterable[str]) -> None:
+        """Raise TypeMismatch unless that is the number of operands and the set of parameters."""
+        require(
+            self.arity in (None, operands),
+            f"{self.name} takes {self.arity} operands, got {operands}",
+        )
+        wanted, got = sorted(self.parameters), sorted(params)
+        require(
+            wanted == got,
+            f"{self.name} takes parameters {{{', '.join(wanted)}}}, got {{{', '.join(got)}}}",
+        )
+
+    def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        """The value of every element of the result where every element of operand k is
+        ``scalars[k]``; None where the elements differ or would be rounded differently."""
+        return None
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         """Tangents of the results.  The default is an op without derivative."""
         return (None,) * len(op.results)
@@ -79,6 +104,14 @@ class Declaration:
     ) -> Sequence[MaybeValue]:
         """Cotangents of the operands that are marked linear (None for the others)."""
         raise TypeError(f"op {self.name} is not linear and has no transpose")
+
+
+class SingleResult(Declaration):
+    """A declaration of ops that have exactly one result."""
+
+    def __call__(self, *operands: Any, **params: Any) -> Value:
+        (result,) = current_builder().emit(self, _with_constants(operands), params)
+        return result
 
 
 def declaration(name: str) -> Declaration:

@@ -8,7 +8,8 @@ in real parts.  Sources: DLMF chapters 4 (elementary) and 7 (error function).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import pi, sqrt as _sqrt
+from math import pi
+from math import sqrt as _sqrt
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,8 @@ logaddexp2 = _function(
 
 sqrt = _function("sqrt", np.sqrt, lambda t, y, x: t / (y + y), cost=4, complex_kernel=_csqrt)
 cbrt = _function("cbrt", np.cbrt, lambda t, y, x: t / (y * y * 3.0))
+
+
 def _hypot_rule(t: Value, y: Value, part: Value) -> Value:
     # At the origin the subgradient of smallest norm, 0.
     from .arithmetic import eq, select
@@ -147,7 +150,7 @@ hypot = _function(
 # -- trigonometric ------------------------------------------------------------
 
 sin = _function("sin", np.sin, lambda t, y, x: t * cos(x), complex_kernel=_csin)
-cos = _function("cos", np.cos, lambda t, y, x: -(t * sin(x)), complex_kernel=_ccos)
+cos: Elementwise = _function("cos", np.cos, lambda t, y, x: -(t * sin(x)), complex_kernel=_ccos)
 tan = _function("tan", np.tan, lambda t, y, x: t * (y * y + 1), complex_kernel=_ctan)
 arcsin = _function("arcsin", np.arcsin, lambda t, y, x: t / sqrt(1 - x * x), kernel="asin")
 arccos = _function("arccos", np.arccos, lambda t, y, x: -(t / sqrt(1 - x * x)), kernel="acos")
@@ -162,7 +165,7 @@ arctan2 = _function(
 # -- hyperbolic ---------------------------------------------------------------
 
 sinh = _function("sinh", np.sinh, lambda t, y, x: t * cosh(x), complex_kernel=_csinh)
-cosh = _function("cosh", np.cosh, lambda t, y, x: t * sinh(x), complex_kernel=_ccosh)
+cosh: Elementwise = _function("cosh", np.cosh, lambda t, y, x: t * sinh(x), complex_kernel=_ccosh)
 tanh = _function("tanh", np.tanh, lambda t, y, x: t * (1 - y * y), complex_kernel=_ctanh)
 arcsinh = _function("arcsinh", np.arcsinh, lambda t, y, x: t / sqrt(x * x + 1), kernel="asinh")
 arccosh = _function(

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..program import Op, Value
 from ..types import Type
-from .declaration import REGISTRY, Declaration, MaybeValue, require
+from .declaration import MaybeValue, Scalar, SingleResult, require
 
 #: ``rule(t, y, *operands)``; None where the derivative is zero everywhere.
 Rule = Callable[..., Value] | None
@@ -35,7 +35,7 @@ BITS = "?iu"
 _KIND_NAMES = {"?": "bool", "i": "integer", "u": "unsigned", "f": "float", "c": "complex"}
 
 
-class Elementwise(Declaration):
+class Elementwise(SingleResult):
     """An op that computes each element by itself.
 
     ``numpy``    the NumPy function that evaluates it
@@ -45,6 +45,7 @@ class Elementwise(Declaration):
                  the backends; the default is the op's own name in it
     ``complex_kernel``  the same on ``(re, im)`` pairs, given where complex operands compile
     ``cost``     rough cost of one element in additions; decides what is recomputed
+    ``commutative``  whether the two operands may change places, down to the sign of a zero
     """
 
     def __init__(
@@ -59,15 +60,18 @@ class Elementwise(Declaration):
         kernel: Callable[..., Any] | None = None,
         complex_kernel: Callable[..., Any] | None = None,
         cost: int = 1,
+        commutative: bool = False,
     ) -> None:
         super().__init__(name, answers)
         self.numpy = numpy
         self.rules = tuple(rules)
+        self.arity = len(self.rules)
         self.adjoints = tuple(adjoints) if adjoints is not None else self.rules
         self.kinds = kinds
         self.kernel = kernel or (lambda k, *scalars: k(name, *scalars))
         self.complex_kernel = complex_kernel
         self.cost = cost
+        self.commutative = commutative
 
     def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
         """The dtype of the result; here, of the operands."""
@@ -88,6 +92,16 @@ class Elementwise(Declaration):
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         return self.numpy(*arrays)
+
+    def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        arrays = [np.asarray(s, v.dtype) for s, v in zip(scalars, op.operands, strict=True)]
+        try:
+            with np.errstate(all="ignore"):
+                result = self.evaluate(*arrays, **op.params)
+        except ValueError:  # an integer to a negative power: the error belongs to the run
+            return None
+        element: Scalar = np.asarray(result, op.result.dtype).item()
+        return element
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         total: MaybeValue = None
@@ -147,6 +161,8 @@ class Select(Elementwise):
 class Convert(Elementwise):
     """``convert(x, dtype=d)``: x in another dtype, as ``astype`` does it."""
 
+    parameters = ("dtype",)
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
         return (x.with_dtype(params["dtype"]),)
@@ -162,6 +178,8 @@ class Convert(Elementwise):
 class IntegerPower(Elementwise):
     """``integer_power(x, exponent=n)``: x to a constant integer power."""
 
+    parameters = ("exponent",)
+
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         (x,) = arrays
         return np.power(x, np.asarray(params["exponent"]).astype(x.dtype))
@@ -172,8 +190,3 @@ def _same(name: str, types: Sequence[Type]) -> None:
         all(t == types[0] for t in types),
         f"{name} takes operands of one shape and dtype; got {', '.join(map(str, types))}",
     )
-
-
-def op(name: str) -> Declaration:
-    """A declared op by name, for rules that need one declared elsewhere."""
-    return REGISTRY[name]

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..program import Op, Value
-from ..types import Type, dtype_name
-from .declaration import Declaration, MaybeValue
+from ..types import Type, TypeMismatch, dtype_name
+from .declaration import MaybeValue, SingleResult, require
+
+_PYTHON_TYPES = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
-class Linear(Declaration):
+class Linear(SingleResult):
     """Linear in its only operand: the derivative is the op itself."""
+
+    arity = 1
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         (tangent,) = tangents
@@ -34,22 +38,36 @@ class Linear(Declaration):
         raise NotImplementedError
 
 
-class Constant(Declaration):
-    """``constant(value=v, dtype=d, shape=s)``: every element is v."""
+class Constant(SingleResult):
+    """``constant(value=v, dtype=d, shape=s)``: every element is v, a Python number."""
+
+    arity = 0
+    parameters = ("dtype", "shape", "value")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         dtype_name(params["dtype"])
+        wanted, got = _PYTHON_TYPES[params["dtype"].kind], type(params["value"])
+        if wanted is not got:
+            raise TypeMismatch(
+                f"a {params['dtype']} constant takes a Python {wanted.__name__}, "
+                f"got a {got.__name__}"
+            )
         return (Type(params["dtype"], params["shape"]),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         return np.full(params["shape"], params["value"], params["dtype"])
 
 
-class Iota(Declaration):
+class Iota(SingleResult):
     """``iota(dtype=d, shape=s, axis=k)``: every element is its index along axis k."""
 
+    arity = 0
+    parameters = ("axis", "dtype", "shape")
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
-        return (Type(params["dtype"], params["shape"]),)
+        shape, axis = params["shape"], params["axis"]
+        require(0 <= axis < len(shape), f"iota along axis {axis} of shape {shape}")
+        return (Type(params["dtype"], shape),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         shape, axis = params["shape"], params["axis"]

@@ -14,19 +14,29 @@ import numpy as np
 from .. import shapes
 from ..program import Op, Value
 from ..types import Type
-from .declaration import Declaration, MaybeValue, full, require
+from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .linear import Linear
 
 
-class Broadcast(Linear):
+class Move(Linear):
+    """Every element of the result is one of the operand."""
+
+    def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        element: Scalar = scalars[0]
+        return element
+
+
+class Broadcast(Move):
     """``broadcast(x, shape=s, dims=d)``: axis k of x becomes axis d[k]; the other axes repeat x."""
+
+    parameters = ("dims", "shape")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,), shape, dims = types, params["shape"], params["dims"]
         require(
-            len(dims) == x.ndim
-            and list(dims) == sorted(set(dims))
-            and all(0 <= d < len(shape) and shape[d] == n for d, n in zip(dims, x.shape)),
+            list(dims) == sorted(set(dims))
+            and all(0 <= d < len(shape) for d in dims)
+            and x.shape == tuple(shape[d] for d in dims),
             f"broadcast of {x} to shape {shape} with dims {dims}: the dims must be increasing "
             f"and the extents equal",
         )
@@ -44,8 +54,10 @@ class Broadcast(Linear):
         return sum_(cotangent, axes=axes) if axes else cotangent
 
 
-class Reshape(Linear):
+class Reshape(Move):
     """``reshape(x, shape=s)``: the same elements in row-major order."""
+
+    parameters = ("shape",)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
@@ -60,13 +72,16 @@ class Reshape(Linear):
         return reshape(cotangent, shape=operand.shape)
 
 
-class Transpose(Linear):
+class Transpose(Move):
     """``transpose(x, axes=p)``: axis k of the result is axis p[k] of x."""
+
+    parameters = ("axes",)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,), axes = types, params["axes"]
         require(
-            sorted(axes) == list(range(x.ndim)), f"transpose axes {axes} do not permute those of {x}"
+            sorted(axes) == list(range(x.ndim)),
+            f"transpose axes {axes} do not permute those of {x}",
         )
         return (x.with_shape(tuple(x.shape[a] for a in axes)),)
 
@@ -78,8 +93,10 @@ class Transpose(Linear):
         return transpose(cotangent, axes=tuple(axes.index(i) for i in range(len(axes))))
 
 
-class Slice(Linear):
+class Slice(Move):
     """``slice(x, start=a, stop=b, stride=s)``: one range an axis; strides are positive."""
+
+    parameters = ("start", "stop", "stride")
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
@@ -109,6 +126,8 @@ class Slice(Linear):
 class Pad(Linear):
     """``pad(x, low=a, high=b, interior=i)``: zeros before, after and between, for each axis."""
 
+    parameters = ("high", "interior", "low")
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
         low, high, interior = params["low"], params["high"], params["interior"]
@@ -125,6 +144,10 @@ class Pad(Linear):
         result = np.zeros(tuple(map(shapes.padded_extent, x.shape, low, high, interior)), x.dtype)
         result[self.window(x.shape, low, interior)] = x
         return result
+
+    def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        zero = op.result.dtype.type(0).item()
+        return zero if repr(scalars[0]) == repr(zero) else None  # -0.0 is not the padding
 
     @staticmethod
     def window(shape: shapes.Shape, low: Any, interior: Any) -> tuple[slice, ...]:
@@ -144,12 +167,17 @@ class Pad(Linear):
         )
 
 
-class Flip(Linear):
+class Flip(Move):
     """``flip(x, axes=a)``: the order along some axes reversed."""
 
+    parameters = ("axes",)
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
-        (x,) = types
-        require(all(0 <= a < x.ndim for a in params["axes"]), f"flip {params['axes']} of {x}")
+        (x,), axes = types, params["axes"]
+        require(
+            list(axes) == sorted(set(axes)) and all(0 <= a < x.ndim for a in axes),
+            f"flip of {x} over axes {axes}",
+        )
         return (x,)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
@@ -159,8 +187,10 @@ class Flip(Linear):
         return flip(cotangent, **params)
 
 
-class Concatenate(Declaration):
+class Concatenate(SingleResult):
     """``concatenate(x, …, axis=k)``: operands one after the other along an axis."""
+
+    parameters = ("axis",)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         require(len(types) > 0, "concatenate needs at least one operand")
@@ -174,6 +204,10 @@ class Concatenate(Declaration):
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         return np.concatenate(arrays, axis=params["axis"])
+
+    def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        element: Scalar = scalars[0]
+        return element if all(repr(s) == repr(element) for s in scalars) else None
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         pairs = zip(tangents, op.operands, strict=True)

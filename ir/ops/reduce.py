@@ -8,6 +8,7 @@ that it is exact with zeros too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,21 @@ from .. import shapes
 from ..program import Op, Value
 from ..types import Type
 from .arithmetic import convert, eq
-from .declaration import Declaration, MaybeValue, full, require
+from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .move import broadcast, slice_axis
 
 
-class Reduce(Declaration):
+class Reduce(SingleResult):
     """``name(x, axes=a)``: the axes in ``a`` are combined away.
 
     ``combine``   the scalar operation, in the vocabulary of the backends
     ``identity``  its neutral element for a dtype
+    ``idempotent``  whether an element combined with itself is itself
     """
+
+    arity = 1
+    parameters = ("axes",)
+    idempotent = False
 
     def __init__(
         self,
@@ -55,8 +61,23 @@ class Reduce(Declaration):
         (x,) = arrays
         return self.numpy(x, axis=params["axes"]).astype(np.asarray(x).dtype, copy=False)
 
+    def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        (x,) = op.operands
+        element: Scalar = scalars[0] if x.type.size else self.identity(x.dtype)
+        return element if self.idempotent or not x.type.size else None
+
+
+class Idempotent(Reduce):
+    idempotent = True
+
 
 class Sum(Reduce):
+    def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        (x,) = op.operands
+        if not x.type.size:
+            return super().uniform(op, scalars)
+        return exact_multiple(scalars[0], prod(x.shape[a] for a in op.params["axes"]), x.dtype)
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         (tangent,) = tangents
         return (None if tangent is None else self(tangent, **op.params),)
@@ -70,7 +91,7 @@ class Sum(Reduce):
         return (spread(cotangent, op.operands[0].shape, op.params["axes"]),)
 
 
-class Extremum(Reduce):
+class Extremum(Idempotent):
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         (tangent,), (x,), axes = tangents, op.operands, op.params["axes"]
         if tangent is None or not x.type.is_inexact:
@@ -114,6 +135,31 @@ def _multiply_along(x: Value, tangent: Value, axis: int) -> tuple[Value, Value]:
     return x, tangent
 
 
+def exact_multiple(scalar: Any, count: int, dtype: np.dtype) -> Scalar | None:
+    """The sum of ``count`` copies of a scalar, or None where the order of summing may matter.
+
+    Every partial sum of a float is exact if its odd part times the count fits the mantissa.
+
+    >>> exact_multiple(0.75, 1000, np.dtype("float32"))
+    750.0
+    >>> exact_multiple(0.1, 1000, np.dtype("float32")) is None
+    True
+    """
+    if dtype.kind in "iu":
+        with np.errstate(over="ignore"):
+            wrapped: int = np.multiply(scalar, np.asarray(count).astype(dtype), dtype=dtype).item()
+        return wrapped
+    if repr(scalar) == "0.0":
+        return 0.0
+    if dtype.kind == "c" or scalar == 0 or not np.isfinite(scalar):
+        return None
+    numerator, _ = scalar.as_integer_ratio()
+    odd_part = numerator // (numerator & -numerator)
+    exact = abs(odd_part) * count < 2 ** (np.finfo(dtype).nmant + 1)
+    product: float = scalar * count
+    return product if exact and abs(product) <= np.finfo(dtype).max else None
+
+
 def spread(reduced: Value, shape: shapes.Shape, axes: Sequence[int]) -> Value:
     """The result of a reduction repeated along the axes that were reduced."""
     dims = tuple(i for i in range(len(shape)) if i not in axes)
@@ -144,5 +190,5 @@ sum_ = Sum("sum", np.sum, "add", _constant(0), "iufc")
 prod_ = Product("prod", np.prod, "mul", _constant(1), "iufc")
 max_ = Extremum("max", _at_least_identity(np.max, _lowest), "maximum", _lowest, "?iuf")
 min_ = Extremum("min", _at_least_identity(np.min, _highest), "minimum", _highest, "?iuf")
-any_ = Reduce("any", np.any, "or", _constant(False), "?")
-all_ = Reduce("all", np.all, "and", _constant(True), "?")
+any_ = Idempotent("any", np.any, "or", _constant(False), "?")
+all_ = Idempotent("all", np.all, "and", _constant(True), "?")

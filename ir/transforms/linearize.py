@@ -62,7 +62,9 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
                 moving = [tangents.get(v) for v in op.operands]
                 if all(t is None for t in moving):
                     continue
-                here = Op(op.kind, tuple(env[v] for v in op.operands), op.params, results, op.source)
+                here = Op(
+                    op.kind, tuple(env[v] for v in op.operands), op.params, results, op.source
+                )
                 for value, tangent in zip(op.results, op.kind.jvp(here, moving), strict=True):
                     if tangent is not None:
                         tangents[value] = tangent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ops.declaration import full
+from ..ops.declaration import MaybeValue, full
 from ..program import Builder, Op, Program, Value, building
 
 
@@ -21,11 +21,6 @@ def transpose(program: Program, residuals: int) -> Program:
             linear.update(op.results)
     seeds = [Value(v.type) for v in program.outputs]
     cotangents: dict[Value, Value] = {}
-
-    def accumulate(value: Value, cotangent: Value) -> None:
-        known = cotangents.get(value)
-        cotangents[value] = cotangent if known is None else known + cotangent
-
     with building(builder):
         for op in program.ops:  # what does not depend on the linear inputs, as it stands
             if linear.isdisjoint(op.results):
@@ -34,7 +29,7 @@ def transpose(program: Program, residuals: int) -> Program:
                 env.update(zip(op.results, results, strict=True))
         for value, seed in zip(program.outputs, seeds, strict=True):
             if value in linear:
-                accumulate(value, seed)
+                _accumulate(cotangents, value, seed)
         for op in reversed(program.ops):
             incoming = [cotangents.get(v) for v in op.results]
             if linear.isdisjoint(op.results) or all(c is None for c in incoming):
@@ -43,11 +38,16 @@ def transpose(program: Program, residuals: int) -> Program:
             with builder.at(op.source):
                 outgoing = op.kind.transpose(_constants_renamed(op, env), incoming, is_linear)
                 for value, cotangent in zip(op.operands, outgoing, strict=True):
-                    if cotangent is not None:
-                        accumulate(value, cotangent)
+                    _accumulate(cotangents, value, cotangent)
         outputs = [cotangents[v] if v in cotangents else full(0, v.type) for v in linear_inputs]
     inputs = [*(env[v] for v in constants), *seeds]
     return builder.finish(inputs, outputs, name=f"{program.name}_transpose")
+
+
+def _accumulate(cotangents: dict[Value, Value], value: Value, cotangent: MaybeValue) -> None:
+    if cotangent is not None:
+        known = cotangents.get(value)
+        cotangents[value] = cotangent if known is None else known + cotangent
 
 
 def _constants_renamed(op: Op, env: dict[Value, Value]) -> Op:

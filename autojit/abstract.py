@@ -1,0 +1,59 @@
+"""From a Python function and its arguments to a program and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.ir.program import Program
+from autojit.ir.types import Type
+
+from . import trees
+from .tracer import Tracer
+from .tracing import WEAK_TYPES, check_dtype, trace_flat
+
+
+class Traced(NamedTuple):
+    """A program, the structure of its result, and (``aux``) what else the function returned."""
+
+    program: Program
+    structure: Any
+    results: int
+
+
+class LeafType(NamedTuple):
+    """The type of a leaf, and Python's type if it is a Python number."""
+
+    type: Type
+    weak: type | None
+
+
+def leaf_type(leaf: Any) -> LeafType:
+    """What the trace may know of an argument."""
+    if isinstance(leaf, Tracer):
+        return LeafType(leaf.type, leaf.weak)
+    weak = type(leaf) if type(leaf) in WEAK_TYPES else None
+    dtype = WEAK_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
+    check_dtype(dtype)
+    return LeafType(Type(dtype.newbyteorder("="), np.shape(leaf)), weak)
+
+
+def trace_function(
+    function: Callable[..., Any],
+    leaves: Sequence[LeafType],
+    call: Callable[[Callable[..., Any], Sequence[Any]], Any],
+) -> Traced:
+    """Trace ``call(function, leaves)``, which puts the leaves into arguments."""
+    name = getattr(function, "__name__", type(function).__name__)
+    name = name if name.isidentifier() else "main"
+    structure: Any = None
+
+    def flat(*tracers: Tracer) -> list[Any]:
+        nonlocal structure
+        results, structure = trees.flatten(call(function, tracers))
+        return [trees.check_result(r, f"The result of {name}") for r in results]
+
+    program = trace_flat(flat, [t for t, _ in leaves], [w for _, w in leaves], name)
+    return Traced(program, structure, len(program.outputs))

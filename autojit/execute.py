@@ -1,0 +1,76 @@
+"""Running programs: inlined into the active trace, compiled, or interpreted."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.program import Program
+
+from .tracing import inline, is_tracer
+
+
+class _Settings:
+    interpret = 0
+
+
+settings = _Settings()
+
+
+@contextmanager
+def disable_jit() -> Iterator[None]:
+    """Everything inside the block runs in the interpreter: nothing is compiled.
+
+    >>> import autojit
+    >>> with autojit.disable_jit():
+    ...     float(autojit.jit(lambda x: 2 * x)(21.0))
+    42.0
+    """
+    settings.interpret += 1
+    try:
+        yield
+    finally:
+        settings.interpret -= 1
+
+
+#: Compiled programs by structure, least recently used first.
+_executables: OrderedDict[Any, Any] = OrderedDict()
+_MOST = 1024
+_lock = threading.Lock()
+
+
+def executable(program: Program, device: str = "cpu") -> Any:
+    """The compiled code of a program; programs equal in structure share it."""
+    key = (device, program.key)
+    with _lock:
+        found = _executables.get(key)
+        if found is not None:
+            _executables.move_to_end(key)
+            return found
+    from autojit.codegen.runtime import compile_program
+
+    made = compile_program(program, device)
+    with _lock:
+        found = _executables.setdefault(key, made)
+        while len(_executables) > _MOST:
+            _executables.popitem(last=False)
+    return found
+
+
+def apply(program: Program, arguments: Sequence[Any], device: str = "cpu") -> list[Any]:
+    """The outputs of a program; its captured things are bound here."""
+    everything = [*arguments, *program.captured]
+    if any(map(is_tracer, everything)):
+        return list(inline(program, arguments))
+    arrays = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+    if settings.interpret:
+        from autojit.ir.interpreter import interpret
+
+        return interpret(program, arrays)
+    results: list[Any] = executable(program, device).call(arrays)
+    return results

@@ -1,0 +1,1 @@
+"""NumPy's functions on traced arrays, by the module of NumPy's manual that they belong to."""

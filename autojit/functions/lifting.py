@@ -1,0 +1,109 @@
+"""Values in and out of the current trace, with NumPy's promotion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.ir import shapes
+from autojit.ir.ops.arithmetic import convert
+from autojit.ir.ops.move import broadcast_to
+from autojit.ir.program import Value
+
+from ..errors import ShapeError, TypeMismatch, with_place
+from ..tracer import Tracer
+from ..tracing import WEAK_TYPES, check_dtype, current_trace, lift, user_source
+
+
+def tracer(value: Value, weak: type | None = None) -> Tracer:
+    """A value of the current trace, as the user sees it."""
+    trace = current_trace()
+    assert trace is not None
+    return Tracer(value, trace, weak)
+
+
+def view(value: Value, base: Tracer) -> Tracer:
+    """A result that shares memory with ``base`` in NumPy."""
+    result = tracer(value)
+    result.base = base
+    base.viewed = True
+    return result
+
+
+def weak_type(x: Any) -> type | None:
+    """Python's scalar type of a number that takes the dtype of what it meets."""
+    if isinstance(x, Tracer):
+        return x.weak
+    return type(x) if type(x) in WEAK_TYPES else None
+
+
+def dtype_of(x: Any) -> np.dtype:
+    """The dtype of an operand; Python's numbers have their default one."""
+    if isinstance(x, Tracer):
+        return x.dtype
+    return WEAK_TYPES.get(type(x)) or np.asarray(x).dtype
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    return x.shape if isinstance(x, Tracer) else np.shape(x)
+
+
+def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
+    """A value of the current trace in a dtype."""
+    if not isinstance(x, Tracer) and _contains_tracer(x):
+        from .manipulation import stack_nested
+
+        x = stack_nested(x)
+    value = lift(x, None if isinstance(x, Tracer) else dtype)
+    return to_dtype(value, dtype) if dtype is not None else value
+
+
+def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
+    """The value converted, unless it has the dtype."""
+    dtype = np.dtype(dtype)
+    if value.dtype == dtype:
+        return value
+    check_dtype(dtype)
+    return convert(value, dtype=dtype)
+
+
+def _contains_tracer(x: Any) -> bool:
+    if isinstance(x, Tracer):
+        return True
+    return isinstance(x, (list, tuple)) and any(map(_contains_tracer, x))
+
+
+def common_shape(*operands: Any) -> tuple[int, ...]:
+    """The broadcast shape, or ShapeError with the user's line."""
+    try:
+        return shapes.broadcast_shapes(*map(shape_of, operands))
+    except TypeMismatch as error:
+        raise ShapeError(
+            with_place(
+                f"{error}.\nAxes align at the right; insert one with x[:, None], or check "
+                "which operand should be transposed.",
+                user_source(),
+            )
+        ) from None
+
+
+def result_dtype(*operands: Any) -> np.dtype:
+    """NumPy's promotion of the operands."""
+    weak = [weak_type(x) for x in operands]
+    if all(w is not None for w in weak):
+        return np.result_type(*map(dtype_of, operands))
+    return np.result_type(
+        *(w(0) if w is not None else dtype_of(x) for w, x in zip(weak, operands, strict=True))
+    )
+
+
+def promoted(*operands: Any) -> list[Value]:
+    """The operands in their common dtype, not broadcast."""
+    dtype = result_dtype(*operands)
+    return [as_value(x, dtype) for x in operands]
+
+
+def broadcast_values(values: Sequence[Value], shape: tuple[int, ...]) -> list[Value]:
+    return [broadcast_to(v, shape) for v in values]

@@ -1,0 +1,441 @@
+"""Array creation from traced values, and array manipulation routines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.ir import shapes
+from autojit.ir.ops import move
+from autojit.ir.ops.arithmetic import imag as imag_op, real as real_op
+from autojit.ir.ops.declaration import full
+from autojit.ir.program import Value
+
+from ..errors import ShapeError, with_place
+from ..tracer import Tracer
+from ..tracing import user_source
+from .lifting import as_value, promoted, shape_of, to_dtype, tracer, view
+from .registry import implements, reject
+
+
+def _as_tracer(x: Any) -> Tracer:
+    return x if isinstance(x, Tracer) else tracer(as_value(x))
+
+
+# -- shape --------------------------------------------------------------------
+
+
+@implements(np.reshape)
+def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Tracer:
+    a = _as_tracer(a)
+    if order != "C":
+        reject("np.reshape", order=order)
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    new = shapes.resolve_reshape(a.shape, sizes)
+    return a if new == a.shape else view(move.reshape(as_value(a), shape=new), a)
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: str = "C") -> Tracer:
+    return reshape(a, -1, order)
+
+
+@implements(np.transpose)
+def transpose(a: Any, axes: Any = None) -> Tracer:
+    a = _as_tracer(a)
+    order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)
+    order = tuple(shapes.normalize_axis(i, a.ndim) for i in order)
+    return view(move.transpose(as_value(a), axes=order), a)
+
+
+@implements(np.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Tracer:
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
+    order = list(range(np.ndim(a)))
+    i, j = shapes.normalize_axis(axis1, len(order)), shapes.normalize_axis(axis2, len(order))
+    order[i], order[j] = order[j], order[i]
+    return transpose(a, order)
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
+    ndim = np.ndim(a)
+    sources = [shapes.normalize_axis(i, ndim) for i in np.atleast_1d(source)]
+    targets = [shapes.normalize_axis(i, ndim) for i in np.atleast_1d(destination)]
+    order = [i for i in range(ndim) if i not in sources]
+    for target, start in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, start)
+    return transpose(a, order)
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Tracer:
+    shape = shape_of(a)
+    if axis is None:
+        axes = tuple(i for i, n in enumerate(shape) if n == 1)
+    else:
+        axes = shapes.normalize_axes(axis, len(shape))
+    if any(shape[i] != 1 for i in axes):
+        raise ShapeError(
+            with_place(f"np.squeeze of shape {shape}: axis {axis} is not 1", user_source())
+        )
+    return reshape(a, shapes.without_axes(shape, axes))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Tracer:
+    axes = axis if isinstance(axis, Sequence) else (axis,)
+    ndim = np.ndim(a) + len(axes)
+    new = shapes.normalize_axes(axes, ndim)
+    rest = iter(shape_of(a))
+    return reshape(a, tuple(1 if i in new else next(rest) for i in range(ndim)))
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Tracer:
+    array = _as_tracer(array)
+    target = tuple(shape) if isinstance(shape, Sequence) else (int(shape),)
+    result = move.broadcast_to(as_value(array), target)
+    return view(result, array)
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    shape = shapes.broadcast_shapes(*map(shape_of, args))
+    return tuple(broadcast_to(a, shape) for a in args)
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Tracer:
+    m = _as_tracer(m)
+    axes = shapes.normalize_axes(axis, m.ndim)
+    return view(move.flip(as_value(m), axes=axes), m)
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Tracer:
+    return flip(m, 0)
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Tracer:
+    return flip(m, 1)
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    results = tuple(reshape(a, (1,)) if np.ndim(a) == 0 else a for a in arys)
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    results = tuple(
+        a if np.ndim(a) >= 2 else reshape(a, (1, -1) if np.ndim(a) else (1, 1)) for a in arys
+    )
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.shape)
+def shape(a: Any) -> tuple[int, ...]:
+    return shape_of(a)
+
+
+@implements(np.ndim)
+def ndim(a: Any) -> int:
+    return len(shape_of(a))
+
+
+@implements(np.size)
+def size(a: Any, axis: Any = None) -> int:
+    extents = shape_of(a)
+    axes = shapes.normalize_axes(axis, len(extents))
+    return int(np.prod([extents[i] for i in axes], dtype=int))
+
+
+# -- joining and splitting ----------------------------------------------------
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
+) -> Tracer:
+    reject("np.concatenate", out=out)
+    parts = list(arrays)
+    if axis is None:
+        parts, axis = [np.ravel(a) for a in parts], 0
+    values = promoted(*parts)
+    if dtype is not None:
+        values = [to_dtype(v, dtype) for v in values]
+    axis = shapes.normalize_axis(axis, values[0].type.ndim)
+    return tracer(values[0] if len(values) == 1 else move.concatenate(*values, axis=axis))
+
+
+@implements(np.stack)
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
+) -> Tracer:
+    parts = list(arrays)
+    extents = [shape_of(a) for a in parts]
+    if len(set(extents)) > 1:
+        raise ShapeError(
+            with_place(f"np.stack needs arrays of one shape; got {extents}", user_source())
+        )
+    return concatenate([np.expand_dims(a, axis) for a in parts], axis, out, dtype=dtype)
+
+
+def stack_nested(x: Any) -> Any:
+    """A nest of lists with traced values in it, as the array that np.array would make."""
+    if isinstance(x, (list, tuple)):
+        return stack([stack_nested(item) for item in x])
+    return x
+
+
+@implements(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Tracer:
+    return concatenate([np.atleast_2d(a) for a in tup], 0, dtype=dtype)
+
+
+@implements(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Tracer:
+    parts = [np.atleast_1d(a) for a in tup]
+    return concatenate(parts, 0 if np.ndim(parts[0]) == 1 else 1, dtype=dtype)
+
+
+@implements(np.column_stack)
+def column_stack(tup: Any) -> Tracer:
+    return concatenate([np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1)
+
+
+@implements(np.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Tracer:
+    return concatenate((arr, values), axis)
+
+
+@implements(np.split, np.array_split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
+    ary = _as_tracer(ary)
+    axis = shapes.normalize_axis(axis, ary.ndim)
+    extent = ary.shape[axis]
+    if isinstance(indices_or_sections, (int, np.integer)):
+        n = int(indices_or_sections)
+        each, extra = divmod(extent, n)
+        if extra:
+            raise ShapeError(
+                with_place(f"np.split: {extent} elements do not divide by {n}", user_source())
+            )
+        bounds = [each * i for i in range(n + 1)]
+    else:
+        bounds = [0, *(min(int(i), extent) for i in indices_or_sections), extent]
+    value = as_value(ary)
+    return [
+        view(move.slice_axis(value, axis, a, max(a, b)), ary)
+        for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+@implements(np.repeat)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
+    if not isinstance(repeats, (int, np.integer)):
+        reject("np.repeat", repeats=repeats)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = shapes.normalize_axis(axis, np.ndim(a))
+    old = shape_of(a)
+    wide = broadcast_to(
+        expand_dims(a, axis + 1), (*old[: axis + 1], int(repeats), *old[axis + 1 :])
+    )
+    return reshape(wide, (*old[:axis], old[axis] * int(repeats), *old[axis + 1 :]))
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> Tracer:
+    counts = tuple(reps) if isinstance(reps, Sequence) else (int(reps),)
+    old = (1,) * (len(counts) - np.ndim(A)) + shape_of(A)
+    counts = (1,) * (len(old) - len(counts)) + counts
+    spaced = [n for extent in old for n in (1, extent)]
+    wide = [n for pair in zip(counts, old, strict=True) for n in pair]
+    result = broadcast_to(reshape(A, tuple(spaced)), tuple(wide))
+    return reshape(result, tuple(c * n for c, n in zip(counts, old, strict=True)))
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Tracer:
+    if axis is None:
+        return reshape(roll(np.ravel(a), shift, 0), shape_of(a))
+    value = as_value(a)
+    for k, s in np.broadcast(np.atleast_1d(axis), np.atleast_1d(shift)):
+        k = shapes.normalize_axis(int(k), value.type.ndim)
+        extent = value.shape[k]
+        cut = (extent - int(s) % extent) % extent if extent else 0
+        if cut:
+            ends = move.slice_axis(value, k, cut, extent), move.slice_axis(value, k, 0, cut)
+            value = move.concatenate(*ends, axis=k)
+    return tracer(value)
+
+
+@implements(np.pad)
+def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Tracer:
+    if mode != "constant":
+        reject("np.pad", mode=mode)
+    fill = kwargs.pop("constant_values", 0)
+    value = as_value(array)
+    widths = np.broadcast_to(np.asarray(pad_width, int), (value.type.ndim, 2))
+    low, high = (tuple(int(w) for w in column) for column in widths.T)
+    flat = (0,) * len(low)
+    result = move.pad(value, low=low, high=high, interior=flat)
+    if isinstance(fill, (int, float)) and fill != 0:
+        inside = move.pad(full(True, value.type.with_dtype(bool)), low=low, high=high, interior=flat)
+        from autojit.ir.ops.arithmetic import select
+
+        result = select(inside, result, full(fill, result.type))
+    elif not isinstance(fill, (int, float)):
+        reject("np.pad", constant_values=fill)
+    return tracer(result)
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    reject("np.diff", prepend=prepend, append=append)
+    axis = shapes.normalize_axis(axis, np.ndim(a))
+    for _ in range(n):
+        value = as_value(a)
+        extent = value.shape[axis]
+        upper = tracer(move.slice_axis(value, axis, min(1, extent), extent))
+        lower = tracer(move.slice_axis(value, axis, 0, max(0, extent - 1)))
+        a = upper != lower if value.dtype.kind == "b" else upper - lower
+    return a
+
+
+# -- parts of matrices --------------------------------------------------------
+
+
+def _mask(shape: tuple[int, ...], k: int, lower: bool) -> Value:
+    from autojit.ir.ops.arithmetic import gt, le
+    from autojit.ir.ops.linear import iota
+
+    ndim, index = len(shape), np.dtype(np.int64)
+    rows = iota(dtype=index, shape=shape, axis=ndim - 2)
+    columns = iota(dtype=index, shape=shape, axis=ndim - 1)
+    below: Value = le(columns - rows, k) if lower else gt(columns - rows, k - 1)
+    return below
+
+
+def _triangle(m: Any, k: int, lower: bool) -> Tracer:
+    from autojit.ir.ops.arithmetic import select
+
+    value = as_value(m)
+    return tracer(select(_mask(value.shape, k, lower), value, full(0, value.type)))
+
+
+@implements(np.tril)
+def tril(m: Any, k: int = 0) -> Tracer:
+    return _triangle(m, k, True)
+
+
+@implements(np.triu)
+def triu(m: Any, k: int = 0) -> Tracer:
+    return _triangle(m, k, False)
+
+
+@implements(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
+    a = np.moveaxis(a, (axis1, axis2), (-2, -1))
+    *outer, rows, columns = a.shape
+    start = (max(0, -offset), max(0, offset))
+    n = max(0, min(rows - start[0], columns - start[1]))
+    # In row-major order the diagonal is every (columns + 1)-th element.
+    flat = reshape(a, (*outer, rows * columns))
+    first = start[0] * columns + start[1]
+    last = first + (n - 1) * (columns + 1) + 1 if n else first
+    value = move.slice_axis(as_value(flat), len(outer), first, last, columns + 1)
+    return view(value, flat)
+
+
+@implements(np.diag)
+def diag(v: Any, k: int = 0) -> Tracer:
+    if np.ndim(v) == 2:
+        return diagonal(v, k)
+    n = shape_of(v)[0] + abs(k)
+    value = as_value(v)
+    first = max(0, k) + max(0, -k) * n
+    length = (value.shape[0] - 1) * (n + 1) + 1 if value.shape[0] else 0
+    flat = move.pad(value, low=(first,), high=(n * n - first - length,), interior=(n,))
+    return tracer(move.reshape(flat, shape=(n, n)))
+
+
+@implements(np.trace)
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+# -- real and complex ---------------------------------------------------------
+
+
+@implements(np.real)
+def real(val: Any) -> Tracer:
+    val = _as_tracer(val)
+    return view(real_op(as_value(val)), val) if val.dtype.kind == "c" else val
+
+
+@implements(np.imag)
+def imag(val: Any) -> Tracer:
+    val = _as_tracer(val)
+    if val.dtype.kind == "c":
+        return view(imag_op(as_value(val)), val)
+    return tracer(full(0, val.type))
+
+
+# -- creation in the likeness of a traced array -------------------------------
+
+
+@implements(np.zeros_like)
+def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None) -> np.ndarray:  # fmt: skip
+    return np.zeros(shape_of(a) if shape is None else shape, dtype or a.dtype)
+
+
+@implements(np.ones_like)
+def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None) -> np.ndarray:  # fmt: skip
+    return np.ones(shape_of(a) if shape is None else shape, dtype or a.dtype)
+
+
+@implements(np.full_like)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None) -> Tracer:  # fmt: skip
+    dtype = np.dtype(dtype) if dtype is not None else a.dtype
+    extents = shape_of(a) if shape is None else shape
+    return broadcast_to(tracer(as_value(fill_value, dtype)), extents)
+
+
+@implements(np.copy)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Tracer:
+    return tracer(as_value(a))
+
+
+@implements(np.empty_like)
+def empty_like(prototype: Any, *args: Any, **kwargs: Any) -> np.ndarray:
+    return zeros_like(prototype, *args, **kwargs)
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x: Any) -> bool:
+    return x.dtype.kind == "c"
+
+
+@implements(np.isrealobj)
+def isrealobj(x: Any) -> bool:
+    return x.dtype.kind != "c"
+
+
+@implements(np.result_type)
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    from .lifting import result_dtype
+
+    return result_dtype(*arrays_and_dtypes)

@@ -1,0 +1,81 @@
+"""ndarray's methods and attributes on traced arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tracer import Tracer
+from .indexing import getitem
+from .lifting import as_value, to_dtype, tracer
+
+
+def _shape_arguments(shape: tuple[Any, ...]) -> Any:
+    return shape[0] if len(shape) == 1 else shape
+
+
+def _astype(self: Tracer, dtype: Any, *args: Any, **kwargs: Any) -> Tracer:
+    return tracer(to_dtype(as_value(self), np.dtype(dtype)))
+
+
+def _transpose(self: Tracer, *axes: Any) -> Any:
+    if not axes or axes == (None,):
+        return np.transpose(self)
+    return np.transpose(self, _shape_arguments(axes))
+
+
+def _reshape(self: Tracer, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    return np.reshape(self, _shape_arguments(shape), order)
+
+
+_DELEGATED = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+    "mean": np.mean,
+    "var": np.var,
+    "std": np.std,
+    "any": np.any,
+    "all": np.all,
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+    "dot": np.dot,
+    "ravel": np.ravel,
+    "squeeze": np.squeeze,
+    "swapaxes": np.swapaxes,
+    "repeat": np.repeat,
+    "take": np.take,
+    "trace": np.trace,
+    "diagonal": np.diagonal,
+    "clip": np.clip,
+    "conj": np.conj,
+    "conjugate": np.conj,
+    "copy": np.copy,
+    "ptp": np.ptp,
+}
+
+
+def _attach() -> None:
+    def delegate(function: Any) -> Any:
+        return lambda self, *args, **kwargs: function(self, *args, **kwargs)
+
+    for name, function in _DELEGATED.items():
+        setattr(Tracer, name, delegate(function))
+    attributes: dict[str, Any] = {
+        "__getitem__": getitem,
+        "astype": _astype,
+        "transpose": _transpose,
+        "reshape": _reshape,
+        "flatten": lambda self, order="C": np.copy(np.ravel(self, order)),
+        "T": property(np.transpose),
+        "mT": property(np.matrix_transpose),
+        "real": property(np.real),
+        "imag": property(np.imag),
+    }
+    for name, attribute in attributes.items():
+        setattr(Tracer, name, attribute)
+
+
+_attach()

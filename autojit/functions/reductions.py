@@ -1,0 +1,332 @@
+"""Sums, products, extremes and statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.ir import shapes
+from autojit.ir.ops import arithmetic, move, reduce
+from autojit.ir.ops.declaration import full
+from autojit.ir.ops.linear import iota
+from autojit.ir.program import Value
+
+from ..errors import ShapeError, with_place
+from ..tracer import Tracer
+from ..tracing import user_source
+from .lifting import as_value, dtype_of, shape_of, to_dtype, tracer
+from .registry import implements, reject, uncovered
+
+_MISSING = np._NoValue
+
+
+def _reduced(op: Any, value: Value, axis: Any, keepdims: Any) -> Value:
+    axes = shapes.normalize_axes(axis, value.type.ndim)
+    result: Value = op(value, axes=axes) if axes else value
+    if keepdims is not _MISSING and keepdims:
+        result = move.reshape(result, shape=shapes.keep_axes(value.shape, axes))
+    return result
+
+
+def _masked(value: Value, where: Any, neutral: Any) -> Value:
+    if where is _MISSING or where is True or where is None:
+        return value
+    mask = move.broadcast_to(as_value(where, np.dtype(bool)), value.shape)
+    return arithmetic.select(mask, value, full(neutral, value.type))
+
+
+def _accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype in which NumPy sums: small integers widen to the platform's."""
+    return np.add.reduce(np.empty(0, dtype)).dtype if dtype.kind in "biu" else dtype
+
+
+def _sum_like(name: str, op: Any, neutral: Any) -> Callable[..., Tracer]:
+    def function(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = _MISSING,
+        initial: Any = _MISSING,
+        where: Any = _MISSING,
+    ) -> Tracer:
+        reject(f"np.{name}", out=out)
+        value = as_value(a)
+        value = to_dtype(value, np.dtype(dtype) if dtype else _accumulator(value.dtype))
+        result = tracer(_reduced(op, _masked(value, where, neutral), axis, keepdims))
+        if initial is not _MISSING:
+            result = result + initial if neutral == 0 else result * initial
+        return result
+
+    function.__name__ = name
+    return function
+
+
+sum = implements(np.sum)(_sum_like("sum", reduce.sum_, 0))
+prod = implements(np.prod)(_sum_like("prod", reduce.prod_, 1))
+
+
+def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:
+    def function(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = _MISSING,
+        initial: Any = _MISSING,
+        where: Any = _MISSING,
+    ) -> Tracer:
+        reject(f"np.{name}", out=out, where=None if where is _MISSING else where)
+        value = as_value(a)
+        axes = shapes.normalize_axes(axis, value.type.ndim)
+        if initial is _MISSING and any_zero(value.shape, axes):
+            raise ShapeError(
+                with_place(
+                    f"np.{name} of an array of shape {value.shape} over axis {axis}: there are no "
+                    f"elements, and {name} has no neutral one. Pass initial=.",
+                    user_source(),
+                )
+            )
+        result = tracer(_reduced(op, value, axis, keepdims))
+        return result if initial is _MISSING else combine(result, initial)
+
+    function.__name__ = name
+    return function
+
+
+def any_zero(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether a reduction over the axes has no elements."""
+    return 0 in [shape[i] for i in axes]
+
+
+max = implements(np.max, np.amax)(_extreme("max", reduce.max_, np.maximum))
+min = implements(np.min, np.amin)(_extreme("min", reduce.min_, np.minimum))
+
+
+def _truth_like(name: str, op: Any) -> Callable[..., Tracer]:
+    def function(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = _MISSING,
+        *,
+        where: Any = _MISSING,
+    ) -> Tracer:
+        reject(f"np.{name}", out=out)
+        value = _masked(arithmetic.truth(as_value(a)), where, name == "all")
+        return tracer(_reduced(op, value, axis, keepdims))
+
+    function.__name__ = name
+    return function
+
+
+any = implements(np.any)(_truth_like("any", reduce.any_))
+all = implements(np.all)(_truth_like("all", reduce.all_))
+
+
+# -- statistics ---------------------------------------------------------------
+
+
+def _count(shape: tuple[int, ...], axis: Any) -> int:
+    axes = shapes.normalize_axes(axis, len(shape))
+    return int(np.prod([shape[i] for i in axes], dtype=int))
+
+
+@implements(np.mean)
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = _MISSING,
+    *,
+    where: Any = _MISSING,
+) -> Tracer:
+    reject("np.mean", out=out)
+    kind = np.dtype(dtype) if dtype else dtype_of(a)
+    floating = kind if kind.kind in "fc" else np.dtype(float)
+    total = sum(a, axis, floating, None, keepdims, where=where)
+    if where is _MISSING:
+        return total / _scalar(_count(shape_of(a), axis), total)
+    return total / sum(np.broadcast_to(where, shape_of(a)), axis, floating, None, keepdims)
+
+
+def _scalar(number: float, like: Tracer) -> Any:
+    """A number that does not change the dtype of what it meets."""
+    return like.dtype.type(number)
+
+
+@implements(np.average)
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _MISSING
+) -> Any:
+    if returned:
+        reject("np.average", returned=returned)
+        raise uncovered("np.average", " with returned=")
+    if weights is None:
+        return mean(a, axis, keepdims=keepdims)
+    if np.shape(weights) != shape_of(a):
+        axis_of = shapes.normalize_axis(axis, np.ndim(a))
+        extents = [-1 if i == axis_of else 1 for i in range(np.ndim(a))]
+        weights = np.reshape(weights, extents)
+    weights = weights * np.ones(shape_of(a), dtype_of(weights))
+    return np.sum(a * weights, axis, keepdims=keepdims) / np.sum(weights, axis, keepdims=keepdims)
+
+
+@implements(np.var)
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = _MISSING,
+    *,
+    where: Any = _MISSING,
+    mean: Any = _MISSING,
+    correction: Any = _MISSING,
+) -> Tracer:
+    reject("np.var", out=out, where=None if where is _MISSING else where)
+    ddof = ddof if correction is _MISSING else correction
+    floating = np.dtype(dtype) if dtype else dtype_of(a)
+    if floating.kind not in "fc":
+        floating = np.dtype(float)
+    x = tracer(as_value(a, floating))
+    centre = _mean(x, axis=axis, keepdims=True) if mean is _MISSING else mean
+    deviation = x - centre
+    if floating.kind == "c":
+        square = deviation.real * deviation.real + deviation.imag * deviation.imag
+    else:
+        square = deviation * deviation
+    total = sum(square, axis, None, None, keepdims)
+    divisor = np.maximum(_count(x.shape, axis) - ddof, 0)
+    return total / _scalar(divisor, total)
+
+
+_mean = mean
+
+
+def safe_sqrt(square: Tracer) -> Tracer:
+    """The square root of a sum of squares: its derivative at 0 is taken as 0.
+
+    The root of a sum of squares is a norm; at 0 it has a kink, and 0 is its
+    subgradient of smallest norm.
+    """
+    zero = square == 0
+    return np.where(zero, _scalar(0, square), np.sqrt(np.where(zero, _scalar(1, square), square)))
+
+
+@implements(np.std)
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = _MISSING,
+    **kwargs: Any,
+) -> Tracer:
+    return safe_sqrt(var(a, axis, dtype, out, ddof, keepdims, **kwargs))
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = _MISSING) -> Tracer:
+    return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
+
+
+# -- positions ----------------------------------------------------------------
+
+
+def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
+    def function(
+        a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = _MISSING
+    ) -> Tracer:
+        reject(f"np.{name}", out=out)
+        shape = shape_of(a)
+        if axis is None:
+            a, along = np.ravel(a), 0
+        else:
+            along = shapes.normalize_axis(axis, len(shape))
+        x = tracer(as_value(a))
+        best = extreme(x, along, keepdims=True)
+        hit = (x == best) | np.isnan(x) if x.dtype.kind in "fc" else x == best
+        index = np.dtype(np.int64)
+        positions = iota(dtype=index, shape=x.shape, axis=along)
+        beyond = full(x.shape[along], positions.type)
+        # The first of the best: the smallest position that attains the extreme (or is NaN).
+        first = reduce.min_(arithmetic.select(as_value(hit), positions, beyond), axes=(along,))
+        if keepdims is not _MISSING and keepdims:
+            kept = (1,) * len(shape) if axis is None else shapes.keep_axes(shape, (along,))
+            first = move.reshape(first, shape=kept)
+        return tracer(first)
+
+    function.__name__ = name
+    return function
+
+
+argmax = implements(np.argmax)(_argument("argmax", max))
+argmin = implements(np.argmin)(_argument("argmin", min))
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+    return sum(tracer(arithmetic.truth(as_value(a))), axis, np.int64, None, keepdims)
+
+
+# -- logarithms of sums -------------------------------------------------------
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """``log(sum(b * exp(a)))`` without overflow; b must keep the sum positive."""
+    if return_sign:
+        raise uncovered("logsumexp", " with return_sign=")
+    x = tracer(as_value(a, np.result_type(dtype_of(a), np.float32 if dtype_of(a) == np.float32 else np.float64)))
+    axes = shapes.normalize_axes(axis, x.ndim)
+    top = np.max(x, axes, keepdims=True, initial=-np.inf)
+    # The shift cancels in exact arithmetic, so it carries no derivative.
+    shift = np.where(np.isfinite(top), top, _scalar(0, top))
+    shift = stop(shift)
+    terms = np.exp(x - shift)
+    if b is not None:
+        terms = b * terms
+    total = np.log(np.sum(terms, axes, keepdims=True)) + shift
+    return total if keepdims else np.reshape(total, shapes.without_axes(x.shape, axes))
+
+
+def stop(x: Tracer) -> Tracer:
+    """The value without its derivative."""
+    return tracer(arithmetic.stop_gradient(as_value(x)))
+
+
+def reduce_ufunc(
+    ufunc: Any,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    **kwargs: Any,
+) -> Any:
+    """``ufunc.reduce``; mind that its axis is 0 unless given."""
+    for keyword, value in kwargs.items():
+        reject(f"np.{ufunc.__name__}.reduce", **{keyword: value})
+    if ufunc is np.add:
+        return sum(array, axis, dtype, out, keepdims)
+    if ufunc is np.multiply:
+        return prod(array, axis, dtype, out, keepdims)
+    answers = {
+        np.maximum: max,
+        np.minimum: min,
+        np.logical_or: any,
+        np.logical_and: all,
+    }
+    if ufunc in answers and dtype is None:
+        return answers[ufunc](array, axis, out, keepdims)
+    if ufunc is np.logaddexp and dtype is None and out is None:
+        return logsumexp(array, axis, keepdims=keepdims)
+    raise uncovered(f"np.{ufunc.__name__}.reduce")
+
+

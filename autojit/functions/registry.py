@@ -1,0 +1,86 @@
+"""The table of NumPy functions that answer through ``__array_function__``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from autojit.ir.types import TypeMismatch
+
+from ..errors import AutojitError, ShapeError, UncoveredFunctionError, with_place
+from ..tracing import user_source
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: NumPy function -> our implementation, with the same signature.
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+#: Names of ndarray methods and attributes -> implementation; attached to Tracer.
+_MODULES = ("reductions", "manipulation", "indexing", "products", "logic")
+_loaded = False
+
+
+def implements(*functions: Any) -> Callable[[F], F]:
+    """Register the implementation of NumPy functions."""
+
+    def register(implementation: F) -> F:
+        for function in functions:
+            FUNCTIONS[function] = implementation
+        return implementation
+
+    return register
+
+
+def load() -> None:
+    """Import the modules that fill the table and attach the methods."""
+    global _loaded
+    if not _loaded:
+        for module in _MODULES:
+            importlib.import_module(f"autojit.functions.{module}")
+        importlib.import_module("autojit.functions.methods")
+        _loaded = True
+
+
+def call_function(function: Any, args: Any, kwargs: Any) -> Any:
+    """Answer a NumPy function called with a traced array among its arguments."""
+    load()
+    implementation = FUNCTIONS.get(function)
+    if implementation is None:
+        raise uncovered(_name_of(function))
+    try:
+        return implementation(*args, **kwargs)
+    except TypeMismatch as error:
+        raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
+
+
+def _name_of(function: Any) -> str:
+    module = getattr(function, "__module__", None) or "numpy"
+    return f"{module}.{function.__name__}".replace("numpy.", "np.", 1)
+
+
+def uncovered(name: str, detail: str = "") -> AutojitError:
+    """The error for a function that is not covered."""
+    from .ufuncs import covered_ufuncs
+
+    known = {_name_of(f) for f in FUNCTIONS} | {f"np.{u}" for u in covered_ufuncs()}
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.75)
+    hint = f" Covered and similar: {', '.join(close)}." if close else ""
+    return UncoveredFunctionError(
+        with_place(
+            f"{name}{detail} is not covered by autojit.{hint}\n"
+            "Write it with covered functions, or apply it outside of the traced function "
+            "if its arguments do not depend on the traced ones.",
+            user_source(),
+        )
+    )
+
+
+def reject(name: str, **unsupported: Any) -> None:
+    """Raise for keyword arguments that are given and not supported."""
+    for keyword, value in unsupported.items():
+        if value is not None and value is not np._NoValue and value is not True:
+            raise uncovered(name, f" with {keyword}=")

@@ -1,0 +1,271 @@
+"""Ufuncs on traced arrays.  NumPy itself chooses the dtypes (``ufunc.resolve_dtypes``)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.ops import ANSWERS, Declaration, arithmetic, elementary
+from autojit.ir.ops.declaration import full
+from autojit.ir.ops.move import broadcast_to
+from autojit.ir.program import Value
+
+from ..errors import DtypeError, TypeMismatch, with_place
+from ..tracer import Tracer
+from ..tracing import WEAK_TYPES, user_source
+from .lifting import (
+    as_value,
+    common_shape,
+    dtype_of,
+    to_dtype,
+    tracer,
+    weak_type,
+)
+from .registry import uncovered
+
+#: Ufuncs that are formulas of other ops, on operands in the dtypes of NumPy's loop.
+COMPOSITES: dict[Any, Callable[..., Value]] = {}
+
+
+def composite(*ufuncs: Any) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Register a formula for a ufunc (or its dotted name, for those of SciPy)."""
+
+    def register(formula: Callable[..., Value]) -> Callable[..., Value]:
+        for ufunc in ufuncs:
+            COMPOSITES[ufunc] = formula
+        return formula
+
+    return register
+
+
+composite(np.positive)(lambda x: x)
+composite(np.square)(lambda x: x * x)
+composite(np.reciprocal)(lambda x: full(1, x.type) / x)
+composite(np.deg2rad, np.radians)(lambda x: x * (np.pi / 180))
+composite(np.rad2deg, np.degrees)(lambda x: x * (180 / np.pi))
+composite(np.logical_and)(
+    lambda a, b: arithmetic.bitwise_and(arithmetic.truth(a), arithmetic.truth(b))
+)
+composite(np.logical_or)(arithmetic.logical_or)
+composite(np.logical_xor)(
+    lambda a, b: arithmetic.bitwise_xor(arithmetic.truth(a), arithmetic.truth(b))
+)
+composite(np.logical_not)(lambda x: arithmetic.bitwise_not(arithmetic.truth(x)))
+
+
+def _is_whole(x: Value) -> bool:
+    return x.dtype.kind in "biu"
+
+
+composite(np.conjugate)(lambda x: arithmetic.conj(x) if x.dtype.kind == "c" else x)
+composite(np.floor)(lambda x: x if _is_whole(x) else arithmetic.floor(x))
+composite(np.ceil)(lambda x: x if _is_whole(x) else arithmetic.ceil(x))
+composite(np.trunc)(lambda x: x if _is_whole(x) else arithmetic.trunc(x))
+composite(np.absolute)(lambda x: x if x.dtype.kind in "bu" else arithmetic.absolute(x))
+composite(np.isnan)(lambda x: _never(x) if _is_whole(x) else arithmetic.isnan(x))
+composite(np.isinf)(lambda x: _never(x) if _is_whole(x) else arithmetic.isinf(x))
+composite(np.isfinite)(
+    lambda x: full(True, x.type.with_dtype(bool)) if _is_whole(x) else arithmetic.isfinite(x)
+)
+
+
+def _never(x: Value) -> Value:
+    return full(False, x.type.with_dtype(bool))
+
+
+@composite(np.heaviside)
+def _heaviside(x: Value, at_zero: Value) -> Value:
+    step = arithmetic.select(
+        arithmetic.gt(x, 0), full(1, x.type), arithmetic.select(arithmetic.eq(x, 0), at_zero, full(0, x.type))
+    )
+    return arithmetic.select(arithmetic.isnan(x), x, step)
+
+
+@composite("scipy.special.xlogy")
+def _xlogy(x: Value, y: Value) -> Value:
+    zero = arithmetic.eq(x, 0)
+    safe = arithmetic.select(zero, full(1, y.type), y)
+    return arithmetic.select(zero, full(0, x.type), x * elementary.log(safe))
+
+
+@composite("scipy.special.xlog1py")
+def _xlog1py(x: Value, y: Value) -> Value:
+    zero = arithmetic.eq(x, 0)
+    safe = arithmetic.select(zero, full(0, y.type), y)
+    return arithmetic.select(zero, full(0, x.type), x * elementary.log1p(safe))
+
+
+@composite("scipy.special.logit")
+def _logit(p: Value) -> Value:
+    return elementary.log(p / (1 - p))
+
+
+@composite("scipy.special.log_expit")
+def _log_expit(x: Value) -> Value:
+    return -elementary.logaddexp(full(0, x.type), -x)
+
+
+_COMPARISONS = {np.equal, np.not_equal}
+
+
+@lru_cache(maxsize=1)
+def _special_ufuncs(imported: bool) -> dict[Any, Any]:
+    """The ufuncs of scipy.special that are covered, once the user has imported it."""
+    if not imported:
+        return {}
+    import scipy.special
+
+    found: dict[Any, Any] = {}
+    for table in (ANSWERS, COMPOSITES):
+        for key, answer in table.items():
+            if isinstance(key, str):
+                found[getattr(scipy.special, key.rpartition(".")[2])] = answer
+    return found
+
+
+def find_answer(ufunc: Any) -> Any:
+    """The op or formula that answers for a ufunc."""
+    answer = COMPOSITES.get(ufunc) or ANSWERS.get(ufunc)
+    if answer is None:
+        answer = _special_ufuncs("scipy.special" in sys.modules).get(ufunc)
+    return answer
+
+
+def covered_ufuncs() -> list[str]:
+    """Names of the covered NumPy ufuncs, for messages."""
+    return [u.__name__ for u in (*ANSWERS, *COMPOSITES) if not isinstance(u, str)]
+
+
+def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Answer ``ufunc.method(*inputs, **kwargs)`` with a traced array among the inputs."""
+    if ufunc is np.matmul and method == "__call__" and not kwargs:
+        from .products import matmul
+
+        return matmul(*inputs)
+    if method == "reduce":
+        from .reductions import reduce_ufunc
+
+        return reduce_ufunc(ufunc, *inputs, **kwargs)
+    if method == "outer" and not kwargs:
+        a, b = inputs
+        column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
+        return call_ufunc(ufunc, "__call__", (column, b), {})
+    if method != "__call__":
+        raise uncovered(f"np.{ufunc.__name__}.{method}")
+    dtype = kwargs.pop("dtype", None)
+    where = kwargs.pop("where", True)
+    for keyword, value in kwargs.items():
+        if not (keyword == "casting" and value == "same_kind") and value is not None:
+            raise uncovered(f"np.{ufunc.__name__}", f" with {keyword}=")
+    if where is not True:
+        raise uncovered(f"np.{ufunc.__name__}", " with where= (use np.where on the result)")
+    if ufunc in (np.divmod, np.modf):
+        return _two_results(ufunc, *inputs)
+    answer = find_answer(ufunc)
+    if answer is None:
+        raise uncovered(f"np.{ufunc.__name__}")
+    return _apply(ufunc, answer, inputs, dtype)
+
+
+def _two_results(ufunc: Any, *inputs: Any) -> Any:
+    if ufunc is np.divmod:
+        return np.floor_divide(*inputs), np.remainder(*inputs)
+    whole = np.trunc(inputs[0])
+    return inputs[0] - whole, whole
+
+
+def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
+    """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
+    if not (_is_operand(left) and _is_operand(right)):
+        return NotImplemented
+    if ufunc is np.power and type(right) is int and dtype_of(left).kind in "iufc":
+        fast = _integer_power(left, right)
+        if fast is not None:
+            return fast
+    result = call_ufunc(ufunc, "__call__", (left, right), {})
+    kinds = weak_type(left), weak_type(right)
+    if None not in kinds and ufunc is not np.matmul:
+        by_dtype = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
+        result.weak = by_dtype.get(result.dtype)
+    return result
+
+
+def _is_operand(x: Any) -> bool:
+    return isinstance(x, (Tracer, np.ndarray, np.generic, int, float, complex, list, tuple))
+
+
+def _integer_power(base: Tracer, exponent: int) -> Tracer | None:
+    kind = base.dtype.kind
+    if abs(exponent) > 64 or (kind in "iu" and exponent < 0):
+        return None  # NumPy's own rules and errors apply
+    value = arithmetic.integer_power(as_value(base), exponent=exponent)
+    return tracer(value, base.weak)
+
+
+def _apply(ufunc: Any, answer: Any, inputs: tuple[Any, ...], dtype: Any) -> Tracer:
+    loop = resolve(ufunc, inputs, dtype)
+    if loop[0].kind == "c":
+        answer = _complex_answer(ufunc, answer)
+    elif loop[0].kind == "b":
+        answer = _bool_answer(ufunc, answer)
+    shape = common_shape(*inputs)
+    values = [
+        broadcast_to(as_value(x, d), shape) for x, d in zip(inputs, loop, strict=False)
+    ]
+    try:
+        result: Value = answer(*values)
+    except TypeMismatch as error:
+        raise DtypeError(with_place(f"np.{ufunc.__name__}: {error}", user_source())) from None
+    return tracer(to_dtype(result, loop[len(inputs)]))
+
+
+def _bool_answer(ufunc: Any, answer: Any) -> Any:
+    """NumPy's loops on bool: + and maximum are or, * and minimum are and."""
+    swaps = {
+        np.add: arithmetic.bitwise_or,
+        np.maximum: arithmetic.bitwise_or,
+        np.fmax: arithmetic.bitwise_or,
+        np.multiply: arithmetic.bitwise_and,
+        np.minimum: arithmetic.bitwise_and,
+        np.fmin: arithmetic.bitwise_and,
+    }
+    return swaps.get(ufunc, answer)
+
+
+def _complex_answer(ufunc: Any, answer: Any) -> Any:
+    if ufunc is np.absolute:
+        return arithmetic.magnitude
+    if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
+        raise DtypeError(
+            with_place(
+                f"np.{ufunc.__name__} of complex operands is not covered by autojit. "
+                "Apply it to x.real and x.imag.",
+                user_source(),
+            )
+        )
+    return answer
+
+
+def resolve(ufunc: Any, inputs: tuple[Any, ...], dtype: Any = None) -> tuple[np.dtype, ...]:
+    """The dtypes of NumPy's loop for these operands, results last."""
+    weak = [weak_type(x) for x in inputs]
+    if all(w is not None for w in weak):
+        weak = [None] * len(inputs)
+    asked = tuple(w or dtype_of(x) for w, x in zip(weak, inputs, strict=True))
+    signature = None if dtype is None else (None,) * len(inputs) + (np.dtype(dtype),) * ufunc.nout
+    kwargs = {} if signature is None else {"signature": signature}
+    try:
+        loop: tuple[np.dtype, ...] = ufunc.resolve_dtypes(asked + (None,) * ufunc.nout, **kwargs)
+    except TypeError as error:
+        listed = ", ".join(dtype_of(x).name for x in inputs)
+        raise DtypeError(
+            with_place(
+                f"np.{ufunc.__name__} does not take operands of dtype {listed}: {error}",
+                user_source(),
+            )
+        ) from None
+    return tuple(np.dtype(d) for d in loop)

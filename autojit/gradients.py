@@ -1,0 +1,234 @@
+"""``grad`` and ``value_and_grad``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autojit.ir.transforms import gradient
+from autojit.ir.types import Type
+
+from . import trees
+from .abstract import leaf_type, trace_function
+from .errors import IntegerGradientError, NonScalarGradientError, StructureError
+from .execute import apply
+
+Argnums = int | Sequence[int]
+
+
+def grad(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The gradient of a scalar function.
+
+    Args:
+        f: a function of arrays (or trees of arrays) that returns a real scalar; with
+            ``has_aux``, a pair of it and anything else. Omitted in ``@grad(argnums=1)``.
+        argnums: the positional argument, or a tuple of them, to differentiate by.
+        has_aux: whether ``f`` returns ``(value, auxiliary)``; then the result is
+            ``(gradient, auxiliary)``.
+        holomorphic: whether ``f`` is a holomorphic function of complex arguments.
+
+    Returns:
+        A function of the same arguments. Its result has the structure, shapes and dtypes
+        of the argument, or is a tuple of these for a tuple of ``argnums``. For a real
+        function of a complex argument z = x + iy it is df/dx - i df/dy, as in JAX.
+
+    Raises:
+        NonScalarGradientError: if the result of ``f`` is not a real scalar.
+        IntegerGradientError: if an argument to differentiate by is not floating point.
+
+    >>> import numpy as np
+    >>> from autojit import grad
+    >>> grad(lambda x: np.sum(x ** 3))(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    if f is None:
+        return functools.partial(
+            grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic
+        )
+    return _derive(f, argnums, has_aux, holomorphic, keep_value=False)
+
+
+def value_and_grad(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+) -> Callable[..., Any]:
+    """The value of a scalar function together with its gradient.
+
+    As :func:`grad`, but the result is ``(value, gradient)``, with ``has_aux``
+    ``((value, auxiliary), gradient)``. Usable as
+    ``scipy.optimize.minimize(value_and_grad(f), x0, jac=True)``.
+
+    >>> import numpy as np
+    >>> from autojit import value_and_grad
+    >>> value_and_grad(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    """
+    if f is None:
+        return functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux)
+    return _derive(f, argnums, has_aux, False, keep_value=True)
+
+
+def _derive(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, keep_value: bool
+) -> Callable[..., Any]:
+    if not callable(f):
+        raise StructureError(
+            f"grad takes a function, not {f!r:.60}. Differentiate first, then call:\n"
+            "    grad(f)(x)                         # not: grad(f(x))"
+        )
+
+    @functools.wraps(f)
+    def derived(*args: Any, **kwargs: Any) -> Any:
+        problem = _Problem(f, args, kwargs, argnums, holomorphic)
+        value, aux, gradients = problem.solve(has_aux, keep_value)
+        if keep_value:
+            return ((value, aux) if has_aux else value), gradients
+        return (gradients, aux) if has_aux else gradients
+
+    return derived
+
+
+class _Problem:
+    """One call of a gradient function: the arguments, split into moving leaves and the rest."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Argnums,
+        holomorphic: bool,
+    ) -> None:
+        self.f = f
+        self.args = args
+        self.kwargs = kwargs
+        self.holomorphic = holomorphic
+        self.single = not isinstance(argnums, (tuple, list))
+        self.numbers = [
+            self._position(n) for n in ([argnums] if self.single else argnums)  # type: ignore[union-attr]
+        ]
+        self.leaves: list[Any] = []
+        self.structures: list[Any] = []
+        for number in self.numbers:
+            leaves, structure = trees.flatten(args[number])
+            for leaf, path in zip(
+                leaves, trees.paths(args[number], f"argument {number}"), strict=True
+            ):
+                self._check_inexact(leaf, path)
+            self.leaves.extend(leaves)
+            self.structures.append(structure)
+
+    def _position(self, number: int) -> int:
+        n = len(self.args)
+        if not -n <= number < n:
+            raise StructureError(
+                f"argnums={number}, but {_name(self.f)} was called with {n} positional "
+                f"argument{'' if n == 1 else 's'}. Pass what is differentiated by position."
+            )
+        return number % n
+
+    def _check_inexact(self, leaf: Any, path: str) -> None:
+        if not trees.is_array(leaf):
+            trees.check_argument(leaf, path, "grad(lambda x: f(x, setting))(x)")
+        kind = leaf_type(leaf).type.dtype
+        if kind.kind == "c" and not self.holomorphic:
+            return  # real functions of complex arguments are welcome
+        if kind.kind not in "fc":
+            raise IntegerGradientError(
+                f"grad of {_name(self.f)} with respect to {path}, which is {kind.name}: only "
+                "floating-point arguments have gradients. Convert it, or choose others:\n"
+                f"    grad(f)(x.astype(float))           # or a literal: 3.0, not 3\n"
+                "    grad(f, argnums=1)(n, x)"
+            )
+
+    def _call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+        arguments = list(self.args)
+        start = 0
+        for number, structure in zip(self.numbers, self.structures, strict=True):
+            stop = start + structure.num_leaves
+            arguments[number] = trees.unflatten(structure, leaves[start:stop])
+            start = stop
+        return f(*arguments, **self.kwargs)
+
+    def solve(self, has_aux: bool, keep_value: bool) -> tuple[Any, Any, Any]:
+        """(value, auxiliary, gradients)."""
+        types = [leaf_type(leaf) for leaf in self.leaves]
+
+        def call(f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+            result = self._call(f, leaves)
+            if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+                raise StructureError(
+                    f"With has_aux=True, {_name(f)} must return a pair (value, auxiliary); "
+                    f"it returned {_shown(result)}."
+                )
+            return result
+
+        traced = trace_function(self.f, types, call)
+        self._check_scalar(traced.structure, traced.program.out_types, has_aux)
+        program = gradient(
+            traced.program, range(len(types)), keep_outputs=keep_value or has_aux
+        )
+        results = apply(program, self.leaves)
+        split = len(results) - len(self.leaves)
+        value, aux = None, None
+        if has_aux:
+            value, aux = trees.unflatten(traced.structure, results[:split])
+        elif keep_value:
+            value = results[0]
+        return value, aux, self._gradient_trees(results[split:])
+
+    def _gradient_trees(self, gradients: Sequence[Any]) -> Any:
+        result = []
+        start = 0
+        for structure in self.structures:
+            stop = start + structure.num_leaves
+            result.append(trees.unflatten(structure, gradients[start:stop]))
+            start = stop
+        return result[0] if self.single else tuple(result)
+
+    def _check_scalar(self, structure: Any, types: Sequence[Type], has_aux: bool) -> None:
+        name = _name(self.f)
+        first = structure.child(0) if has_aux else structure
+        if not (first.is_leaf() and first.num_leaves == 1):
+            raise NonScalarGradientError(
+                f"grad needs a scalar, and {name} returns {first.num_leaves} arrays. If it returns "
+                "a value and something else:\n    grad(f, has_aux=True)"
+            )
+        result = types[0]
+        if result.shape:
+            raise NonScalarGradientError(
+                f"grad needs a scalar, and {name} returns an array of type {result}. "
+                "Sum it, or ask for the Jacobian:\n"
+                "    grad(lambda x: f(x).sum())"
+            )
+        allowed = "fc" if self.holomorphic else "f"
+        if result.dtype.kind not in allowed:
+            raise NonScalarGradientError(
+                f"grad needs a real floating-point scalar, and {name} returns {result}. "
+                + (
+                    "Take a real part or a modulus, or pass holomorphic=True."
+                    if result.dtype.kind == "c"
+                    else "Counts and comparisons have no derivative."
+                )
+            )
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def _shown(result: Any) -> str:
+    if isinstance(result, tuple):
+        return f"a tuple of {len(result)}"
+    return f"a {type(result).__name__}"
+
+

@@ -1,0 +1,76 @@
+"""Looking inside: programs, stages, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autojit.ir.program import Program
+
+from . import trees
+from .abstract import leaf_type, trace_function
+from .errors import AutojitError
+from .execute import executable
+
+#: The stages of a compilation, in order.
+STAGES = ("trace", "optimized", "loops", "llvm", "asm", "cuda", "ptx")
+
+
+def trace(f: Callable[..., Any]) -> Callable[..., Program]:
+    """A function of the same arguments that returns the traced program.
+
+    Leaves of the arguments become inputs, in order; arrays that ``f`` closes over
+    become the last inputs and are bound to them.
+
+    >>> import autojit, numpy as np
+    >>> print(autojit.trace(lambda x: np.sum(x * 2))(np.ones(3)))
+    program main(%0: f64[3]) {
+      %1: f64[3] = constant {dtype=f64, shape=(3,), value=2.0}
+      %2: f64[3] = mul %0, %1
+      %3: f64[] = sum %2 {axes=(0,)}
+      return %3
+    }
+    """
+
+    def traced(*args: Any, **kwargs: Any) -> Program:
+        leaves, structure = trees.flatten((args, kwargs))
+
+        def call(function: Callable[..., Any], values: Any) -> Any:
+            positional, by_name = trees.unflatten(structure, values)
+            return function(*positional, **by_name)
+
+        for leaf, path in zip(leaves, trees.paths((args, kwargs), "arguments"), strict=True):
+            trees.check_argument(leaf, path, "autojit.trace(lambda x: f(x, setting))(x)")
+        return trace_function(f, [leaf_type(leaf) for leaf in leaves], call).program
+
+    return traced
+
+
+class Lowered:
+    """A program on its way to code: the text of every stage."""
+
+    def __init__(self, program: Program, device: str = "cpu") -> None:
+        self.program = program
+        self.device = device
+
+    def text(self, stage: str = "optimized") -> str:
+        """The text of a stage: trace, optimized, loops, llvm, asm, cuda or ptx."""
+        if stage not in STAGES:
+            raise AutojitError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}")
+        if stage == "trace":
+            return self.program.text(sources=True)
+        from autojit.codegen import stages
+
+        text: str = stages.text(self.program, stage)
+        return text
+
+    def compile(self) -> Any:
+        """The executable: ``.call(arrays)`` runs it."""
+        return executable(self.program, self.device)
+
+    def cost(self) -> dict[str, int]:
+        """Floating-point operations, bytes moved and bytes of temporaries, as scheduled."""
+        from autojit.codegen import stages
+
+        cost: dict[str, int] = stages.cost(self.program)
+        return cost

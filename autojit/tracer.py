@@ -1,0 +1,248 @@
+"""The traced array: what a user's function sees instead of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autojit.ir.program import Value
+from autojit.ir.types import Type
+
+from .errors import ConcreteValueError, InPlaceError, with_place
+from .tracing import Trace, check_not_leaked, current_trace, user_source
+
+
+class Tracer:
+    """An array or number whose value is not known yet, only its type.
+
+    It takes part in NumPy's protocols, so ``np.sin(x)``, ``x + 1``, ``x.T`` and
+    ``np.linalg.norm(x)`` record operations in the trace instead of computing.
+    ``weak`` is Python's scalar type for a traced Python number, which takes the
+    dtype of the arrays that it meets.
+    """
+
+    __slots__ = ("base", "owner", "value", "viewed", "weak")
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Value, trace: Trace, weak: type | None = None) -> None:
+        self.value = value
+        self.owner = trace
+        self.weak = weak
+        self.base: Tracer | None = None
+        self.viewed = False
+
+    # -- what is known ----------------------------------------------------
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.type.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.value.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.value.type.ndim
+
+    @property
+    def size(self) -> int:
+        return self.value.type.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.value.type.nbytes
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a traced scalar")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a traced scalar")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __repr__(self) -> str:
+        return f"Tracer<{self.type}>"
+
+    # -- NumPy's protocols ------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from .functions.ufuncs import call_ufunc
+
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from .functions.registry import call_function
+
+        return call_function(func, args, kwargs)
+
+    # -- what needs a value -----------------------------------------------
+
+    def _refuse(self, what: str, fix: str) -> NoReturn:
+        check_not_leaked(self)
+        raise ConcreteValueError(
+            with_place(
+                f"{what} needs the value of a traced array of type {self.type}, "
+                f"and while a function is traced only its type is known.\n{fix}",
+                user_source(),
+            )
+        )
+
+    def __bool__(self) -> bool:
+        self._refuse(
+            "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,",
+            "Choose element by element instead of branching:\n"
+            "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
+            "or make the argument static: jit(f, static_argnums=...).",
+        )
+
+    def __float__(self) -> float:
+        self._refuse(
+            "float(x)",
+            "Leave it an array (NumPy functions take it as it is):\n"
+            "    y = np.sin(x)                      # not: math.sin(x) or float(x)",
+        )
+
+    def __complex__(self) -> complex:
+        self._refuse("complex(x)", "Use `x.astype(complex)` instead.")
+
+    def __int__(self) -> int:
+        self._refuse("int(x)", "Use `x.astype(int)` instead, or make the argument static.")
+
+    def __index__(self) -> int:
+        self._refuse(
+            "using x as an index, a shape or a range",
+            "Shapes and loop bounds must be Python integers. Make the argument static:\n"
+            "    jit(f, static_argnums=1)",
+        )
+
+    def item(self) -> Any:
+        """Refused: a traced array has no value yet."""
+        self._refuse("x.item()", "Leave it an array, and call .item() on the result of jit(f).")
+
+    tolist = item
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        self._refuse(
+            "converting x to a NumPy array (np.array, np.asarray, assignment into an array)",
+            "Join traced values with functions that dispatch:\n"
+            "    np.stack([x, y])                   # not: np.array([x, y])\n"
+            "    np.concatenate([a, b])             # not: out[:n] = a; out[n:] = b",
+        )
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise InPlaceError(
+            with_place(
+                f"Assigning to items of a traced array of type {self.type} is not supported yet. "
+                "Build a new array:\n"
+                "    y = np.where(mask, value, x)               # not: x[mask] = value\n"
+                "    y = np.concatenate([x[:i], value, x[i+n:]])  # not: x[i:i+n] = value",
+                user_source(),
+            )
+        )
+
+
+def _check_unshared(x: Tracer) -> None:
+    if x.base is not None or x.viewed:
+        raise InPlaceError(
+            with_place(
+                f"An in-place operator on a traced array of type {x.type} that shares memory with "
+                "another one (a view such as x[1:], x.T or x.reshape) would have to change both. "
+                "Write it out:\n    x = x + y                          # not: x += y",
+                user_source(),
+            )
+        )
+
+
+def _binary(ufunc: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    def forward(self: Tracer, other: Any) -> Any:
+        from .functions.ufuncs import call_operator
+
+        return call_operator(ufunc, self, other)
+
+    def backward(self: Tracer, other: Any) -> Any:
+        from .functions.ufuncs import call_operator
+
+        return call_operator(ufunc, other, self)
+
+    def in_place(self: Tracer, other: Any) -> Any:
+        result = forward(self, other)
+        if result is NotImplemented or not self.shape:
+            return result  # NumPy scalars are immutable: the name is bound anew
+        _check_unshared(self)
+        if result.shape != self.shape or not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise InPlaceError(
+                with_place(
+                    f"The result {result.type} does not fit into the array {self.type} in place. "
+                    "Write it out:\n    x = x + y                          # not: x += y",
+                    user_source(),
+                )
+            )
+        self.value = result.astype(self.dtype).value
+        if self.owner is not current_trace():
+            raise InPlaceError(
+                with_place(
+                    "A traced array of an outer function is changed in place inside of a "
+                    "transformed function. Return the new value instead.",
+                    user_source(),
+                )
+            )
+        return self
+
+    return forward, backward, in_place
+
+
+_OPERATORS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "matmul": np.matmul,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}
+_COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+
+def _attach() -> None:
+    for name, ufunc in _OPERATORS.items():
+        forward, backward, in_place = _binary(ufunc)
+        setattr(Tracer, f"__{name}__", forward)
+        setattr(Tracer, f"__r{name}__", backward)
+        setattr(Tracer, f"__i{name}__", in_place)
+    for name, ufunc in _COMPARISONS.items():
+        setattr(Tracer, f"__{name}__", _binary(ufunc)[0])
+    for name, ufunc in _UNARY.items():
+        setattr(Tracer, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
+    Tracer.__divmod__ = lambda self, other: (self // other, self % other)
+    Tracer.__rdivmod__ = lambda self, other: (other // self, other % self)
+
+
+_attach()

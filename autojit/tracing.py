@@ -1,0 +1,223 @@
+"""Tracing contexts: which trace is active, and how values enter it.
+
+Traces nest (``grad`` inside ``jit``).  A value of an outer trace, or an array,
+that is used inside a trace becomes a *captured* input of that trace's program;
+whoever applies the program binds it again.  The stack of traces belongs to the
+thread and is restored in ``finally``, so an exception leaves nothing active.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autojit.ir.ops.declaration import full
+from autojit.ir.program import Builder, Program, Source, Value, building
+from autojit.ir.types import Type, dtype_name
+
+from .errors import DtypeError, LeakedTracerError, TypeMismatch, with_place
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+#: Python's own scalar types take the dtype of the arrays that they meet (NEP 50).
+WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype(complex)}
+
+_HERE = Path(__file__).resolve().parent
+_INTERNAL = tuple(
+    str(folder) for folder in (_HERE, _HERE.parent / "ir", _HERE.parent / "codegen")
+) + (str(Path(np.__file__).resolve().parent),)
+_internal_code: dict[CodeType, bool] = {}
+
+
+def user_source() -> Source | None:
+    """The innermost line on the stack that is neither ours nor NumPy's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        internal = _internal_code.get(code)
+        if internal is None:
+            internal = _is_internal(code.co_filename)
+            _internal_code[code] = internal
+        if not internal:
+            return Source(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back
+    return None
+
+
+def _is_internal(filename: str) -> bool:
+    if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
+        return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
+    return str(Path(filename).resolve()).startswith(_INTERNAL)
+
+
+class Trace:
+    """One active trace: a builder, and what it captured."""
+
+    def __init__(self) -> None:
+        self.builder = Builder(user_source)
+        self.captured: list[Any] = []
+        self.captured_inputs: list[Value] = []
+        self._by_id: dict[int, list[int]] = {}
+        self.open = True
+
+    def capture(self, thing: Any, type: Type) -> Value:
+        """An input of this trace's program that stands for an outer value or an array."""
+        for index in self._by_id.get(id(thing), ()):
+            if _unchanged(self.captured[index], thing):
+                return self.captured_inputs[index]
+        value = Value(type)
+        self._by_id.setdefault(id(thing), []).append(len(self.captured))
+        self.captured.append(_snapshot(thing))
+        self.captured_inputs.append(value)
+        self._keep_alive(thing)
+        return value
+
+    def _keep_alive(self, thing: Any) -> None:
+        # While the trace is open no other object may get the same id.
+        self.__dict__.setdefault("_alive", []).append(thing)
+
+
+class _View:
+    """The captured state of an outer tracer: its value then, whatever happens to it later."""
+
+    __slots__ = ("tracer", "value")
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.value = tracer.value
+
+
+def _snapshot(thing: Any) -> Any:
+    # The user may change the array later; the program holds what it was.
+    return np.array(thing) if isinstance(thing, np.ndarray) else _View(thing)
+
+
+def _unchanged(snapshot: Any, thing: Any) -> bool:
+    if isinstance(snapshot, _View):
+        return snapshot.value is thing.value
+    return snapshot.dtype == thing.dtype and np.array_equal(
+        snapshot, thing, equal_nan=snapshot.dtype.kind in "fc"
+    )
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.traces: list[Trace] = []
+
+
+_stack = _Stack()
+
+
+def current_trace() -> Trace | None:
+    """The innermost active trace of this thread."""
+    return _stack.traces[-1] if _stack.traces else None
+
+
+@contextmanager
+def new_trace() -> Iterator[Trace]:
+    """A trace that is active inside the block."""
+    trace = Trace()
+    _stack.traces.append(trace)
+    try:
+        with building(trace.builder):
+            yield trace
+    finally:
+        trace.open = False
+        _stack.traces.pop()
+
+
+def check_not_leaked(tracer: Tracer) -> None:
+    """Raise if the tracer's trace is not active in this thread."""
+    if not tracer.owner.open or tracer.owner not in _stack.traces:
+        raise LeakedTracerError(
+            with_place(
+                f"A traced value of type {tracer.type} is used after the function in which it was "
+                "traced has returned (or in another thread). It was probably kept in a global, an "
+                "attribute or a closure.\nReturn it instead:\n"
+                "    def f(x):\n        y = ...\n        return loss, y      "
+                "# then grad(f, has_aux=True)",
+                user_source(),
+            )
+        )
+
+
+def lift(x: Any, dtype: np.dtype | None = None) -> Value:
+    """The value of the current trace that stands for a tracer, an array or a number."""
+    from .tracer import Tracer
+
+    trace = current_trace()
+    if isinstance(x, Tracer):
+        check_not_leaked(x)
+        if trace is x.owner:
+            return x.value
+        assert trace is not None
+        return trace.capture(x, x.type)
+    assert trace is not None
+    array = np.asarray(x)
+    if dtype is not None and array.dtype != dtype:
+        array = np.asarray(x, dtype)
+    check_dtype(array.dtype)
+    if array.ndim == 0:
+        return full(array[()], Type(array.dtype.newbyteorder("="), ()))
+    type = Type(array.dtype.newbyteorder("="), array.shape)
+    return trace.capture(x if array is x else array, type)
+
+
+def check_dtype(dtype: np.dtype) -> None:
+    """Raise DtypeError, with the user's line, for a dtype that programs cannot hold."""
+    try:
+        dtype_name(dtype)
+    except TypeMismatch as error:
+        raise DtypeError(with_place(str(error), user_source())) from None
+
+
+def trace_flat(
+    function: Callable[..., Sequence[Any]],
+    types: Sequence[Type],
+    weak: Sequence[type | None],
+    name: str,
+) -> Program:
+    """Trace ``function(*tracers) -> flat results`` into a program.
+
+    The program's captured things are arrays and tracers of outer traces; the
+    inputs for them come last.
+    """
+    from .functions.registry import load
+    from .tracer import Tracer
+
+    load()
+    with new_trace() as trace:
+        inputs = [Value(t) for t in types]
+        tracers = [Tracer(v, trace, w) for v, w in zip(inputs, weak, strict=True)]
+        outputs = [lift(result) for result in function(*tracers)]
+        captured = [c.tracer if isinstance(c, _View) else c for c in trace.captured]
+        return trace.builder.finish(
+            [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
+        )
+
+
+def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
+    """Apply a program, captured things included, inside the current trace."""
+    from .tracer import Tracer
+
+    trace = current_trace()
+    assert trace is not None
+    values = [
+        lift(a, t.dtype) for a, t in zip((*arguments, *program.captured), program.in_types)
+    ]
+    results = trace.builder.inline(program, values)
+    return [Tracer(v, trace) for v in results]
+
+
+def is_tracer(x: Any) -> bool:
+    from .tracer import Tracer
+
+    return isinstance(x, Tracer)

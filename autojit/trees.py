@@ -1,0 +1,89 @@
+"""Trees of arguments and results (pytrees), by optree.
+
+Tuples, lists, dicts, namedtuples and ``None`` are nodes, and so are dataclasses
+(registered when first met).  Everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import optree
+
+from .errors import NotArrayError, with_place
+from .tracer import Tracer
+from .tracing import user_source
+
+NAMESPACE = "autojit"
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of a tree, and its structure."""
+    leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
+    if any(dataclasses.is_dataclass(leaf) and not isinstance(leaf, type) for leaf in leaves):
+        for leaf in leaves:
+            _register_dataclass(leaf)
+        return flatten(tree)
+    return leaves, structure
+
+
+def unflatten(structure: Any, leaves: Any) -> Any:
+    """The tree of a structure with the given leaves."""
+    return optree.tree_unflatten(structure, leaves)
+
+
+def _register_dataclass(leaf: Any) -> None:
+    kind = type(leaf)
+    if not dataclasses.is_dataclass(leaf) or isinstance(leaf, type):
+        return
+    names = [f.name for f in dataclasses.fields(kind)]
+
+    def rebuild(_: Any, children: Any) -> Any:
+        made = object.__new__(kind)  # fields as they were: __init__ may check or convert
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(made, name, child)
+        return made
+
+    def take_apart(instance: Any) -> Any:
+        return [getattr(instance, name) for name in names], None, names
+
+    try:
+        optree.register_pytree_node(kind, take_apart, rebuild, namespace=NAMESPACE)
+    except ValueError:
+        pass  # another thread was faster
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether a leaf is an array or a number."""
+    return isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex, Tracer))
+
+
+def paths(tree: Any, root: str) -> list[str]:
+    """How the user writes each leaf: ``params['w'][0]``."""
+    return [root + path.codify() for path in optree.tree_accessors(tree, namespace=NAMESPACE)]
+
+
+def check_result(leaf: Any, what: str) -> Any:
+    """A leaf of a traced function's result, or NotArrayError."""
+    if is_array(leaf):
+        return leaf
+    raise NotArrayError(
+        with_place(
+            f"{what} contains {leaf!r:.60} of type {type(leaf).__name__}. The result of a "
+            "transformed function must be an array, a number, or tuples, lists, dicts or "
+            "dataclasses of these.",
+            user_source(),
+        )
+    )
+
+
+def check_argument(leaf: Any, path: str, keyword: str) -> Any:
+    """A leaf of the arguments of a compiled function, or NotArrayError."""
+    if is_array(leaf):
+        return leaf
+    raise NotArrayError(
+        f"{path} is {leaf!r:.60} of type {type(leaf).__name__}, which is neither an array nor a "
+        f"number. Make the argument static if it is a setting:\n    {keyword}"
+    )

@@ -1,0 +1,107 @@
+"""`python -m bench [WORKLOAD…]` prints the table; `python -m bench latency` the latencies."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from bench import latency, limits, machine, peers, report, workloads
+from bench.measure import measure
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("workloads", nargs="*", help="workloads or their files; or: latency")
+    parser.add_argument("--peers", default="", help=f"some of: {','.join(peers.NAMES)}")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=machine.processors())
+    parser.add_argument("--timeout", type=float, default=180.0, help="seconds to build and compile")
+    parser.add_argument("--write", action="store_true", help="regenerate this part of RESULTS.md")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="another file to write")
+    options = parser.parse_args(argv)
+    options.peers = list(filter(None, options.peers.split(","))) or list(peers.NAMES)
+    return options
+
+
+def show(console: Console, table: report.Table) -> None:
+    rich = RichTable(title=table.title, title_justify="left")
+    for position, column in enumerate(table.columns):
+        rich.add_column(column, justify="right" if position else "left")
+    for row in table.rows:
+        rich.add_row(*row)
+    console.print(rich)
+
+
+def publish(
+    options: argparse.Namespace, heading: str, lines: list[str], tables: list[report.Table]
+) -> None:
+    """Print, and with --write put the same into RESULTS.md."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    for table in tables:
+        show(console, table)
+    for line in lines:
+        console.print(line, markup=False, highlight=False)
+    if options.write:
+        body = "\n\n".join([*("- " + line for line in lines), *(t.markdown() for t in tables)])
+        report.write_section(options.output, heading, body)
+
+
+def context(options: argparse.Namespace) -> list[str]:
+    return [
+        f"{machine.today()}, {machine.description()}; threads: {options.threads}.",
+        f"{machine.versions(options.peers)}.",
+    ]
+
+
+def run_workloads(options: argparse.Namespace) -> None:
+    chosen = workloads.select(options.workloads)
+    console = Console(stderr=True)
+    with console.status("measuring the machine's limits") as status:
+        rates, bounds = limits.measured_apart(options.threads, chosen)
+        results = []
+        for workload in chosen:
+            result = measure(
+                workload,
+                options.peers,
+                options.rounds,
+                options.threads,
+                options.timeout,
+                status.update,
+            )
+            result.bounds = bounds[workload.name]
+            results.append(result)
+    lines = [
+        *context(options),
+        f"{options.rounds} rounds, every peer in turn; medians.",
+        *report.machine_lines(rates, options.threads),
+        *report.summary(results),
+        *report.remarks(results),
+    ]
+    plural = "s" if options.threads > 1 else ""
+    heading = f"Run time, {options.threads} thread{plural}"
+    publish(options, heading, lines, report.tables(results, options.peers))
+
+
+def run_latency(options: argparse.Namespace) -> None:
+    with Console(stderr=True).status("latency") as status:
+        tables, remarks = latency.measure(options.peers, options.threads, status.update)
+    publish(options, "Latency", [*context(options), *remarks], tables)
+
+
+def main(argv: list[str] | None = None) -> None:
+    options = arguments(argv)
+    if options.workloads == ["latency"]:
+        run_latency(options)
+    else:
+        run_workloads(options)
+
+
+if __name__ == "__main__":
+    main()

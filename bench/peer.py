@@ -1,0 +1,75 @@
+"""What a peer is: a library's process set-up, and how it builds and runs a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from bench.workload import Arrays, Workload, as_tuple
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A gradient and its primal, bound to their inputs; a call returns when the result is there.
+
+    `arrays` turns a gradient into NumPy arrays. `primal` is None where the library has none of
+    its own.
+    """
+
+    gradient: Callable[[], Any]
+    primal: Callable[[], Any] | None
+    arrays: Callable[[Any], Arrays]
+
+
+@dataclass(frozen=True)
+class Latency:
+    """What the questions about latency need of a library that compiles functions.
+
+    `gradient(f, x)` compiles the gradient of `f` (a function made by a workload's `primal`) and
+    returns its value at `x`. `call(n)` compiles a function that doubles each of n small arrays
+    (passed as n arguments up to two, else as one dictionary) and returns a bound, blocking call.
+    """
+
+    gradient: Callable[[Callable[[Any, Any], Any], np.ndarray], Any]
+    call: Callable[[int], Callable[[], Any]] | None = None
+    cached_environment: Callable[[str], dict[str, str]] | None = None
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One library in a process of its own.
+
+    `environment(threads, dtype)` is set before the process starts; `load` imports the library;
+    `build(workload, inputs, threads)` may compile already or leave that to the first call.
+    """
+
+    name: str
+    title: str
+    package: str
+    environment: Callable[[int, str], dict[str, str]]
+    load: Callable[[], Any]
+    build: Callable[[Workload, Arrays, int], Compiled]
+    latency: Latency | None = None
+
+    def version(self) -> str:
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return "not installed as a package"
+
+
+def no_environment(threads: int, dtype: str) -> dict[str, str]:
+    return {}
+
+
+def numpy_arrays(result: Any) -> Arrays:
+    return tuple(np.asarray(part) for part in as_tuple(result))
+
+
+def argnums_of(workload: Workload) -> int | tuple[int, ...]:
+    """One argument is asked for by its number, so that no library pays for a tuple."""
+    return workload.argnums[0] if len(workload.argnums) == 1 else workload.argnums

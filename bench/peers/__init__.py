@@ -1,0 +1,28 @@
+"""The table of peers: one file each, with a `PEER`. The order is that of the table's columns."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from bench.peer import Peer
+
+NAMES = (
+    "autojit",
+    "jax",
+    "torch",
+    "torch_compile",
+    "autograd",
+    "pytensor",
+    "numba",
+    "numpy",
+)
+
+
+def load(name: str) -> Peer:
+    """A peer by its name, or by the dotted path of a module outside the table."""
+    if "." not in name and name not in NAMES:
+        raise SystemExit(f"no peer {name!r}; there are: {', '.join(NAMES)}")
+    peer = import_module(name if "." in name else f"bench.peers.{name}").PEER
+    if not isinstance(peer, Peer):
+        raise SystemExit(f"{name}.PEER is no bench.peer.Peer")
+    return peer

@@ -1,0 +1,63 @@
+"""autojit itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bench.peer import Compiled, Latency, Peer, argnums_of, no_environment, numpy_arrays
+from bench.workload import Arrays, NotWritten, Workload
+
+
+def load() -> Any:
+    import autojit
+    from autojit import grad, jit  # noqa: F401  (a half-installed package counts as absent)
+
+    return autojit
+
+
+def _function(workload: Workload) -> Callable[..., Any]:
+    try:
+        return workload.version("autojit", load())
+    except NotWritten:
+        import scipy.special
+
+        return workload.primal(np, scipy.special)
+
+
+def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
+    autojit = load()
+    function = _function(workload)
+    return Compiled(
+        gradient=partial(autojit.jit(autojit.grad(function, argnums_of(workload))), *inputs),
+        primal=partial(autojit.jit(function), *inputs),
+        arrays=numpy_arrays,
+    )
+
+
+def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:
+    autojit = load()
+    return autojit.jit(autojit.grad(make(np, None)))(x)
+
+
+def bound_call(count: int) -> Callable[[], Any]:
+    autojit = load()
+    arrays = [np.ones(3) for _ in range(count)]
+    if count > 2:
+        tree = {f"array{i}": array for i, array in enumerate(arrays)}
+        return partial(autojit.jit(lambda t: {key: 2.0 * x for key, x in t.items()}), tree)
+    return partial(autojit.jit(lambda *xs: tuple(2.0 * x for x in xs)), *arrays)
+
+
+PEER = Peer(
+    name="autojit",
+    title="autojit",
+    package="autojit",
+    environment=no_environment,
+    load=load,
+    build=build,
+    latency=Latency(first_gradient, bound_call, lambda folder: {}),
+)

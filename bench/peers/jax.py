@@ -1,0 +1,107 @@
+"""JAX on the CPU: device-resident inputs, results blocked on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bench.peer import Compiled, Latency, Peer, argnums_of, numpy_arrays
+from bench.workload import Arrays, NotWritten, Workload
+
+
+def environment(threads: int, dtype: str) -> dict[str, str]:
+    settings = {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_ENABLE_X64": "1" if dtype == "float64" else "0",
+    }
+    if threads == 1:
+        settings["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    return settings
+
+
+def load() -> Any:
+    import jax
+    import jax.numpy
+
+    return jax
+
+
+def _function(workload: Workload) -> Callable[..., Any]:
+    jax = load()
+    try:
+        return workload.version("jax", jax)
+    except NotWritten:
+        from jax.scipy import special
+
+        return workload.primal(jax.numpy, special)
+
+
+def _blocking(function: Callable[..., Any], arguments: list[Any], many: bool) -> Callable[[], Any]:
+    """`jax.block_until_ready` walks a tree in Python, which a small function would notice."""
+
+    def call_one() -> Any:
+        return function(*arguments).block_until_ready()
+
+    def call_many() -> Any:
+        results = function(*arguments)
+        for result in results:
+            result.block_until_ready()
+        return results
+
+    return call_many if many else call_one
+
+
+def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
+    jax = load()
+    function = _function(workload)
+    arguments = [jax.device_put(array) for array in inputs]
+    gradient = jax.jit(jax.grad(function, argnums_of(workload)))
+    return Compiled(
+        gradient=_blocking(gradient, arguments, many=len(workload.argnums) > 1),
+        primal=_blocking(jax.jit(function), arguments, many=False),
+        arrays=numpy_arrays,
+    )
+
+
+def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:
+    jax = load()
+    return jax.jit(jax.grad(make(jax.numpy, None)))(x).block_until_ready()
+
+
+def bound_call(count: int) -> Callable[[], Any]:
+    jax = load()
+    arrays = [jax.device_put(np.ones(3)) for _ in range(count)]
+    if count <= 2:
+        return _blocking(jax.jit(lambda *xs: tuple(2.0 * x for x in xs)), arrays, many=True)
+    tree = {f"array{i}": array for i, array in enumerate(arrays)}
+    function = jax.jit(lambda t: {key: 2.0 * x for key, x in t.items()})
+
+    def call() -> Any:
+        results = function(tree)
+        for result in results.values():
+            result.block_until_ready()
+        return results
+
+    return call
+
+
+def cached_environment(folder: str) -> dict[str, str]:
+    """JAX keeps nothing on disk unless told where, and then no small program."""
+    return {
+        "JAX_COMPILATION_CACHE_DIR": folder,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+
+PEER = Peer(
+    name="jax",
+    title="JAX",
+    package="jax",
+    environment=environment,
+    load=load,
+    build=build,
+    latency=Latency(first_gradient, bound_call, cached_environment),
+)

@@ -1,0 +1,36 @@
+"""Plain NumPy: the function as it stands, and its gradient derived by hand."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bench.peer import Compiled, Peer, no_environment, numpy_arrays
+from bench.workload import Arrays, Workload
+
+
+def load() -> Any:
+    import numpy
+
+    return numpy
+
+
+def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
+    numpy = load()
+    import scipy.special
+
+    return Compiled(
+        gradient=partial(workload.version("numpy", numpy), *inputs),
+        primal=partial(workload.primal(numpy, scipy.special), *inputs),
+        arrays=numpy_arrays,
+    )
+
+
+PEER = Peer(
+    name="numpy",
+    title="NumPy by hand",
+    package="numpy",
+    environment=no_environment,
+    load=load,
+    build=build,
+)

@@ -1,0 +1,73 @@
+"""PyTensor in its Numba mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bench.peer import Compiled, Latency, Peer, numpy_arrays
+from bench.workload import Arrays, Workload
+
+
+def environment(threads: int, dtype: str) -> dict[str, str]:
+    """A cache of its own, so that a second run compiles again, and constants of our dtype."""
+    return {"PYTENSOR_FLAGS": f"floatX={dtype},base_compiledir={{cache}}/pytensor"}
+
+
+def load() -> Any:
+    import pytensor
+    import pytensor.tensor
+
+    return pytensor
+
+
+def _compile(variables: list[Any], outputs: Any) -> Callable[..., Any]:
+    function = load().function(variables, outputs, mode="NUMBA")
+    function.trust_input = True  # the documented way to skip the checks of each argument
+    return function
+
+
+def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
+    pytensor = load()
+    variables = [pytensor.tensor.tensor(dtype=a.dtype, shape=a.shape) for a in inputs]
+    value = workload.version("pytensor", pytensor.tensor)(*variables)
+    wanted = [variables[position] for position in workload.argnums]
+    # The primal is compiled when first called, outside the gradient's compile time.
+    compiled_primal: list[Callable[..., Any]] = []
+
+    def primal() -> Any:
+        if not compiled_primal:
+            compiled_primal.append(_compile(variables, value))
+        return compiled_primal[0](*inputs)
+
+    gradient = _compile(variables, pytensor.grad(value, wanted))
+    return Compiled(partial(gradient, *inputs), primal, numpy_arrays)
+
+
+def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:
+    pytensor = load()
+    variable = pytensor.tensor.vector(dtype="float64")
+    value = make(pytensor.tensor, None)(variable)
+    return _compile([variable], pytensor.grad(value, variable))(x)
+
+
+def bound_call(count: int) -> Callable[[], Any]:
+    """PyTensor knows no trees: twenty arrays are twenty arguments."""
+    pytensor = load()
+    variables = [pytensor.tensor.vector(dtype="float64") for _ in range(count)]
+    function = _compile(variables, [2.0 * variable for variable in variables])
+    return partial(function, *[np.ones(3) for _ in range(count)])
+
+
+PEER = Peer(
+    name="pytensor",
+    title="PyTensor",
+    package="pytensor",
+    environment=environment,
+    load=load,
+    build=build,
+    latency=Latency(first_gradient, bound_call, lambda folder: {}),
+)

@@ -1,0 +1,142 @@
+"""A peer's process: builds one workload's gradient, then times it whenever asked.
+
+`python -m bench.worker PEER WORKLOAD THREADS DESCRIPTOR` answers pickled requests over the socket
+with that descriptor. Standard output stays free for whatever the library prints.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+BATCH_SECONDS = 0.02  # long against the clock's resolution and the scheduler's slices
+WARM_UP_SECONDS = 0.2
+
+
+def restrict(threads: int) -> None:
+    """Leave the process that many processors: the one limit that every thread pool respects."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def peak_megabytes() -> float:
+    """The process's largest resident size.
+
+    `getrusage` is not used where /proc is: a new process inherits its parent's maximum there.
+    """
+    try:
+        with open("/proc/self/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if "VmHWM" in line) / 1024
+    except (OSError, StopIteration):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def seconds_per_call(call: Callable[[], Any], repeats: int) -> float:
+    """The mean over a batch, after one call that wakes threads and refills the caches."""
+    call()
+    gc.disable()
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    elapsed = time.perf_counter() - start
+    gc.enable()
+    return elapsed / repeats
+
+
+def batch_size(call: Callable[[], Any]) -> int:
+    """Warm up, then find how many calls last BATCH_SECONDS."""
+    deadline = time.perf_counter() + WARM_UP_SECONDS
+    fastest = float("inf")
+    while time.perf_counter() < deadline or fastest == float("inf"):
+        fastest = min(fastest, seconds_per_call(call, 1))
+    return max(1, round(BATCH_SECONDS / max(fastest, 1e-9)))
+
+
+class Worker:
+    """One peer, one workload; every public method answers the request of its name."""
+
+    def __init__(self, peer: str, workload: str, threads: int) -> None:
+        self.names = (peer, workload)
+        self.threads = threads
+        self.repeats: dict[str, int] = {}
+
+    def prepare(self) -> dict[str, float]:
+        """Import, build and call once. The three times are never mixed into the run time."""
+        from bench import peers, workloads
+
+        peer = peers.load(self.names[0])
+        workload = workloads.select([self.names[1]])[0]
+        start = time.perf_counter()
+        peer.load()
+        imported = time.perf_counter()
+        inputs = workload.inputs()
+        made = time.perf_counter()
+        self.compiled = peer.build(workload, inputs, self.threads)
+        self.compiled.gradient()
+        first_call = time.perf_counter() - made
+        self.calls = {"gradient": self.compiled.gradient}
+        self.repeats["gradient"] = batch_size(self.compiled.gradient)
+        return {
+            "import_s": imported - start,
+            "first_call_s": first_call,
+            "peak_mb": peak_megabytes(),
+        }
+
+    def prepare_primal(self) -> bool:
+        """Compiled apart from the gradient, so that neither finds the other's work done."""
+        primal = self.compiled.primal
+        if primal is None:
+            return False
+        self.calls["primal"] = primal
+        self.repeats["primal"] = batch_size(primal)
+        return True
+
+    def result(self) -> Any:
+        return self.compiled.arrays(self.compiled.gradient())
+
+    def measure(self, what: str) -> float:
+        return seconds_per_call(self.calls[what], self.repeats[what])
+
+
+def serve(worker: Worker, connection: Connection) -> None:
+    """Answer `(method, arguments)` with `("done", value)` or `(kind of failure, words)`."""
+    from bench.workload import NotWritten
+
+    while True:
+        try:
+            method, arguments = connection.recv()
+        except EOFError:
+            return
+        try:
+            connection.send(("done", getattr(worker, method)(*arguments)))
+        except ImportError as error:
+            connection.send(("absent", in_words(error)))
+        except NotWritten as error:
+            connection.send(("not written", in_words(error)))
+        except Exception as error:  # whatever a library raises is reported, not fatal
+            connection.send(("failed", f"{type(error).__name__}: {in_words(error)}"))
+
+
+def in_words(error: Exception | str) -> str:
+    """The first line of the message, without the folders of this machine."""
+    first = (str(error).strip().splitlines() or [""])[0]
+    return re.sub(r"(?<![\w.])/(?:[^\s/:)]+/)+", "", first)[:300]
+
+
+def main() -> None:
+    peer, workload, threads, descriptor = sys.argv[1:]
+    restrict(int(threads))
+    serve(Worker(peer, workload, int(threads)), Connection(int(descriptor)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""What a workload is: one function, its seeded inputs, and each library's way of writing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Arrays = tuple[np.ndarray, ...]
+Function = Callable[..., Any]
+
+# Normwise: summation order differs between libraries, so the rounding error of an element
+# scales with the array's largest entry rather than with the element itself.
+TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
+
+
+class NotWritten(Exception):
+    """The workload has no version for this peer."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What no implementation can avoid: traffic, arithmetic and matrix products.
+
+    `bytes_moved` counts inputs read once and results written once; `flops` counts additions and
+    multiplications of the cheapest known formula; `gemms` lists the (m, k, n) of the products.
+    """
+
+    bytes_moved: int = 0
+    flops: int = 0
+    gemms: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A scalar function whose gradient with respect to `argnums` is timed.
+
+    `primal(np, special)` makes the function from an array namespace and its companion of
+    `scipy.special`, so NumPy, autojit, autograd and JAX all run the same text. `versions` holds a
+    factory for each peer that needs its own text; it is called with the peer's library:
+
+    - "numba": `factory(numba) -> (primal, gradient)`, derived and fused by hand,
+    - "numpy": `factory(np) -> gradient`, derived by hand; the reference of the comparison,
+    - "torch", "pytensor" (called with `pytensor.tensor`): `factory(library) -> primal`,
+    - "jax", "autojit": `factory(library) -> primal`, only where `primal` is not their idiom.
+
+    `target` is the JAX time over ours that we mean to reach.
+    """
+
+    name: str
+    gradient_of: str
+    dtype: str
+    target: float | None
+    inputs: Callable[[], Arrays]
+    argnums: tuple[int, ...]
+    primal: Callable[[Any, Any], Function]
+    versions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    limit: Limit = Limit()
+
+    def version(self, peer: str, library: Any) -> Any:
+        if peer not in self.versions:
+            raise NotWritten(f"{self.name} has no {peer} version")
+        return self.versions[peer](library)
+
+    def reference(self, inputs: Arrays) -> Arrays:
+        return as_tuple(self.version("numpy", np)(*inputs))
+
+
+def as_tuple(result: Any) -> tuple[Any, ...]:
+    """A gradient with respect to one argument comes without a tuple around it."""
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def disagreement(got: Arrays, expected: Arrays, dtype: str) -> str | None:
+    """Say in words how a gradient differs from the reference; None where it agrees."""
+    if len(got) != len(expected):
+        return f"{len(got)} gradients, expected {len(expected)}"
+    for position, (a, b) in enumerate(zip(got, expected, strict=True)):
+        if a.shape != np.shape(b):
+            return f"gradient {position} has shape {a.shape}, expected {np.shape(b)}"
+        if a.dtype != np.dtype(dtype):
+            return f"gradient {position} is {a.dtype}, expected {dtype}"
+        scale = max(float(np.max(np.abs(b))), float(np.finfo(dtype).tiny))
+        error = float(np.max(np.abs(a - b))) / scale
+        if not error <= TOLERANCE[dtype]:  # also true of NaN
+            return f"gradient {position} is off by {error:.1e} of its largest entry"
+    return None

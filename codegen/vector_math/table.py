@@ -1,0 +1,30 @@
+"""The functions that exist: filled by the modules of formulas, read by the package's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .scalar import Value
+
+Formula = TypeVar("Formula", bound=Callable[..., Value])
+
+
+@dataclass(frozen=True)
+class Entry:
+    formula: Callable[..., Value]
+    arity: int
+
+
+TABLE: dict[str, Entry] = {}
+
+
+def vector_function(name: str, arity: int = 1) -> Callable[[Formula], Formula]:
+    """Offer the formula below under this name."""
+
+    def add(formula: Formula) -> Formula:
+        TABLE[name] = Entry(formula, arity)
+        return formula
+
+    return add

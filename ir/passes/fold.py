@@ -1,0 +1,38 @@
+"""Constant folding: an op on constants whose result is uniform becomes a constant.
+
+Before::
+
+    %0: f64[] = constant {dtype=f64, shape=(), value=2.0}
+    %1: f64[] = sqrt %0
+    %2: f64[3] = broadcast %1 {dims=(), shape=(3,)}
+
+After (the ops that nobody reads any more are left to ``dce``)::
+
+    %0: f64[] = constant {dtype=f64, shape=(), value=2.0}
+    %1: f64[] = constant {dtype=f64, shape=(), value=1.4142135623730951}
+    %2: f64[3] = constant {dtype=f64, shape=(3,), value=1.4142135623730951}
+
+One element is computed, whatever the shape; declarations say how (``uniform``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ops.declaration import full
+from ..program import Op, Program, Value
+from .rewrite import Rewriter, rewrite
+
+
+def fold(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
+    """The rule of this pass."""
+    scalars = [rewriter.scalar(v) for v in op.operands]
+    if not scalars or any(s is None for s in scalars):
+        return None
+    element = op.kind.uniform(op, scalars)
+    return None if element is None else (full(element, op.result.type),)
+
+
+def run(program: Program) -> Program:
+    """Fold constants."""
+    return rewrite(program, [fold])

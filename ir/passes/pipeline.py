@@ -1,0 +1,28 @@
+"""The passes in order."""
+
+from __future__ import annotations
+
+from ..program import Program
+from ..verify import verify as check
+from . import cse, dce
+from .fold import fold
+from .rewrite import rewrite
+from .simplify import simplify
+
+
+def optimize(program: Program, *, verify: bool = False) -> Program:
+    """The program folded, simplified, without repetition and dead code.
+
+    One walk reaches the fixed point, because every rule looks only at an op and at what
+    its operands are made by, and because what the rules emit is offered to them again.
+    Values are unchanged to rounding; NaN, infinities and signed zeros stay, except where
+    a sum of equal elements becomes a product (see ``simplify_moves``).
+
+    With ``verify`` the program is checked before and after.
+    """
+    if verify:
+        check(program)
+    program = dce.run(rewrite(program, [fold, simplify, cse.rule()]))
+    if verify:
+        check(program)
+    return program

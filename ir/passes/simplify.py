@@ -1,0 +1,44 @@
+"""Algebra: ops that others express with less work.
+
+Before::
+
+    %2: f64[3] = neg %1
+    %3: f64[3] = add %0, %2
+    %4: f64[3] = transpose %3 {axes=(0,)}
+
+After::
+
+    %2: f64[3] = neg %1
+    %3: f64[3] = sub %0, %1
+
+The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``
+and ``simplify_moves``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ops.declaration import Declaration
+from ..program import Op, Program, Value
+from . import simplify_arithmetic, simplify_choice, simplify_moves
+from .rewrite import OpRule, Rewriter, rewrite
+
+_RULES: dict[Declaration, list[OpRule]] = {}
+for _table in (simplify_arithmetic.rules, simplify_choice.rules, simplify_moves.rules):
+    for _kind, _rules in _table.rules.items():
+        _RULES.setdefault(_kind, []).extend(_rules)
+
+
+def simplify(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
+    """The rule of this pass: the first of the table's rules that applies."""
+    for rule in _RULES.get(op.kind, ()):
+        value = rule(op, rewriter)
+        if value is not None:
+            return (value,)
+    return None
+
+
+def run(program: Program) -> Program:
+    """Apply the algebraic rules."""
+    return rewrite(program, [simplify])

@@ -1,0 +1,145 @@
+"""Rules for moves and reductions.
+
+All are exact but one, which rounds once where the sum rounds often: a sum of a broadcast
+becomes a product with the number of copies.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ..ops.arithmetic import mul
+from ..ops.declaration import full
+from ..ops.move import broadcast, concatenate, flip, pad, reshape, slice_, transpose
+from ..ops.reduce import all_, any_, max_, min_, prod_, sum_
+from ..program import Op, Value
+from .rewrite import Rewriter, RuleTable
+
+rules = RuleTable()
+
+
+@rules(broadcast, reshape)
+def same_shape(op: Op, at: Rewriter) -> Value | None:
+    """broadcast or reshape of x to its own shape → x"""
+    (x,) = op.operands
+    return x if x.shape == op.result.shape else None
+
+
+@rules(reshape)
+def reshape_reshape(op: Op, at: Rewriter) -> Value | None:
+    """reshape(reshape(x)) → reshape(x)"""
+    inner = at.definition(op.operands[0], reshape)
+    return reshape(inner.operands[0], **op.params) if inner else None
+
+
+@rules(broadcast)
+def broadcast_broadcast(op: Op, at: Rewriter) -> Value | None:
+    """broadcast(broadcast(x)) → broadcast(x)"""
+    inner = at.definition(op.operands[0], broadcast)
+    if inner is None:
+        return None
+    dims = tuple(op.params["dims"][d] for d in inner.params["dims"])
+    return broadcast(inner.operands[0], shape=op.params["shape"], dims=dims)
+
+
+@rules(transpose)
+def transpose_nothing(op: Op, at: Rewriter) -> Value | None:
+    """transpose(x, axes=(0, 1, …)) → x"""
+    axes = op.params["axes"]
+    return op.operands[0] if axes == tuple(range(len(axes))) else None
+
+
+@rules(transpose)
+def transpose_transpose(op: Op, at: Rewriter) -> Value | None:
+    """transpose(transpose(x)) → transpose(x)"""
+    inner = at.definition(op.operands[0], transpose)
+    if inner is None:
+        return None
+    axes = tuple(inner.params["axes"][a] for a in op.params["axes"])
+    return transpose(inner.operands[0], axes=axes)
+
+
+@rules(slice_)
+def slice_everything(op: Op, at: Rewriter) -> Value | None:
+    """x[:] → x"""
+    (x,) = op.operands
+    return x if x.shape == op.result.shape else None
+
+
+@rules(slice_)
+def slice_slice(op: Op, at: Rewriter) -> Value | None:
+    """x[a:b:s][c:d:t] → x[a + c s:…:s t]"""
+    inner = at.definition(op.operands[0], slice_)
+    if inner is None:
+        return None
+    names = ("start", "stride")
+    first = zip(*(inner.params[n] for n in names), strict=True)
+    second = zip(*(op.params[n] for n in names), strict=True)
+    ranges = []
+    for (a, s), (c, t), extent in zip(first, second, op.result.shape, strict=True):
+        start = a + c * s if extent else 0  # an empty range may start beyond the end
+        ranges.append((start, start + (extent - 1) * s * t + 1 if extent else 0, s * t))
+    start, stop, stride = zip(*ranges, strict=True)
+    return slice_(inner.operands[0], start=start, stop=stop, stride=stride)
+
+
+@rules(flip)
+def flip_short_axes(op: Op, at: Rewriter) -> Value | None:
+    """flip(x, axes=()) → x; axes of extent 1 are left out"""
+    (x,), axes = op.operands, op.params["axes"]
+    long = tuple(a for a in axes if x.shape[a] > 1)
+    if long == axes and axes:
+        return None
+    return flip(x, axes=long) if long else x
+
+
+@rules(flip)
+def flip_flip(op: Op, at: Rewriter) -> Value | None:
+    """flip(flip(x, axes=a), axes=b) → flip(x, axes in one of both)"""
+    inner = at.definition(op.operands[0], flip)
+    if inner is None:
+        return None
+    once = set(inner.params["axes"]) ^ set(op.params["axes"])
+    return flip(inner.operands[0], axes=tuple(sorted(once)))
+
+
+@rules(pad)
+def pad_nothing(op: Op, at: Rewriter) -> Value | None:
+    """pad(x) by zero everywhere → x"""
+    (x,) = op.operands
+    return x if x.shape == op.result.shape else None
+
+
+@rules(concatenate)
+def concatenate_one(op: Op, at: Rewriter) -> Value | None:
+    """concatenate(x) → x"""
+    return op.operands[0] if len(op.operands) == 1 else None
+
+
+@rules(sum_, prod_, max_, min_, any_, all_)
+def reduce_nothing(op: Op, at: Rewriter) -> Value | None:
+    """sum(x, axes=()) → x"""
+    return op.operands[0] if not op.params["axes"] else None
+
+
+@rules(sum_, max_, min_, any_, all_)
+def reduce_broadcast(op: Op, at: Rewriter) -> Value | None:
+    """sum(broadcast(x)) → broadcast(sum(x) * copies); max(broadcast(x)) → broadcast(max(x))"""
+    inner = at.definition(op.operands[0], broadcast)
+    if inner is None:
+        return None
+    (x,), dims, shape = inner.operands, inner.params["dims"], inner.params["shape"]
+    axes = op.params["axes"]
+    copies = prod(shape[a] for a in axes if a not in dims)
+    if copies == 0:
+        return None
+    own_axes = tuple(i for i, d in enumerate(dims) if d in axes)
+    (value,) = at.emit(op.kind, (x,), {"axes": own_axes})
+    if op.kind is sum_:
+        count = np.asarray(copies).astype(value.dtype)  # wraps as the sum of integers does
+        value = mul(value, full(count, value.type))
+    left = [a for a in range(len(shape)) if a not in axes]
+    kept = tuple(left.index(d) for d in dims if d not in axes)
+    return broadcast(value, shape=op.result.shape, dims=kept)

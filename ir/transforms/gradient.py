@@ -1,0 +1,36 @@
+"""The gradient of a scalar output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ops.declaration import full
+from ..program import Builder, Program, Value, building
+from .linearize import linearize
+from .transpose import transpose
+
+
+def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Program:
+    """``inputs -> (outputs if kept, gradients of output 0 with respect to wrt)``.
+
+    Output 0 is a scalar.  Other outputs (auxiliary ones) are not differentiated.
+    """
+    parts = linearize(program.with_body(program.ops, program.outputs[:1]), wrt)
+    rest = program.outputs[1:]
+    builder = Builder()
+    inputs = [Value(v.type) for v in program.inputs]
+    with building(builder):
+        if keep_outputs and rest:
+            outputs = builder.inline(program, inputs)
+        results = builder.inline(parts.primal, inputs)
+        if not (keep_outputs and rest):
+            outputs = results[:1] if keep_outputs else []
+        if parts.active:
+            backward = transpose(parts.linear, parts.residuals)
+            seed = full(1, results[0].type)
+            gradients = builder.inline(backward, [*results[1:], seed])
+        else:
+            gradients = [full(0, program.inputs[i].type) for i in wrt]
+    return builder.finish(
+        inputs, [*outputs, *gradients], name=program.name, captured=program.captured
+    )
