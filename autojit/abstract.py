@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.ir.program import Program
-from autojit.ir.types import Type
+from autojit.ir.types import Type, canonical_dtype
 
 from . import trees
 from .tracer import Tracer
@@ -37,7 +37,7 @@ def leaf_type(leaf: Any) -> LeafType:
     weak = type(leaf) if type(leaf) in WEAK_TYPES else None
     dtype = WEAK_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
     check_dtype(dtype)
-    return LeafType(Type(dtype.newbyteorder("="), np.shape(leaf)), weak)
+    return LeafType(Type(canonical_dtype(dtype), np.shape(leaf)), weak)
 
 
 def trace_function(

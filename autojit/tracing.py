@@ -20,7 +20,7 @@ import numpy as np
 
 from autojit.ir.ops.declaration import full
 from autojit.ir.program import Builder, Program, Source, Value, building
-from autojit.ir.types import Type, dtype_name
+from autojit.ir.types import Type, canonical_dtype, dtype_name
 
 from .errors import DtypeError, LeakedTracerError, TypeMismatch, with_place
 
@@ -166,8 +166,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
         array = np.asarray(x, dtype)
     check_dtype(array.dtype)
     if array.ndim == 0:
-        return full(array[()], Type(array.dtype.newbyteorder("="), ()))
-    type = Type(array.dtype.newbyteorder("="), array.shape)
+        return full(array[()], Type(canonical_dtype(array.dtype), ()))
+    type = Type(canonical_dtype(array.dtype), array.shape)
     return trace.capture(x if array is x else array, type)
 
 

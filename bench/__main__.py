@@ -62,6 +62,7 @@ def context(options: argparse.Namespace) -> list[str]:
 
 def run_workloads(options: argparse.Namespace) -> None:
     chosen = workloads.select(options.workloads)
+    load = machine.load()
     console = Console(stderr=True)
     with console.status("measuring the machine's limits") as status:
         rates, bounds = limits.measured_apart(options.threads, chosen)
@@ -79,7 +80,7 @@ def run_workloads(options: argparse.Namespace) -> None:
             results.append(result)
     lines = [
         *context(options),
-        f"{options.rounds} rounds, every peer in turn; medians.",
+        f"{options.rounds} rounds, every peer in turn; medians. Load before the run: {load}.",
         *report.machine_lines(rates, options.threads),
         *report.summary(results),
         *report.remarks(results),

@@ -20,7 +20,7 @@ from bench.peer import Peer
 from bench.report import NOTHING, Table, number
 from bench.worker import in_words
 
-REPETITIONS = 2
+REPETITIONS = 5
 TIMEOUT = 120.0
 
 QUESTIONS = {

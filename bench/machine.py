@@ -41,5 +41,10 @@ def versions(names: Iterable[str]) -> str:
     return ", ".join(listed)
 
 
+def load() -> str:
+    """What ran beside us in the last minute; on a quiet machine near zero before the run."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
 def today() -> str:
     return datetime.date.today().isoformat()

@@ -15,9 +15,9 @@ from bench.client import Client, PeerFailure, process_environment
 from bench.limits import Bound
 from bench.workload import Arrays, Workload, disagreement
 
-# BLAS libraries keep their threads spinning for some 25 ms after a call; without a pause the next
-# peer would share the processors with them.
-SETTLE_SECONDS = 0.04
+# OpenBLAS keeps its threads spinning for some 105 ms after a product (measured); without a pause
+# the next peer would share the processors with them.
+SETTLE_SECONDS = 0.13
 MEASURE_TIMEOUT = 120.0
 
 Report = Callable[[str], None]

@@ -43,7 +43,8 @@ class Latency:
 class Peer:
     """One library in a process of its own.
 
-    `environment(threads, dtype)` is set before the process starts; `load` imports the library;
+    `environment(threads, dtype)` is set before the process starts; `load` imports the library, and
+    `load_special` its special functions, which count neither as import nor as compile time;
     `build(workload, inputs, threads)` may compile already or leave that to the first call.
     """
 
@@ -54,6 +55,7 @@ class Peer:
     load: Callable[[], Any]
     build: Callable[[Workload, Arrays, int], Compiled]
     latency: Latency | None = None
+    load_special: Callable[[], Any] | None = None
 
     def version(self) -> str:
         try:

@@ -61,6 +61,10 @@ def batch_size(call: Callable[[], Any]) -> int:
     return max(1, round(BATCH_SECONDS / max(fastest, 1e-9)))
 
 
+class Absent(Exception):
+    """The library cannot be imported."""
+
+
 class Worker:
     """One peer, one workload; every public method answers the request of its name."""
 
@@ -76,8 +80,13 @@ class Worker:
         peer = peers.load(self.names[0])
         workload = workloads.select([self.names[1]])[0]
         start = time.perf_counter()
-        peer.load()
+        try:
+            peer.load()
+        except ImportError as error:
+            raise Absent(in_words(error)) from error
         imported = time.perf_counter()
+        if peer.load_special is not None:
+            peer.load_special()
         inputs = workload.inputs()
         made = time.perf_counter()
         self.compiled = peer.build(workload, inputs, self.threads)
@@ -118,7 +127,7 @@ def serve(worker: Worker, connection: Connection) -> None:
             return
         try:
             connection.send(("done", getattr(worker, method)(*arguments)))
-        except ImportError as error:
+        except Absent as error:
             connection.send(("absent", in_words(error)))
         except NotWritten as error:
             connection.send(("not written", in_words(error)))

@@ -28,7 +28,7 @@ def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
             raise TypeMismatch(
                 f"argument {position} of program {program.name} must be {value.type}, got {got}"
             )
-        env[value] = np.asarray(argument)
+        env[value] = np.asarray(argument, value.dtype)
     with np.errstate(all="ignore"):
         for op in program.ops:
             results = op.kind.evaluate(*[env[v] for v in op.operands], **op.params)

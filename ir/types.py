@@ -59,6 +59,11 @@ def dtype_from_name(name: str) -> np.dtype:
         raise TypeMismatch(f"unknown dtype {name!r}; known: {', '.join(_DTYPES)}") from None
 
 
+def canonical_dtype(dtype: np.dtype) -> np.dtype:
+    """The one dtype object in native byte order that stands for all equal ones."""
+    return _DTYPES[dtype_name(np.dtype(dtype).newbyteorder("="))]
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
     """The type of a value.
@@ -122,5 +127,6 @@ def parse_type(text: str) -> Type:
 def type_of(array: object) -> Type:
     """The type of an array or scalar, as NumPy sees it."""
     array = np.asarray(array)
-    dtype_name(array.dtype)
-    return Type(array.dtype.newbyteorder("="), array.shape)
+    dtype = array.dtype.newbyteorder("=")
+    dtype_name(dtype)
+    return Type(dtype, array.shape)

@@ -19,11 +19,15 @@ def load() -> Any:
     return autograd
 
 
-def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
-    autograd = load()
+def load_special() -> Any:
     from autograd.scipy import special
 
-    function = workload.primal(autograd.numpy, special)
+    return special
+
+
+def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
+    autograd = load()
+    function = workload.primal(autograd.numpy, load_special())
     return Compiled(
         gradient=partial(autograd.grad(function, argnums_of(workload)), *inputs),
         primal=partial(function, *inputs),
@@ -44,4 +48,5 @@ PEER = Peer(
     load=load,
     build=build,
     latency=Latency(first_gradient),
+    load_special=load_special,
 )

@@ -28,14 +28,18 @@ def load() -> Any:
     return jax
 
 
+def load_special() -> Any:
+    from jax.scipy import special
+
+    return special
+
+
 def _function(workload: Workload) -> Callable[..., Any]:
     jax = load()
     try:
         return workload.version("jax", jax)
     except NotWritten:
-        from jax.scipy import special
-
-        return workload.primal(jax.numpy, special)
+        return workload.primal(jax.numpy, load_special())
 
 
 def _blocking(function: Callable[..., Any], arguments: list[Any], many: bool) -> Callable[[], Any]:
@@ -104,4 +108,5 @@ PEER = Peer(
     load=load,
     build=build,
     latency=Latency(first_gradient, bound_call, cached_environment),
+    load_special=load_special,
 )

@@ -15,13 +15,17 @@ def load() -> Any:
     return numpy
 
 
-def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
-    numpy = load()
+def load_special() -> Any:
     import scipy.special
 
+    return scipy.special
+
+
+def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
+    numpy = load()
     return Compiled(
         gradient=partial(workload.version("numpy", numpy), *inputs),
-        primal=partial(workload.primal(numpy, scipy.special), *inputs),
+        primal=partial(workload.primal(numpy, load_special()), *inputs),
         arrays=numpy_arrays,
     )
 
@@ -33,4 +37,5 @@ PEER = Peer(
     environment=no_environment,
     load=load,
     build=build,
+    load_special=load_special,
 )

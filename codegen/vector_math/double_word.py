@@ -23,8 +23,10 @@ def fast_two_sum(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def halves(x: Value) -> tuple[Value, Value]:
-    """x as a part of at most half the significand's bits, truncated, and the exact rest."""
-    high = x.keep_high((x.format.mantissa + 2) // 2)
+    """x as a part of half the significand's bits, rounded, and the exact rest, no longer."""
+    low_bits = (x.format.mantissa + 2) // 2
+    rounded_up = (x.as_int() + (1 << (low_bits - 1))).as_float()
+    high = rounded_up.keep_high(low_bits)
     return high, x - high
 
 

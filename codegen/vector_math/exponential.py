@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .coefficients import COEFFICIENTS
 from .constants import LN2, split
+from .double_word import fast_two_sum
 from .scalar import Value, estrin, fmuladd, select
 from .table import vector_function
 
@@ -66,31 +67,26 @@ def exp2(x: Value) -> Value:
     return scale_by_power_of_two(fmuladd(r, polynomial, 1.0), exponent)
 
 
-def half_expm1(x: Value) -> Value:
-    """(e**x - 1) / 2 for x between about -40 and the overflow of e**x; loses the sign of zero.
+def scaled_expm1(x: Value, halvings: int) -> tuple[Value, Value]:
+    """(e**x - 1) / 2**halvings as high + low, for x from about -40 to where that overflows.
 
-    2**(n-1) r and 2**(n-1) - 1/2 are summed first, which is exact where they nearly cancel.
+    (2**n - 1) + 2**n r + 2**n r**2 P(r), largest first. Loses the sign of zero, and the last bits
+    of subnormal x.
     """
-    r, exponent = reduce_by_ln2(x, x.format.bias - 1)
+    r, exponent = reduce_by_ln2(x, x.format.bias - halvings)
     scale = power_of_two(exponent)
     square = r * r * estrin(r, COEFFICIENTS["exp", x.format.bits])
-    return fmuladd(scale, square, fmuladd(scale, r, scale - 0.5))
+    linear, error = fast_two_sum(scale - 2.0**-halvings, scale * r)
+    high, low = fast_two_sum(linear, scale * square)
+    return high, low + error
 
 
 @vector_function("expm1")
 def expm1(x: Value) -> Value:
     """e**x - 1, relative accuracy kept at 0. Within 2 ulp."""
-    half = half_expm1(x.clamp(-40.0, exp_range(x)[1]))
-    # Halving a subnormal could lose its last bit; and this keeps the sign of zero.
+    high, low = scaled_expm1(x.clamp(-40.0, exp_range(x)[1]), 1)
+    half = high + low
     return select(x.abs() < 2.0 ** -(x.format.mantissa + 2), x, half + half)
-
-
-@vector_function("tanh")
-def tanh(x: Value) -> Value:
-    """h / (h + 1), where h = (e**(2|x|) - 1) / 2. Within 2 ulp."""
-    magnitude = x.abs().at_most(20.0 if x.format.bits == 64 else 10.0)
-    half = half_expm1(magnitude + magnitude)
-    return (half / (half + 1.0)).copysign(x)
 
 
 @vector_function("sigmoid")

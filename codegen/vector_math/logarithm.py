@@ -12,6 +12,7 @@ import struct
 
 from .coefficients import COEFFICIENTS
 from .constants import LN2, LN10, split
+from .double_word import fast_two_sum, two_sum
 from .scalar import Value, estrin, fmuladd, select
 from .table import vector_function
 
@@ -75,22 +76,52 @@ def log(x: Value) -> Value:
     return at_edges(x, log_from_parts(k, m - 1.0))
 
 
-def log1p_positive(x: Value) -> Value:
-    """log(1 + x) for finite x > -1; loses the sign of zero.
+def log_in_base(x: Value, base: int) -> Value:
+    """The logarithm in a base: log m in two parts, times 1 / ln base in two parts."""
+    format = x.format
+    k, m = normalise(x)
+    f = m - 1.0
+    half_square, correction = atanh_correction(f)
+    high = (f - half_square).keep_high((format.mantissa + 2) // 2)
+    low = (f - high) - half_square + correction
+    ln_base = LN2 if base == 2 else LN10
+    scale_high, scale_low = split(1 / ln_base, format, format.mantissa // 2)
+    leading = high * scale_high
+    rest = fmuladd(high, scale_low, low * (scale_high + scale_low))
+    ln2_high, ln2_low = split(LN2 / ln_base, format, format.mantissa - 11)
+    total, error = fast_two_sum(k * ln2_high, leading)
+    return at_edges(x, total + (error + fmuladd(k, ln2_low, rest)))
+
+
+@vector_function("log2")
+def log2(x: Value) -> Value:
+    """Logarithm in base 2, exact for powers of 2. Within 1 ulp."""
+    return log_in_base(x, 2)
+
+
+@vector_function("log10")
+def log10(x: Value) -> Value:
+    """Logarithm in base 10. Within 1 ulp."""
+    return log_in_base(x, 10)
+
+
+def log1p_inside(x: Value, low: Value | None = None, doublings: Value | None = None) -> Value:
+    """log((1 + x + low) * 2**doublings) for finite x > -1, |low| << |x|; loses the sign of zero.
 
     The rounding error of u = 1 + x, scaled like u, is put back into f = m - 1: for small x that
     restores f = x exactly.
     """
     format = x.format
-    u = x + 1.0
-    most_of_x = u - 1.0
-    error = (1.0 - (u - most_of_x)) + (x - most_of_x)
+    u, error = two_sum(x.constant(1.0), x)
+    if low is not None:
+        error = error + low
     biased, m = split_exponent(u)
     # Far out the error does not matter, and 1 / scale may not be a normal number.
     over_scale = ((2 * format.bias - biased) << format.mantissa).as_float()
     over_scale = select(x < 2.0 ** (format.mantissa + 2), over_scale, 0.0)
-    f = fmuladd(error, over_scale, m - 1.0)
-    return log_from_parts(integer_to_float(biased, format.bias), f)
+    k = integer_to_float(biased, format.bias)
+    k = k if doublings is None else k + doublings
+    return log_from_parts(k, fmuladd(error, over_scale, m - 1.0))
 
 
 @vector_function("log1p")
@@ -98,4 +129,4 @@ def log1p(x: Value) -> Value:
     """log(1 + x), relative accuracy kept at 0. Within 2 ulp."""
     edge = select(x.equals(-1.0), x.constant(-math.inf), select(x < -1.0, math.nan, x))
     inside = (x > -1.0) & (x < math.inf)
-    return select(inside, log1p_positive(x).copysign(x), edge)
+    return select(inside, log1p_inside(x).copysign(x), edge)

@@ -8,10 +8,9 @@ from .coefficients import COEFFICIENTS
 from .constants import LN2, split
 from .double_word import fast_two_sum, two_product
 from .exponential import nearest_integer, power_of_two, reduce_by_ln2, scale_by_power_of_two
-from .logarithm import log_from_parts, normalise, split_exponent, integer_to_float
+from .logarithm import integer_to_float, log_from_parts, normalise, split_exponent
 from .scalar import Value, estrin, fmuladd, select
 from .table import vector_function
-
 
 
 def log_double_word(x: Value) -> tuple[Value, Value]:
@@ -66,7 +65,9 @@ def magnitude_of_float_power(base: Value, y: Value) -> Value:
     wide = base.widen()
     biased, m = split_exponent(wide)
     k = integer_to_float(biased, wide.format.bias)
-    exponent = (y.widen() * log_from_parts(k, m - 1.0)).clamp(-110.0, 95.0)
+    # An infinite y would make NaN of 1 ** y.
+    y = y.widen().clamp(-1e30, 1e30)
+    exponent = (y * log_from_parts(k, m - 1.0)).clamp(-110.0, 95.0)
     r, bits = reduce_by_ln2(exponent, wide.format.bias)
     polynomial = estrin(r, COEFFICIENTS["exp", 32])
     return ((fmuladd(r * r, polynomial, r) + 1.0) * power_of_two(bits)).narrow()
@@ -88,3 +89,46 @@ def pow(x: Value, y: Value) -> Value:
     undefined = (x < 0.0) & (base < math.inf) & ~integer
     result = select(undefined | x.is_nan() | y.is_nan(), math.nan, result)
     return select(x.equals(1.0) | y.equals(0.0), 1.0, result)
+
+
+@vector_function("cbrt")
+def cbrt(x: Value) -> Value:
+    """t (1 + e)**(1/3), where t guesses the root in so few bits that t**3 is exact.
+
+    Within 1 ulp as a double, 2 as a float.
+    """
+    format = x.format
+    k, m = normalise(x.abs())
+    third, biased = nearest_integer(k, 1 / 3, format.bias)
+    rest = k - third * 3.0
+    guess = estrin(m, COEFFICIENTS["cbrt", format.bits])
+    up, down = rest > 0.0, rest < 0.0
+    factor = select(up, x.constant(2.0), select(down, x.constant(0.5), 1.0))
+    root_of_factor = select(
+        up, x.constant(2 ** (1 / 3)), select(down, x.constant(0.5 ** (1 / 3)), 1.0)
+    )
+    m = m * factor
+    t = (guess * root_of_factor).keep_high(format.mantissa + 1 - (format.mantissa + 1) // 3)
+    cube = t * t * t
+    e = (m - cube) / cube
+    series = fmuladd(e, fmuladd(e, 5 / 81, -1 / 9), 1 / 3)
+    root = fmuladd(t * e, series, t) * power_of_two(biased)
+    regular = (x.abs() > 0.0) & (x.abs() < math.inf)
+    return select(regular, root.copysign(x), x)
+
+
+@vector_function("hypot", arity=2)
+def hypot(x: Value, y: Value) -> Value:
+    """sqrt(x**2 + y**2) without needless overflow; infinite if either is. Within 1.5 ulp."""
+    x, y = x.abs(), y.abs()
+    if x.format.bits == 32:
+        x_wide, y_wide = x.widen(), y.widen()
+        root = fmuladd(x_wide, x_wide, y_wide * y_wide).sqrt().narrow()
+    else:
+        larger = select(x > y, x, y)
+        huge, tiny = larger > 2.0**500, larger < 2.0**-450
+        scale = select(huge, x.constant(2.0**-600), select(tiny, x.constant(2.0**600), 1.0))
+        unscale = select(huge, x.constant(2.0**600), select(tiny, x.constant(2.0**-600), 1.0))
+        x_scaled, y_scaled = x * scale, y * scale
+        root = fmuladd(x_scaled, x_scaled, y_scaled * y_scaled).sqrt() * unscale
+    return select(x.equals(math.inf) | y.equals(math.inf), math.inf, root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mpmath import mp, mpf
+from mpmath import mp, mpf  # type: ignore[import-untyped]
 
 HALF_LN2 = mp.log(2) / 2 * mpf("1.0001")
 """Reduced arguments overstep by a rounding; so do the intervals, by a ten-thousandth."""
@@ -49,15 +49,13 @@ def sinc(z: mpf) -> mpf:
 
 
 def scaled_erfcx(t: mpf) -> mpf:
-    a = (1 + 3 * t) / (1 - t)
-    return mp.exp(a * a) * mp.erfc(a) * (a + 3)
+    a = (mpf("1.75") + 3 * t) / (1 - t)
+    return mp.exp(a * a) * mp.erfc(a) * (a + mpf("0.5"))
 
 
 TARGETS = {
     # exp(r) = 1 + r + r**2 P(r), with the relative error of expm1(r) = r + r**2 P(r)
-    "exp": Target(
-        tail(mp.expm1, 0, 1), lambda r: abs(r), -HALF_LN2, HALF_LN2, {64: 10, 32: 4}
-    ),
+    "exp": Target(tail(mp.expm1, 0, 1), lambda r: abs(r), -HALF_LN2, HALF_LN2, {64: 10, 32: 4}),
     # 2**r = 1 + r P(r)
     "exp2": Target(
         tail(lambda r: mpf(2) ** r, 1),
@@ -82,15 +80,9 @@ TARGETS = {
         mpf("0.02945"),
         {64: 7},
     ),
-    # sin(r) = r + r z P(z), |r| <= pi/2, z = r * r
-    "sin": Target(
-        tail(sinc, 1), lambda z: z / sinc(z), mpf(0), mpf("2.4676"), {64: 7, 32: 3}
-    ),
-    # the same for |r| <= pi/4, and cos(r) = 1 - z/2 + z**2 P(z), for the tangent
-    "sin_quarter": Target(
-        tail(sinc, 1), lambda z: z / sinc(z), mpf(0), mpf("0.617"), {64: 5, 32: 2}
-    ),
-    "cos_quarter": Target(
+    # sin(r) = r + r z P(z) and cos(r) = 1 - z/2 + z**2 P(z), |r| <= pi/4, z = r * r
+    "sin": Target(tail(sinc, 1), lambda z: z / sinc(z), mpf(0), mpf("0.617"), {64: 5, 32: 2}),
+    "cos": Target(
         tail(lambda z: mp.cos(mp.sqrt(z)), 1, "-0.5"),
         lambda z: z**2 / mp.cos(mp.sqrt(z)),
         mpf(0),
@@ -102,9 +94,7 @@ TARGETS = {
         tail(in_square(mp.atan), 1), lambda z: z, mpf(0), mpf("0.1716"), {64: 10, 32: 4}
     ),
     # asin(s) = s + s z P(z), |s| <= 1/2
-    "asin": Target(
-        tail(in_square(mp.asin), 1), lambda z: z, mpf(0), mpf("0.25"), {64: 12, 32: 4}
-    ),
+    "asin": Target(tail(in_square(mp.asin), 1), lambda z: z, mpf(0), mpf("0.25"), {64: 12, 32: 4}),
     # erf(x) = x + x P(z), |x| <= 1, z = x * x
     "erf": Target(
         lambda z: in_square(mp.erf)(z) - 1,
@@ -128,11 +118,13 @@ TARGETS = {
         mpf("2.95"),
         {32: 5},
     ),
-    # erfc(a) = exp(-a * a) P(t) / (a + 3), 1 <= a <= 27.4, t = (a - 1) / (a + 3)
+    # erfc(a) = exp(-a * a) P(t) / (a + 1/2), 0.8 <= a <= 27.4, t = (a - 7/4) / (a + 3)
     "erfc": Target(
-        scaled_erfcx, lambda t: 1 / scaled_erfcx(t), mpf(0), mpf("0.869"), {64: 18}
+        scaled_erfcx, lambda t: 1 / scaled_erfcx(t), mpf("-0.2501"), mpf("0.844"), {64: 20}
     ),
     "erfc_float": Target(
-        scaled_erfcx, lambda t: 1 / scaled_erfcx(t), mpf(0), mpf("0.698"), {32: 8}
+        scaled_erfcx, lambda t: 1 / scaled_erfcx(t), mpf("-0.2501"), mpf("0.643"), {32: 9}
     ),
+    # a first guess at the cube root of m, completed by a series
+    "cbrt": Target(mp.cbrt, lambda m: 1 / mp.cbrt(m), mpf("0.7071"), mpf("1.4143"), {64: 5, 32: 2}),
 }

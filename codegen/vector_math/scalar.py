@@ -35,7 +35,7 @@ class Format:
 
     @property
     def magic(self) -> float:
-        """1.5 * 2**mantissa: a small number added to it is rounded to an integer in the low bits."""
+        """1.5 * 2**mantissa: a small number added to it ends as an integer in the low bits."""
         return 1.5 * 2.0**self.mantissa
 
     @property
@@ -56,7 +56,7 @@ FORMATS = {
 
 
 class Value:
-    """One SSA value: a float of `format`, an integer as wide, or (a comparison's result) one bit."""
+    """One SSA value: a float of `format`, an integer as wide, or a comparison's one bit."""
 
     INTEGER_OPERATIONS: ClassVar[dict[str, str]] = {"fadd": "add", "fsub": "sub", "fmul": "mul"}
 
@@ -238,16 +238,11 @@ def fmuladd(a: Value, b: Value | Number, c: Value | Number) -> Value:
     return a.intrinsic("llvm.fmuladd", a.lift(b), a.lift(c))
 
 
-def horner(x: Value, coefficients: Sequence[float]) -> Value:
-    """The polynomial c[0] + c[1] x + c[2] x**2 + ..., fewest operations."""
-    result = x.constant(coefficients[-1])
-    for coefficient in reversed(coefficients[:-1]):
-        result = fmuladd(result, x, coefficient)
-    return result
-
-
 def estrin(x: Value, coefficients: Sequence[float]) -> Value:
-    """The same polynomial in logarithmic depth: a few multiplications more, far less waiting."""
+    """The polynomial c[0] + c[1] x + c[2] x**2 + ... in logarithmic depth.
+
+    A few multiplications more than in Horner's scheme, but far less waiting.
+    """
     terms: list[Value | float] = list(coefficients)
     power = x
     while len(terms) > 1:

@@ -14,35 +14,40 @@ from dataclasses import dataclass
 
 from .argument_reduction import Reduced, reduce_any, reduce_moderate
 from .coefficients import COEFFICIENTS
+from .double_word import fast_two_sum
 from .scalar import Value, estrin, fmuladd, select
 from .table import vector_function
 
 
 @dataclass(frozen=True)
 class Quarter:
-    """sin r and cos r; whether n is odd; n's next bit as a float's sign bit."""
+    """sin r and cos r, each as a leading and a small term, and the last two bits of n."""
 
-    sin: Value
-    cos: Value
+    sin: tuple[Value, Value]
+    cos: tuple[Value, Value]
     odd: Value
+    """The last bit, as a condition."""
     sign: Value
+    """The next, in the place of a float's sign."""
+
+    def pick(
+        self, if_odd: tuple[Value, Value], if_even: tuple[Value, Value]
+    ) -> tuple[Value, Value]:
+        leading, small = (select(self.odd, *pair) for pair in zip(if_odd, if_even, strict=True))
+        return leading, small
 
 
 def quarter(reduced: Reduced, turn: int) -> Quarter:
     """Both polynomials, in quadrant n + turn."""
     r, low, format = reduced.high, reduced.low, reduced.high.format
     z = r * r
-    sine_polynomial = estrin(z, COEFFICIENTS["sin_quarter", format.bits])
-    cosine_polynomial = estrin(z, COEFFICIENTS["cos_quarter", format.bits])
+    sine_polynomial = estrin(z, COEFFICIENTS["sin", format.bits])
+    cosine_polynomial = estrin(z, COEFFICIENTS["cos", format.bits])
     half = z * 0.5
     leading = 1.0 - half
     error = (1.0 - leading) - half
-    if low is None:
-        sine = fmuladd(r * z, sine_polynomial, r)
-    else:
-        sine = r + fmuladd(r * z, sine_polynomial, low)
-        error = fmuladd(r, -low, error)
-    cosine = leading + fmuladd(z * z, cosine_polynomial, error)
+    sine = r, fmuladd(r * z, sine_polynomial, low)
+    cosine = leading, fmuladd(z * z, cosine_polynomial, fmuladd(r, -low, error))
     n = reduced.quadrant + turn if turn else reduced.quadrant
     sign = (n << (format.bits - 2)) & format.sign_mask
     return Quarter(sine, cosine, (n & 1).equals(1), sign)
@@ -50,18 +55,24 @@ def quarter(reduced: Reduced, turn: int) -> Quarter:
 
 def sine(x: Value, reduced: Reduced) -> Value:
     at = quarter(reduced, 0)
-    return select(at.odd, at.cos, at.sin).negate_if(at.sign ^ x.sign_bit())
+    leading, small = at.pick(at.cos, at.sin)
+    return (leading + small).negate_if(at.sign ^ x.sign_bit())
 
 
 def cosine(reduced: Reduced) -> Value:
     at = quarter(reduced, 1)
-    return select(at.odd, at.cos, at.sin).negate_if(at.sign)
+    leading, small = at.pick(at.cos, at.sin)
+    return (leading + small).negate_if(at.sign)
 
 
 def tangent(x: Value, reduced: Reduced) -> Value:
     at = quarter(reduced, 0)
     odd_sign = (reduced.quadrant << (x.format.bits - 1)) ^ x.sign_bit()
-    return (select(at.odd, at.cos, at.sin) / select(at.odd, at.sin, at.cos)).negate_if(odd_sign)
+    numerator, numerator_low = fast_two_sum(*at.pick(at.cos, at.sin))
+    denominator, denominator_low = fast_two_sum(*at.pick(at.sin, at.cos))
+    quotient = numerator / denominator
+    correction = (numerator_low - quotient * denominator_low) / denominator
+    return (quotient + correction).negate_if(odd_sign)
 
 
 @vector_function("sin")

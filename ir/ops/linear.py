@@ -67,6 +67,7 @@ class Iota(SingleResult):
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         shape, axis = params["shape"], params["axis"]
         require(0 <= axis < len(shape), f"iota along axis {axis} of shape {shape}")
+        require(params["dtype"].kind in "iufc", f"iota has no dtype {params['dtype']}")
         return (Type(params["dtype"], shape),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:

@@ -1,13 +1,14 @@
 """The movement family: elements change place, not value.
 
 All are linear; each states how cotangents move back.  Backends turn them into
-index arithmetic of the loop that reads them.
+index arithmetic of the loop that reads them: ``sources`` says which operand
+elements an element of the result comes from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,28 @@ from ..program import Op, Value
 from ..types import Type
 from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .linear import Linear
+
+
+class Condition(NamedTuple):
+    """``low <= index < high`` and ``index - low`` a multiple of ``step``."""
+
+    index: Any
+    low: int
+    high: int
+    step: int = 1
+
+
+class Source(NamedTuple):
+    """One operand element, read where all of the conditions hold.
+
+    Indices are tuples of expressions with ``+``, ``-`` and ``*``; ``arithmetic``
+    has ``reshape(index, new_shape, old_shape)`` and ``quotient(index, divisor)``.
+    Where no source's conditions hold, the element is zero.
+    """
+
+    operand: int
+    index: tuple[Any, ...]
+    conditions: tuple[Condition, ...] = ()
 
 
 class Move(Linear):
@@ -47,6 +70,11 @@ class Broadcast(Move):
         aligned = [shape[i] if i in dims else 1 for i in range(len(shape))]
         return np.broadcast_to(np.reshape(arrays[0], aligned), shape)
 
+    def sources(
+        self, index: tuple[Any, ...], operands: Sequence[Type], arithmetic: Any, **params: Any
+    ) -> list[Source]:
+        return [Source(0, tuple(index[d] for d in params["dims"]))]
+
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         from .reduce import sum_
 
@@ -68,6 +96,11 @@ class Reshape(Move):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         return np.reshape(arrays[0], params["shape"])
 
+    def sources(
+        self, index: tuple[Any, ...], operands: Sequence[Type], arithmetic: Any, **params: Any
+    ) -> list[Source]:
+        return [Source(0, arithmetic.reshape(index, params["shape"], operands[0].shape))]
+
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         return reshape(cotangent, shape=operand.shape)
 
@@ -87,6 +120,12 @@ class Transpose(Move):
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         return np.transpose(arrays[0], params["axes"])
+
+    def sources(
+        self, index: tuple[Any, ...], operands: Sequence[Type], arithmetic: Any, **params: Any
+    ) -> list[Source]:
+        axes = params["axes"]
+        return [Source(0, tuple(index[axes.index(i)] for i in range(len(axes))))]
 
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         axes = params["axes"]
@@ -115,6 +154,12 @@ class Slice(Move):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         ranges = zip(params["start"], params["stop"], params["stride"], strict=True)
         return np.asarray(arrays[0])[tuple(slice(*r) for r in ranges)]
+
+    def sources(
+        self, index: tuple[Any, ...], operands: Sequence[Type], arithmetic: Any, **params: Any
+    ) -> list[Source]:
+        ranges = zip(index, params["start"], params["stride"], strict=True)
+        return [Source(0, tuple(i * step + start for i, start, step in ranges))]
 
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         low, interior, high = params["start"], [s - 1 for s in params["stride"]], []
@@ -157,6 +202,25 @@ class Pad(Linear):
             for n, a, gap in zip(shape, low, interior, strict=True)
         )
 
+    def sources(
+        self, index: tuple[Any, ...], operands: Sequence[Type], arithmetic: Any, **params: Any
+    ) -> list[Source]:
+        inner, conditions = [], []
+        (x,), low, interior = operands, params["low"], params["interior"]
+        for i, n, m, a, gap in zip(
+            index, x.shape, self.padded(x, params), low, interior, strict=True
+        ):
+            inner.append(arithmetic.quotient(i - a, gap + 1))
+            if n != m:
+                conditions.append(Condition(i, a, shapes.padded_extent(n, a, 0, gap), gap + 1))
+        return [Source(0, tuple(inner), tuple(conditions))]
+
+    @staticmethod
+    def padded(x: Type, params: dict[str, Any]) -> shapes.Shape:
+        """The shape of the result."""
+        widths = params["low"], params["high"], params["interior"]
+        return tuple(map(shapes.padded_extent, x.shape, *widths))
+
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         ranges = self.window(operand.shape, params["low"], params["interior"])
         return slice_(
@@ -183,6 +247,16 @@ class Flip(Move):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         return np.flip(arrays[0], params["axes"])
 
+    def sources(
+        self, index: tuple[Any, ...], operands: Sequence[Type], arithmetic: Any, **params: Any
+    ) -> list[Source]:
+        extents, axes = operands[0].shape, params["axes"]
+        flipped = [
+            i * -1 + (n - 1) if k in axes else i
+            for k, (i, n) in enumerate(zip(index, extents, strict=True))
+        ]
+        return [Source(0, tuple(flipped))]
+
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         return flip(cotangent, **params)
 
@@ -208,6 +282,18 @@ class Concatenate(SingleResult):
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
         element: Scalar = scalars[0]
         return element if all(repr(s) == repr(element) for s in scalars) else None
+
+    def sources(
+        self, index: tuple[Any, ...], operands: Sequence[Type], arithmetic: Any, **params: Any
+    ) -> list[Source]:
+        result, axis, position = [], params["axis"], 0
+        for number, operand in enumerate(operands):
+            extent = operand.shape[axis]
+            place = index[axis]
+            inner = (*index[:axis], place - position, *index[axis + 1 :])
+            result.append(Source(number, inner, (Condition(place, position, position + extent),)))
+            position += extent
+        return result
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         pairs = zip(tangents, op.operands, strict=True)

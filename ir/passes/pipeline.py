@@ -15,8 +15,8 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
 
     One walk reaches the fixed point, because every rule looks only at an op and at what
     its operands are made by, and because what the rules emit is offered to them again.
-    Values are unchanged to rounding; NaN, infinities and signed zeros stay, except where
-    a sum of equal elements becomes a product (see ``simplify_moves``).
+    Values are unchanged to rounding; NaN, infinities and signed zeros stay, except for the
+    sign of a sum of copies of -0.0 (see ``simplify_moves``).
 
     With ``verify`` the program is checked before and after.
     """

@@ -24,15 +24,16 @@ from ..program import Op, Program, Value
 from . import simplify_arithmetic, simplify_choice, simplify_moves
 from .rewrite import OpRule, Rewriter, rewrite
 
-_RULES: dict[Declaration, list[OpRule]] = {}
+#: The rules of all families.
+RULES: dict[Declaration, list[OpRule]] = {}
 for _table in (simplify_arithmetic.rules, simplify_choice.rules, simplify_moves.rules):
     for _kind, _rules in _table.rules.items():
-        _RULES.setdefault(_kind, []).extend(_rules)
+        RULES.setdefault(_kind, []).extend(_rules)
 
 
 def simplify(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
     """The rule of this pass: the first of the table's rules that applies."""
-    for rule in _RULES.get(op.kind, ()):
+    for rule in RULES.get(op.kind, ()):
         value = rule(op, rewriter)
         if value is not None:
             return (value,)

@@ -1,7 +1,7 @@
 """Rules for moves and reductions.
 
-All are exact but one, which rounds once where the sum rounds often: a sum of a broadcast
-becomes a product with the number of copies.
+All are exact but one: a sum of copies becomes a product with their number.  It rounds once
+where the sum rounds often, and keeps the sign of -0.0.
 """
 
 from __future__ import annotations
@@ -133,11 +133,12 @@ def reduce_broadcast(op: Op, at: Rewriter) -> Value | None:
     (x,), dims, shape = inner.operands, inner.params["dims"], inner.params["shape"]
     axes = op.params["axes"]
     copies = prod(shape[a] for a in axes if a not in dims)
-    if copies == 0:
+    # 0 copies of infinity are 0, and a complex product with a real mixes its parts.
+    if copies == 0 or (op.kind is sum_ and copies > 1 and x.dtype.kind == "c"):
         return None
     own_axes = tuple(i for i, d in enumerate(dims) if d in axes)
     (value,) = at.emit(op.kind, (x,), {"axes": own_axes})
-    if op.kind is sum_:
+    if op.kind is sum_ and copies > 1:
         count = np.asarray(copies).astype(value.dtype)  # wraps as the sum of integers does
         value = mul(value, full(count, value.type))
     left = [a for a in range(len(shape)) if a not in axes]

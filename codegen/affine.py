@@ -1,0 +1,177 @@
+"""Index arithmetic: integer affine expressions of loop variables.
+
+Views never move data; they rewrite the index of whoever reads them.  Reshapes
+that split or merge axes need quotients and remainders, which are simplified by
+the known ranges of the loop variables and usually vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import gcd
+
+_serial = count()
+
+
+class Var:
+    """A loop variable that runs over ``range(extent)``."""
+
+    __slots__ = ("extent", "serial")
+
+    def __init__(self, extent: int) -> None:
+        self.extent = extent
+        self.serial = next(_serial)
+
+    def __repr__(self) -> str:
+        return f"v{self.serial}"
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """``operand // divisor`` (or ``%`` if ``remainder``), of a non-negative operand."""
+
+    operand: Affine
+    divisor: int
+    remainder: bool
+
+
+Atom = Var | Quotient
+Bounds = Mapping[Var, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """``constant + sum(coefficient * atom)``."""
+
+    constant: int
+    terms: tuple[tuple[Atom, int], ...] = ()
+
+    def __add__(self, other: Affine | int) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.constant + other, self.terms)
+        total = dict(self.terms)
+        for atom, coefficient in other.terms:
+            total[atom] = total.get(atom, 0) + coefficient
+        kept = [(a, c) for a, c in total.items() if c]
+        return Affine(self.constant + other.constant, tuple(sorted(kept, key=_order)))
+
+    def __sub__(self, other: Affine | int) -> Affine:
+        return self + other * -1
+
+    def __mul__(self, factor: int) -> Affine:
+        if factor == 0:
+            return Affine(0)
+        return Affine(self.constant * factor, tuple((a, c * factor) for a, c in self.terms))
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    def variables(self) -> set[Var]:
+        """Every loop variable in the expression, those in quotients too."""
+        found: set[Var] = set()
+        for atom, _ in self.terms:
+            found |= {atom} if isinstance(atom, Var) else atom.operand.variables()
+        return found
+
+    def range(self, bounds: Bounds) -> tuple[int, int]:
+        """The least and greatest value, from those of the variables."""
+        low = high = self.constant
+        for atom, c in self.terms:
+            a, b = _atom_range(atom, bounds)
+            low += min(a * c, b * c)
+            high += max(a * c, b * c)
+        return low, high
+
+
+def _order(term: tuple[Atom, int]) -> tuple[int, ...]:
+    atom = term[0]
+    if isinstance(atom, Var):
+        return (0, atom.serial)
+    inner = [v.serial for v in atom.operand.variables()]
+    return (1, min(inner, default=0), atom.divisor, atom.remainder, *sorted(inner))
+
+
+def _atom_range(atom: Atom, bounds: Bounds) -> tuple[int, int]:
+    if isinstance(atom, Var):
+        return bounds.get(atom, (0, atom.extent - 1))
+    if atom.remainder:
+        return 0, atom.divisor - 1
+    low, high = atom.operand.range(bounds)
+    return low // atom.divisor, high // atom.divisor
+
+
+def of(x: Var | int) -> Affine:
+    """A variable or a number as an expression."""
+    return Affine(x) if isinstance(x, int) else Affine(0, ((x, 1),))
+
+
+def divide(x: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
+    """Quotient and remainder of a non-negative expression."""
+    if divisor == 1:
+        return x, Affine(0)
+    whole = Affine(x.constant // divisor, tuple((a, c // divisor) for a, c in x.terms if c % divisor == 0))
+    rest = Affine(x.constant % divisor, tuple((a, c) for a, c in x.terms if c % divisor))
+    low, high = rest.range(bounds)
+    if low >= 0 and high < divisor:
+        return whole, rest
+    common = gcd(divisor, rest.constant, *(c for _, c in rest.terms))
+    if common > 1:
+        smaller = Affine(rest.constant // common, tuple((a, c // common) for a, c in rest.terms))
+        quotient, remainder = divide(smaller, divisor // common, bounds)
+        return whole + quotient, remainder * common
+    quotient = Affine(0, ((Quotient(rest, divisor, False), 1),))
+    return whole + quotient, Affine(0, ((Quotient(rest, divisor, True), 1),))
+
+
+def flatten(index: Sequence[Affine], shape: Sequence[int]) -> Affine:
+    """The row-major offset of an index."""
+    total, step = Affine(0), 1
+    for component, extent in zip(reversed(index), reversed(shape), strict=True):
+        total = total + component * step
+        step *= extent
+    return total
+
+
+def unflatten(offset: Affine, shape: Sequence[int], bounds: Bounds) -> tuple[Affine, ...]:
+    """The index of a row-major offset."""
+    result: list[Affine] = []
+    for extent in reversed(shape[1:]):
+        offset, component = divide(offset, extent, bounds)
+        result.append(component)
+    if shape:
+        result.append(offset if shape[0] > 1 else Affine(0))
+    return tuple(reversed(result))
+
+
+def reshape(
+    index: Sequence[Affine], new: Sequence[int], old: Sequence[int], bounds: Bounds
+) -> tuple[Affine, ...]:
+    """The index into an array of shape ``old`` that is read as shape ``new`` at ``index``.
+
+    Axes that correspond one to one keep their component as it is.
+    """
+    result: list[Affine] = []
+    i = j = 0
+    while i < len(new) or j < len(old):
+        # The smallest runs of axes of both shapes with the same number of elements.
+        i0, j0, size_new, size_old = i, j, 1, 1
+        if i < len(new):
+            size_new, i = new[i], i + 1
+        if j < len(old):
+            size_old, j = old[j], j + 1
+        while size_new != size_old:
+            if (size_new < size_old or size_old == 0) and i < len(new):
+                size_new, i = size_new * new[i], i + 1
+            elif j < len(old):
+                size_old, j = size_old * old[j], j + 1
+            else:
+                size_new, i = size_new * new[i], i + 1
+        if (i - i0, j - j0) == (1, 1):
+            result.append(index[i0])
+        else:
+            offset = flatten(index[i0:i], new[i0:i])
+            result.extend(unflatten(offset, old[j0:j], bounds))
+    return tuple(result)

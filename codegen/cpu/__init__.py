@@ -1,0 +1,1 @@
+"""The CPU target: loop nests to LLVM IR, compiled by Numba's code generator."""

@@ -1,0 +1,132 @@
+"""What native code knows of CPython and NumPy: struct offsets and a table of addresses.
+
+Compiled code refers to nothing by address: it finds functions, types and dtype
+descriptors in a table that it is handed, so that it can be kept and loaded by
+another process.  Offsets are those of NumPy 2's C ABI (``ndarraytypes.h``) and
+of CPython's ``PyObject``, ``PyVarObject`` and ``PyTupleObject``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+
+import numpy as np
+
+from autojit.ir.types import DTYPE_NAMES
+
+HEADER = object.__basicsize__  # reference count and type
+TYPE_OFFSET = HEADER - ctypes.sizeof(ctypes.c_void_p)
+ARRAY_DATA = HEADER
+ARRAY_NDIM = HEADER + 8
+ARRAY_SHAPE = HEADER + 16
+ARRAY_DESCR = HEADER + 40
+ARRAY_FLAGS = HEADER + 48
+TUPLE_ITEMS = tuple.__basicsize__ if tuple.__itemsize__ else HEADER + 8
+BYTES_DATA = bytes.__basicsize__ - 1
+#: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
+REQUIRED_FLAGS = 0x0001 | 0x0100
+
+# Positions in PyArray_API, fixed by NumPy's ABI.
+_PYARRAY_SCALAR = 60
+_PYARRAY_NEW = 93
+
+_PYTHON = (
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyTuple_New",
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyLong_AsLongLong",
+    "PyErr_Occurred",
+    "PyErr_Clear",
+)
+_NUMPY = {"PyArray_New": _PYARRAY_NEW, "PyArray_Scalar": _PYARRAY_SCALAR}
+
+#: The fixed part of the table, by name.
+SLOTS: dict[str, int] = {}
+for _name in (
+    "ndarray",
+    "float",
+    "int",
+    "None",
+    "malloc",
+    "free",
+    *_PYTHON,
+    *_NUMPY,
+    *(f"descr_{name}" for name in DTYPE_NAMES.values()),
+    *(f"scalar_{name}" for name in DTYPE_NAMES.values()),
+):
+    SLOTS[_name] = len(SLOTS)
+#: The arena that the last call left for the next one (0 if it is in use).
+ARENA_SLOT = len(SLOTS)
+#: Where a program's own entries begin: BLAS functions, then captured arrays.
+OWN_SLOTS = ARENA_SLOT + 1
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1)
+def fixed_table() -> tuple[int, ...]:
+    """The addresses of this process for the fixed part of the table."""
+    import numpy._core.multiarray as multiarray
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    api = ctypes.cast(get(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    libc = _c_library()
+    entries: dict[str, int] = {
+        "ndarray": id(np.ndarray),
+        "float": id(float),
+        "int": id(int),
+        "None": id(None),
+        "malloc": _address(libc.malloc),
+        "free": _address(libc.free),
+    }
+    for name in _PYTHON:
+        entries[name] = _address(getattr(ctypes.pythonapi, name))
+    for name, position in _NUMPY.items():
+        entries[name] = api[position] or 0
+    for dtype, name in DTYPE_NAMES.items():
+        entries[f"descr_{name}"] = id(dtype)
+        entries[f"scalar_{name}"] = id(dtype.type)
+    return tuple(entries[name] for name in SLOTS)
+
+
+def _c_library() -> ctypes.CDLL:
+    import sys
+
+    return ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
+
+
+class MethodDef(ctypes.Structure):
+    """CPython's ``PyMethodDef``."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+METH_FASTCALL = 0x0080
+
+
+class Handle(bytes):
+    """``self`` of a native function: a table's address in bytes, which keeps its owners alive."""
+
+    owners: tuple[object, ...]
+
+
+def native_function(address: int, name: str, table: ctypes.Array[ctypes.c_int64], *owners: object):  # type: ignore[no-untyped-def]
+    """A builtin that calls ``PyObject *f(PyObject *self, PyObject **args, Py_ssize_t n)``."""
+    handle = Handle(ctypes.addressof(table).to_bytes(8, "little"))
+    method = MethodDef(name.encode(), address, METH_FASTCALL, None)
+    handle.owners = (table, method, *owners)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.addressof(method), handle, None)

@@ -1,0 +1,272 @@
+"""Kernels as LLVM functions: one a loop nest, with pointers that do not alias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from ..affine import Affine, Var
+from ..loops import (
+    Accumulate,
+    AccumulateInto,
+    Accumulator,
+    Begin,
+    Buffer,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    IndexValue,
+    InRange,
+    Kernel,
+    Load,
+    Loop,
+    Store,
+)
+from .scalars import REASSOCIATE, Scalars, constant, is_float, llvm_type, memory_type
+
+I64 = ir.IntType(64)
+POINTER = ir.PointerType()
+#: Fills of at most this many scalars are written out.
+FEW = 16
+
+
+class KernelEmitter:
+    """Writes one kernel as ``void kernel(ptr noalias buffer, …)``."""
+
+    def __init__(self, module: ir.Module, kernel: Kernel, symbol: str) -> None:
+        self.module = module
+        self.kernel = kernel
+        self.arguments = [b for b in kernel.buffers if b.kind != "local"]
+        signature = ir.FunctionType(ir.VoidType(), [POINTER] * len(self.arguments))
+        self.function = ir.Function(module, signature, symbol)
+        self.function.linkage = "internal"
+        self.function.attributes.add("nounwind")
+        for argument in self.function.args:
+            argument.add_attribute("noalias")
+            argument.add_attribute("nocapture") if _has_nocapture else None
+        self.allocas = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
+        self.scalars = Scalars(self.builder, module)
+        self.registers: dict[int, ir.Value] = {}
+        self.vars: dict[Var, ir.Value] = {}
+        self.slots: dict[int, ir.Value] = {}
+        self.pointers: dict[Buffer, ir.Value] = dict(
+            zip(self.arguments, self.function.args, strict=True)
+        )
+        for buffer in kernel.buffers:
+            if buffer.kind == "local":
+                kind = ir.ArrayType(memory_type(buffer.dtype), buffer.size)
+                self.pointers[buffer] = self.allocas.alloca(kind)
+
+    def emit(self) -> ir.Function:
+        """The finished function."""
+        first = self.builder.block
+        self.body(self.kernel.body)
+        self.builder.ret_void()
+        self.allocas.branch(first)
+        return self.function
+
+    def body(self, statements: list[Any]) -> None:
+        for statement in statements:
+            _EMITTERS[type(statement)](self, statement)
+
+    # -- addresses ------------------------------------------------------------
+
+    def index(self, index: Affine) -> ir.Value:
+        """An index expression as an i64."""
+        b = self.builder
+        total: ir.Value | None = None
+        for atom, coefficient in index.terms:
+            if isinstance(atom, Var):
+                term = self.vars[atom]
+            else:
+                operand = self.index(atom.operand)
+                divide = b.urem if atom.remainder else b.udiv
+                term = divide(operand, ir.Constant(I64, atom.divisor))
+            if coefficient != 1:
+                term = b.mul(term, ir.Constant(I64, coefficient), flags=("nsw",))
+            total = term if total is None else b.add(total, term, flags=("nsw",))
+        if total is None:
+            return ir.Constant(I64, index.constant)
+        if index.constant:
+            total = b.add(total, ir.Constant(I64, index.constant), flags=("nsw",))
+        return total
+
+    def address(self, buffer: Buffer, index: Affine) -> ir.Value:
+        return self.builder.gep(
+            self.pointers[buffer],
+            [self.index(index)],
+            inbounds=True,
+            source_etype=memory_type(buffer.dtype),
+        )
+
+    def load_from(self, address: ir.Value, dtype: str) -> ir.Value:
+        kind = memory_type(dtype)
+        value = self.builder.load(address, align=_bytes(kind), typ=kind)
+        if dtype == "bool":
+            return self.builder.icmp_unsigned("!=", value, ir.Constant(kind, 0))
+        return value
+
+    def store_to(self, address: ir.Value, value: ir.Value, dtype: str) -> None:
+        kind = memory_type(dtype)
+        if dtype == "bool":
+            value = self.builder.zext(value, kind)
+        self.builder.store(value, address, align=_bytes(kind))
+
+    # -- statements -----------------------------------------------------------
+
+    def compute(self, s: Compute) -> None:
+        args = [self.registers[a.number] for a in s.args]
+        operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
+        self.registers[s.result.number] = self.scalars.emit(s.name, args, operand, s.result.dtype)
+
+    def constant(self, s: Constant) -> None:
+        self.registers[s.result.number] = constant(s.value, s.result.dtype)
+
+    def index_value(self, s: IndexValue) -> None:
+        index = self.index(s.index)
+        self.registers[s.result.number] = self.scalars.convert(index, "i64", s.result.dtype)
+
+    def in_range(self, s: InRange) -> None:
+        b = self.builder
+        shifted = self.index(s.index + -s.low)
+        # One unsigned comparison for both ends: below the range wraps around.
+        holds = b.icmp_unsigned("<", shifted, ir.Constant(I64, s.high - s.low))
+        if s.step > 1:
+            rest = b.urem(shifted, ir.Constant(I64, s.step))
+            holds = b.and_(holds, b.icmp_unsigned("==", rest, ir.Constant(I64, 0)))
+        self.registers[s.result.number] = holds
+
+    def load(self, s: Load) -> None:
+        b, dtype = self.builder, s.buffer.dtype
+        if s.guard is None:
+            address = self.address(s.buffer, s.index)
+            self.registers[s.result.number] = self.load_from(address, dtype)
+            return
+        address = self.address(s.buffer, s.index)
+        before = b.block
+        with b.if_then(self.registers[s.guard.number]):
+            value = self.load_from(address, dtype)
+            inside = b.block
+        merged = b.phi(llvm_type(dtype))
+        merged.add_incoming(constant(0, dtype), before)
+        merged.add_incoming(value, inside)
+        self.registers[s.result.number] = merged
+
+    def store(self, s: Store) -> None:
+        address = self.address(s.buffer, s.index)
+        self.store_to(address, self.registers[s.value.number], s.buffer.dtype)
+
+    def accumulate_into(self, s: AccumulateInto) -> None:
+        address = self.address(s.buffer, s.index)
+        old = self.load_from(address, s.buffer.dtype)
+        new = self.combine(s.combine, old, self.registers[s.value.number], s.buffer.dtype)
+        self.store_to(address, new, s.buffer.dtype)
+
+    def combine(self, name: str, old: ir.Value, value: ir.Value, dtype: str) -> ir.Value:
+        if name in ("maximum", "minimum") and is_float(dtype):
+            # The intrinsic propagates NaN, and the vectoriser knows it as a reduction.
+            return self.scalars.binary_intrinsic(name, old, value)
+        return self.scalars.emit(name, [old, value], dtype, dtype, REASSOCIATE)
+
+    def fill(self, s: Fill) -> None:
+        dtype = s.buffer.dtype
+        value = constant(s.value, dtype)
+        if s.count <= FEW:
+            for i in range(s.count):
+                self.store_to(self.address(s.buffer, s.start + i), value, dtype)
+            return
+        start = self.index(s.start)
+        with _CountedLoop(self.builder, 0, s.count) as i:
+            address = self.builder.gep(
+                self.pointers[s.buffer],
+                [self.builder.add(start, i)],
+                inbounds=True,
+                source_etype=memory_type(dtype),
+            )
+            self.store_to(address, value, dtype)
+
+    def begin(self, s: Begin) -> None:
+        accumulator = s.accumulator
+        slot = self.allocas.alloca(llvm_type(accumulator.dtype))
+        self.slots[accumulator.number] = slot
+        self.builder.store(constant(accumulator.identity, accumulator.dtype), slot)
+
+    def accumulate(self, s: Accumulate) -> None:
+        accumulator: Accumulator = s.accumulator
+        slot = self.slots[accumulator.number]
+        old = self.builder.load(slot, typ=llvm_type(accumulator.dtype))
+        value = self.registers[s.value.number]
+        new = self.combine(accumulator.combine, old, value, accumulator.dtype)
+        self.builder.store(new, slot)
+
+    def finish(self, s: Finish) -> None:
+        slot = self.slots[s.accumulator.number]
+        dtype = s.accumulator.dtype
+        self.registers[s.result.number] = self.builder.load(slot, typ=llvm_type(dtype))
+
+    def loop(self, s: Loop) -> None:
+        if s.unroll:
+            for i in range(s.start, s.stop):
+                self.vars[s.var] = ir.Constant(I64, i)
+                self.body(s.body)
+            return
+        with _CountedLoop(self.builder, s.start, s.stop) as i:
+            self.vars[s.var] = i
+            self.body(s.body)
+
+
+class _CountedLoop:
+    """``for i in range(start, stop)`` with at least one iteration, in rotated form."""
+
+    def __init__(self, builder: ir.IRBuilder, start: int, stop: int) -> None:
+        self.builder = builder
+        self.start = start
+        self.stop = stop
+
+    def __enter__(self) -> ir.Value:
+        b = self.builder
+        before = b.block
+        self.block = b.append_basic_block("loop")
+        b.branch(self.block)
+        b.position_at_end(self.block)
+        self.variable = b.phi(I64)
+        self.variable.add_incoming(ir.Constant(I64, self.start), before)
+        return self.variable
+
+    def __exit__(self, *exception: Any) -> None:
+        b = self.builder
+        following = b.add(self.variable, ir.Constant(I64, 1), flags=("nuw", "nsw"))
+        more = b.icmp_unsigned("<", following, ir.Constant(I64, self.stop))
+        self.variable.add_incoming(following, b.block)
+        after = b.append_basic_block("after")
+        b.cbranch(more, self.block, after)
+        b.position_at_end(after)
+
+
+_has_nocapture = "nocapture" in ir.ArgumentAttributes._known
+
+_EMITTERS: dict[type, Any] = {
+    Compute: KernelEmitter.compute,
+    Constant: KernelEmitter.constant,
+    IndexValue: KernelEmitter.index_value,
+    InRange: KernelEmitter.in_range,
+    Load: KernelEmitter.load,
+    Store: KernelEmitter.store,
+    AccumulateInto: KernelEmitter.accumulate_into,
+    Fill: KernelEmitter.fill,
+    Begin: KernelEmitter.begin,
+    Accumulate: KernelEmitter.accumulate,
+    Finish: KernelEmitter.finish,
+    Loop: KernelEmitter.loop,
+}
+
+
+def _bytes(kind: ir.Type) -> int:
+    if isinstance(kind, ir.IntType):
+        return int(kind.width) // 8
+    return 8 if isinstance(kind, ir.DoubleType) else 4
+
+

@@ -1,0 +1,344 @@
+"""The entry of a program: one native call from Python arrays to Python arrays.
+
+``PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t n)`` checks types,
+shapes and contiguity of its arguments, allocates the results, gives up the GIL,
+runs kernels and library calls, and wraps the results.  Where an argument is not
+just what the program was compiled for it returns None, and Python converts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from autojit.ir.types import Type, dtype_name
+
+from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
+from . import abi, blas
+from .emit import I64, POINTER, KernelEmitter
+
+I32 = ir.IntType(32)
+_NULL = ir.Constant(POINTER, None)
+
+#: Arenas up to this size live on the stack.
+STACK_ARENA = 4096
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How an entry takes its inputs: Python's type of each number, what is bound, tuple or bare."""
+
+    weak: tuple[type | None, ...]
+    bound: int
+    as_tuple: bool
+
+
+class Module:
+    """The LLVM module of one program: kernels, the core that runs them, and entries."""
+
+    def __init__(
+        self, program: LoopProgram, in_types: Sequence[Type], out_types: Sequence[Type]
+    ) -> None:
+        self.program = program
+        self.in_types = in_types
+        self.out_types = out_types
+        self.module = ir.Module("autojit")
+        self.functions = blas.needed(program)
+        self.core = self._core()
+
+    # -- the core: buffers in, buffers out --------------------------------
+
+    def _core(self) -> ir.Function:
+        """``void core(ptr table, ptr arena, ptr buffer, …)``."""
+        buffers = [*self.program.inputs, *self.program.outputs]
+        signature = ir.FunctionType(ir.VoidType(), [POINTER] * (2 + len(buffers)))
+        core = ir.Function(self.module, signature, "core")
+        core.linkage = "internal"
+        core.attributes.add("nounwind")
+        builder = ir.IRBuilder(core.append_basic_block("entry"))
+        table, arena, *pointers = core.args
+        places: dict[Buffer, ir.Value] = dict(zip(buffers, pointers, strict=True))
+        for buffer, offset in self.program.temps.items():
+            places[buffer] = _offset(builder, arena, ir.Constant(I64, offset))
+        for number, step in enumerate(self.program.steps):
+            if isinstance(step, MatrixProduct):
+                position = abi.OWN_SLOTS + self.functions.index(blas.function_name(step))
+                function = _table_entry(builder, table, position, blas.SIGNATURE)
+                blas.emit(self.module, builder, function, step, places)
+            else:
+                self._call_kernel(builder, step, number, places)
+        builder.ret_void()
+        return core
+
+    def _call_kernel(
+        self, builder: ir.IRBuilder, kernel: Kernel, number: int, places: dict[Buffer, ir.Value]
+    ) -> None:
+        if not kernel.body:
+            return
+        emitter = KernelEmitter(self.module, kernel, f"kernel{number}")
+        function = emitter.emit()
+        builder.call(function, [places[b] for b in emitter.arguments])
+
+    # -- entries ------------------------------------------------------------
+
+    def add_entry(self, symbol: str, convention: Convention) -> None:
+        """Add an entry for a calling convention."""
+        _Entry(self, symbol, convention).write()
+
+
+class _Entry:
+    def __init__(self, owner: Module, symbol: str, convention: Convention) -> None:
+        self.owner = owner
+        self.convention = convention
+        signature = ir.FunctionType(POINTER, [POINTER, POINTER, I64])
+        self.function = ir.Function(owner.module, signature, symbol)
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.miss = self.function.append_basic_block("miss")
+        self.failed = self.function.append_basic_block("failed")
+        handle = self.function.args[0]
+        self.table = self._load(handle, abi.BYTES_DATA, POINTER)
+
+    # -- small words --------------------------------------------------------
+
+    def _load(self, base: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
+        address = _offset(self.builder, base, ir.Constant(I64, offset))
+        return self.builder.load(address, typ=kind, align=4 if kind is I32 else 8)
+
+    def _entry(self, name: str) -> ir.Value:
+        return _table_entry(self.builder, self.table, abi.SLOTS[name])
+
+    def _call(self, name: str, result: ir.Type, *args: ir.Value) -> ir.Value:
+        signature = ir.FunctionType(result, [a.type for a in args])
+        function = _table_entry(self.builder, self.table, abi.SLOTS[name], signature)
+        return self.builder.call(function, args)
+
+    def _require(self, condition: ir.Value) -> None:
+        """Go on where the condition holds, else miss."""
+        good = self.builder.append_basic_block("ok")
+        self.builder.cbranch(condition, good, self.miss)
+        self.builder.position_at_end(good)
+
+    def _require_equal(self, a: ir.Value, b: ir.Value) -> None:
+        self._require(self.builder.icmp_unsigned("==", a, b))
+
+    # -- the entry ------------------------------------------------------------
+
+    def write(self) -> None:
+        owner, builder = self.owner, self.builder
+        _, arguments, count = self.function.args
+        taken = len(owner.in_types) - self.convention.bound
+        self._require_equal(count, ir.Constant(I64, taken))
+        inputs = []
+        for i, (type, weak) in enumerate(
+            zip(owner.in_types[:taken], self.convention.weak, strict=True)
+        ):
+            inputs.append(self._argument(self._load(arguments, 8 * i, POINTER), type, weak))
+        base = abi.OWN_SLOTS + len(owner.functions)
+        for i in range(self.convention.bound):
+            inputs.append(_table_entry(builder, self.table, base + i))
+        self.slots: dict[int, ir.Value] = {}
+        self.objects: list[ir.Value] = []
+        outputs = [self._allocate(i, type) for i, type in enumerate(owner.out_types)]
+        arena, release = self._arena()
+        state = self._call("PyEval_SaveThread", POINTER)
+        builder.call(owner.core, [self.table, arena, *inputs, *outputs])
+        self._call("PyEval_RestoreThread", ir.VoidType(), state)
+        release()
+        self._return()
+        self._write_miss()
+        self._write_failed()
+
+    def _argument(self, object: ir.Value, type: Type, weak: type | None) -> ir.Value:
+        if weak is not None:
+            return self._python_number(object, type, weak)
+        kind = self._load(object, abi.TYPE_OFFSET, POINTER)
+        if type.shape:
+            return self._array(object, kind, type)
+        # A NumPy scalar holds its value right after the header; an array of no axes points to it.
+        b = self.builder
+        is_scalar = b.icmp_unsigned("==", kind, self._entry(f"scalar_{dtype_name(type.dtype)}"))
+        scalar, array, merged = (b.append_basic_block(n) for n in ("scalar", "array", "merged"))
+        b.cbranch(is_scalar, scalar, array)
+        b.position_at_end(scalar)
+        inside = _offset(b, object, ir.Constant(I64, abi.HEADER))
+        b.branch(merged)
+        b.position_at_end(array)
+        data = self._array(object, kind, type)
+        array_end = b.block
+        b.branch(merged)
+        b.position_at_end(merged)
+        result = b.phi(POINTER)
+        result.add_incoming(inside, scalar)
+        result.add_incoming(data, array_end)
+        return result
+
+    def _python_number(self, object: ir.Value, type: Type, weak: type) -> ir.Value:
+        b = self.builder
+        kind = self._load(object, abi.TYPE_OFFSET, POINTER)
+        self._require_equal(kind, self._entry(weak.__name__))
+        if weak is float:
+            return _offset(b, object, ir.Constant(I64, abi.HEADER))
+        number = self._call("PyLong_AsLongLong", I64, object)
+        # -1 may be an error (too large): leave it to the slow path to say so.
+        fine = b.append_basic_block("fine")
+        doubtful = b.append_basic_block("doubtful")
+        b.cbranch(b.icmp_signed("!=", number, ir.Constant(I64, -1)), fine, doubtful)
+        b.position_at_end(doubtful)
+        error = self._call("PyErr_Occurred", POINTER)
+        overflow = b.append_basic_block("overflow")
+        b.cbranch(b.icmp_unsigned("==", error, _NULL), fine, overflow)
+        b.position_at_end(overflow)
+        self._call("PyErr_Clear", ir.VoidType())
+        b.branch(self.miss)
+        b.position_at_end(fine)
+        slot = self._alloca(I64)
+        b.store(number, slot)
+        return slot
+
+    def _alloca(self, kind: ir.Type, align: int = 16) -> ir.Value:
+        with self.builder.goto_entry_block():
+            slot = self.builder.alloca(kind)
+        slot.align = align
+        return slot
+
+    def _array(self, object: ir.Value, kind: ir.Value, type: Type) -> ir.Value:
+        b = self.builder
+        self._require_equal(kind, self._entry("ndarray"))
+        descr = self._load(object, abi.ARRAY_DESCR, POINTER)
+        self._require_equal(descr, self._entry(f"descr_{dtype_name(type.dtype)}"))
+        ndim = self._load(object, abi.ARRAY_NDIM, I32)
+        self._require_equal(ndim, ir.Constant(I32, type.ndim))
+        if type.shape:
+            shape = self._load(object, abi.ARRAY_SHAPE, POINTER)
+            for axis, extent in enumerate(type.shape):
+                self._require_equal(self._load(shape, 8 * axis, I64), ir.Constant(I64, extent))
+        flags = self._load(object, abi.ARRAY_FLAGS, I32)
+        wanted = ir.Constant(I32, abi.REQUIRED_FLAGS)
+        self._require_equal(b.and_(flags, wanted), wanted)
+        return self._load(object, abi.ARRAY_DATA, POINTER)
+
+    # -- results --------------------------------------------------------------
+
+    def _allocate(self, number: int, type: Type) -> ir.Value:
+        """Memory for a result: a new array's, or a slot for a scalar."""
+        if not type.shape:
+            self.slots[number] = self._alloca(ir.ArrayType(ir.IntType(8), 16))
+            self.objects.append(_NULL)
+            return self.slots[number]
+        b = self.builder
+        shape = _constant_array(self.owner.module, type.shape)
+        array = self._call(
+            "PyArray_New",
+            POINTER,
+            self._entry("ndarray"),
+            ir.Constant(I32, type.ndim),
+            shape,
+            ir.Constant(I32, type.dtype.num),
+            _NULL,
+            _NULL,
+            ir.Constant(I32, 0),
+            ir.Constant(I32, 0),
+            _NULL,
+        )
+        allocated = b.append_basic_block("allocated")
+        out_of_memory = b.append_basic_block("out_of_memory")
+        b.cbranch(b.icmp_unsigned("==", array, _NULL), out_of_memory, allocated)
+        b.position_at_end(out_of_memory)
+        for earlier in self.objects:
+            if earlier is not _NULL:
+                self._call("Py_DecRef", ir.VoidType(), earlier)
+        b.branch(self.failed)
+        b.position_at_end(allocated)
+        self.objects.append(array)
+        return self._load(array, abi.ARRAY_DATA, POINTER)
+
+    def _arena(self) -> tuple[ir.Value, Any]:
+        """Memory for temporaries, and how to give it back.
+
+        Calls take the arena that an earlier one left and leave theirs; two calls at
+        a time have two.
+        """
+        b, size = self.builder, self.owner.program.arena
+        if size <= STACK_ARENA:
+            return self._alloca(ir.ArrayType(ir.IntType(8), max(size, 1)), 64), lambda: None
+        slot = _offset(b, self.table, ir.Constant(I64, 8 * abi.ARENA_SLOT))
+        left = b.atomic_rmw("xchg", slot, ir.Constant(I64, 0), "acq_rel")
+        kept = b.inttoptr(left, POINTER)
+        before = b.block
+        make, ready = b.append_basic_block("make"), b.append_basic_block("ready")
+        b.cbranch(b.icmp_unsigned("==", left, ir.Constant(I64, 0)), make, ready)
+        b.position_at_end(make)
+        fresh = self._call("malloc", POINTER, ir.Constant(I64, size + 64))
+        b.branch(ready)
+        b.position_at_end(ready)
+        block = b.phi(POINTER)
+        block.add_incoming(kept, before)
+        block.add_incoming(fresh, make)
+        number = b.ptrtoint(block, I64)
+        aligned = b.and_(b.add(number, ir.Constant(I64, 63)), ir.Constant(I64, -64))
+
+        def release() -> None:
+            displaced = b.atomic_rmw("xchg", slot, b.ptrtoint(block, I64), "acq_rel")
+            self._call("free", ir.VoidType(), b.inttoptr(displaced, POINTER))
+
+        return b.inttoptr(aligned, POINTER), release
+
+    def _return(self) -> None:
+        b, results = self.builder, []
+        for number, (type, object) in enumerate(
+            zip(self.owner.out_types, self.objects, strict=True)
+        ):
+            if not type.shape:
+                descr = self._entry(f"descr_{dtype_name(type.dtype)}")
+                object = self._call("PyArray_Scalar", POINTER, self.slots[number], descr, _NULL)
+            results.append(object)
+        if not self.convention.as_tuple:
+            b.ret(results[0])
+            return
+        made = self._call("PyTuple_New", POINTER, ir.Constant(I64, len(results)))
+        for i, object in enumerate(results):
+            place = _offset(b, made, ir.Constant(I64, abi.TUPLE_ITEMS + 8 * i))
+            b.store(object, place, align=8)
+        b.ret(made)
+
+    def _write_miss(self) -> None:
+        self.builder.position_at_end(self.miss)
+        none = self._entry("None")
+        self._call("Py_IncRef", ir.VoidType(), none)
+        self.builder.ret(none)
+
+    def _write_failed(self) -> None:
+        self.builder.position_at_end(self.failed)
+        self.builder.ret(_NULL)
+
+
+def _offset(builder: ir.IRBuilder, base: ir.Value, offset: ir.Value) -> ir.Value:
+    return builder.gep(base, [offset], inbounds=True, source_etype=ir.IntType(8))
+
+
+def _table_entry(
+    builder: ir.IRBuilder,
+    table: ir.Value,
+    position: int,
+    signature: ir.FunctionType | None = None,
+) -> ir.Value:
+    """A pointer in the table; callable if a signature is given."""
+    address = _offset(builder, table, ir.Constant(I64, 8 * position))
+    kind = POINTER if signature is None else signature.as_pointer()
+    return builder.load(address, typ=kind, align=8)
+
+
+def _constant_array(module: ir.Module, numbers: Sequence[int]) -> ir.Value:
+    """The address of constant 64-bit integers."""
+    symbol = "shape_" + "_".join(map(str, numbers))
+    found = module.globals.get(symbol)
+    if found is None:
+        kind = ir.ArrayType(I64, len(numbers))
+        found = ir.GlobalVariable(module, kind, symbol)
+        found.initializer = ir.Constant(kind, list(numbers))
+        found.global_constant = True
+        found.linkage = "internal"
+    return found

@@ -1,0 +1,353 @@
+"""Loop nests: the target-neutral program that every backend prints.
+
+A :class:`LoopProgram` is a list of steps: kernels (loop nests over scalars) and
+library calls.  Scalars are assigned once.  Index expressions are affine in loop
+variables (see ``affine``); buffers are flat, in elements.  Complex numbers are
+pairs of real scalars; a complex buffer holds real and imaginary parts in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .affine import Affine, Quotient, Var
+
+
+class Buffer:
+    """A flat array of scalars.
+
+    ``kind`` is ``input``, ``output``, ``temp`` (in the arena of the call) or
+    ``local`` (a few scalars, private to one iteration of the loops around it).
+    """
+
+    __slots__ = ("dtype", "kind", "name", "size")
+
+    def __init__(self, name: str, dtype: str, size: int, kind: str) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.size = size
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Scalar:
+    """A scalar assigned once.  Operators compute in the lowering that made it."""
+
+    __slots__ = ("depth", "dtype", "kernel", "number")
+
+    def __init__(self, number: int, dtype: str, depth: int, kernel: Any) -> None:
+        self.number = number
+        self.dtype = dtype
+        self.depth = depth
+        self.kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"s{self.number}"
+
+    def __add__(self, other: Any) -> Scalar:
+        return self.kernel("add", self, other)
+
+    def __sub__(self, other: Any) -> Scalar:
+        return self.kernel("sub", self, other)
+
+    def __mul__(self, other: Any) -> Scalar:
+        return self.kernel("mul", self, other)
+
+    def __truediv__(self, other: Any) -> Scalar:
+        return self.kernel("div", self, other)
+
+    def __neg__(self) -> Scalar:
+        return self.kernel("neg", self)
+
+
+@dataclass(slots=True)
+class Compute:
+    """``result = name(args)`` in the scalar vocabulary."""
+
+    result: Scalar
+    name: str
+    args: tuple[Scalar, ...]
+
+
+@dataclass(slots=True)
+class Constant:
+    result: Scalar
+    value: Any
+
+
+@dataclass(slots=True)
+class IndexValue:
+    """The value of an index expression as a number."""
+
+    result: Scalar
+    index: Affine
+
+
+@dataclass(slots=True)
+class InRange:
+    """``low <= index < high`` (and ``index - low`` a multiple of ``step``) as a bool."""
+
+    result: Scalar
+    index: Affine
+    low: int
+    high: int
+    step: int = 1
+
+
+@dataclass(slots=True)
+class Load:
+    """``result = buffer[index]``; where the guard is false nothing is read and it is 0."""
+
+    result: Scalar
+    buffer: Buffer
+    index: Affine
+    guard: Scalar | None
+
+
+@dataclass(slots=True)
+class Store:
+    buffer: Buffer
+    index: Affine
+    value: Scalar
+
+
+@dataclass(slots=True)
+class AccumulateInto:
+    """``buffer[index] = combine(buffer[index], value)``."""
+
+    buffer: Buffer
+    index: Affine
+    combine: str
+    value: Scalar
+
+
+@dataclass(slots=True)
+class Fill:
+    """``count`` elements of a buffer from ``start`` on are set to a value."""
+
+    buffer: Buffer
+    start: Affine
+    count: int
+    value: Any
+
+
+@dataclass(slots=True)
+class Accumulator:
+    """A scalar that a loop combines values into; sums of float32 are kept in float64."""
+
+    number: int
+    dtype: str
+    combine: str
+    identity: Any
+
+
+@dataclass(slots=True)
+class Begin:
+    """The accumulator starts from its neutral element."""
+
+    accumulator: Accumulator
+
+
+@dataclass(slots=True)
+class Accumulate:
+    accumulator: Accumulator
+    value: Scalar
+
+
+@dataclass(slots=True)
+class Finish:
+    """``result`` is the accumulated value."""
+
+    result: Scalar
+    accumulator: Accumulator
+
+
+@dataclass(slots=True)
+class Loop:
+    """``for var in range(start, stop): body``.
+
+    ``role`` says how iterations depend on each other: ``map`` (not at all),
+    ``reduce`` (only through accumulators and AccumulateInto).
+    """
+
+    var: Var
+    start: int
+    stop: int
+    body: list[Any]
+    role: str
+    unroll: bool = False
+
+
+@dataclass(slots=True)
+class Kernel:
+    """A loop nest with what comes before and after it."""
+
+    name: str
+    body: list[Any]
+    buffers: list[Buffer]
+    values: int = 0
+
+
+@dataclass(slots=True)
+class Operand:
+    """A matrix in a buffer: offset, and strides in elements of (batch…, rows, columns)."""
+
+    buffer: Buffer
+    offset: int
+    strides: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class MatrixProduct:
+    """``c[batch] = a[batch] @ b[batch]`` by the BLAS; c is row-major and contiguous."""
+
+    dtype: str
+    batch: tuple[int, ...]
+    m: int
+    n: int
+    k: int
+    a: Operand
+    b: Operand
+    c: Buffer
+
+
+@dataclass(slots=True)
+class LoopProgram:
+    """Everything that one call runs."""
+
+    name: str
+    inputs: list[Buffer]
+    outputs: list[Buffer]
+    steps: list[Kernel | MatrixProduct]
+    temps: dict[Buffer, int] = field(default_factory=dict)
+    arena: int = 0
+    flops: int = 0
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        return print_loops(self)
+
+    @property
+    def loop_count(self) -> int:
+        """How many outermost loops the program runs (matrix products not counted)."""
+        return sum(isinstance(s, Loop) for k in self.steps if isinstance(k, Kernel) for s in k.body)
+
+
+def walk(body: list[Any]) -> Iterator[Any]:
+    """Every statement, loops before their bodies."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop):
+            yield from walk(statement.body)
+
+
+# -- printing -----------------------------------------------------------------
+
+
+class _Names:
+    def __init__(self) -> None:
+        self.scalars: dict[int, str] = {}
+        self.vars: dict[Var, str] = {}
+
+    def scalar(self, s: Scalar) -> str:
+        return self.scalars.setdefault(s.number, f"s{len(self.scalars)}")
+
+    def var(self, v: Var) -> str:
+        if v not in self.vars:
+            n = len(self.vars)
+            self.vars[v] = "ijklmnpqr"[n] if n < 9 else f"i{n}"
+        return self.vars[v]
+
+    def index(self, index: Affine) -> str:
+        parts = []
+        for atom, c in index.terms:
+            if isinstance(atom, Var):
+                text = self.var(atom)
+            else:
+                assert isinstance(atom, Quotient)
+                sign = "%" if atom.remainder else "//"
+                text = f"({self.index(atom.operand)}) {sign} {atom.divisor}"
+                text = f"({text})"
+            parts.append(text if c == 1 else f"-{text}" if c == -1 else f"{c}*{text}")
+        if index.constant or not parts:
+            parts.append(str(index.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
+
+
+def _statement(s: Any, names: _Names) -> str:
+    n, ix = names.scalar, names.index
+    match s:
+        case Compute(result, name, (a, b)) if name in _SYMBOLS:
+            return f"{n(result)} = {n(a)} {_SYMBOLS[name]} {n(b)}"
+        case Compute(result, "convert", (a,)):
+            return f"{n(result)} = {result.dtype}({n(a)})"
+        case Compute(result, name, args):
+            return f"{n(result)} = {name}({', '.join(map(n, args))})"
+        case Constant(result, value):
+            return f"{n(result)} = {value!r}"
+        case IndexValue(result, index):
+            return f"{n(result)} = {result.dtype}({ix(index)})"
+        case InRange(result, index, low, high, step):
+            every = f" step {step}" if step > 1 else ""
+            return f"{n(result)} = {ix(index)} in {low}..{high}{every}"
+        case Load(result, buffer, index, guard):
+            condition = f" if {n(guard)} else 0" if guard is not None else ""
+            return f"{n(result)} = {buffer}[{ix(index)}]{condition}"
+        case Store(buffer, index, value):
+            return f"{buffer}[{ix(index)}] = {n(value)}"
+        case AccumulateInto(buffer, index, combine, value):
+            return f"{buffer}[{ix(index)}] {_combine(combine)} {n(value)}"
+        case Fill(buffer, start, count, value):
+            return f"{buffer}[{ix(start)} : +{count}] = {value!r}"
+        case Begin(accumulator):
+            return f"a{accumulator.number} = {accumulator.identity!r}"
+        case Accumulate(accumulator, value):
+            return f"a{accumulator.number} {_combine(accumulator.combine)} {n(value)}"
+        case Finish(result, accumulator):
+            return f"{n(result)} = a{accumulator.number}"
+    raise TypeError(f"not a loop statement: {s!r}")
+
+
+def _combine(name: str) -> str:
+    return f"{_SYMBOLS[name]}=" if name in _SYMBOLS else f"{name}="
+
+
+def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -> None:
+    for s in body:
+        if isinstance(s, Loop):
+            mark = ("" if s.role == "map" else "  # reduces") + ("  # unrolled" if s.unroll else "")
+            lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}:{mark}")
+            _print_body(s.body, names, indent + "  ", lines)
+        else:
+            lines.append(indent + _statement(s, names))
+
+
+def print_loops(program: LoopProgram) -> str:
+    """The readable text of a loop program."""
+    lines = [f"loops {program.name}:"]
+    for buffer in (*program.inputs, *program.outputs):
+        lines.append(f"  {buffer.kind} {buffer}: {buffer.dtype}[{buffer.size}]")
+    for buffer, offset in program.temps.items():
+        lines.append(f"  temp {buffer}: {buffer.dtype}[{buffer.size}] at byte {offset}")
+    for step in program.steps:
+        if isinstance(step, MatrixProduct):
+            batch = f"{step.batch} x " if step.batch else ""
+            shape = f"{batch}[{step.m},{step.k}] @ [{step.k},{step.n}]"
+            lines.append(f"  {step.c} = {step.a.buffer} @ {step.b.buffer}  # {shape}, BLAS")
+        else:
+            lines.append(f"  kernel {step.name}:")
+            for buffer in step.buffers:
+                if buffer.kind == "local":
+                    lines.append(f"    local {buffer}: {buffer.dtype}[{buffer.size}]")
+            _print_body(step.body, _Names(), "    ", lines)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,63 @@
+"""The text of each stage of a compilation, and what a program costs."""
+
+from __future__ import annotations
+
+from math import prod
+
+from autojit.ir.passes.pipeline import optimize
+from autojit.ir.program import Program
+
+from .arena import itemsize
+from .loops import Compute, Kernel, Loop, MatrixProduct
+from .lower import lower
+
+
+def text(program: Program, stage: str) -> str:
+    """The text of a stage after the trace."""
+    if stage in ("cuda", "ptx"):
+        from .cuda import stages as cuda
+
+        result: str = cuda.text(program, stage)
+        return result
+    optimized = optimize(program)
+    if stage == "optimized":
+        return optimized.text(sources=True)
+    if stage == "loops":
+        return str(lower(optimized))
+    from .runtime import Executable
+
+    executable = Executable(program)
+    return executable.llvm() if stage == "llvm" else executable.assembly()
+
+
+def cost(program: Program) -> dict[str, int]:
+    """Scalar operations, bytes of inputs and outputs, bytes of temporaries, loops, products."""
+    optimized = optimize(program)
+    loops = lower(optimized)
+    flops = 0
+    for step in loops.steps:
+        if isinstance(step, MatrixProduct):
+            flops += 2 * prod(step.batch) * step.m * step.n * step.k
+        else:
+            flops += _operations(step.body, 1)
+    moved = sum(b.size * itemsize(b.dtype) for b in (*loops.inputs, *loops.outputs))
+    return {
+        "ops": len(program.ops),
+        "optimized_ops": len(optimized.ops),
+        "loops": loops.loop_count,
+        "products": sum(isinstance(s, MatrixProduct) for s in loops.steps),
+        "kernels": sum(isinstance(s, Kernel) for s in loops.steps),
+        "flops": flops,
+        "bytes": moved,
+        "temporaries": loops.arena,
+    }
+
+
+def _operations(body: list[object], repeats: int) -> int:
+    total = 0
+    for statement in body:
+        if isinstance(statement, Loop):
+            total += _operations(statement.body, repeats * (statement.stop - statement.start))
+        elif isinstance(statement, Compute):
+            total += repeats
+    return total

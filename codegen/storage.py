@@ -1,0 +1,376 @@
+"""Which values are stored, and the loops that compute each of them.
+
+Everything elementwise is computed where it is used, so most values never exist
+in memory.  Stored are: outputs, reductions, operands and results of matrix
+products, and values that are expensive and needed in several places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from autojit.ir.ops.contract import Dot, free_axes
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.move import Broadcast, transpose
+from autojit.ir.ops.reduce import Reduce
+from autojit.ir.program import Op, Program, Value
+
+from . import affine
+from .affine import Affine, Var
+from .pull import Index, Puller
+
+#: A value this expensive (in additions) is stored when it is needed in two places.
+EXPENSIVE = 10
+#: A broadcast over outer axes repeats its operand's computation; beyond this it is stored.
+CHEAP_TO_REPEAT = 3
+#: Inline chains longer than this are cut, which bounds recursion.
+DEEPEST = 60
+#: Matrix products with at most this many multiplications are loops, not library calls.
+SMALL_PRODUCT = 2048
+
+
+@dataclass(eq=False)
+class Stored:
+    """A stored value and the loops that compute it.
+
+    ``dims[j]`` is the axis of the value that loop j runs over, or None for an axis
+    that is reduced.  ``element(puller, indices)`` gives what is stored or combined.
+    """
+
+    op: Op
+    extents: tuple[int, ...]
+    dims: tuple[int | None, ...]
+    element: Callable[[Puller, Index], Any]
+    combine: str | None = None
+    identity: Any = None
+    vars: tuple[Var, ...] = ()
+    reads: dict[Value, set[Index]] = field(default_factory=dict)
+
+    @property
+    def value(self) -> Value:
+        return self.op.result
+
+    @property
+    def first_reduced(self) -> int:
+        """The position of the outermost loop that is reduced (the number of loops if none is)."""
+        return next((j for j, d in enumerate(self.dims) if d is None), len(self.dims))
+
+    @property
+    def in_register(self) -> bool:
+        """Whether an element is complete in a scalar: no kept loop inside a reduced one."""
+        return all(d is None for d in self.dims[self.first_reduced :])
+
+    def index(self, variables: Any) -> Index:
+        """The element's index in the value, from the loop variables."""
+        found: dict[int, Affine] = {}
+        for d, v in zip(self.dims, variables, strict=True):
+            if d is not None:
+                found[d] = affine.of(v)
+        return tuple(found[d] for d in range(len(found)))
+
+
+@dataclass(eq=False)
+class LibraryCall:
+    """A matrix product by the BLAS."""
+
+    op: Op
+    operands: tuple[Value, Value]
+    views: tuple[Strided, Strided]
+
+    @property
+    def value(self) -> Value:
+        return self.op.result
+
+
+@dataclass
+class Strided:
+    """A view of a stored value: element = base[offset + sum(stride * index)]."""
+
+    base: Value
+    offset: int
+    strides: tuple[int, ...]
+
+
+class _ViewWalk(Puller):
+    """Follows movement ops only, to the stored value that a view shows."""
+
+    def read(self, value: Value, index: Index, guard: Any) -> Any:
+        return (value, index, guard)
+
+    def choose(self, op: Op, cases: list[tuple[Any, Any]]) -> Any:
+        return cases[0][1] if len(cases) == 1 else None
+
+    def condition(self, conditions: list[Any], guard: Any) -> Any:
+        return True
+
+    def pull_op(self, op: Op, index: Index, guard: Any = None) -> Any:
+        # What is not a movement is computed: it is the base, stored row-major.
+        if not hasattr(op.kind, "sources"):
+            return self.read(op.result, index, guard)
+        return super().pull_op(op, index, guard)
+
+
+def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided | None:
+    """The value as strides into a stored value or an input, or None if it is not such a view."""
+    if value.type.size == 0:
+        return None
+    variables = [Var(n) for n in value.shape]
+    found = _ViewWalk(definers, bases).pull(value, tuple(map(affine.of, variables)))
+    if found is None or found[2] is not None:
+        return None
+    base, index, _ = found
+    offset = affine.flatten(index, base.shape)
+    strides = dict(offset.terms)
+    if any(not isinstance(atom, Var) for atom in strides):
+        return None
+    return Strided(base, offset.constant, tuple(strides.get(v, 0) for v in variables))
+
+
+class Selection:
+    """Decides what is stored, in one walk over the ops from the last to the first."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.ops = list(program.ops)
+        self.definers = {v: op for op in self.ops for v in op.results}
+        self.stored: dict[Value, Stored | LibraryCall] = {}
+        self._prepare_products()
+        self._costs()
+        self._choose()
+
+    # -- matrix products --------------------------------------------------
+
+    def _prepare_products(self) -> None:
+        """Operands that the BLAS cannot read where they lie get a copy in its layout."""
+        self.forced: set[Value] = set()
+        self.calls: dict[Value, LibraryCall] = {}
+        ops: list[Op] = []
+        for op in self.ops:
+            if isinstance(op.kind, Dot) and not _as_loops(op):
+                self._prepare_product(op, ops)
+            ops.append(op)
+        self.ops = ops
+
+    def _prepare_product(self, op: Op, ops: list[Op]) -> None:
+        operands, views = [], []
+        for side in (0, 1):
+            groups = _axis_groups(op, side)
+            value = op.operands[side]
+            view = self._matrix_view(value, groups)
+            if view is None:
+                order = tuple(a for group in groups for a in group)
+                (shape,) = transpose.infer(value.type, axes=order)
+                copy = Value(shape)
+                copy_op = Op(transpose, (value,), {"axes": order}, (copy,), op.source)
+                ops.append(copy_op)
+                self.definers[copy] = copy_op
+                self.forced.add(copy)
+                value = copy
+                view = _matrix(Strided(copy, 0, _row_major(copy.shape)), _renumbered(groups), copy)
+                assert view is not None
+            else:
+                self.forced.add(view.base)
+            operands.append(value)
+            views.append(view)
+        self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))  # type: ignore[arg-type]
+
+    def _matrix_view(self, value: Value, groups: Any) -> Strided | None:
+        view = strided_view(value, self.definers, self.calls)
+        return None if view is None else _matrix(view, groups, value)
+
+    # -- costs and contexts -----------------------------------------------
+
+    def _costs(self) -> None:
+        """The cost of computing one element, and the depth of the inline expression."""
+        self.cost: dict[Value, int] = {}
+        self.depth: dict[Value, int] = {}
+        self.cut: set[Value] = set()
+        for op in self.ops:
+            value = op.result
+            if isinstance(op.kind, (Reduce, Dot)):
+                continue
+            own = op.kind.cost if isinstance(op.kind, Elementwise) else 0
+            self.cost[value] = min(10**6, own + sum(self.cost.get(v, 0) for v in op.operands))
+            self.depth[value] = 1 + max((self.depth.get(v, 0) for v in op.operands), default=0)
+            if self.depth[value] > DEEPEST:
+                self.cut.add(value)
+                self.depth[value] = 0
+
+    def _choose(self) -> None:
+        outputs = {v for v in self.program.outputs if v in self.definers}
+        contexts: dict[Value, set[Any]] = {}
+        repeated: set[Value] = set()
+        for op in reversed(self.ops):
+            value = op.result
+            seen = contexts.pop(value, set())
+            if not seen and value not in outputs:
+                continue
+            if self._is_stored(op, seen, value in outputs or value in repeated):
+                self._store(op)
+                seen = {(op,)}
+            is_move = not isinstance(op.kind, (Elementwise, Reduce, Dot))
+            for k, operand in enumerate(op.operands):
+                mine = {(*c, op, k) for c in seen} if is_move else seen
+                known = contexts.setdefault(operand, set())
+                if len(known) < 3:
+                    known |= mine
+            if isinstance(op.kind, Broadcast) and _repeats(op) and value not in self.stored:
+                self._mark_repeated(op.operands[0], repeated)
+            if isinstance(op.kind, Dot) and value not in self.calls:
+                for operand in op.operands:
+                    self._mark_repeated(operand, repeated)
+
+    def _mark_repeated(self, value: Value, repeated: set[Value]) -> None:
+        if self.cost.get(value, 0) > CHEAP_TO_REPEAT:
+            repeated.add(value)
+
+    def _is_stored(self, op: Op, contexts: set[Any], needed: bool) -> bool:
+        value = op.result
+        if needed or isinstance(op.kind, (Reduce, Dot)) or value in self.forced:
+            return True
+        if value in self.cut:
+            return True
+        worth = isinstance(op.kind, Elementwise) and self.cost[value] >= EXPENSIVE
+        return worth and len(contexts) > 1
+
+    def _store(self, op: Op) -> None:
+        self.stored[op.result] = self.calls.get(op.result) or _loops_of(op, self.definers)
+
+
+def _repeats(op: Op) -> bool:
+    """Whether a broadcast adds an axis outside of one that it keeps."""
+    dims, shape = op.params["dims"], op.params["shape"]
+    last = max(dims, default=-1)
+    return any(i not in dims and shape[i] > 1 for i in range(last))
+
+
+# -- the loops of one op --------------------------------------------------------
+
+
+def _loops_of(op: Op, definers: dict[Value, Op]) -> Stored:
+    if isinstance(op.kind, Reduce):
+        return _reduction(op)
+    if isinstance(op.kind, Dot):
+        return _product_loops(op, definers)
+    shape = op.result.shape
+    return Stored(op, shape, tuple(range(len(shape))), lambda p, i: p.pull_op(op, i))
+
+
+def _reduction(op: Op) -> Stored:
+    (x,), axes = op.operands, op.params["axes"]
+    kept = [i for i in range(x.type.ndim) if i not in axes]
+    dims = tuple(kept.index(i) if i in kept else None for i in range(x.type.ndim))
+    kind = op.kind
+    assert isinstance(kind, Reduce)
+    combine = kind.combine if axes else None
+    return Stored(op, x.shape, dims, lambda p, i: p.pull(x, i), combine, kind.identity(x.dtype))
+
+
+def _product_loops(op: Op, definers: dict[Value, Op]) -> Stored:
+    """A small product, or one with a vector, as loops: batch, free and contracted axes."""
+    from autojit.ir.ops.arithmetic import mul
+
+    a, b = op.operands
+    (ca, cb), (ba, bb) = op.params["contract"], op.params["batch"]
+    free_a, free_b = free_axes(a.type.ndim, ca, ba), free_axes(b.type.ndim, cb, bb)
+    # One loop: (extent, result axis, axis of a, axis of b).
+    loops: list[tuple[int, int | None, int | None, int | None]] = []
+    for i, j in zip(ba, bb, strict=True):
+        loops.append((a.shape[i], len(loops), i, j))
+    for i in free_a:
+        loops.append((a.shape[i], len(loops), i, None))
+    for j in free_b:
+        loops.append((b.shape[j], len(loops), None, j))
+    for i, j in zip(ca, cb, strict=True):
+        loops.append((a.shape[i], None, i, j))
+    loops = _in_memory_order(loops, a, b, definers)
+    product = Op(mul, (a, b), {}, (op.result,), op.source)
+
+    def element(puller: Puller, index: Index) -> Any:
+        at_a = {la: i for (_, _, la, _), i in zip(loops, index, strict=True) if la is not None}
+        at_b = {lb: i for (_, _, _, lb), i in zip(loops, index, strict=True) if lb is not None}
+        left = puller.pull(a, tuple(at_a[k] for k in range(a.type.ndim)))
+        right = puller.pull(b, tuple(at_b[k] for k in range(b.type.ndim)))
+        return puller.compute(product, [left, right])
+
+    extents = tuple(n for n, *_ in loops)
+    dims = tuple(d for _, d, *_ in loops)
+    combine = "add" if ca else None
+    return Stored(op, extents, dims, element, combine, op.result.dtype.type(0).item())
+
+
+def _in_memory_order(loops: Any, a: Value, b: Value, definers: dict[Value, Op]) -> Any:
+    """Loops over a matrix and a vector follow the matrix, so that it is read in order."""
+    big, column = (a, 2) if a.type.size >= b.type.size else (b, 3)
+    if big.type.size <= SMALL_PRODUCT:
+        return loops
+    view = strided_view(big, definers, ())
+    strides = view.strides if view is not None else _row_major(big.shape)
+    ordered = sorted(
+        loops, key=lambda loop: -strides[loop[column]] if loop[column] is not None else 0
+    )
+    kept = [d for _, d, *_ in ordered if d is not None]
+    # Kept axes stay in order, so that what is still open in a buffer is contiguous.
+    return ordered if kept == sorted(kept) else loops
+
+
+def _as_loops(op: Op) -> bool:
+    """Whether a product is computed by loops: integers, vectors, outer and small products."""
+    a, b = op.operands
+    (ca, cb), (ba, bb) = op.params["contract"], op.params["batch"]
+    k = prod(a.shape[i] for i in ca)
+    m = prod(a.shape[i] for i in free_axes(a.type.ndim, ca, ba))
+    n = prod(b.shape[i] for i in free_axes(b.type.ndim, cb, bb))
+    return a.dtype.kind not in "fc" or min(m, n, k) <= 1 or m * n * k <= SMALL_PRODUCT
+
+
+# -- layouts for the BLAS -------------------------------------------------------
+
+Groups = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def _axis_groups(op: Op, side: int) -> Groups:
+    """Axes of an operand as (batch, rows, columns) of its matrices."""
+    contract, batch = op.params["contract"][side], op.params["batch"][side]
+    free = free_axes(op.operands[side].type.ndim, contract, batch)
+    return (batch, free, contract) if side == 0 else (batch, contract, free)
+
+
+def _renumbered(groups: Groups) -> Groups:
+    positions = iter(range(sum(map(len, groups))))
+    return tuple(tuple(next(positions) for _ in group) for group in groups)  # type: ignore[return-value]
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    from autojit.ir.shapes import row_major_strides
+
+    return row_major_strides(shape)
+
+
+def _matrix(view: Strided, groups: Groups, value: Value) -> Strided | None:
+    """The view with strides (batch…, row, column), or None if the BLAS cannot read it."""
+    batch, rows, columns = groups
+    merged = [_merge(view.strides, value.shape, group) for group in (rows, columns)]
+    if None in merged or any(view.strides[i] < 0 for i in batch):
+        return None
+    row, column = merged
+    n_rows, n_columns = (prod(value.shape[i] for i in g) for g in (rows, columns))
+    by_row = column == 1 and row >= n_columns  # type: ignore[operator]
+    by_column = row == 1 and column >= n_rows  # type: ignore[operator]
+    if not (by_row or by_column):
+        return None
+    return Strided(view.base, view.offset, (*(view.strides[i] for i in batch), row, column))  # type: ignore[arg-type]
+
+
+def _merge(strides: tuple[int, ...], shape: tuple[int, ...], axes: tuple[int, ...]) -> int | None:
+    """The stride of several axes run through as one, or None."""
+    axes = tuple(i for i in axes if shape[i] > 1)
+    if not axes:
+        return 1
+    for outer, inner in zip(axes[:-1], axes[1:], strict=True):
+        if strides[outer] != strides[inner] * shape[inner]:
+            return None
+    return strides[axes[-1]] if strides[axes[-1]] > 0 else None

@@ -1,0 +1,310 @@
+"""Random programs, grown from the declarations: a hypothesis strategy.
+
+`programs()` draws an op, finds or makes operands that it takes, draws its parameters, and goes on.
+How parameters are drawn is said once for each family (`SAMPLERS`), so that an op of a known family
+takes part without being named here, and `test_every_op_is_sampled` finds a family that is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from autojit.ir.interpreter import interpret
+from autojit.ir.ops import REGISTRY, Declaration, arithmetic, full
+from autojit.ir.ops.contract import Dot, free_axes
+from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
+from autojit.ir.ops.linear import Constant, Iota
+from autojit.ir.ops.move import Broadcast, Concatenate, Flip, Pad, Reshape, Slice, Transpose
+from autojit.ir.ops.reduce import Reduce
+from autojit.ir.program import Builder, Program, Value, building
+from autojit.ir.types import Type
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+DTYPES = tuple(np.dtype(d) for d in ("f8", "f4", "c16", "i8", "i4", "u1", "?"))
+SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
+MAX_NDIM = 3
+MAX_EXTENT = 3
+
+
+class Grower:
+    """A program being grown: its inputs, its values so far, and how to get more."""
+
+    def __init__(self, draw: Draw, dtypes: Sequence[np.dtype], min_extent: int) -> None:
+        self.draw = draw
+        self.dtypes = dtypes
+        self.inputs: list[Value] = []
+        self.values: list[Value] = []
+        self.extents = st.integers(min_extent, MAX_EXTENT)
+
+    def pick(self, items: Iterable[Any]) -> Any:
+        return self.draw(st.sampled_from(list(items)))
+
+    def integer(self, low: int, high: int) -> int:
+        return int(self.draw(st.integers(low, high)))
+
+    def flag(self) -> bool:
+        return bool(self.draw(st.booleans()))
+
+    def subset(self, items: Iterable[int]) -> tuple[int, ...]:
+        return tuple(i for i in items if self.flag())
+
+    def permutation(self, items: Iterable[int]) -> tuple[int, ...]:
+        return tuple(self.draw(st.permutations(list(items))))
+
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.draw(st.lists(self.extents, max_size=MAX_NDIM)))
+
+    def fresh(self, type: Type) -> Value:
+        """A new input, or now and then a constant, of a type."""
+        if self.integer(0, 2):
+            value = Value(type)
+            self.inputs.append(value)
+        else:
+            value = full(self.element(type.dtype), type)
+        self.values.append(value)
+        return value
+
+    def element(self, dtype: np.dtype) -> Any:
+        if dtype.kind == "b":
+            return self.flag()
+        if dtype.kind in "iu":
+            return self.integer(0 if dtype.kind == "u" else -5, 5)
+        parts = [self.pick((*SPECIAL[:4], 0.5, 2.0, -3.0)) for _ in range(2)]
+        return complex(*parts) if dtype.kind == "c" else parts[0]
+
+    def value(self, kinds: str = "biufc", min_ndim: int = 0) -> Value | None:
+        """A value whose dtype is of one of the kinds; None if no dtype is."""
+        kinds = kinds.replace("?", "b")
+        known = [v for v in self.values if v.dtype.kind in kinds and v.type.ndim >= min_ndim]
+        if known and self.integer(0, 4):
+            return self.pick(known[-6:])
+        dtypes = [d for d in self.dtypes if d.kind in kinds]
+        if not dtypes:
+            return None
+        shape = self.shape()
+        return self.fresh(Type(self.pick(dtypes), (2,) * (min_ndim - len(shape)) + shape))
+
+    def like(self, type: Type) -> Value:
+        """A value of exactly that type."""
+        known = [v for v in self.values if v.type == type]
+        return self.pick(known[-6:]) if known and self.integer(0, 4) else self.fresh(type)
+
+
+Sampler = Callable[[Grower, Any], Value | None]
+
+
+def elementwise(grow: Grower, kind: Elementwise) -> Value | None:
+    # Integers to negative powers raise, and shifts by more than the width are undefined.
+    kinds = kind.kinds if kind is not arithmetic.power else "fc"
+    first = grow.value(kinds)
+    if first is None:
+        return None
+    if kind in (arithmetic.shift_left, arithmetic.shift_right):
+        return kind(first, full(grow.integer(0, 7), first.type))
+    return kind(first, *[grow.like(first.type) for _ in kind.rules[1:]])
+
+
+def select(grow: Grower, kind: Select) -> Value | None:
+    x = grow.value()
+    assert x is not None
+    return kind(grow.like(x.type.with_dtype(bool)), x, grow.like(x.type))
+
+
+def convert(grow: Grower, kind: Convert) -> Value | None:
+    x = grow.value()
+    assert x is not None
+    # A float outside of an integer's range converts to whatever the machine gives.
+    dtypes = [d for d in grow.dtypes if not x.type.is_inexact or d.kind not in "iu"]
+    return kind(x, dtype=grow.pick(dtypes)) if dtypes else None
+
+
+def integer_power(grow: Grower, kind: IntegerPower) -> Value | None:
+    x = grow.value(kind.kinds)
+    if x is None:
+        return None
+    return kind(x, exponent=grow.integer(-3 if x.type.is_inexact else 0, 6))
+
+
+def constant(grow: Grower, kind: Constant) -> Value | None:
+    dtype = grow.pick(grow.dtypes)
+    return full(grow.element(dtype), Type(dtype, grow.shape()))
+
+
+def iota(grow: Grower, kind: Iota) -> Value | None:
+    dtypes, shape = [d for d in grow.dtypes if d.kind != "b"], (grow.integer(1, 3), *grow.shape())
+    return kind(axis=grow.integer(0, len(shape) - 1), dtype=grow.pick(dtypes), shape=shape)
+
+
+def broadcast(grow: Grower, kind: Broadcast) -> Value | None:
+    x = grow.value()
+    assert x is not None
+    ndim = grow.integer(x.type.ndim, max(x.type.ndim, MAX_NDIM))
+    dims = tuple(sorted(grow.permutation(range(ndim))[: x.type.ndim]))
+    extents = iter(x.shape)
+    shape = tuple(next(extents) if i in dims else grow.draw(grow.extents) for i in range(ndim))
+    return kind(x, dims=dims, shape=shape)
+
+
+def reshape(grow: Grower, kind: Reshape) -> Value | None:
+    x = grow.value()
+    assert x is not None
+    size = x.type.size
+    factors = [(d, size // d) for d in range(1, size + 1) if size % d == 0]
+    return kind(x, shape=grow.pick([x.shape[::-1], (size,), (1, size), *factors]))
+
+
+def transpose(grow: Grower, kind: Transpose) -> Value | None:
+    x = grow.value()
+    assert x is not None
+    return kind(x, axes=grow.permutation(range(x.type.ndim)))
+
+
+def slice_(grow: Grower, kind: Slice) -> Value | None:
+    x = grow.value(min_ndim=1)
+    assert x is not None
+    start = tuple(grow.integer(0, n) for n in x.shape)
+    stop = tuple(grow.integer(a, n) for a, n in zip(start, x.shape, strict=True))
+    return kind(x, start=start, stop=stop, stride=tuple(grow.integer(1, 3) for _ in x.shape))
+
+
+def pad(grow: Grower, kind: Pad) -> Value | None:
+    x = grow.value()
+    assert x is not None
+    widths = {name: tuple(grow.integer(0, 2) for _ in x.shape) for name in kind.parameters}
+    return kind(x, **widths)
+
+
+def along_axes(grow: Grower, kind: Flip | Reduce) -> Value | None:
+    x = grow.value(kind.kinds if isinstance(kind, Reduce) else "biufc")
+    return None if x is None else kind(x, axes=grow.subset(range(x.type.ndim)))
+
+
+def concatenate(grow: Grower, kind: Concatenate) -> Value | None:
+    x = grow.value(min_ndim=1)
+    assert x is not None
+    axis = grow.integer(0, x.type.ndim - 1)
+    parts = [x]
+    for _ in range(grow.integer(0, 2)):
+        extent = grow.draw(grow.extents)
+        parts.append(grow.like(x.type.with_shape((*x.shape[:axis], extent, *x.shape[axis + 1 :]))))
+    return kind(*parts, axis=axis)
+
+
+def dot(grow: Grower, kind: Dot) -> Value | None:
+    a = grow.value("iufc")
+    if a is None:
+        return None
+    axes = grow.permutation(range(a.type.ndim))
+    cut = sorted((grow.integer(0, len(axes)), grow.integer(0, len(axes))))
+    ca, ba = axes[: cut[0]], axes[cut[0] : cut[1]]
+    # The axes of b: those that it shares with a, and perhaps one of its own, in any order.
+    shared: list[int | None] = [*ca, *ba, *([None] if grow.flag() else [])]
+    order = [shared[i] for i in grow.permutation(range(len(shared)))]
+    b = grow.like(a.type.with_shape(tuple(2 if i is None else a.shape[i] for i in order)))
+    cb, bb = tuple(order.index(i) for i in ca), tuple(order.index(i) for i in ba)
+    if len(free_axes(a.type.ndim, ca, ba)) + len(ba) + 1 > MAX_NDIM:
+        return None
+    return kind(a, b, contract=(ca, cb), batch=(ba, bb))
+
+
+#: How an op of a family is drawn; the nearest base class of a declaration counts.
+SAMPLERS: dict[type[Declaration], Sampler] = {
+    Elementwise: elementwise,
+    Select: select,
+    Convert: convert,
+    IntegerPower: integer_power,
+    Constant: constant,
+    Iota: iota,
+    Broadcast: broadcast,
+    Reshape: reshape,
+    Transpose: transpose,
+    Slice: slice_,
+    Pad: pad,
+    Flip: along_axes,
+    Reduce: along_axes,
+    Concatenate: concatenate,
+    Dot: dot,
+}
+
+
+def sampler(kind: Declaration) -> Sampler | None:
+    return next((SAMPLERS[c] for c in type(kind).__mro__ if c in SAMPLERS), None)
+
+
+@st.composite
+def programs(
+    draw: Draw,
+    *,
+    dtypes: Sequence[np.dtype] = DTYPES,
+    kinds: Callable[[Declaration], bool] = lambda kind: True,
+    max_ops: int = 10,
+    min_extent: int = 0,
+    inexact_outputs: bool = False,
+) -> Program:
+    """Programs of ops that `kinds` accepts, on inputs of those dtypes; at least one output."""
+    grow = Grower(draw, dtypes, min_extent)
+    builder = Builder()
+    sampled = [kind for kind in REGISTRY.values() if kinds(kind) and sampler(kind)]
+    with building(builder):
+        grow.fresh(Type(grow.pick(dtypes), grow.shape()))
+        for _ in range(grow.integer(1, max_ops)):
+            kind = grow.pick(sampled)
+            draw_op = sampler(kind)
+            assert draw_op is not None
+            value = draw_op(grow, kind)
+            if value is not None and value.type.size <= 200:
+                grow.values.append(value)
+    outputs = [v for v in grow.values if v.type.is_inexact or not inexact_outputs]
+    return builder.finish(grow.inputs, outputs[-3:])
+
+
+def arguments_for(
+    program: Program,
+    rng: np.random.Generator,
+    *,
+    low: float = -2,
+    high: float = 2,
+    special: float = 0,
+) -> list[Any]:
+    """Random arrays for the inputs; a share of the floats are zeros, ones, infinities, NaN."""
+    return [_array(type, rng, low, high, special) for type in program.in_types]
+
+
+def _array(type: Type, rng: np.random.Generator, low: float, high: float, special: float) -> Any:
+    if type.dtype.kind == "b":
+        return np.asarray(rng.integers(0, 2, type.shape), bool)
+    if type.dtype.kind in "iu":
+        return rng.integers(0 if type.dtype.kind == "u" else -9, 9, type.shape).astype(type.dtype)
+    if type.dtype.kind == "c":
+        part = Type(np.dtype(float), type.shape)
+        pair = [_array(part, rng, low, high, special) for _ in range(2)]
+        result = np.empty(type.shape, type.dtype)
+        result.real, result.imag = pair
+        return result
+    # Multiples of 1/4, so that sums and products are exact.
+    numbers = (
+        np.round(rng.uniform(low, high, type.shape) * 4) / 4
+        if special
+        else rng.uniform(low, high, type.shape)
+    )
+    chosen = rng.random(type.shape) < special
+    return np.where(chosen, rng.choice(SPECIAL, type.shape), numbers).astype(type.dtype)
+
+
+def assert_same_results(before: Program, after: Program, arguments: Sequence[Any]) -> None:
+    """Both programs give the same, to rounding, with the same NaN and infinities."""
+    assert after.out_types == before.out_types
+    results = zip(interpret(before, arguments), interpret(after, arguments), strict=True)
+    for position, (want, got) in enumerate(results):
+        want, got = np.asarray(want), np.asarray(got)
+        assert got.dtype == want.dtype
+        if want.dtype.kind not in "fc":
+            np.testing.assert_array_equal(got, want, f"output {position}")
+        else:
+            tolerance = 1e-4 if want.dtype.itemsize == 4 or want.dtype == "c8" else 1e-11
+            np.testing.assert_allclose(got, want, tolerance, tolerance, True, f"output {position}")

@@ -1,0 +1,37 @@
+"""The random programs themselves: each is well formed, and every op takes part."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from autojit.ir.ops import REGISTRY
+from autojit.ir.program import Builder, Program, building
+from autojit.ir.verify import verify
+from tests.ir.random_programs import DTYPES, Grower, programs, sampler
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(programs())
+def test_programs_are_well_formed(program: Program) -> None:
+    verify(program)
+    assert program.outputs
+
+
+def test_every_op_is_sampled() -> None:
+    missing = [kind.name for kind in REGISTRY.values() if sampler(kind) is None]
+    assert missing == [], "say in SAMPLERS how the parameters of these are drawn"
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_every_op_can_be_drawn(data: st.DataObject) -> None:
+    for kind in REGISTRY.values():
+        grow = Grower(data.draw, DTYPES, min_extent=1)
+        draw_op = sampler(kind)
+        assert draw_op is not None
+        builder = Builder()
+        with building(builder):
+            values = [draw_op(grow, kind) for _ in range(8)]
+        assert any(value is not None for value in values), kind.name
+        verify(builder.finish(grow.inputs, [v for v in values if v is not None]))
