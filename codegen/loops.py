@@ -109,6 +109,40 @@ class Load:
 
 
 @dataclass(slots=True)
+class Gather:
+    """``result = buffer[index + sum(stride * place)]``, the places being computed scalars.
+
+    A place outside of ``range(extent)`` reads element 0 and marks the call as failed
+    (only where the guard holds).
+    """
+
+    result: Scalar
+    buffer: Buffer
+    index: Affine
+    places: tuple[Place, ...]
+    guard: Scalar | None
+
+
+@dataclass(slots=True)
+class Place:
+    """One computed index: ``stride * scalar``, within ``range(extent)``."""
+
+    scalar: Scalar
+    stride: int
+    extent: int
+
+
+@dataclass(slots=True)
+class ScatterAdd:
+    """``buffer[index + sum(stride * place)] += value``; places may repeat."""
+
+    buffer: Buffer
+    index: Affine
+    places: tuple[Place, ...]
+    value: Scalar
+
+
+@dataclass(slots=True)
 class Store:
     buffer: Buffer
     index: Affine
@@ -303,6 +337,11 @@ def _statement(s: Any, names: _Names) -> str:
         case Load(result, buffer, index, guard):
             condition = f" if {n(guard)} else 0" if guard is not None else ""
             return f"{n(result)} = {buffer}[{ix(index)}]{condition}"
+        case Gather(result, buffer, index, places, guard):
+            condition = f" if {n(guard)} else 0" if guard is not None else ""
+            return f"{n(result)} = {buffer}[{_places(index, places, names)}]{condition}"
+        case ScatterAdd(buffer, index, places, value):
+            return f"{buffer}[{_places(index, places, names)}] += {n(value)}"
         case Store(buffer, index, value):
             return f"{buffer}[{ix(index)}] = {n(value)}"
         case AccumulateInto(buffer, index, combine, value):
@@ -316,6 +355,14 @@ def _statement(s: Any, names: _Names) -> str:
         case Finish(result, accumulator):
             return f"{n(result)} = a{accumulator.number}"
     raise TypeError(f"not a loop statement: {s!r}")
+
+
+def _places(index: Affine, places: tuple[Place, ...], names: _Names) -> str:
+    parts = [
+        names.scalar(p.scalar) if p.stride == 1 else f"{p.stride}*{names.scalar(p.scalar)}"
+        for p in places
+    ]
+    return " + ".join([*parts, names.index(index)] if index != Affine(0) else parts)
 
 
 def _combine(name: str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.program import Op, Program, Value, param_key
+from autojit.ir.shapes import row_major_strides
 from autojit.ir.types import dtype_name
 
 from . import affine
@@ -30,6 +31,7 @@ from .loops import (
     Constant,
     Fill,
     Finish,
+    Gather,
     IndexValue,
     InRange,
     Kernel,
@@ -38,7 +40,9 @@ from .loops import (
     LoopProgram,
     MatrixProduct,
     Operand,
+    Place,
     Scalar,
+    ScatterAdd,
     Store,
 )
 from .pull import Index, Puller
@@ -268,6 +272,38 @@ class Lowering(Puller):
         key = ("load", buffer, index, guard.number if guard is not None else None)
         return self._once(key, depth, buffer.dtype, lambda s: Load(s, buffer, index, guard))
 
+    def gather(self, op: Op, places: list[Any], index: Index, guard: Any) -> Any:
+        x, axes = op.operands[0], op.params["axes"]
+        rest = iter(index)
+        full = tuple(Affine(0) if d in axes else next(rest) for d in range(x.type.ndim))
+        buffer, offset = self.buffers[x], self._offset(x, full)
+        parts = 2 if x.dtype.kind == "c" else 1
+        found = [
+            self._gather_scalar(buffer, offset * parts + i, self._places(x, axes, places, parts), guard)
+            for i in range(parts)
+        ]
+        return found[0] if parts == 1 else Pair(*found)
+
+    def _places(
+        self, value: Value, axes: tuple[int, ...], places: list[Any], parts: int
+    ) -> tuple[Place, ...]:
+        strides = row_major_strides(value.shape)
+        return tuple(
+            Place(p, strides[a] * parts, value.shape[a])
+            for p, a in zip(places, axes, strict=True)
+        )
+
+    def _gather_scalar(
+        self, buffer: Buffer, index: Affine, places: tuple[Place, ...], guard: Scalar | None
+    ) -> Scalar:
+        inputs = [p.scalar for p in places] + ([guard] if guard is not None else [])
+        depth = max(self._depth(index), *(s.depth for s in inputs))
+        depth = max(depth, self._floor.get(buffer, 0))
+        key = ("gather", buffer, index, *((s.number) for s in inputs), guard is None)
+        return self._once(
+            key, depth, buffer.dtype, lambda s: Gather(s, buffer, index, places, guard)
+        )
+
     def constant(self, op: Op) -> Any:
         value, dtype = op.params["value"], op.params["dtype"]
         if dtype.kind == "c":
@@ -460,7 +496,7 @@ class Lowering(Puller):
                 part = self._cast(part, accumulator.dtype)
                 self.scopes[-1].body.append(Accumulate(accumulator, part))
         else:
-            self._accumulate_into(leaf, here, element)
+            self._accumulate_into(leaf, here, indices, element)
 
     def _store(self, value: Value, index: Index, element: Any) -> None:
         buffer = self.buffers.get(value)
@@ -471,13 +507,21 @@ class Lowering(Puller):
         for i, part in enumerate(parts):
             self.scopes[-1].body.append(Store(buffer, offset + i, part))
 
-    def _accumulate_into(self, leaf: Stored, index: Index, element: Any) -> None:
+    def _accumulate_into(
+        self, leaf: Stored, index: Index, loops: Index, element: Any
+    ) -> None:
         buffer = self.buffers[leaf.value]
         parts = _parts(element)
         offset = self._offset(leaf.value, index) * len(parts)
         assert leaf.combine is not None
         for i, part in enumerate(parts):
-            self.scopes[-1].body.append(AccumulateInto(buffer, offset + i, leaf.combine, part))
+            if leaf.places is not None:
+                found = self._places(leaf.value, leaf.axes, leaf.places(self, loops), len(parts))
+                self.scopes[-1].body.append(ScatterAdd(buffer, offset + i, found, part))
+            else:
+                self.scopes[-1].body.append(
+                    AccumulateInto(buffer, offset + i, leaf.combine, part)
+                )
 
     def _begin(self, leaf: Stored) -> None:
         """Before the first reduced loop: an accumulator, or a filled part of the buffer."""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.index import Gather
 from autojit.ir.ops.linear import Constant as ConstantOp
 from autojit.ir.ops.linear import Iota
 from autojit.ir.program import Op, Value
@@ -52,6 +53,10 @@ class Puller:
         """A guard that holds where the outer guard and all of the conditions do."""
         raise NotImplementedError
 
+    def gather(self, op: Op, places: list[Any], index: Index, guard: Any) -> Any:
+        """An element of a stored value at computed places; ``index`` is that of the other axes."""
+        raise NotImplementedError
+
     # -- the walk ---------------------------------------------------------
 
     def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
@@ -68,7 +73,14 @@ class Puller:
             return self.index_value(op, index[op.params["axis"]])
         if isinstance(op.kind, Elementwise):
             return self.compute(op, [self.pull(v, index, guard) for v in op.operands])
+        if isinstance(op.kind, Gather):
+            return self._gather(op, index, guard)
         return self._move(op, index, guard)
+
+    def _gather(self, op: Op, index: Index, guard: Any) -> Any:
+        picked = op.operands[1].type.ndim
+        places = [self.pull(v, index[:picked], guard) for v in op.operands[1:]]
+        return self.gather(op, places, index[picked:], guard)
 
     def _move(self, op: Op, index: Index, guard: Any) -> Any:
         types = [v.type for v in op.operands]

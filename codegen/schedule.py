@@ -55,6 +55,11 @@ class _Reads(Puller):
     def read(self, value: Value, index: Index, guard: Any) -> Any:
         self.found.setdefault(value, set()).add(index)
 
+    def gather(self, op: Op, places: list[Any], index: Index, guard: Any) -> Any:
+        # Anywhere in the value: an index that no loop variable equals.
+        anywhere = tuple(affine.of(Var(n)) for n in op.operands[0].shape)
+        self.found.setdefault(op.operands[0], set()).add(anywhere)
+
     def constant(self, op: Op) -> Any:
         return None
 
@@ -102,6 +107,8 @@ class Schedule:
         item.vars = tuple(Var(n) for n in item.extents)
         reads = _Reads(self.definers, self.stored)
         item.element(reads, tuple(map(affine.of, item.vars)))
+        if item.places is not None:
+            item.places(reads, tuple(map(affine.of, item.vars)))
         item.reads = reads.found
         self.conditions[item.value] = reads.conditions
         touched = set(item.reads) | {item.value}

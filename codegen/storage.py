@@ -14,6 +14,7 @@ from typing import Any
 
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.move import Broadcast, transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Op, Program, Value
@@ -37,7 +38,8 @@ class Stored:
     """A stored value and the loops that compute it.
 
     ``dims[j]`` is the axis of the value that loop j runs over, or None for an axis
-    that is reduced.  ``element(puller, indices)`` gives what is stored or combined.
+    that is reduced.  ``element(puller, indices)`` gives what is stored or combined,
+    ``places(puller, indices)`` at which computed places of the leading ``axes``.
     """
 
     op: Op
@@ -46,6 +48,8 @@ class Stored:
     element: Callable[[Puller, Index], Any]
     combine: str | None = None
     identity: Any = None
+    places: Callable[[Puller, Index], list[Any]] | None = None
+    axes: tuple[int, ...] = ()
     vars: tuple[Var, ...] = ()
     reads: dict[Value, set[Index]] = field(default_factory=dict)
 
@@ -61,11 +65,11 @@ class Stored:
     @property
     def in_register(self) -> bool:
         """Whether an element is complete in a scalar: no kept loop inside a reduced one."""
-        return all(d is None for d in self.dims[self.first_reduced :])
+        return self.places is None and all(d is None for d in self.dims[self.first_reduced :])
 
     def index(self, variables: Any) -> Index:
-        """The element's index in the value, from the loop variables."""
-        found: dict[int, Affine] = {}
+        """The element's index in the value, from the loop variables (0 along computed axes)."""
+        found: dict[int, Affine] = {axis: Affine(0) for axis in self.axes}
         for d, v in zip(self.dims, variables, strict=True):
             if d is not None:
                 found[d] = affine.of(v)
@@ -190,9 +194,11 @@ class Selection:
         self.cut: set[Value] = set()
         for op in self.ops:
             value = op.result
-            if isinstance(op.kind, (Reduce, Dot)):
+            if isinstance(op.kind, _REDUCING):
                 continue
             own = op.kind.cost if isinstance(op.kind, Elementwise) else 0
+            if isinstance(op.kind, Gather) and op.operands[0] in self.definers:
+                self.forced.add(op.operands[0])
             self.cost[value] = min(10**6, own + sum(self.cost.get(v, 0) for v in op.operands))
             self.depth[value] = 1 + max((self.depth.get(v, 0) for v in op.operands), default=0)
             if self.depth[value] > DEEPEST:
@@ -211,7 +217,7 @@ class Selection:
             if self._is_stored(op, seen, value in outputs or value in repeated):
                 self._store(op)
                 seen = {(op,)}
-            is_move = not isinstance(op.kind, (Elementwise, Reduce, Dot))
+            is_move = not isinstance(op.kind, (Elementwise, *_REDUCING))
             for k, operand in enumerate(op.operands):
                 mine = {(*c, op, k) for c in seen} if is_move else seen
                 known = contexts.setdefault(operand, set())
@@ -229,7 +235,7 @@ class Selection:
 
     def _is_stored(self, op: Op, contexts: set[Any], needed: bool) -> bool:
         value = op.result
-        if needed or isinstance(op.kind, (Reduce, Dot)) or value in self.forced:
+        if needed or isinstance(op.kind, _REDUCING) or value in self.forced:
             return True
         if value in self.cut:
             return True
@@ -238,6 +244,9 @@ class Selection:
 
     def _store(self, op: Op) -> None:
         self.stored[op.result] = self.calls.get(op.result) or _loops_of(op, self.definers)
+
+
+_REDUCING = (Reduce, Dot, ScatterAdd)
 
 
 def _repeats(op: Op) -> bool:
@@ -255,6 +264,8 @@ def _loops_of(op: Op, definers: dict[Value, Op]) -> Stored:
         return _reduction(op)
     if isinstance(op.kind, Dot):
         return _product_loops(op, definers)
+    if isinstance(op.kind, ScatterAdd):
+        return _scatter(op)
     shape = op.result.shape
     return Stored(op, shape, tuple(range(len(shape))), lambda p, i: p.pull_op(op, i))
 
@@ -267,6 +278,27 @@ def _reduction(op: Op) -> Stored:
     assert isinstance(kind, Reduce)
     combine = kind.combine if axes else None
     return Stored(op, x.shape, dims, lambda p, i: p.pull(x, i), combine, kind.identity(x.dtype))
+
+
+def _scatter(op: Op) -> Stored:
+    """Loops over the updates: the axes of the indices are reduced, the others kept."""
+    updates, *indices = op.operands
+    axes, shape = op.params["axes"], op.params["shape"]
+    picked = indices[0].type.ndim
+    kept = [d for d in range(len(shape)) if d not in axes]
+    # A scalar index has no axis to reduce; a loop of one iteration stands for it.
+    extents = updates.shape if picked else (1, *updates.shape)
+    skip = 0 if picked else 1
+    dims = (*[None] * max(picked, 1), *kept)
+
+    def element(puller: Puller, index: Index) -> Any:
+        return puller.pull(updates, index[skip:])
+
+    def places(puller: Puller, index: Index) -> list[Any]:
+        return [puller.pull(v, index[skip : skip + picked]) for v in indices]
+
+    zero = op.result.dtype.type(0).item()
+    return Stored(op, extents, dims, element, "add", zero, places, axes)
 
 
 def _product_loops(op: Op, definers: dict[Value, Op]) -> Stored:

@@ -1,4 +1,4 @@
-"""Basic indexing: integers, slices, ``...`` and ``None``."""
+"""Indexing: integers, slices, ``...``, ``None``, integer arrays and known masks."""
 
 from __future__ import annotations
 
@@ -6,21 +6,102 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import move
+from autojit.ir import shapes
+from autojit.ir.ops import arithmetic, move
+from autojit.ir.ops.index import gather
+from autojit.ir.program import Value
 
 from ..errors import UncoveredFunctionError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import as_value, view
+from .lifting import as_tracer, as_value, common_shape, shape_of, tracer, view
 from .registry import implements, reject
 
 
 def getitem(x: Tracer, index: Any) -> Tracer:
-    """``x[index]`` with integers, slices, ``...`` and ``None``."""
+    """``x[index]``."""
     items = list(index) if isinstance(index, tuple) else [index]
-    for item in items:
-        _check_basic(item)
+    items = [part for item in items for part in _understood(item, x)]
     items = _expand_ellipsis(items, x)
+    if any(isinstance(item, (np.ndarray, Tracer)) for item in items):
+        return _advanced(x, items)
+    return _basic(x, items)
+
+
+def _understood(item: Any, x: Tracer) -> list[Any]:
+    """An index as basic ones and integer arrays; a known mask becomes the places where it holds."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return [item]
+    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        return [int(item)]
+    if isinstance(item, Tracer) and item.dtype.kind in "iu":
+        return [item]
+    if isinstance(item, (list, np.ndarray)) and not isinstance(item, Tracer):
+        array = np.asarray(item)
+        if array.dtype.kind == "b":
+            return list(np.nonzero(array))
+        if array.dtype.kind in "iu" or array.size == 0:
+            return [array.astype(np.int64)]
+    raise UncoveredFunctionError(
+        with_place(
+            f"Indexing a traced array of type {x.type} with {_describe(item)} is not covered by "
+            "autojit; integers, slices, ..., None, integer arrays, and masks that are known when "
+            "the function is traced are.\n"
+            "A traced mask gives a result whose shape depends on values. Keep the shape:\n"
+            "    np.where(mask, x, 0)               # not: x[mask]",
+            user_source(),
+        )
+    )
+
+
+def _describe(item: Any) -> str:
+    if isinstance(item, Tracer):
+        return f"a traced array of type {item.type}"
+    if isinstance(item, np.ndarray):
+        return f"an array of dtype {item.dtype}"
+    return f"a {type(item).__name__}"
+
+
+def _advanced(x: Tracer, items: list[Any]) -> Tracer:
+    """Integer arrays among the indices: NumPy's rules for where their axes go."""
+    # Integers count as arrays here, and broadcast with them.
+    picks = [isinstance(item, (int, np.ndarray, Tracer)) for item in items]
+    first, last = picks.index(True), len(picks) - 1 - picks[::-1].index(True)
+    together = all(picks[first : last + 1])
+    base = _basic(x, [slice(None) if p else item for p, item in zip(picks, items, strict=True)])
+    axes = tuple(i for i, p in enumerate(picks) if p)
+    indices = [item for p, item in zip(picks, items, strict=True) if p]
+    shape = common_shape(*indices)
+    values = [
+        move.broadcast_to(_resolved(item, base.shape[axis], axis, x), shape)
+        for item, axis in zip(indices, axes, strict=True)
+    ]
+    result = tracer(gather(as_value(base), *values, axes=axes))
+    if together and first:
+        result = np.moveaxis(result, range(len(shape)), range(first, first + len(shape)))
+    return result
+
+
+def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value:
+    """Indices from 0 on; known ones are checked now, traced ones when the code runs."""
+    if isinstance(item, Tracer):
+        index = as_value(item, np.dtype(np.int64))
+        return arithmetic.select(arithmetic.lt(index, 0), index + extent, index)
+    known = np.asarray(item, np.int64)
+    wrong = known[(known < -extent) | (known >= extent)]
+    if wrong.size:
+        raise IndexError(
+            with_place(
+                f"index {wrong.flat[0]} is out of bounds for axis {axis} of an array of type "
+                f"{x.type}",
+                user_source(),
+            )
+        )
+    return as_value(np.where(known < 0, known + extent, known))
+
+
+def _basic(x: Tracer, items: list[Any]) -> Tracer:
+    """Integers, slices and ``None``, one for every axis."""
     starts, stops, strides, flips, shape = [], [], [], [], []
     axis = 0
     for item in items:
@@ -48,40 +129,18 @@ def getitem(x: Tracer, index: Any) -> Tracer:
     return view(value, x)
 
 
-def _check_basic(item: Any) -> None:
-    if item is None or item is Ellipsis or isinstance(item, (int, np.integer, slice)):
-        if not isinstance(item, bool):
-            return
-    raise UncoveredFunctionError(
-        with_place(
-            f"Indexing a traced array with {_describe(item)} is not covered by autojit; integers, "
-            "slices, ... and None are.\n"
-            "To pick by a mask, use np.where(mask, x, 0) in place of x[mask]; to pick one entry a "
-            "row, multiply with a one-hot matrix: (x * np.eye(k)[labels]).sum(axis=1).",
-            user_source(),
-        )
-    )
-
-
-def _describe(item: Any) -> str:
-    if isinstance(item, Tracer):
-        return f"a traced array of type {item.type}"
-    if isinstance(item, np.ndarray):
-        return f"an array of dtype {item.dtype}"
-    return f"a {type(item).__name__}"
-
-
 def _expand_ellipsis(items: list[Any], x: Tracer) -> list[Any]:
-    used = sum(item is not None and item is not Ellipsis for item in items)
+    used = len([item for item in items if item is not None and item is not Ellipsis])
     if used > x.ndim:
         raise IndexError(
             with_place(f"too many indices: {used} for an array of type {x.type}", user_source())
         )
-    if Ellipsis not in items:
-        items = [*items, Ellipsis]
-    at = items.index(Ellipsis)
-    if Ellipsis in items[at + 1 :]:
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
+    if not dots:
+        items, dots = [*items, Ellipsis], [len(items)]
+    (at,) = dots
     return [*items[:at], *([slice(None)] * (x.ndim - used)), *items[at + 1 :]]
 
 
@@ -110,11 +169,23 @@ def _range(item: Any, x: Tracer, axis: int) -> tuple[int, int, int, bool, bool]:
 @implements(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
     reject("np.take", out=out)
-    if not isinstance(indices, (int, np.integer)):
-        _check_basic(indices)
     if axis is None:
-        return np.ravel(a)[indices]
-    return np.moveaxis(a, axis, 0)[indices]
+        return as_tracer(np.ravel(a))[indices]
+    a = as_tracer(a)
+    axis = shapes.normalize_axis(axis, a.ndim)
+    return a[(slice(None),) * axis + (indices,)]
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    arr = as_tracer(arr)
+    axis = shapes.normalize_axis(axis, arr.ndim)
+    grid = [np.arange(n).reshape([-1 if j == i else 1 for j in range(arr.ndim)])
+            for i, n in enumerate(shape_of(indices))]
+    grid[axis] = indices
+    return arr[tuple(grid)]
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:

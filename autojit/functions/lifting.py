@@ -46,6 +46,11 @@ def dtype_of(x: Any) -> np.dtype:
     return WEAK_TYPES.get(type(x)) or np.asarray(x).dtype
 
 
+def as_tracer(x: Any) -> Tracer:
+    """An array or number of the user's as a value of the trace."""
+    return x if isinstance(x, Tracer) else tracer(as_value(x))
+
+
 def shape_of(x: Any) -> tuple[int, ...]:
     return x.shape if isinstance(x, Tracer) else np.shape(x)
 

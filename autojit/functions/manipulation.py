@@ -16,12 +16,8 @@ from autojit.ir.program import Value
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import as_value, promoted, shape_of, to_dtype, tracer, view
+from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer, view
 from .registry import implements, reject
-
-
-def _as_tracer(x: Any) -> Tracer:
-    return x if isinstance(x, Tracer) else tracer(as_value(x))
 
 
 # -- shape --------------------------------------------------------------------
@@ -29,7 +25,7 @@ def _as_tracer(x: Any) -> Tracer:
 
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Tracer:
-    a = _as_tracer(a)
+    a = as_tracer(a)
     if order != "C":
         reject("np.reshape", order=order)
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
@@ -44,7 +40,7 @@ def ravel(a: Any, order: str = "C") -> Tracer:
 
 @implements(np.transpose)
 def transpose(a: Any, axes: Any = None) -> Tracer:
-    a = _as_tracer(a)
+    a = as_tracer(a)
     order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)
     order = tuple(shapes.normalize_axis(i, a.ndim) for i in order)
     return view(move.transpose(as_value(a), axes=order), a)
@@ -99,7 +95,7 @@ def expand_dims(a: Any, axis: Any) -> Tracer:
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Tracer:
-    array = _as_tracer(array)
+    array = as_tracer(array)
     target = tuple(shape) if isinstance(shape, Sequence) else (int(shape),)
     result = move.broadcast_to(as_value(array), target)
     return view(result, array)
@@ -113,7 +109,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 @implements(np.flip)
 def flip(m: Any, axis: Any = None) -> Tracer:
-    m = _as_tracer(m)
+    m = as_tracer(m)
     axes = shapes.normalize_axes(axis, m.ndim)
     return view(move.flip(as_value(m), axes=axes), m)
 
@@ -220,7 +216,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tracer:
 
 @implements(np.split, np.array_split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
-    ary = _as_tracer(ary)
+    ary = as_tracer(ary)
     axis = shapes.normalize_axis(axis, ary.ndim)
     extent = ary.shape[axis]
     if isinstance(indices_or_sections, (int, np.integer)):
@@ -382,13 +378,13 @@ def trace(
 
 @implements(np.real)
 def real(val: Any) -> Tracer:
-    val = _as_tracer(val)
+    val = as_tracer(val)
     return view(real_op(as_value(val)), val) if val.dtype.kind == "c" else val
 
 
 @implements(np.imag)
 def imag(val: Any) -> Tracer:
-    val = _as_tracer(val)
+    val = as_tracer(val)
     if val.dtype.kind == "c":
         return view(imag_op(as_value(val)), val)
     return tracer(full(0, val.type))

@@ -40,6 +40,7 @@ _PYTHON = (
     "PyLong_AsLongLong",
     "PyErr_Occurred",
     "PyErr_Clear",
+    "PyErr_SetString",
 )
 _NUMPY = {"PyArray_New": _PYARRAY_NEW, "PyArray_Scalar": _PYARRAY_SCALAR}
 
@@ -50,6 +51,7 @@ for _name in (
     "float",
     "int",
     "None",
+    "PyExc_IndexError",
     "malloc",
     "free",
     *_PYTHON,
@@ -82,6 +84,7 @@ def fixed_table() -> tuple[int, ...]:
         "float": id(float),
         "int": id(int),
         "None": id(None),
+        "PyExc_IndexError": id(IndexError),
         "malloc": _address(libc.malloc),
         "free": _address(libc.free),
     }

@@ -17,12 +17,16 @@ from ..loops import (
     Constant,
     Fill,
     Finish,
+    Gather,
     IndexValue,
     InRange,
     Kernel,
     Load,
     Loop,
+    Place,
+    ScatterAdd,
     Store,
+    walk,
 )
 from .scalars import REASSOCIATE, Scalars, constant, is_float, llvm_type, memory_type
 
@@ -39,7 +43,10 @@ class KernelEmitter:
         self.module = module
         self.kernel = kernel
         self.arguments = [b for b in kernel.buffers if b.kind != "local"]
-        signature = ir.FunctionType(ir.VoidType(), [POINTER] * len(self.arguments))
+        #: Whether the kernel reads or writes at computed places, which can be out of bounds.
+        self.checks = any(isinstance(s, (Gather, ScatterAdd)) for s in walk(kernel.body))
+        count = len(self.arguments) + self.checks
+        signature = ir.FunctionType(ir.VoidType(), [POINTER] * count)
         self.function = ir.Function(module, signature, symbol)
         self.function.linkage = "internal"
         self.function.attributes.add("nounwind")
@@ -53,8 +60,11 @@ class KernelEmitter:
         self.vars: dict[Var, ir.Value] = {}
         self.slots: dict[int, ir.Value] = {}
         self.pointers: dict[Buffer, ir.Value] = dict(
-            zip(self.arguments, self.function.args, strict=True)
+            zip(self.arguments, self.function.args, strict=False)
         )
+        if self.checks:
+            self.out_of_bounds = self.allocas.alloca(I64)
+            self.allocas.store(ir.Constant(I64, 0), self.out_of_bounds)
         for buffer in kernel.buffers:
             if buffer.kind == "local":
                 kind = ir.ArrayType(memory_type(buffer.dtype), buffer.size)
@@ -64,6 +74,11 @@ class KernelEmitter:
         """The finished function."""
         first = self.builder.block
         self.body(self.kernel.body)
+        if self.checks:
+            status = self.function.args[-1]
+            found = self.builder.load(self.out_of_bounds, typ=I64)
+            before = self.builder.load(status, typ=I64)
+            self.builder.store(self.builder.or_(before, found), status)
         self.builder.ret_void()
         self.allocas.branch(first)
         return self.function
@@ -154,6 +169,42 @@ class KernelEmitter:
         merged.add_incoming(constant(0, dtype), before)
         merged.add_incoming(value, inside)
         self.registers[s.result.number] = merged
+
+    def place(self, places: tuple[Place, ...], guard: ir.Value | None) -> list[ir.Value]:
+        """Offsets of computed places; out of bounds they are 0, and the call is marked."""
+        b, offsets = self.builder, []
+        for place in places:
+            index = self.registers[place.scalar.number]
+            inside = b.icmp_unsigned("<", index, ir.Constant(I64, place.extent))
+            outside = b.not_(inside) if guard is None else b.and_(b.not_(inside), guard)
+            seen = b.load(self.out_of_bounds, typ=I64)
+            b.store(b.or_(seen, b.zext(outside, I64)), self.out_of_bounds)
+            safe = b.select(inside, index, ir.Constant(I64, 0))
+            offsets.append(b.mul(safe, ir.Constant(I64, place.stride), flags=("nsw",)))
+        return offsets
+
+    def address_at(self, s: Gather | ScatterAdd, guard: ir.Value | None) -> ir.Value:
+        total = self.index(s.index)
+        for offset in self.place(s.places, guard):
+            total = self.builder.add(total, offset, flags=("nsw",))
+        kind = memory_type(s.buffer.dtype)
+        return self.builder.gep(
+            self.pointers[s.buffer], [total], inbounds=True, source_etype=kind
+        )
+
+    def gather(self, s: Gather) -> None:
+        guard = None if s.guard is None else self.registers[s.guard.number]
+        value = self.load_from(self.address_at(s, guard), s.buffer.dtype)
+        if guard is not None:
+            value = self.builder.select(guard, value, constant(0, s.buffer.dtype))
+        self.registers[s.result.number] = value
+
+    def scatter_add(self, s: ScatterAdd) -> None:
+        address = self.address_at(s, None)
+        dtype = s.buffer.dtype
+        old = self.load_from(address, dtype)
+        new = self.combine("add", old, self.registers[s.value.number], dtype)
+        self.store_to(address, new, dtype)
 
     def store(self, s: Store) -> None:
         address = self.address(s.buffer, s.index)
@@ -254,6 +305,8 @@ _EMITTERS: dict[type, Any] = {
     IndexValue: KernelEmitter.index_value,
     InRange: KernelEmitter.in_range,
     Load: KernelEmitter.load,
+    Gather: KernelEmitter.gather,
+    ScatterAdd: KernelEmitter.scatter_add,
     Store: KernelEmitter.store,
     AccumulateInto: KernelEmitter.accumulate_into,
     Fill: KernelEmitter.fill,

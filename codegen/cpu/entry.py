@@ -52,14 +52,14 @@ class Module:
     # -- the core: buffers in, buffers out --------------------------------
 
     def _core(self) -> ir.Function:
-        """``void core(ptr table, ptr arena, ptr buffer, …)``."""
+        """``void core(ptr table, ptr arena, ptr status, ptr buffer, …)``."""
         buffers = [*self.program.inputs, *self.program.outputs]
-        signature = ir.FunctionType(ir.VoidType(), [POINTER] * (2 + len(buffers)))
+        signature = ir.FunctionType(ir.VoidType(), [POINTER] * (3 + len(buffers)))
         core = ir.Function(self.module, signature, "core")
         core.linkage = "internal"
         core.attributes.add("nounwind")
         builder = ir.IRBuilder(core.append_basic_block("entry"))
-        table, arena, *pointers = core.args
+        table, arena, self.status, *pointers = core.args
         places: dict[Buffer, ir.Value] = dict(zip(buffers, pointers, strict=True))
         for buffer, offset in self.program.temps.items():
             places[buffer] = _offset(builder, arena, ir.Constant(I64, offset))
@@ -80,7 +80,8 @@ class Module:
             return
         emitter = KernelEmitter(self.module, kernel, f"kernel{number}")
         function = emitter.emit()
-        builder.call(function, [places[b] for b in emitter.arguments])
+        arguments = [places[b] for b in emitter.arguments]
+        builder.call(function, [*arguments, self.status] if emitter.checks else arguments)
 
     # -- entries ------------------------------------------------------------
 
@@ -143,10 +144,13 @@ class _Entry:
         self.objects: list[ir.Value] = []
         outputs = [self._allocate(i, type) for i, type in enumerate(owner.out_types)]
         arena, release = self._arena()
+        status = self._alloca(I64)
+        builder.store(ir.Constant(I64, 0), status)
         state = self._call("PyEval_SaveThread", POINTER)
-        builder.call(owner.core, [self.table, arena, *inputs, *outputs])
+        builder.call(owner.core, [self.table, arena, status, *inputs, *outputs])
         self._call("PyEval_RestoreThread", ir.VoidType(), state)
         release()
+        self._check(status)
         self._return()
         self._write_miss()
         self._write_failed()
@@ -247,9 +251,7 @@ class _Entry:
         out_of_memory = b.append_basic_block("out_of_memory")
         b.cbranch(b.icmp_unsigned("==", array, _NULL), out_of_memory, allocated)
         b.position_at_end(out_of_memory)
-        for earlier in self.objects:
-            if earlier is not _NULL:
-                self._call("Py_DecRef", ir.VoidType(), earlier)
+        self._release_results()
         b.branch(self.failed)
         b.position_at_end(allocated)
         self.objects.append(array)
@@ -285,6 +287,26 @@ class _Entry:
             self._call("free", ir.VoidType(), b.inttoptr(displaced, POINTER))
 
         return b.inttoptr(aligned, POINTER), release
+
+    def _check(self, status: ir.Value) -> None:
+        """Raise IndexError if an index was out of bounds."""
+        b = self.builder
+        fine, outside = b.append_basic_block("fine"), b.append_basic_block("outside")
+        b.cbranch(
+            b.icmp_unsigned("==", b.load(status, typ=I64), ir.Constant(I64, 0)), fine, outside
+        )
+        b.position_at_end(outside)
+        self._release_results()
+        message = _constant_text(self.owner.module, "an index is out of bounds")
+        error = self._entry("PyExc_IndexError")
+        self._call("PyErr_SetString", ir.VoidType(), error, message)
+        b.branch(self.failed)
+        b.position_at_end(fine)
+
+    def _release_results(self) -> None:
+        for made in self.objects:
+            if made is not _NULL:
+                self._call("Py_DecRef", ir.VoidType(), made)
 
     def _return(self) -> None:
         b, results = self.builder, []
@@ -329,6 +351,20 @@ def _table_entry(
     address = _offset(builder, table, ir.Constant(I64, 8 * position))
     kind = POINTER if signature is None else signature.as_pointer()
     return builder.load(address, typ=kind, align=8)
+
+
+def _constant_text(module: ir.Module, text: str) -> ir.Value:
+    """The address of a constant C string."""
+    symbol = "text_" + text.replace(" ", "_")
+    found = module.globals.get(symbol)
+    if found is None:
+        data = bytearray(text.encode() + b"\0")
+        kind = ir.ArrayType(ir.IntType(8), len(data))
+        found = ir.GlobalVariable(module, kind, symbol)
+        found.initializer = ir.Constant(kind, data)
+        found.global_constant = True
+        found.linkage = "internal"
+    return found
 
 
 def _constant_array(module: ir.Module, numbers: Sequence[int]) -> ir.Value:

@@ -28,7 +28,7 @@ def erf_excess(x: Value) -> Value:
 
 @vector_function("erf")
 def erf(x: Value) -> Value:
-    """Within 1 ulp."""
+    """Within 2 ulp."""
     bits, bias = x.format.bits, x.format.bias
     magnitude = x.abs()
     near = fmuladd(x, erf_excess(x), x)
@@ -74,7 +74,7 @@ def erfc(x: Value) -> Value:
 
 @vector_function("ndtr")
 def ndtr(x: Value) -> Value:
-    """The standard normal distribution function, erfc(-x / sqrt 2) / 2. Within 3 ulp."""
+    """The standard normal distribution function, erfc(-x / sqrt 2) / 2. Within 4 ulp."""
     format = x.format
     root_high, root_low = math.sqrt(0.5), SQRT_HALF_ERROR[format.bits]
     root_high = format.round(root_high)

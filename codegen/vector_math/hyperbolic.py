@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .coefficients import COEFFICIENTS
-from .double_word import fast_two_sum
+from .double_word import fast_two_sum, two_sum
 from .exponential import power_of_two, reduce_by_ln2, scaled_expm1
 from .logarithm import log1p_inside
 from .scalar import Value, estrin, fmuladd, select
@@ -17,7 +17,7 @@ def tanh(x: Value) -> Value:
     """h / (h + 1), where h = (e**(2|x|) - 1) / 2. Within 2 ulp."""
     magnitude = x.abs().at_most(20.0 if x.format.bits == 64 else 10.0)
     half, low = scaled_expm1(magnitude + magnitude, 1)
-    denominator, error = fast_two_sum(half.constant(1.0), half)
+    denominator, error = two_sum(half, half.constant(1.0))
     quotient = half / denominator
     # 1 / (h + 1) is 1 - h / (h + 1): no second division for the small terms.
     correction = (low - quotient * (error + low)) * (1.0 - quotient)

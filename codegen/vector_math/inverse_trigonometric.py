@@ -45,7 +45,7 @@ def half_angle(magnitude: Value) -> HalfAngle:
 
 @vector_function("asin")
 def asin(x: Value) -> Value:
-    """NaN outside [-1, 1]. Within 2 ulp."""
+    """NaN outside [-1, 1]. Within 1 ulp."""
     angle = half_angle(x.abs())
     pi_high, pi_low = split(PI / 2, x.format, x.format.mantissa + 1)
     folded = (pi_high - angle.high * 2.0) - (angle.low * 2.0 - pi_low)
@@ -54,7 +54,7 @@ def asin(x: Value) -> Value:
 
 @vector_function("acos")
 def acos(x: Value) -> Value:
-    """NaN outside [-1, 1]. Within 2 ulp."""
+    """NaN outside [-1, 1]. Within 1.5 ulp."""
     angle = half_angle(x.abs())
     # acos x = pi/2 -+ asin |x|, 2 asin s or pi - 2 asin s
     doubled = select(angle.folded, x.constant(2.0), 1.0)

@@ -75,7 +75,7 @@ def magnitude_of_float_power(base: Value, y: Value) -> Value:
 
 @vector_function("pow", arity=2)
 def pow(x: Value, y: Value) -> Value:
-    """x ** y with the special cases of C99 and IEEE 754. Within 2 ulp."""
+    """x ** y with the special cases of C99 and IEEE 754. Within 1.5 ulp."""
     base = x.abs()
     magnitude = magnitude_of_double_power if x.format.bits == 64 else magnitude_of_float_power
     result = magnitude(base, y)
@@ -95,7 +95,7 @@ def pow(x: Value, y: Value) -> Value:
 def cbrt(x: Value) -> Value:
     """t (1 + e)**(1/3), where t guesses the root in so few bits that t**3 is exact.
 
-    Within 1 ulp as a double, 2 as a float.
+    Within 1 ulp.
     """
     format = x.format
     k, m = normalise(x.abs())

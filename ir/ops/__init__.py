@@ -1,6 +1,6 @@
 """All op declarations.  Importing this package declares every op."""
 
-from . import arithmetic, contract, elementary, linear, move, reduce
+from . import arithmetic, contract, elementary, index, linear, move, reduce
 from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "declaration",
     "elementary",
     "full",
+    "index",
     "linear",
     "move",
     "reduce",

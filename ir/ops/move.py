@@ -8,7 +8,8 @@ elements an element of the result comes from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .linear import Linear
 
 
-class Condition(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Condition:
     """``low <= index < high`` and ``index - low`` a multiple of ``step``."""
 
     index: Any
@@ -28,7 +30,8 @@ class Condition(NamedTuple):
     step: int = 1
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Source:
     """One operand element, read where all of the conditions hold.
 
     Indices are tuples of expressions with ``+``, ``-`` and ``*``; ``arithmetic``

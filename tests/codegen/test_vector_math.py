@@ -68,6 +68,12 @@ def test_every_function_has_a_case_with_samples() -> None:
             assert len(operands) == TABLE[name].arity
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_docstring_states_the_bound(name: str) -> None:
+    bound = max(accuracy.CASES[name].bound.values())
+    assert f"Within {bound:g} ulp" in (TABLE[name].formula.__doc__ or "")
+
+
 @each_function
 def test_error_is_within_the_bound(name: str, bits: int) -> None:
     loop, _ = compiled(name, bits)

@@ -1,0 +1,117 @@
+"""The indexing family: elements picked, and added to, at places given by arrays.
+
+``gather`` and ``scatter_add`` are each other's transpose.  Indices count from 0;
+the tracer has already resolved negative ones.  An index out of bounds raises
+IndexError, in compiled code too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import shapes
+from ..program import Op, Value
+from ..types import Type
+from .declaration import MaybeValue, SingleResult, require
+
+
+class _Indexing(SingleResult):
+    """Linear in the first operand; the others are integer arrays of one shape, one an axis."""
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        if tangents[0] is None or not op.result.type.is_inexact:
+            return (None,)
+        return (self(tangents[0], *op.operands[1:], **op.params),)
+
+
+class Gather(_Indexing):
+    """``gather(x, i, j, …, axes=(a, b, …))``: ``x`` at i of axis a, j of axis b, ….
+
+    The result's axes are those of the indices, then the other axes of x.
+    """
+
+    parameters = ("axes",)
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x, *indices), axes = types, params["axes"]
+        _check_indices("gather", indices, axes, x.ndim)
+        return (x.with_shape((*indices[0].shape, *shapes.without_axes(x.shape, axes))),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        (x, *indices), axes = arrays, params["axes"]
+        x = np.asarray(x)
+        _check_bounds(indices, [x.shape[a] for a in axes])
+        return np.moveaxis(x, axes, range(len(axes)))[tuple(indices)]
+
+    def transpose(
+        self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
+    ) -> Sequence[MaybeValue]:
+        x, *indices = op.operands
+        rest: list[MaybeValue] = [None] * len(indices)
+        if cotangents[0] is None:
+            return [None, *rest]
+        axes = op.params["axes"]
+        return [scatter_add(cotangents[0], *indices, axes=axes, shape=x.shape), *rest]
+
+
+class ScatterAdd(_Indexing):
+    """``scatter_add(u, i, j, …, axes=(a, b, …), shape=s)``: zeros with u added at the indices.
+
+    Indices that repeat add up.
+    """
+
+    parameters = ("axes", "shape")
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (updates, *indices), axes, shape = types, params["axes"], params["shape"]
+        _check_indices("scatter_add", indices, axes, len(shape))
+        wanted = (*indices[0].shape, *shapes.without_axes(shape, axes))
+        require(
+            updates.shape == wanted and updates.dtype.kind in "iufc",
+            f"scatter_add into shape {shape} takes updates of shape {wanted}; got {updates}",
+        )
+        return (updates.with_shape(shape),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        (updates, *indices), axes, shape = arrays, params["axes"], params["shape"]
+        updates = np.asarray(updates)
+        _check_bounds(indices, [shape[a] for a in axes])
+        result = np.zeros(shape, updates.dtype)
+        np.add.at(np.moveaxis(result, axes, range(len(axes))), tuple(indices), updates)
+        return result
+
+    def transpose(
+        self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
+    ) -> Sequence[MaybeValue]:
+        indices = op.operands[1:]
+        rest: list[MaybeValue] = [None] * len(indices)
+        if cotangents[0] is None:
+            return [None, *rest]
+        return [gather(cotangents[0], *indices, axes=op.params["axes"]), *rest]
+
+
+def _check_indices(name: str, indices: Sequence[Type], axes: tuple[int, ...], ndim: int) -> None:
+    require(
+        len(indices) == len(axes) > 0
+        and all(i == indices[0] and i.dtype == np.dtype(np.int64) for i in indices),
+        f"{name} takes one int64 index array an axis, all of one shape; "
+        f"got {', '.join(map(str, indices))} for axes {axes}",
+    )
+    require(
+        list(axes) == sorted(set(axes)) and all(0 <= a < ndim for a in axes),
+        f"{name} along axes {axes} of {ndim} dimensions",
+    )
+
+
+def _check_bounds(indices: Sequence[Any], extents: Sequence[int]) -> None:
+    for index, extent in zip(indices, extents, strict=True):
+        index = np.asarray(index)
+        if index.size and not (index.min() >= 0 and index.max() < extent):
+            raise IndexError(f"an index is out of bounds for an axis of {extent} elements")
+
+
+gather = Gather("gather")
+scatter_add = ScatterAdd("scatter_add")

@@ -1,0 +1,207 @@
+"""Random programs, compiled and interpreted.
+
+Rounding differs between the two: compiled code contracts, reorders sums and has its own elementary
+functions.  So the interpreter is run a few times with a little noise on every rounded result, and
+an element is held to what it moves under the noise; one that jumps (a rounded number that is
+floored, say) says nothing and is left out.  Programs of exact operations on small dyadic numbers
+are held to equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from autojit.codegen import lower, storage
+from autojit.codegen.runtime import Executable
+from autojit.ir.interpreter import interpret
+from autojit.ir.ops import Declaration
+from autojit.ir.ops.contract import Dot
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.reduce import Product, Sum
+from autojit.ir.program import Program
+from autojit.ir.text import parse
+from autojit.ir.transforms import vjp
+from tests.ir.random_programs import arguments_for, programs
+
+SEEDS = st.integers(0, 2**32 - 1)
+EXACT = {
+    "add", "sub", "mul", "neg", "abs", "sign", "floor", "ceil", "trunc", "rint", "copysign",
+    "maximum", "minimum", "fmax", "fmin", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf",
+    "isfinite", "signbit", "and", "or", "xor", "not", "shift_left", "shift_right", "select",
+    "real", "imag", "conj", "complex", "stop_gradient",
+}  # fmt: skip
+
+
+def examples(count: int) -> Any:
+    return settings(
+        max_examples=count,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+
+
+@pytest.fixture(params=["usual", "rolled"])
+def choices(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Once as it is, once with the loops, splits and library calls that only large arrays get."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "rolled":
+            patch.setattr(lower, "UNROLL", 0)
+            patch.setattr(lower, "LOCAL", 0)
+            patch.setattr(lower, "WORTH_SPLITTING", 1)
+            patch.setattr(storage, "SMALL_PRODUCT", 0)
+            patch.setattr(storage, "EXPENSIVE", 2)
+        yield
+
+
+def compiled(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    arrays = [np.asarray(a, t.dtype) for a, t in zip(arguments, program.in_types, strict=True)]
+    return Executable(program).call(arrays)
+
+
+def is_exact(kind: Declaration) -> bool:
+    return not isinstance(kind, Elementwise) or kind.name in EXACT
+
+
+def is_rounded(kind: Declaration) -> bool:
+    if isinstance(kind, Elementwise):
+        return kind.name in {"add", "sub", "mul"} or kind.name not in EXACT
+    return isinstance(kind, (Dot, Sum, Product))
+
+
+def noisy(program: Program, arguments: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+    """The interpreter with every rounded result moved by a few units in the last place."""
+    env = {
+        v: np.asarray(a, v.dtype) for v, a in zip(program.inputs, arguments, strict=True)
+    }
+    with np.errstate(all="ignore"):
+        for op in program.ops:
+            results = op.kind.evaluate(*[env[v] for v in op.operands], **op.params)
+            for v, r in zip(op.results, [results] if len(op.results) == 1 else results, strict=True):
+                r = np.asarray(r, v.dtype)
+                if v.type.is_inexact and is_rounded(op.kind):
+                    step = 8 * np.finfo(v.dtype).eps
+                    r = np.asarray(r * (1 + step * rng.uniform(-1, 1, r.shape)), v.dtype)
+                env[v] = r
+    return [env[v] for v in program.outputs]
+
+
+def parts(array: Any) -> list[Any]:
+    array = np.asarray(array)
+    return [array.real, array.imag] if array.dtype.kind == "c" else [array]
+
+
+def check_near(program: Program, seed: int, *, low: float, high: float) -> None:
+    """Compiled and interpreted results agree as far as rounding allows."""
+    rng = np.random.default_rng(seed)
+    arguments = arguments_for(program, rng, low=low, high=high)
+    want, got = interpret(program, arguments), compiled(program, arguments)
+    moved = [noisy(program, arguments, rng) for _ in range(3)]
+    for position, (w, g, *others) in enumerate(zip(want, got, *moved, strict=True)):
+        assert np.asarray(g).dtype == np.asarray(w).dtype
+        assert np.shape(g) == np.shape(w)
+        eps = 1e-4 if np.asarray(w).dtype in (np.float32, np.complex64) else 1e-12
+        for w_part, g_part, *other_parts in zip(parts(w), parts(g), *map(parts, others)):
+            _check_part(position, w_part, g_part, other_parts, eps)
+
+
+def _check_part(position: int, want: Any, got: Any, others: Sequence[Any], eps: float) -> None:
+    if want.dtype.kind not in "f":
+        settled = np.all([o == want for o in others], axis=0)
+        wrong = settled & (got != want)
+    else:
+        with np.errstate(all="ignore"):
+            same = [(o == want) | (np.isnan(o) & np.isnan(want)) for o in others]
+            noise = np.max([np.where(s, 0, np.abs(o - want)) for s, o in zip(same, others)], axis=0)
+            settled = np.isfinite(noise) & (noise < 1e-3 * (1 + np.abs(want)))
+            equal = (got == want) | (np.isnan(got) & np.isnan(want))
+            near = np.abs(got - want) <= 100 * noise + eps * (1e-3 + np.abs(want))
+        wrong = settled & ~equal & ~near
+    assert not np.any(wrong), f"output {position}: interpreted {want}, compiled {got}"
+
+
+def check_exact(program: Program, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    arguments = arguments_for(program, rng, special=0.2)
+    want, got = interpret(program, arguments), compiled(program, arguments)
+    for position, (w, g) in enumerate(zip(want, got, strict=True)):
+        assert np.asarray(g).dtype == np.asarray(w).dtype
+        np.testing.assert_array_equal(g, w, f"output {position}")
+
+
+def derivative(program: Program) -> Program:
+    return vjp(program, [i for i, t in enumerate(program.in_types) if t.is_inexact])
+
+
+ALL = programs()
+REALS = tuple(np.dtype(d) for d in ("f8", "f4", "i8", "i4", "u1", "?"))
+EXACTLY = programs(kinds=is_exact, dtypes=REALS)
+SMOOTH = programs(dtypes=tuple(map(np.dtype, ("f8", "c16"))), inexact_outputs=True)
+
+
+@examples(60)
+@given(program=ALL, seed=SEEDS)
+def test_values(choices: None, program: Program, seed: int) -> None:
+    check_near(program, seed, low=-2, high=2)
+
+
+@examples(60)
+@given(program=EXACTLY, seed=SEEDS)
+def test_exact_values(choices: None, program: Program, seed: int) -> None:
+    check_exact(program, seed)
+
+
+@examples(40)
+@given(program=SMOOTH, seed=SEEDS)
+def test_derivatives(choices: None, program: Program, seed: int) -> None:
+    check_near(derivative(program), seed, low=0.2, high=0.9)
+
+
+@pytest.mark.slow
+@examples(1500)
+@given(program=st.one_of(ALL, programs(max_ops=25)), seed=SEEDS)
+def test_more_values(choices: None, program: Program, seed: int) -> None:
+    check_near(program, seed, low=-2, high=2)
+
+
+@pytest.mark.slow
+@examples(1500)
+@given(program=st.one_of(EXACTLY, programs(kinds=is_exact, max_ops=25)), seed=SEEDS)
+def test_more_exact_values(choices: None, program: Program, seed: int) -> None:
+    check_exact(program, seed)
+
+
+@pytest.mark.slow
+@examples(1000)
+@given(program=SMOOTH, seed=SEEDS)
+def test_more_derivatives(choices: None, program: Program, seed: int) -> None:
+    check_near(derivative(program), seed, low=0.2, high=0.9)
+
+
+ROUNDED = """
+program main(%x: f64[3]) {
+  %y: f64[3] = exp %x
+  %z: f64[3] = log %y
+  %f: f64[3] = floor %z
+  return %z, %f
+}
+"""
+
+
+def test_noise_leaves_out_what_jumps_and_nothing_else() -> None:
+    program, x = parse(ROUNDED), np.array([0.5, 1.0, 2.0])
+    want = interpret(program, [x])
+    moved = [noisy(program, [x], np.random.default_rng(seed)) for seed in range(3)]
+    (z, f), (zs, fs) = want, zip(*moved, strict=True)
+    wrong = f + np.array([0.0, 1.0, 1.0])
+    _check_part(0, f, wrong, fs, 1e-12)  # the floors of 1 and 2 may fall to either side
+    with pytest.raises(AssertionError, match="output 0"):
+        _check_part(0, f, f + np.array([1.0, 0.0, 0.0]), fs, 1e-12)
+    with pytest.raises(AssertionError, match="output 0"):
+        _check_part(0, z, z * (1 + 1e-9), zs, 1e-12)
