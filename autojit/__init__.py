@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import errors
+from . import errors, testing
 from .compiled import jit
 from .execute import disable_jit
 from .gradients import grad, value_and_grad
@@ -27,6 +27,7 @@ __all__ = [
     "grad",
     "jit",
     "parse",
+    "testing",
     "trace",
     "value_and_grad",
 ]

@@ -179,7 +179,7 @@ class CompiledFunction:
     def _signature(self, leaves: list[Any], dynamic: Any) -> tuple[LeafType, ...]:
         for leaf in leaves:
             if not trees.is_array(leaf):
-                for each, path in zip(leaves, trees.paths(dynamic, "arguments"), strict=True):
+                for each, path in zip(leaves, trees.call_paths(*dynamic), strict=True):
                     trees.check_argument(each, path, "jit(f, static_argnums=...)")
         return tuple(map(leaf_type, leaves))
 

@@ -39,7 +39,7 @@ def trace(f: Callable[..., Any]) -> Callable[..., Program]:
             positional, by_name = trees.unflatten(structure, values)
             return function(*positional, **by_name)
 
-        for leaf, path in zip(leaves, trees.paths((args, kwargs), "arguments"), strict=True):
+        for leaf, path in zip(leaves, trees.call_paths(args, kwargs), strict=True):
             trees.check_argument(leaf, path, "autojit.trace(lambda x: f(x, setting))(x)")
         return trace_function(f, [leaf_type(leaf) for leaf in leaves], call).program
 

@@ -62,7 +62,17 @@ def is_array(leaf: Any) -> bool:
 
 def paths(tree: Any, root: str) -> list[str]:
     """How the user writes each leaf: ``params['w'][0]``."""
-    return [root + path.codify() for path in optree.tree_accessors(tree, namespace=NAMESPACE)]
+    return [path.codify(root) for path in optree.tree_accessors(tree, namespace=NAMESPACE)]
+
+
+def call_paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """The same for the leaves of ``(args, kwargs)``.
+
+    >>> call_paths(({"w": 1.0}, 2.0), {"rate": 0.1})
+    ["argument 0['w']", 'argument 1', "argument 'rate'"]
+    """
+    named = [*enumerate(args), *sorted(kwargs.items())]
+    return [path for name, tree in named for path in paths(tree, f"argument {name!r}")]
 
 
 def check_result(leaf: Any, what: str) -> Any:

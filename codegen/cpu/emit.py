@@ -67,8 +67,8 @@ class KernelEmitter:
             self.allocas.store(ir.Constant(I64, 0), self.out_of_bounds)
         for buffer in kernel.buffers:
             if buffer.kind == "local":
-                kind = ir.ArrayType(memory_type(buffer.dtype), buffer.size)
-                self.pointers[buffer] = self.allocas.alloca(kind)
+                kind = memory_type(buffer.dtype)
+                self.pointers[buffer] = self.allocas.alloca(kind, size=buffer.size)
 
     def emit(self) -> ir.Function:
         """The finished function."""

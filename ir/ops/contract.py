@@ -94,16 +94,25 @@ class Dot(SingleResult):
         """Contract the cotangent with the other operand, and put the axes in this one's order."""
         (other_contract, other_batch), (contract, batch) = other_axes, own_axes
         free_other = free_axes(other.type.ndim, other_contract, other_batch)
+        together = tuple(range(len(batch)))
+        # The contracted axes stand in the order that they have in the other operand.
+        by_other = sorted(range(len(other_contract)), key=lambda i: other_contract[i])
+        mine = free_axes(ndim, contract, batch)
+        theirs = tuple(contract[i] for i in by_other)
+        if (*batch, *theirs, *mine) == tuple(range(ndim)):  # no transpose this way round
+            return self(
+                other,
+                cotangent,
+                contract=(free_other, cotangent_axes),
+                batch=(other_batch, together),
+            )
         product = self(
             cotangent,
             other,
             contract=(cotangent_axes, free_other),
-            batch=(tuple(range(len(batch))), other_batch),
+            batch=(together, other_batch),
         )
-        # Its axes: batch, this operand's free axes, then the contracted ones by the
-        # order in which they stand in the other operand.
-        by_other = sorted(range(len(other_contract)), key=lambda i: other_contract[i])
-        own = (*batch, *free_axes(ndim, contract, batch), *(contract[i] for i in by_other))
+        own = (*batch, *mine, *theirs)
         order = tuple(own.index(i) for i in range(ndim))
         return product if order == tuple(range(ndim)) else transpose(product, axes=order)
 

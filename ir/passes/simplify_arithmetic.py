@@ -1,4 +1,7 @@
-"""Rules for arithmetic.  Each is exact, to the sign of a zero and to NaN.
+"""Rules for arithmetic.  Each is exact, to NaN and to the sign of a zero.
+
+But the power of a complex zero keeps its signs, and the power of a float becomes repeated
+multiplication, which backends may round differently.
 
 What is left alone, and why: ``x + 0.0`` (-0.0 becomes 0.0), ``x * 0`` and ``x - x``
 (NaN and infinity), ``-(a - b)`` (the sign of zero), ``x ** 0.5`` (differs from ``sqrt`` at

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from autojit.codegen import lower, storage
@@ -31,10 +31,10 @@ from tests.ir.random_programs import arguments_for, programs
 
 SEEDS = st.integers(0, 2**32 - 1)
 EXACT = {
-    "add", "sub", "mul", "neg", "abs", "sign", "floor", "ceil", "trunc", "rint", "copysign",
-    "maximum", "minimum", "fmax", "fmin", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf",
-    "isfinite", "signbit", "and", "or", "xor", "not", "shift_left", "shift_right", "select",
-    "real", "imag", "conj", "complex", "stop_gradient",
+    "add", "sub", "mul", "neg", "abs", "sign", "floor", "ceil", "trunc", "rint", "maximum",
+    "minimum", "fmax", "fmin", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite",
+    "and", "or", "xor", "not", "shift_left", "shift_right", "select", "real", "imag", "conj",
+    "complex", "stop_gradient",
 }  # fmt: skip
 
 
@@ -61,6 +61,7 @@ def choices(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def compiled(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    note(f"{program}\n{arguments}")
     arrays = [np.asarray(a, t.dtype) for a, t in zip(arguments, program.in_types, strict=True)]
     return Executable(program).call(arrays)
 
@@ -76,7 +77,10 @@ def is_rounded(kind: Declaration) -> bool:
 
 
 def noisy(program: Program, arguments: Sequence[Any], rng: np.random.Generator) -> list[Any]:
-    """The interpreter with every rounded result moved by a few units in the last place."""
+    """The interpreter with every rounded result moved by a few units in the last place.
+
+    NaNs get either sign: it is nobody's promise, and copysign and signbit see it.
+    """
     env = {
         v: np.asarray(a, v.dtype) for v, a in zip(program.inputs, arguments, strict=True)
     }
@@ -88,6 +92,9 @@ def noisy(program: Program, arguments: Sequence[Any], rng: np.random.Generator) 
                 if v.type.is_inexact and is_rounded(op.kind):
                     step = 8 * np.finfo(v.dtype).eps
                     r = np.asarray(r * (1 + step * rng.uniform(-1, 1, r.shape)), v.dtype)
+                if v.dtype.kind == "f":
+                    either = np.copysign(r, rng.choice([-1, 1], r.shape)).astype(v.dtype)
+                    r = np.where(np.isnan(r), either, r)
                 env[v] = r
     return [env[v] for v in program.outputs]
 
@@ -145,19 +152,19 @@ EXACTLY = programs(kinds=is_exact, dtypes=REALS)
 SMOOTH = programs(dtypes=tuple(map(np.dtype, ("f8", "c16"))), inexact_outputs=True)
 
 
-@examples(60)
+@examples(30)
 @given(program=ALL, seed=SEEDS)
 def test_values(choices: None, program: Program, seed: int) -> None:
     check_near(program, seed, low=-2, high=2)
 
 
-@examples(60)
+@examples(30)
 @given(program=EXACTLY, seed=SEEDS)
 def test_exact_values(choices: None, program: Program, seed: int) -> None:
     check_exact(program, seed)
 
 
-@examples(40)
+@examples(20)
 @given(program=SMOOTH, seed=SEEDS)
 def test_derivatives(choices: None, program: Program, seed: int) -> None:
     check_near(derivative(program), seed, low=0.2, high=0.9)

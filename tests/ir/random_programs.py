@@ -27,6 +27,13 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 DTYPES = tuple(np.dtype(d) for d in ("f8", "f4", "c16", "i8", "i4", "u1", "?"))
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
+
+#: Where a difference of rounding can be seen as one of values: at a step, in the derivative at a
+#: kink, and by the sign of a zero on a branch cut (of complex numbers, but for arctan2).
+STEPS = {"floor", "ceil", "trunc", "rint", "sign", "floor_divide", "remainder", "fmod", "copysign"}
+KINKS = {"abs", "maximum", "minimum", "fmax", "fmin", "max", "min"}
+CUTS = {"arctan2", "sqrt", "log", "power"}
+
 MAX_NDIM = 3
 MAX_EXTENT = 3
 

@@ -21,7 +21,14 @@ from autojit.ir.text import parse
 from autojit.ir.transforms import vjp
 from autojit.ir.types import Type, parse_type
 from autojit.ir.verify import verify
-from tests.ir.random_programs import arguments_for, assert_same_results, programs
+from tests.ir.random_programs import (
+    CUTS,
+    DTYPES,
+    STEPS,
+    arguments_for,
+    assert_same_results,
+    programs,
+)
 
 EXAMPLES = settings(
     max_examples=150,
@@ -31,12 +38,15 @@ EXAMPLES = settings(
 )
 SEEDS = st.integers(0, 2**32 - 1)
 
-#: A step of these functions would show a difference of rounding as one of values.
-STEPS = {"floor", "ceil", "trunc", "rint", "sign", "floor_divide", "remainder", "fmod", "copysign"}
+REAL = [dtype for dtype in DTYPES if dtype.kind != "c"]
 
 
-def is_smooth(kind: Declaration) -> bool:
-    return not isinstance(kind, Compare) and kind.name not in STEPS
+def is_continuous(kind: Declaration) -> bool:
+    return not isinstance(kind, Compare) and kind.name not in STEPS | CUTS
+
+
+def is_continuous_on_reals(kind: Declaration) -> bool:
+    return is_continuous(kind) or kind.name in CUTS - {"arctan2"}
 
 
 def is_exact(kind: Declaration) -> bool:
@@ -51,8 +61,8 @@ def is_exact(kind: Declaration) -> bool:
 
 
 @EXAMPLES
-@given(programs(kinds=is_smooth), SEEDS)
-def test_results_of_smooth_programs(program: Program, seed: int) -> None:
+@given(programs(kinds=is_continuous) | programs(dtypes=REAL, kinds=is_continuous_on_reals), SEEDS)
+def test_results_of_continuous_programs(program: Program, seed: int) -> None:
     arguments = arguments_for(program, np.random.default_rng(seed), low=0.25, high=2)
     assert_same_results(program, optimize(program, verify=True), arguments)
 

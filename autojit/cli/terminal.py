@@ -1,0 +1,112 @@
+"""Printing: plain to a pipe, coloured and wrapped on a terminal; files replaced whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .failures import Failure
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Words for a state, where the terminal shows Unicode and where it does not.
+MARKS = {"ok": ("✓", "ok"), "failed": ("✗", "FAIL"), "absent": ("–", "-")}
+_STYLES = {"ok": "green", "failed": "bold red", "absent": "dim"}
+
+_HIGHLIGHTS = {
+    r"\b(?:bool|[fiuc]\d+)\[[\d,]*\]": "green",
+    r"%[\w.]+": "cyan",
+    r"(?m)(?:#|;).*$": "dim",
+}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console on the present stdout or stderr; colours only on a terminal."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def complain(message: str) -> None:
+    """``error: …`` on stderr; lines are not broken in a pipe."""
+    from rich.text import Text
+
+    to = console(stderr=True)
+    text = Text.assemble(("error: ", "bold red"), message)
+    to.print(text, soft_wrap=not to.is_terminal)
+
+
+def show(text: str) -> None:
+    """Code on stdout: as it is, with colours on a terminal, long lines unbroken."""
+    text = text.rstrip("\n")
+    to = console()
+    if not to.is_terminal:
+        sys.stdout.write(text + "\n")
+        return
+    from rich.text import Text
+
+    shown = Text(text)
+    for pattern, style in _HIGHLIGHTS.items():
+        shown.highlight_regex(pattern, style)
+    to.print(shown, soft_wrap=True)
+
+
+def mark(state: str, encoding: str) -> str:
+    """The sign of a state in an encoding.
+
+    >>> mark("ok", "utf-8"), mark("failed", "ascii")
+    ('✓', 'FAIL')
+    """
+    return MARKS[state][0 if encoding.lower().startswith("utf") else 1]
+
+
+def state_line(to: Console, state: str, name: str, words: str, width: int = 12) -> None:
+    """One line of a report: mark, name, words; the words wrap in their own column."""
+    from rich.table import Table
+    from rich.text import Text
+
+    row = Table.grid(padding=(0, 1, 0, 0))
+    sign = mark(state, to.encoding)
+    row.add_column(width=4 if sign in ("ok", "FAIL", "-") else 1, no_wrap=True)
+    row.add_column(width=width)
+    row.add_column(overflow="fold")
+    row.add_row(Text(sign, _STYLES[state]), Text(name), Text(printable(words, to.encoding)))
+    to.print(row)
+
+
+def printable(text: str, encoding: str) -> str:
+    """The text with what the encoding lacks replaced."""
+    return text.encode(encoding, "replace").decode(encoding)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file aside and rename it: readers see the old text or the new one."""
+    if path.is_dir():
+        raise Failure(f"-o {path}: this is a folder. Name a file in it: -o {path / 'out.txt'}")
+    try:
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise Failure(f"-o {path}: cannot write into {path.parent}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text if text.endswith("\n") else text + "\n")
+        os.chmod(aside, _mode(path))
+        os.replace(aside, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        raise Failure(f"-o {path}: {error.strerror}") from None
+
+
+def _mode(path: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
