@@ -12,6 +12,7 @@ import numpy as np
 
 from autojit.ir.program import Program
 
+from .errors import UnsupportedTargetError, with_place
 from .tracing import inline, is_tracer
 
 
@@ -52,9 +53,13 @@ def executable(program: Program, device: str = "cpu") -> Any:
         if found is not None:
             _executables.move_to_end(key)
             return found
+    from autojit.codegen.errors import TargetError
     from autojit.codegen.runtime import compile_program
 
-    made = compile_program(program, device)
+    try:
+        made = compile_program(program, device)
+    except TargetError as error:
+        raise UnsupportedTargetError(with_place(str(error), error.source)) from None
     with _lock:
         found = _executables.setdefault(key, made)
         while len(_executables) > _MOST:

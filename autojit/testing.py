@@ -201,7 +201,7 @@ class _Map:
 def _first_map(f: Callable[..., Any], args: Sequence[Any]) -> _Map:
     """The function itself, called as plain NumPy, and its traced program."""
     leaves, structure = trees.flatten(tuple(args))
-    names = trees.paths(tuple(args), "args")
+    names = trees.call_paths(tuple(args), {})
     for leaf, name in zip(leaves, names, strict=True):
         trees.check_argument(leaf, name, "check_grads(lambda x: f(x, setting), (x,))")
     types = [leaf_type(leaf) for leaf in leaves]
@@ -303,7 +303,7 @@ class _Probe:
         return self.base.evaluate(point)
 
     def mode_name(self) -> str:
-        return " over ".join(MODES[m] for m in self.derived.path) + " mode"
+        return " over ".join(MODES[m] for m in self.derived.path)
 
     def worst_element(self) -> tuple[Arrays, str]:
         """The input, then by halving the element, along which the error is greatest."""

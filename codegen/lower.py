@@ -21,6 +21,7 @@ from autojit.ir.types import dtype_name
 
 from . import affine
 from .affine import Affine, Var
+from .errors import TargetError
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -325,9 +326,10 @@ class Lowering(Puller):
             return self._convert(operands[0], op.operands[0].dtype, op.params["dtype"])
         if any(isinstance(x, Pair) for x in operands):
             if kind.complex_kernel is None:
-                raise UnsupportedKernel(
+                raise TargetError(
                     f"{kind.name} of {op.operands[0].type} cannot be compiled: there is no "
-                    "formula for complex operands. autojit.disable_jit() runs it in NumPy."
+                    "formula for complex operands. autojit.disable_jit() runs it in NumPy.",
+                    op.source,
                 )
             result = kind.complex_kernel(self, *operands, **op.params)
             return result if isinstance(result, (Scalar, Pair)) else Pair(*result)
@@ -537,7 +539,7 @@ class Lowering(Puller):
                 for i in range(parts)
             ]
             if parts == 2 and leaf.combine != "add":
-                raise UnsupportedKernel(f"{leaf.op.kind.name} of complex numbers cannot be compiled")
+                raise TargetError(f"{leaf.op.kind.name} of complex numbers cannot be compiled", leaf.op.source)
             self.scopes[-1].body.extend(map(Begin, self._accumulators[value]))
             return
         path = self.schedule.path[value][: leaf.first_reduced]
@@ -595,10 +597,6 @@ class Lowering(Puller):
         loop = Loop(variable, 0, buffer.size, body, "map")
         outer = [loop] if buffer.size else []
         return Kernel(f"copy{number}", outer, _buffers_of(outer))
-
-
-class UnsupportedKernel(Exception):
-    """An op that the backends have no scalar formula for."""
 
 
 def _parts(element: Any) -> tuple[Scalar, ...]:

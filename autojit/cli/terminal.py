@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,17 +67,18 @@ def mark(state: str, encoding: str) -> str:
 
 
 def state_line(to: Console, state: str, name: str, words: str, width: int = 12) -> None:
-    """One line of a report: mark, name, words; the words wrap in their own column."""
-    from rich.table import Table
+    """One line of a report: mark, name, words; on a terminal the words wrap in their column."""
     from rich.text import Text
 
-    row = Table.grid(padding=(0, 1, 0, 0))
     sign = mark(state, to.encoding)
-    row.add_column(width=4 if sign in ("ok", "FAIL", "-") else 1, no_wrap=True)
-    row.add_column(width=width)
-    row.add_column(overflow="fold")
-    row.add_row(Text(sign, _STYLES[state]), Text(name), Text(printable(words, to.encoding)))
-    to.print(row)
+    margin = " " * ((1 if len(sign) == 1 and sign != "-" else 4) + 1)
+    lines = [printable(words, to.encoding)]
+    if to.is_terminal:
+        room = max(20, to.width - len(margin) - width - 1)
+        lines = textwrap.wrap(lines[0], room) or [""]
+    first = Text.assemble((f"{sign:<{len(margin)}}", _STYLES[state]), f"{name:<{width}} ", lines[0])
+    rest = [Text(margin + " " * (width + 1) + line) for line in lines[1:]]
+    to.print(*[first, *rest], sep="\n", soft_wrap=True)
 
 
 def printable(text: str, encoding: str) -> str:

@@ -434,4 +434,9 @@ def isrealobj(x: Any) -> bool:
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     from .lifting import result_dtype
 
-    return result_dtype(*arrays_and_dtypes)
+    is_dtype = [isinstance(x, (np.dtype, type, str)) for x in arrays_and_dtypes]
+    pairs = list(zip(is_dtype, arrays_and_dtypes, strict=True))
+    dtypes = [np.dtype(x) for known, x in pairs if known]
+    arrays = [x for known, x in pairs if not known]
+    # An empty array of a dtype promotes as the dtype does, and numbers stay weak beside it.
+    return result_dtype(*arrays, *(np.empty(0, dtype) for dtype in dtypes))

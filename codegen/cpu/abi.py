@@ -52,6 +52,7 @@ for _name in (
     "int",
     "None",
     "PyExc_IndexError",
+    "PyExc_ValueError",
     "malloc",
     "free",
     *_PYTHON,
@@ -85,6 +86,7 @@ def fixed_table() -> tuple[int, ...]:
         "int": id(int),
         "None": id(None),
         "PyExc_IndexError": id(IndexError),
+        "PyExc_ValueError": id(ValueError),
         "malloc": _address(libc.malloc),
         "free": _address(libc.free),
     }

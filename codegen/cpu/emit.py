@@ -28,10 +28,24 @@ from ..loops import (
     Store,
     walk,
 )
-from .scalars import REASSOCIATE, Scalars, constant, is_float, llvm_type, memory_type
+from .scalars import (
+    REASSOCIATE,
+    Scalars,
+    constant,
+    is_float,
+    is_signed,
+    llvm_type,
+    memory_type,
+)
 
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
+#: What can go wrong as a kernel runs, as bits of the status: Python's exception and its words.
+OUT_OF_BOUNDS, NEGATIVE_POWER = 1, 2
+FAILURES = {
+    OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
+    NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
+}
 #: Fills of at most this many scalars are written out.
 FEW = 16
 
@@ -43,8 +57,8 @@ class KernelEmitter:
         self.module = module
         self.kernel = kernel
         self.arguments = [b for b in kernel.buffers if b.kind != "local"]
-        #: Whether the kernel reads or writes at computed places, which can be out of bounds.
-        self.checks = any(isinstance(s, (Gather, ScatterAdd)) for s in walk(kernel.body))
+        #: Whether the kernel can fail as it runs (see FAILURES).
+        self.checks = can_fail(kernel)
         count = len(self.arguments) + self.checks
         signature = ir.FunctionType(ir.VoidType(), [POINTER] * count)
         self.function = ir.Function(module, signature, symbol)
@@ -63,8 +77,8 @@ class KernelEmitter:
             zip(self.arguments, self.function.args, strict=False)
         )
         if self.checks:
-            self.out_of_bounds = self.allocas.alloca(I64)
-            self.allocas.store(ir.Constant(I64, 0), self.out_of_bounds)
+            self.failures = self.allocas.alloca(I64)
+            self.allocas.store(ir.Constant(I64, 0), self.failures)
         for buffer in kernel.buffers:
             if buffer.kind == "local":
                 kind = memory_type(buffer.dtype)
@@ -76,7 +90,7 @@ class KernelEmitter:
         self.body(self.kernel.body)
         if self.checks:
             status = self.function.args[-1]
-            found = self.builder.load(self.out_of_bounds, typ=I64)
+            found = self.builder.load(self.failures, typ=I64)
             before = self.builder.load(status, typ=I64)
             self.builder.store(self.builder.or_(before, found), status)
         self.builder.ret_void()
@@ -135,6 +149,9 @@ class KernelEmitter:
     def compute(self, s: Compute) -> None:
         args = [self.registers[a.number] for a in s.args]
         operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
+        if _can_fail(s) and is_signed(operand):
+            negative = self.builder.icmp_signed("<", args[1], constant(0, operand))
+            self.fail_if(negative, NEGATIVE_POWER)
         self.registers[s.result.number] = self.scalars.emit(s.name, args, operand, s.result.dtype)
 
     def constant(self, s: Constant) -> None:
@@ -177,11 +194,15 @@ class KernelEmitter:
             index = self.registers[place.scalar.number]
             inside = b.icmp_unsigned("<", index, ir.Constant(I64, place.extent))
             outside = b.not_(inside) if guard is None else b.and_(b.not_(inside), guard)
-            seen = b.load(self.out_of_bounds, typ=I64)
-            b.store(b.or_(seen, b.zext(outside, I64)), self.out_of_bounds)
+            self.fail_if(outside, OUT_OF_BOUNDS)
             safe = b.select(inside, index, ir.Constant(I64, 0))
             offsets.append(b.mul(safe, ir.Constant(I64, place.stride), flags=("nsw",)))
         return offsets
+
+    def fail_if(self, condition: ir.Value, failure: int) -> None:
+        b = self.builder
+        mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
+        b.store(b.or_(b.load(self.failures, typ=I64), mark), self.failures)
 
     def address_at(self, s: Gather | ScatterAdd, guard: ir.Value | None) -> ir.Value:
         total = self.index(s.index)
@@ -298,6 +319,17 @@ class _CountedLoop:
 
 
 _has_nocapture = "nocapture" in ir.ArgumentAttributes._known
+
+def can_fail(kernel: Kernel) -> bool:
+    """Whether a kernel can fail as it runs."""
+    return any(map(_can_fail, walk(kernel.body)))
+
+
+def _can_fail(statement: Any) -> bool:
+    if isinstance(statement, Compute):
+        return statement.name == "pow" and not is_float(statement.result.dtype)
+    return isinstance(statement, (Gather, ScatterAdd))
+
 
 _EMITTERS: dict[type, Any] = {
     Compute: KernelEmitter.compute,

@@ -18,7 +18,7 @@ from autojit.ir.types import Type, dtype_name
 
 from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
 from . import abi, blas
-from .emit import I64, POINTER, KernelEmitter
+from .emit import FAILURES, I64, POINTER, KernelEmitter, can_fail
 
 I32 = ir.IntType(32)
 _NULL = ir.Constant(POINTER, None)
@@ -150,7 +150,8 @@ class _Entry:
         builder.call(owner.core, [self.table, arena, status, *inputs, *outputs])
         self._call("PyEval_RestoreThread", ir.VoidType(), state)
         release()
-        self._check(status)
+        if any(isinstance(k, Kernel) and can_fail(k) for k in owner.program.steps):
+            self._check(status)
         self._return()
         self._write_miss()
         self._write_failed()
@@ -289,19 +290,20 @@ class _Entry:
         return b.inttoptr(aligned, POINTER), release
 
     def _check(self, status: ir.Value) -> None:
-        """Raise IndexError if an index was out of bounds."""
+        """Raise what the kernels' status asks for."""
         b = self.builder
-        fine, outside = b.append_basic_block("fine"), b.append_basic_block("outside")
-        b.cbranch(
-            b.icmp_unsigned("==", b.load(status, typ=I64), ir.Constant(I64, 0)), fine, outside
-        )
-        b.position_at_end(outside)
-        self._release_results()
-        message = _constant_text(self.owner.module, "an index is out of bounds")
-        error = self._entry("PyExc_IndexError")
-        self._call("PyErr_SetString", ir.VoidType(), error, message)
-        b.branch(self.failed)
-        b.position_at_end(fine)
+        found = b.load(status, typ=I64)
+        for failure, (exception, words) in FAILURES.items():
+            fine, bad = b.append_basic_block("fine"), b.append_basic_block("bad")
+            mark = b.and_(found, ir.Constant(I64, failure))
+            b.cbranch(b.icmp_unsigned("==", mark, ir.Constant(I64, 0)), fine, bad)
+            b.position_at_end(bad)
+            self._release_results()
+            message = _constant_text(self.owner.module, words)
+            error = self._entry(f"PyExc_{exception}")
+            self._call("PyErr_SetString", ir.VoidType(), error, message)
+            b.branch(self.failed)
+            b.position_at_end(fine)
 
     def _release_results(self) -> None:
         for made in self.objects:
@@ -355,7 +357,7 @@ def _table_entry(
 
 def _constant_text(module: ir.Module, text: str) -> ir.Value:
     """The address of a constant C string."""
-    symbol = "text_" + text.replace(" ", "_")
+    symbol = "text_" + "".join(c for c in text if c.isalpha())
     found = module.globals.get(symbol)
     if found is None:
         data = bytearray(text.encode() + b"\0")

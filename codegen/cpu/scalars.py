@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from .. import vector_math
-from ..lower import UnsupportedKernel
+from ..errors import TargetError
 
 #: Floating-point operations may contract into fused ones; nothing else is assumed.
 CONTRACT = ("contract",)
@@ -86,7 +86,7 @@ class Scalars:
             return b.not_(*args)
         if name == "abs":
             return args[0]
-        raise UnsupportedKernel(f"{name} of bool operands cannot be compiled")
+        raise TargetError(f"{name} of bool operands cannot be compiled")
 
     def _float(self, name: str, args: list[ir.Value], dtype: str, flags: Any) -> ir.Value:
         b = self.builder
@@ -103,7 +103,7 @@ class Scalars:
         if name in vector_math.NAMES:
             bits = 64 if dtype == "f64" else 32
             return b.call(vector_math.function(self.module, name, bits), args)
-        raise UnsupportedKernel(f"{name} of {dtype} operands cannot be compiled for the CPU")
+        raise TargetError(f"{name} of {dtype} operands cannot be compiled for the CPU")
 
     def _integer(self, name: str, args: list[ir.Value], dtype: str) -> ir.Value:
         b = self.builder
@@ -115,7 +115,7 @@ class Scalars:
             return simple[name](*args)
         special = _INTEGER_WORDS.get(name)
         if special is None:
-            raise UnsupportedKernel(f"{name} of {dtype} operands cannot be compiled for the CPU")
+            raise TargetError(f"{name} of {dtype} operands cannot be compiled for the CPU")
         return special(self, *args, dtype)
 
     # -- shared ---------------------------------------------------------------
@@ -278,6 +278,44 @@ def _shift(left: bool) -> Emit:
     return emit
 
 
+def _integer_power(s: Scalars, x: ir.Value, exponent: ir.Value, dtype: str) -> ir.Value:
+    """Repeated squaring, in a function of its own because it loops."""
+    symbol = f"aj.pow.{dtype}"
+    function = s.module.globals.get(symbol)
+    if function is None:
+        kind = llvm_type(dtype)
+        function = ir.Function(s.module, ir.FunctionType(kind, [kind, kind]), symbol)
+        function.linkage = "internal"
+        _write_integer_power(function, dtype)
+    return s.builder.call(function, [x, exponent])
+
+
+def _write_integer_power(function: ir.Function, dtype: str) -> None:
+    kind, zero, one = llvm_type(dtype), constant(0, dtype), constant(1, dtype)
+    entry, loop, done = (function.append_basic_block(n) for n in ("entry", "loop", "done"))
+    b = ir.IRBuilder(entry)
+    positive = b.icmp_signed if is_signed(dtype) else b.icmp_unsigned
+    b.cbranch(positive(">", function.args[1], zero), loop, done)
+    b.position_at_end(loop)
+    result, square, rest = b.phi(kind), b.phi(kind), b.phi(kind)
+    odd = b.icmp_unsigned("!=", b.and_(rest, one), zero)
+    following = b.select(odd, b.mul(result, square), result)
+    halved = b.lshr(rest, one)
+    for phi, first, then in (
+        (result, one, following),
+        (square, function.args[0], b.mul(square, square)),
+        (rest, function.args[1], halved),
+    ):
+        phi.add_incoming(first, entry)
+        phi.add_incoming(then, loop)
+    b.cbranch(b.icmp_unsigned("!=", halved, zero), loop, done)
+    b.position_at_end(done)
+    final = b.phi(kind)
+    final.add_incoming(one, entry)
+    final.add_incoming(following, loop)
+    b.ret(final)
+
+
 _FLOAT_WORDS: dict[str, Emit] = {
     "maximum": _extremum(">=", True),
     "minimum": _extremum("<=", True),
@@ -299,7 +337,7 @@ _INTEGER_WORDS: dict[str, Emit] = {
     "floor_divide": lambda s, x, y, dtype: _integer_division(s, x, y, dtype)[0],
     "remainder": lambda s, x, y, dtype: _integer_division(s, x, y, dtype)[1],
     "fmod": _integer_fmod,
-    "div": lambda s, x, y, dtype: _integer_division(s, x, y, dtype)[0],
+    "pow": _integer_power,
     "shift_left": _shift(True),
     "shift_right": _shift(False),
     "floor": lambda s, x, dtype: x,

@@ -1,0 +1,175 @@
+"""The commands and their options; each does its work in a module of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .failures import Failure, reporting
+
+app = typer.Typer(
+    name="autojit",
+    help="Write NumPy, get compiled gradients: look at, check and time your functions.",
+    epilog="TARGET is path/to/file.py:function or package.module:function. "
+    "ARG is a type (f64[100,3], f32[], i64[5]), a literal (3.0, [1.0, 2.0]) "
+    "or a tuple or dict of these.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# So that -1.5 is an argument; what looks like an option and is none is refused by `parse_argument`.
+_NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
+
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="file.py:function")]
+Arguments = Annotated[
+    list[str] | None, typer.Argument(metavar="ARG", help="types or literals")
+]
+Argnums = Annotated[str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0 or 0,1.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random arrays.")]
+Low = Annotated[float, typer.Option(metavar="X", help="Random numbers start here.")]
+High = Annotated[float, typer.Option(metavar="X", help="Random numbers end here.")]
+Interpret = Annotated[bool, typer.Option("--interpret", help="Compile nothing.")]
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from autojit import __version__
+
+        typer.echo(f"autojit {__version__}")
+        raise typer.Exit
+
+
+@app.command(context_settings=_NEGATIVE_NUMBERS)
+@reporting()
+def dump(
+    target: Target,
+    args: Arguments = None,
+    grad: Annotated[bool, typer.Option("--grad", help="Same as --transform grad.")] = False,
+    transform: Annotated[
+        str | None, typer.Option(metavar="NAMES", help='Such as "value_and_grad", "jit(grad)".')
+    ] = None,
+    argnums: Argnums = "0",
+    stage: Annotated[
+        str,
+        typer.Option(metavar="STAGE", help="trace, optimized, loops, llvm, asm, cuda, ptx or all."),
+    ] = "optimized",
+    format: Annotated[
+        str,
+        typer.Option(metavar="FORMAT", help="text, or json (stages trace and optimized)."),
+    ] = "text",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file.")
+    ] = None,
+) -> None:
+    """Print a function at each stage of its compilation."""
+    from . import dump as command
+    from .targets import parse_argnums, transformed
+
+    command.check_choice(stage, format)
+    if grad and transform is not None:
+        raise Failure("give --grad or --transform, not both")
+    f, values = _call(target, args)
+    names = "grad" if grad else transform
+    if names:
+        f = transformed(f, names, parse_argnums(argnums))
+    command.dump(f, values, stage, format, output)
+
+
+@app.command(context_settings=_NEGATIVE_NUMBERS)
+@reporting()
+def check(
+    target: Target,
+    args: Arguments = None,
+    order: Annotated[int, typer.Option(metavar="N", min=1, max=4, help="Highest derivative.")] = 2,
+    modes: Annotated[str, typer.Option(metavar="MODES", help="fwd, rev, or both.")] = "fwd,rev",
+    seed: Seed = 0,
+    low: Low = 0.0,
+    high: High = 1.0,
+    interpret: Interpret = False,
+) -> None:
+    """Compare derivatives with central differences."""
+    from . import check as command
+
+    f, values = _call(target, args, seed, low, high)
+    command.check(f, target, values, order, modes, seed, interpret)
+
+
+@app.command(context_settings=_NEGATIVE_NUMBERS)
+@reporting()
+def run(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="a program's text, or -")],
+    args: Arguments = None,
+    seed: Seed = 0,
+    low: Low = 0.0,
+    high: High = 1.0,
+    interpret: Interpret = False,
+) -> None:
+    """Run a program from its text, on random inputs or yours."""
+    from . import run as command
+
+    command.run(file, _parsed(args, seed, low, high), seed, low, high, interpret)
+
+
+@app.command(context_settings=_NEGATIVE_NUMBERS)
+@reporting()
+def bench(
+    target: Target,
+    args: Arguments = None,
+    argnums: Argnums = "0",
+    seed: Seed = 0,
+    low: Low = 0.0,
+    high: High = 1.0,
+    seconds: Annotated[float, typer.Option(metavar="X", min=0.01, help="For each row.")] = 0.5,
+) -> None:
+    """Time a function, compiled, and its gradient beside NumPy."""
+    from . import bench as command
+    from .targets import parse_argnums
+
+    f, values = _call(target, args, seed, low, high)
+    command.bench(f, target, values, parse_argnums(argnums), seconds)
+
+
+@app.command()
+@reporting()
+def doctor() -> None:
+    """Run each part that autojit needs; say what works."""
+    from . import doctor as command
+
+    if not command.doctor():
+        raise typer.Exit(1)
+
+
+def _parsed(
+    args: Sequence[str] | None, seed: int = 0, low: float = 0.0, high: float = 1.0
+) -> list[Any]:
+    import numpy as np
+
+    from .arguments import fill, parse_argument
+
+    rng = np.random.default_rng(seed)
+    return [fill(parse_argument(text), rng, low, high) for text in args or ()]
+
+
+def _call(
+    target: str,
+    args: Sequence[str] | None,
+    seed: int = 0,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> tuple[Callable[..., Any], list[Any]]:
+    """The function and its arguments; the arguments are read first, as that is quick."""
+    from .targets import check_call, load
+
+    values = _parsed(args, seed, low, high)
+    f = load(target)
+    check_call(f, target, values)
+    return f, values

@@ -1,0 +1,94 @@
+"""``autojit bench``: plain NumPy, the compiled function, the compiled gradient."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit import grad, jit, trees
+from autojit.errors import IntegerGradientError, NonScalarGradientError
+
+from .failures import FAULT, Failure, running
+from .terminal import console, state_line
+
+
+class Timing(NamedTuple):
+    """Seconds: of the first call, and of a call after it (median of the rounds)."""
+
+    first: float
+    call: float
+
+
+def bench(
+    f: Callable[..., Any],
+    target: str,
+    args: Sequence[Any],
+    argnums: int | tuple[int, ...],
+    seconds: float,
+) -> None:
+    """Print one row for each way to run the function."""
+    out = console()
+    with running(target):
+        plain = time_call(f, args, seconds)
+        state_line(out, "ok", "NumPy", _words(plain), 14)
+        compiled = jit(f)
+        fast = time_call(compiled, args, seconds)
+        check_same(f(*args), compiled(*args), target)
+        state_line(out, "ok", "jit(f)", _words(fast, plain), 14)
+        try:
+            slope = time_call(jit(grad(f, argnums=argnums)), args, seconds)
+        except (NonScalarGradientError, IntegerGradientError) as error:
+            state_line(out, "absent", "jit(grad(f))", str(error).splitlines()[0], 14)
+        else:
+            state_line(out, "ok", "jit(grad(f))", _words(slope, plain), 14)
+
+
+def time_call(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Timing:
+    """The first call, then rounds of calls until the time is over."""
+    start = perf_counter()
+    f(*args)
+    first = perf_counter() - start
+    start = perf_counter()
+    f(*args)
+    repeats = max(1, int(seconds / 20 / max(perf_counter() - start, 1e-9)))
+    rounds = []
+    end = perf_counter() + seconds
+    while perf_counter() < end or len(rounds) < 3:
+        start = perf_counter()
+        for _ in range(repeats):
+            f(*args)
+        rounds.append((perf_counter() - start) / repeats)
+    return Timing(first, statistics.median(rounds))
+
+
+def check_same(expected: Any, got: Any, target: str) -> None:
+    """Raise unless the compiled result is NumPy's to rounding."""
+    for a, b in zip(trees.flatten(expected)[0], trees.flatten(got)[0], strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        loose = 1e-3 if a.dtype.itemsize < 8 and a.dtype.kind == "f" else 1e-8
+        scale = np.max(np.abs(np.where(np.isfinite(a), a, 0)), initial=0.0)
+        if not np.allclose(a, b, rtol=loose, atol=loose * scale, equal_nan=True):
+            raise Failure(f"{target}: the compiled result differs from NumPy's", FAULT)
+
+
+def _words(timing: Timing, beside: Timing | None = None) -> str:
+    words = f"{show_time(timing.call)} a call, {show_time(timing.first)} the first time"
+    if beside is None:
+        return words
+    return f"{words}; NumPy's f takes {beside.call / timing.call:.3g} times as long"
+
+
+def show_time(seconds: float) -> str:
+    """Three digits and a unit.
+
+    >>> show_time(0.00123456)
+    '1.23 ms'
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

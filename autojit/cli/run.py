@@ -1,0 +1,73 @@
+"""``autojit run``: a program read from its text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autojit import disable_jit
+from autojit.execute import apply
+from autojit.ir.program import Program
+from autojit.ir.text import ParseError, parse
+from autojit.ir.types import Type
+from autojit.ir.verify import verify
+
+from .arguments import random_array
+from .failures import Failure, running
+from .terminal import show
+
+
+def run(
+    file: str, args: Sequence[Any], seed: int, low: float, high: float, interpret: bool
+) -> None:
+    """Print the outputs of the program in a file, compiled or interpreted."""
+    program = read_program(file)
+    if len(args) > len(program.inputs):
+        raise Failure(
+            f"program {program.name} takes {len(program.inputs)} arguments, {len(args)} were given"
+        )
+    rng = np.random.default_rng(seed)
+    arrays = [fit(arg, t, i) for i, (arg, t) in enumerate(zip(args, program.in_types, strict=False))]
+    arrays += [random_array(t, rng, low, high) for t in program.in_types[len(args) :]]
+    with running(f"program {program.name}"):
+        if interpret:
+            with disable_jit():
+                results = apply(program, arrays)
+        else:
+            results = apply(program, arrays)
+    for i, (result, t) in enumerate(zip(results, program.out_types, strict=True)):
+        values = np.array2string(np.asarray(result), separator=", ", threshold=100)
+        show(f"result {i}: {t} = {values}")
+
+
+def read_program(file: str) -> Program:
+    """The verified program in a file, or on stdin for ``-``."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise Failure(f"cannot read {file}: {reason}") from None
+    try:
+        program = parse(text)
+    except ParseError as error:
+        raise Failure(f"{file}: {error}") from None
+    with running(f"verifying {file}"):
+        verify(program)
+    return program
+
+
+def fit(arg: Any, type: Type, position: int) -> np.ndarray:
+    """An argument as an array of the input's type; numbers may change their dtype."""
+    try:
+        array = np.asarray(arg)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "biufc" or array.shape != type.shape:
+        raise Failure(f"argument {position} must be {type}; got {arg!r:.60}")
+    if not np.can_cast(array.dtype, type.dtype, "same_kind"):
+        raise Failure(f"argument {position} must be {type}; got {array.dtype.name}")
+    return array.astype(type.dtype)

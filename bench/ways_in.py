@@ -1,0 +1,142 @@
+"""Which way into native code: a question asked once, and its answer measured.
+
+The LLVM IR of a program can be compiled and entered in two ways that Numba offers:
+
+``library``    a module of its own in Numba's code library, entered through a C function
+               in the same module that speaks CPython's and NumPy's ABI (what autojit does);
+``intrinsic``  the same kernels linked into a typed ``njit`` function by an ``@intrinsic``,
+               entered through Numba's dispatcher.
+
+Run ``python -m bench ways_in``: each way in fresh processes, compile time of the first
+and of a second program, and the time of a call, in turn.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+WAYS = ("library", "intrinsic")
+CALLS = 20_000
+
+
+def _programs() -> list[tuple[Any, tuple[np.ndarray, ...]]]:
+    import autojit
+
+    def rosenbrock(x: Any) -> Any:
+        return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    def chain(x: Any) -> Any:
+        for _ in range(10):
+            x = np.tanh(x) * 0.5 + np.exp(-x * x)
+        return np.sum(x)
+
+    x = np.linspace(-1.0, 1.0, 10)
+    return [(autojit.jit(autojit.grad(f)).lower(x), (x,)) for f in (rosenbrock, chain)]
+
+
+def _enter_library(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[..., Any]:
+    from autojit.codegen.runtime import Executable
+
+    function, _ = Executable(lowered.program).direct([None] * len(arrays), [], as_tuple=False)
+    assert function is not None
+    return function
+
+
+def _enter_intrinsic(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[..., Any]:
+    """One array in, one array out of the same type: enough to compare."""
+    import numba
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
+
+    from autojit.codegen.cpu.entry import Module
+    from autojit.codegen.lower import lower
+    from autojit.ir.passes.pipeline import optimize
+
+    program = optimize(lowered.program)
+    module = Module(lower(program), program.in_types, program.out_types)
+    module.core.linkage = "external"
+    module.core.name = f"core_{id(module)}"
+    text = str(module.module)
+    pointer = ir.PointerType()
+
+    @intrinsic
+    def core(typing_context: Any, x: Any, out: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            import llvmlite.binding as llvm
+
+            library = context.codegen().create_library(module.core.name)
+            library.add_llvm_module(llvm.parse_assembly(text))
+            library.finalize()
+            context.active_code_library.add_linking_library(library)
+            kind = ir.FunctionType(ir.VoidType(), [pointer] * 5)
+            function = cgutils.get_or_insert_function(builder.module, kind, module.core.name)
+            data = [
+                context.make_array(t)(context, builder, value).data
+                for t, value in zip(signature.args, args, strict=True)
+            ]
+            null = ir.Constant(pointer, None)
+            builder.call(function, [null, null, null, *data])
+            return context.get_dummy_value()
+
+        return types.void(x, out), generate
+
+    kind = types.Array(types.float64, 1, "C")
+
+    @numba.njit(kind(kind))
+    def entry(x: Any) -> Any:
+        out = np.empty_like(x)
+        core(x, out)
+        return out
+
+    return entry  # type: ignore[no-any-return]
+
+
+def measure(way: str) -> dict[str, float]:
+    """Compile times (s) of a first and a second program, and the time of a call (us)."""
+    programs = _programs()
+    enter = _enter_library if way == "library" else _enter_intrinsic
+    times, functions = [], []
+    for lowered, arrays in programs:
+        start = time.perf_counter()
+        functions.append(enter(lowered, arrays))
+        functions[-1](*arrays)
+        times.append(time.perf_counter() - start)
+    function, (x,) = functions[0], programs[0][1]
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        function(x)
+    call = (time.perf_counter() - start) / CALLS * 1e6
+    return {"first_s": times[0], "second_s": times[1], "call_us": call}
+
+
+def main(rounds: int = 5) -> int:
+    """Measure both ways in turn, each time in a fresh process, and print medians."""
+    results: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
+    for _ in range(rounds):
+        for way in WAYS:
+            command = [sys.executable, "-m", "bench.ways_in", way]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            results[way].append(json.loads(done.stdout.splitlines()[-1]))
+    for way, rows in results.items():
+        middle = {k: statistics.median(r[k] for r in rows) for k in rows[0]}
+        print(
+            f"{way:10} first program {1e3 * middle['first_s']:6.0f} ms, "
+            f"second {1e3 * middle['second_s']:6.0f} ms, call {middle['call_us']:.2f} us"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(sys.argv[1])))
+    else:
+        sys.exit(main())

@@ -1,0 +1,1 @@
+"""The GPU target: loop nests printed as readable numba.cuda Python source."""

@@ -1,0 +1,121 @@
+"""The scalar vocabulary as Python expressions that mean the same in numba.cuda and in NumPy.
+
+Numba computes small integers in 64 bits and takes literals for float64 or int64, so every
+integer result is cast back, and every constant says its type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import TargetError
+from .helpers import Helpers, family, libdevice, numpy_type
+
+_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_BITS = {"and": "&", "or": "|", "xor": "^"}
+_LOGIC = {
+    "and": "and", "mul": "and", "minimum": "and", "fmin": "and",
+    "or": "or", "add": "or", "maximum": "or", "fmax": "or",
+    "xor": "!=",
+}  # fmt: skip
+#: Functions of the standard library that numba.cuda maps to libdevice, for both widths.
+_MATH = {
+    "abs": "fabs", "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh",
+    "atan": "atan", "atan2": "atan2", "atanh": "atanh", "copysign": "copysign", "cos": "cos",
+    "cosh": "cosh", "erf": "erf", "erfc": "erfc", "exp": "exp", "expm1": "expm1", "fmod": "fmod",
+    "hypot": "hypot", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2",
+    "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
+}  # fmt: skip
+#: Those that Python lacks, or rounds to a Python integer.
+_LIBDEVICE = ("cbrt", "ceil", "exp2", "floor", "rint", "trunc")
+
+
+class Words:
+    """Prints words of the vocabulary, and collects the helpers that they need."""
+
+    def __init__(self) -> None:
+        self.helpers = Helpers()
+
+    def expression(self, name: str, args: list[str], operand: str, result: str) -> str:
+        """One word applied to operands of dtype ``operand``, giving one of dtype ``result``."""
+        if name == "select":
+            condition, x, y = args
+            return f"{x} if {condition} else {y}"
+        if name == "convert":
+            return self.convert(args[0], operand, result)
+        if name in _COMPARISONS:
+            return f"{args[0]} {_COMPARISONS[name]} {args[1]}"
+        by_kind = {"b": self._bool, "f": self._float, "i": self._integer, "u": self._integer}
+        text = by_kind[operand[0]](name, args, operand)
+        if text is None:
+            raise TargetError(f"{name} of {operand} operands cannot be compiled for CUDA")
+        return text
+
+    def convert(self, x: str, old: str, new: str) -> str:
+        """A scalar in another dtype; floats beyond an integer's range saturate, NaN gives 0."""
+        if old[0] == "f" and new[0] in "iu":
+            return f"{self.helpers.saturate(old, new)}({x})"
+        return f"{numpy_type(new)}({x})"
+
+    def block(self, combine: str, dtype: str) -> str:
+        """The device function that combines a value of every thread of a block."""
+        combined = self.expression(combine, ["x", "y"], dtype, dtype)
+        return self.helpers.block(combine, dtype, combined)
+
+    def _bool(self, name: str, args: list[str], dtype: str) -> str | None:
+        if name == "not":
+            return f"not {args[0]}"
+        if name == "abs":
+            return args[0]
+        return f"{args[0]} {_LOGIC[name]} {args[1]}" if name in _LOGIC else None
+
+    def _float(self, name: str, args: list[str], dtype: str) -> str | None:
+        if name in _ARITHMETIC:
+            return f"{args[0]} {_ARITHMETIC[name]} {args[1]}"
+        if name == "neg":
+            return f"-{args[0]}"
+        if name == "pow":
+            return f"{args[0]} ** {args[1]}"
+        if name in _MATH:
+            return f"math.{_MATH[name]}({', '.join(args)})"
+        if name in _LIBDEVICE:
+            return f"{libdevice(name, dtype)}({args[0]})"
+        return self._helper(name, args, dtype)
+
+    def _integer(self, name: str, args: list[str], dtype: str) -> str | None:
+        t = numpy_type(dtype)
+        if name in ("floor", "ceil", "trunc") or name == "abs" and dtype[0] == "u":
+            return args[0]
+        if name == "abs":
+            return f"{t}(abs({args[0]}))"
+        if name in _BITS or name in ("add", "sub", "mul"):
+            return f"{t}({args[0]} {_BITS.get(name) or _ARITHMETIC[name]} {args[1]})"
+        if name == "neg":
+            return f"{t}({t}(0) - {args[0]})"
+        if name == "not":
+            return f"{t}(~{args[0]})"
+        if name in ("maximum", "fmax", "minimum", "fmin"):
+            symbol = ">" if name in ("maximum", "fmax") else "<"
+            return f"{args[0]} if {args[0]} {symbol} {args[1]} else {args[1]}"
+        return self._helper("floor_divide" if name == "div" else name, args, dtype)
+
+    def _helper(self, name: str, args: list[str], dtype: str) -> str | None:
+        if name not in family(dtype):
+            return None
+        return f"{self.helpers.name(name, dtype)}({', '.join(args)})"
+
+
+def constant(value: Any, dtype: str) -> str:
+    """A constant of a dtype as source."""
+    if dtype == "bool":
+        return str(bool(value))
+    if dtype[0] != "f":
+        return f"{numpy_type(dtype)}({int(value)})"
+    number = float(value)
+    text = repr(number)
+    if number != number:
+        text = "math.nan"
+    elif number in (float("inf"), float("-inf")):
+        text = text.replace("inf", "math.inf")
+    return f"{numpy_type(dtype)}({text})"

@@ -1,0 +1,25 @@
+"""What a target wants of the loop nests, decided before they are scheduled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How loops may be ordered and buffers shared.
+
+    ``reduce_into_buffers``  a reduction may run over its reduced axes outside of those it
+                 keeps, as memory lies, and combine into a buffer; otherwise kept loops
+                 are outermost, and each element is combined in a register
+    ``serial_rows``  iterations of outer loops follow each other, so a buffer for one of
+                 them can serve all in turn; otherwise each iteration has its own
+    """
+
+    reduce_into_buffers: bool = True
+    serial_rows: bool = True
+
+
+CPU = Traits()
+#: Iterations of outer loops run at the same time, and a thread keeps what it sums in a register.
+CUDA = Traits(reduce_into_buffers=False, serial_rows=False)
