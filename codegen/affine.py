@@ -153,6 +153,8 @@ def reshape(
 
     Axes that correspond one to one keep their component as it is.
     """
+    if 0 in old:  # nothing is ever read
+        return (Affine(0),) * len(old)
     result: list[Affine] = []
     i = j = 0
     while i < len(new) or j < len(old):

@@ -214,6 +214,25 @@ class Loop:
     body: list[Any]
     role: str
     unroll: bool = False
+    #: Where given, only the task's share of the range is run over.
+    share: Var | None = None
+
+
+@dataclass(slots=True)
+class Tasks:
+    """``count`` independent runs of a body, which may use the task's number ``var``."""
+
+    var: Var
+    count: int
+    body: list[Any]
+    buffers: list[Buffer]
+
+
+@dataclass(slots=True)
+class RunTasks:
+    """All tasks are run, in any order or at the same time."""
+
+    tasks: Tasks
 
 
 @dataclass(slots=True)
@@ -268,7 +287,12 @@ class LoopProgram:
     @property
     def loop_count(self) -> int:
         """How many outermost loops the program runs (matrix products not counted)."""
-        return sum(isinstance(s, Loop) for k in self.steps if isinstance(k, Kernel) for s in k.body)
+        return sum(
+            isinstance(s, (Loop, RunTasks))
+            for k in self.steps
+            if isinstance(k, Kernel)
+            for s in k.body
+        )
 
 
 def walk(body: list[Any]) -> Iterator[Any]:
@@ -277,6 +301,8 @@ def walk(body: list[Any]) -> Iterator[Any]:
         yield statement
         if isinstance(statement, Loop):
             yield from walk(statement.body)
+        elif isinstance(statement, RunTasks):
+            yield from walk(statement.tasks.body)
 
 
 # -- printing -----------------------------------------------------------------
@@ -371,9 +397,14 @@ def _combine(name: str) -> str:
 
 def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -> None:
     for s in body:
-        if isinstance(s, Loop):
+        if isinstance(s, RunTasks):
+            task = names.var(s.tasks.var)
+            lines.append(f"{indent}for task {task} in 0..{s.tasks.count}, in threads:")
+            _print_body(s.tasks.body, names, indent + "  ", lines)
+        elif isinstance(s, Loop):
             mark = ("" if s.role == "map" else "  # reduces") + ("  # unrolled" if s.unroll else "")
-            lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}:{mark}")
+            share = f" (share {names.var(s.share)})" if s.share is not None else ""
+            lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{share}:{mark}")
             _print_body(s.body, names, indent + "  ", lines)
         else:
             lines.append(indent + _statement(s, names))

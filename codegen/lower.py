@@ -49,6 +49,7 @@ from .loops import (
 from .pull import Index, Puller
 from .schedule import Node, Schedule
 from .storage import LibraryCall, Stored
+from .traits import CPU, Traits
 
 #: Innermost loops of at most this extent are unrolled.
 UNROLL = 4
@@ -79,8 +80,9 @@ class _Scope:
 class Lowering(Puller):
     """Writes the loop nests of one program."""
 
-    def __init__(self, program: Program) -> None:
-        self.schedule = Schedule(program)
+    def __init__(self, program: Program, traits: Traits) -> None:
+        self.schedule = Schedule(program, traits)
+        self.traits = traits
         super().__init__(self.schedule.definers, self.schedule.stored)
         self.program = program
         self.scopes: list[_Scope] = [_Scope()]
@@ -119,6 +121,9 @@ class Lowering(Puller):
             self.contracted[value] = shared
             rest = self._kept_extents(value, shared)
             size = prod(rest) * (2 if value.dtype.kind == "c" else 1)
+            if size > LOCAL and not self.traits.serial_rows:
+                shared, size = 0, value.type.size * (2 if value.dtype.kind == "c" else 1)
+                self.contracted[value] = shared
             kind = "local" if shared and size <= LOCAL else "temp"
             buffer = Buffer(f"t{next(names)}", _scalar_dtype(value.dtype), size, kind)
             self.buffers[value] = buffer
@@ -385,6 +390,7 @@ class Lowering(Puller):
     def run(self) -> LoopProgram:
         """The loop program."""
         from .arena import plan
+        from .parallel import parallelize
 
         steps: list[Any] = []
         for number, kernel in enumerate(self.schedule.kernels()):
@@ -393,6 +399,8 @@ class Lowering(Puller):
             else:
                 steps.append(self._kernel(f"k{number}", kernel))
         steps.extend(self._copy(i, *copy) for i, copy in enumerate(self.copies))
+        if self.traits.tasks:
+            steps = [parallelize(s) if isinstance(s, Kernel) else s for s in steps]
         result = LoopProgram(self.program.name, self.inputs, self.outputs, steps)
         plan(result)
         return result
@@ -619,6 +627,6 @@ def _buffers_of(body: list[Any]) -> list[Buffer]:
     return list(found)
 
 
-def lower(program: Program) -> LoopProgram:
-    """Schedule a program and write its loop nests."""
-    return Lowering(program).run()
+def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
+    """Schedule a program and write its loop nests as a target wants them."""
+    return Lowering(program, traits).run()

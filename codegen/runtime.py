@@ -13,6 +13,7 @@ from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Program
 from autojit.ir.types import canonical_dtype
 
+from .loops import RunTasks
 from .lower import lower
 
 
@@ -77,7 +78,7 @@ class Executable:
     def _entry(
         self, weak: tuple[type | None, ...], bound: Sequence[np.ndarray], *, as_tuple: bool
     ) -> Callable[..., Any]:
-        from .cpu import abi, blas
+        from .cpu import abi, blas, threads
         from .cpu.engine import compile_module, serial
         from .cpu.entry import Convention
 
@@ -96,7 +97,10 @@ class Executable:
                 self._entries[convention] = compiled.address(symbol)
             address = self._entries[convention]
         own = [*map(blas.address, self._module.functions), *(a.ctypes.data for a in bound)]
-        numbers = [*abi.fixed_table(), 0, *own]
+        parallel = (0, 0)
+        if any(isinstance(s, RunTasks) for k in self.loops.steps for s in getattr(k, "body", ())):
+            _, *parallel = threads.layer()
+        numbers = [*abi.fixed_table(), 0, *parallel, *own]
         table = (ctypes.c_int64 * len(numbers))(*numbers)
         name = f"autojit_{self.source.name}"
         return abi.native_function(address, name, table, list(bound), self._compiled)  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from . import affine
 from .affine import Affine, Var
 from .pull import Index, Puller
 from .storage import LibraryCall, Selection, Stored
+from .traits import Traits
 
 
 class Node:
@@ -80,9 +81,9 @@ class _Reads(Puller):
 class Schedule:
     """The tree of loops of a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, traits: Traits) -> None:
         self.program = program
-        selection = Selection(program)
+        selection = Selection(program, traits)
         self.definers = selection.definers
         self.stored = selection.stored
         self.root = Node()

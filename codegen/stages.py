@@ -8,7 +8,7 @@ from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Program
 
 from .arena import itemsize
-from .loops import Compute, Kernel, Loop, MatrixProduct
+from .loops import Compute, Kernel, Loop, MatrixProduct, RunTasks
 from .lower import lower
 
 
@@ -58,6 +58,9 @@ def _operations(body: list[object], repeats: int) -> int:
     for statement in body:
         if isinstance(statement, Loop):
             total += _operations(statement.body, repeats * (statement.stop - statement.start))
+        elif isinstance(statement, RunTasks):
+            # A share of a loop is written with the whole range.
+            total += _operations(statement.tasks.body, repeats)
         elif isinstance(statement, Compute):
             total += repeats
     return total

@@ -8,7 +8,7 @@ products, and values that are expensive and needed in several places.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -22,6 +22,7 @@ from autojit.ir.program import Op, Program, Value
 from . import affine
 from .affine import Affine, Var
 from .pull import Index, Puller
+from .traits import Traits
 
 #: A value this expensive (in additions) is stored when it is needed in two places.
 EXPENSIVE = 10
@@ -136,8 +137,9 @@ def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided
 class Selection:
     """Decides what is stored, in one walk over the ops from the last to the first."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, traits: Traits) -> None:
         self.program = program
+        self.traits = traits
         self.ops = list(program.ops)
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | LibraryCall] = {}
@@ -243,7 +245,11 @@ class Selection:
         return worth and len(contexts) > 1
 
     def _store(self, op: Op) -> None:
-        self.stored[op.result] = self.calls.get(op.result) or _loops_of(op, self.definers)
+        self.stored[op.result] = self.calls.get(op.result) or self._loops(op)
+
+    def _loops(self, op: Op) -> Stored:
+        item = _loops_of(op, self.definers)
+        return item if self.traits.reduce_into_buffers else _kept_outermost(item)
 
 
 _REDUCING = (Reduce, Dot, ScatterAdd)
@@ -257,6 +263,22 @@ def _repeats(op: Op) -> bool:
 
 
 # -- the loops of one op --------------------------------------------------------
+
+
+def _kept_outermost(item: Stored) -> Stored:
+    """The same loops with those that are kept around those that are reduced."""
+    if item.places is not None:
+        return item
+    order = sorted(range(len(item.dims)), key=lambda j: item.dims[j] is None)
+    place = [order.index(j) for j in range(len(order))]
+    element = item.element
+    return replace(
+        item,
+        extents=tuple(item.extents[j] for j in order),
+        dims=tuple(item.dims[j] for j in order),
+        element=lambda puller, index: element(puller, tuple(index[p] for p in place)),
+    )
+
 
 
 def _loops_of(op: Op, definers: dict[Value, Op]) -> Stored:

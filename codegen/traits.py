@@ -14,12 +14,14 @@ class Traits:
                  are outermost, and each element is combined in a register
     ``serial_rows``  iterations of outer loops follow each other, so a buffer for one of
                  them can serve all in turn; otherwise each iteration has its own
+    ``tasks``    long outermost loops are cut into tasks for threads
     """
 
     reduce_into_buffers: bool = True
     serial_rows: bool = True
+    tasks: bool = True
 
 
 CPU = Traits()
 #: Iterations of outer loops run at the same time, and a thread keeps what it sums in a register.
-CUDA = Traits(reduce_into_buffers=False, serial_rows=False)
+CUDA = Traits(reduce_into_buffers=False, serial_rows=False, tasks=False)

@@ -123,7 +123,7 @@ UNARY = [
     unary(np.log, positive(3), **H), unary(np.log2, positive(3)), unary(np.log10, positive(3)),
     unary(np.log1p, positive(3), **H), unary(np.sqrt, positive(3), **H),
     unary(np.cbrt, torch=False), unary(np.square, **H), unary(np.reciprocal, positive(3), **H),
-    unary(np.sin, **H), unary(np.cos, **H), unary(np.tan, **H),
+    unary(np.sin, **H), unary(np.cos, **H), unary(np.tan, real(3, low=-1.3, high=1.3), **H),
     unary(np.arcsin, unit(3), **H), unary(np.arccos, unit(3), **H), unary(np.arctan, **H),
     unary(np.sinh, **H), unary(np.cosh, **H), unary(np.tanh, **H),
     unary(np.arcsinh, **H), unary(np.arccosh, real(3, low=1.2, high=3), **H),
@@ -215,7 +215,7 @@ ARITHMETIC = [
     Sample("minimum.reduce", np.minimum.reduce, (distinct(3, 2),)),
     Sample("in place", lambda x: _in_place(x * 1), (real(3),), **H),
     Sample("int32 to float", lambda i, x: i * x, (whole(3, dtype=np.int32), real(3)), **H),
-    Sample("astype", lambda x: (x * 2).astype(np.float64) + 1, (real(3),), **H),
+    Sample("astype", lambda x: (x * 2).astype(x.dtype) + 1, (real(3),), **H),
 ]
 
 
@@ -308,6 +308,7 @@ REDUCTIONS = [
     Sample("sum initial", lambda x: np.sum(x, initial=3.0), (real(3),), **H),
     Sample("sum where", lambda x, m: np.sum(x * x, where=m), (real(4), flags(4))),
     Sample("sum of nothing", lambda x: np.sum(x, axis=0) + x.sum(axis=()).sum(), (real(0, 2),)),
+    Sample("complex prod", lambda z: np.prod(z, axis=0), (complexes(3, 2),), **H),
     Sample("prod", np.prod, (real(4),), lambda t, x: t.prod(x), **H),
     Sample("prod axis", lambda x: np.prod(x, axis=0, keepdims=True), (real(3, 2),), **H),
     Sample("prod with zeros", np.prod, (constant(2.0, 0.0, 3.0, 0.0),)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from autojit.errors import AutojitError
 MISUSE, FAULT = 2, 1
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_OURS = [_PACKAGE, *((_PACKAGE / part).resolve() for part in ("ir", "codegen"))]
+_LIBRARIES = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "purelib", "platlib")]
 
 
 class Failure(Exception):
@@ -52,22 +55,22 @@ def running(what: str) -> Iterator[None]:
 
 
 def _describe(what: str, error: Exception) -> str:
+    """The error, and the user's line that it comes from, or that autojit is to blame."""
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if not _is_ours(f.filename)]
     message = f"{what} raised {type(error).__name__}: {error}"
+    known = _OURS + _LIBRARIES
+    theirs = [f for f in frames if f.filename[0] != "<" and not _within(f.filename, known)]
     if theirs:
         return f"{message}\n  File {theirs[-1].filename!r}, line {theirs[-1].lineno}"
-    at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+    if not _within(frames[-1].filename, _OURS):
+        return message
+    at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
     return f"{message}\n  This is a fault of autojit (at {at}), not of your code: please report it."
 
 
-def _is_ours(filename: str) -> bool:
-    """Whether a file belongs to autojit, or to what autojit calls."""
-    path = Path(filename)
-    if "site-packages" in path.parts or filename.startswith("<"):
-        return True
-    folders = (_PACKAGE, *(p.resolve() for p in (_PACKAGE / "ir", _PACKAGE / "codegen")))
-    return any(path.resolve().is_relative_to(folder) for folder in folders)
+def _within(filename: str, folders: Iterable[Path]) -> bool:
+    path = Path(filename).resolve()
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def closest(name: str, known: Iterable[str]) -> str:

@@ -150,7 +150,7 @@ def check_call(f: Callable[..., Any], target: str, args: Sequence[Any]) -> None:
         ]
         example = " ".join(["f64[3]"] * len(needed))
         raise Failure(
-            f"{target} takes ({', '.join(signature.parameters)}), and "
-            f"{len(args)} argument{'' if len(args) == 1 else 's'} were given. "
+            f"{target} takes ({', '.join(signature.parameters)}); "
+            f"{len(args) or 'none'} {'was' if len(args) == 1 else 'were'} given. "
             f"Give a type or a literal for each: {target} {example}".rstrip()
         ) from None

@@ -65,7 +65,7 @@ def _sum_like(name: str, op: Any, neutral: Any) -> Callable[..., Tracer]:
 
 
 sum = implements(np.sum)(_sum_like("sum", reduce.sum_, 0))
-prod = implements(np.prod)(_sum_like("prod", reduce.prod_, 1))
+prod = implements(np.prod)(_sum_like("prod", reduce.product, 1))
 
 
 def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:

@@ -13,7 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from llvmlite import ir
+
 from autojit.ir.types import DTYPE_NAMES
+
+from . import threads
 
 HEADER = object.__basicsize__  # reference count and type
 TYPE_OFFSET = HEADER - ctypes.sizeof(ctypes.c_void_p)
@@ -55,6 +59,7 @@ for _name in (
     "PyExc_ValueError",
     "malloc",
     "free",
+    "threads_allowed",
     *_PYTHON,
     *_NUMPY,
     *(f"descr_{name}" for name in DTYPE_NAMES.values()),
@@ -63,8 +68,19 @@ for _name in (
     SLOTS[_name] = len(SLOTS)
 #: The arena that the last call left for the next one (0 if it is in use).
 ARENA_SLOT = len(SLOTS)
+#: The threading layer's parallel_for and get_num_threads, for programs that use threads.
+PARALLEL_SLOT, COUNT_SLOT = ARENA_SLOT + 1, ARENA_SLOT + 2
 #: Where a program's own entries begin: BLAS functions, then captured arrays.
-OWN_SLOTS = ARENA_SLOT + 1
+OWN_SLOTS = COUNT_SLOT + 1
+
+
+def load(
+    builder: ir.IRBuilder, table: ir.Value, position: int, kind: ir.Type | None = None
+) -> ir.Value:
+    """An entry of the table, as a pointer unless another type is given."""
+    offset = ir.Constant(ir.IntType(64), 8 * position)
+    address = builder.gep(table, [offset], inbounds=True, source_etype=ir.IntType(8))
+    return builder.load(address, typ=kind or ir.PointerType(), align=8)
 
 
 def _address(function: object) -> int:
@@ -87,6 +103,7 @@ def fixed_table() -> tuple[int, ...]:
         "None": id(None),
         "PyExc_IndexError": id(IndexError),
         "PyExc_ValueError": id(ValueError),
+        "threads_allowed": ctypes.addressof(threads.allowed),
         "malloc": _address(libc.malloc),
         "free": _address(libc.free),
     }

@@ -24,6 +24,7 @@ from ..loops import (
     Load,
     Loop,
     Place,
+    RunTasks,
     ScatterAdd,
     Store,
     walk,
@@ -37,6 +38,7 @@ from .scalars import (
     llvm_type,
     memory_type,
 )
+from .tasks import emit_run
 
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
@@ -53,20 +55,25 @@ FEW = 16
 class KernelEmitter:
     """Writes one kernel as ``void kernel(ptr noalias buffer, …)``."""
 
-    def __init__(self, module: ir.Module, kernel: Kernel, symbol: str) -> None:
+    def __init__(
+        self, module: ir.Module, kernel: Kernel, symbol: str, task: Var | None = None
+    ) -> None:
         self.module = module
         self.kernel = kernel
         self.arguments = [b for b in kernel.buffers if b.kind != "local"]
         #: Whether the kernel can fail as it runs (see FAILURES).
         self.checks = can_fail(kernel)
-        count = len(self.arguments) + self.checks
-        signature = ir.FunctionType(ir.VoidType(), [POINTER] * count)
+        #: Whether it runs tasks, for which it needs the table.
+        self.runs_tasks = any(isinstance(s, RunTasks) for s in kernel.body)
+        kinds: list[ir.Type] = [] if task is None else [I64]
+        first = len(kinds)
+        kinds += [POINTER] * (len(self.arguments) + self.checks + self.runs_tasks)
+        signature = ir.FunctionType(ir.VoidType(), kinds)
         self.function = ir.Function(module, signature, symbol)
         self.function.linkage = "internal"
         self.function.attributes.add("nounwind")
-        for argument in self.function.args:
+        for argument in self.function.args[first:]:
             argument.add_attribute("noalias")
-            argument.add_attribute("nocapture") if _has_nocapture else None
         self.allocas = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
         self.scalars = Scalars(self.builder, module)
@@ -74,8 +81,13 @@ class KernelEmitter:
         self.vars: dict[Var, ir.Value] = {}
         self.slots: dict[int, ir.Value] = {}
         self.pointers: dict[Buffer, ir.Value] = dict(
-            zip(self.arguments, self.function.args, strict=False)
+            zip(self.arguments, self.function.args[first:], strict=False)
         )
+        if task is not None:
+            self.vars[task] = self.function.args[0]
+        rest = self.function.args[first + len(self.arguments) :]
+        self.status = rest[0] if self.checks else None
+        self.table = rest[-1] if self.runs_tasks else None
         if self.checks:
             self.failures = self.allocas.alloca(I64)
             self.allocas.store(ir.Constant(I64, 0), self.failures)
@@ -89,10 +101,8 @@ class KernelEmitter:
         first = self.builder.block
         self.body(self.kernel.body)
         if self.checks:
-            status = self.function.args[-1]
             found = self.builder.load(self.failures, typ=I64)
-            before = self.builder.load(status, typ=I64)
-            self.builder.store(self.builder.or_(before, found), status)
+            self.builder.atomic_rmw("or", self.status, found, "monotonic")
         self.builder.ret_void()
         self.allocas.branch(first)
         return self.function
@@ -251,7 +261,8 @@ class KernelEmitter:
                 self.store_to(self.address(s.buffer, s.start + i), value, dtype)
             return
         start = self.index(s.start)
-        with _CountedLoop(self.builder, 0, s.count) as i:
+        zero, count = ir.Constant(I64, 0), ir.Constant(I64, s.count)
+        with _CountedLoop(self.builder, zero, count) as i:
             address = self.builder.gep(
                 self.pointers[s.buffer],
                 [self.builder.add(start, i)],
@@ -285,15 +296,32 @@ class KernelEmitter:
                 self.vars[s.var] = ir.Constant(I64, i)
                 self.body(s.body)
             return
-        with _CountedLoop(self.builder, s.start, s.stop) as i:
+        start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
+        if s.share is not None:
+            start, stop = self.share(s)
+        with _CountedLoop(self.builder, start, stop) as i:
             self.vars[s.var] = i
             self.body(s.body)
+
+    def share(self, s: Loop) -> tuple[ir.Value, ir.Value]:
+        """A task's part of a loop's range: all parts are equal to within one iteration."""
+        assert s.share is not None
+        b, task = self.builder, self.vars[s.share]
+        extent, count = ir.Constant(I64, s.stop - s.start), ir.Constant(I64, s.share.extent)
+        bounds = []
+        for number in (task, b.add(task, ir.Constant(I64, 1))):
+            part = b.udiv(b.mul(number, extent, flags=("nuw", "nsw")), count)
+            bounds.append(b.add(part, ir.Constant(I64, s.start), flags=("nuw", "nsw")))
+        return bounds[0], bounds[1]
+
+    def run_tasks(self, s: RunTasks) -> None:
+        emit_run(self, s)
 
 
 class _CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form."""
 
-    def __init__(self, builder: ir.IRBuilder, start: int, stop: int) -> None:
+    def __init__(self, builder: ir.IRBuilder, start: ir.Value, stop: ir.Value) -> None:
         self.builder = builder
         self.start = start
         self.stop = stop
@@ -305,20 +333,18 @@ class _CountedLoop:
         b.branch(self.block)
         b.position_at_end(self.block)
         self.variable = b.phi(I64)
-        self.variable.add_incoming(ir.Constant(I64, self.start), before)
+        self.variable.add_incoming(self.start, before)
         return self.variable
 
     def __exit__(self, *exception: Any) -> None:
         b = self.builder
         following = b.add(self.variable, ir.Constant(I64, 1), flags=("nuw", "nsw"))
-        more = b.icmp_unsigned("<", following, ir.Constant(I64, self.stop))
+        more = b.icmp_unsigned("<", following, self.stop)
         self.variable.add_incoming(following, b.block)
         after = b.append_basic_block("after")
         b.cbranch(more, self.block, after)
         b.position_at_end(after)
 
-
-_has_nocapture = "nocapture" in ir.ArgumentAttributes._known
 
 def can_fail(kernel: Kernel) -> bool:
     """Whether a kernel can fail as it runs."""
@@ -346,6 +372,7 @@ _EMITTERS: dict[type, Any] = {
     Accumulate: KernelEmitter.accumulate,
     Finish: KernelEmitter.finish,
     Loop: KernelEmitter.loop,
+    RunTasks: KernelEmitter.run_tasks,
 }
 
 

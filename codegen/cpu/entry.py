@@ -60,13 +60,14 @@ class Module:
         core.attributes.add("nounwind")
         builder = ir.IRBuilder(core.append_basic_block("entry"))
         table, arena, self.status, *pointers = core.args
+        self.table = table
         places: dict[Buffer, ir.Value] = dict(zip(buffers, pointers, strict=True))
         for buffer, offset in self.program.temps.items():
             places[buffer] = _offset(builder, arena, ir.Constant(I64, offset))
         for number, step in enumerate(self.program.steps):
             if isinstance(step, MatrixProduct):
                 position = abi.OWN_SLOTS + self.functions.index(blas.function_name(step))
-                function = _table_entry(builder, table, position, blas.SIGNATURE)
+                function = abi.load(builder, table, position, blas.SIGNATURE.as_pointer())
                 blas.emit(self.module, builder, function, step, places)
             else:
                 self._call_kernel(builder, step, number, places)
@@ -81,7 +82,11 @@ class Module:
         emitter = KernelEmitter(self.module, kernel, f"kernel{number}")
         function = emitter.emit()
         arguments = [places[b] for b in emitter.arguments]
-        builder.call(function, [*arguments, self.status] if emitter.checks else arguments)
+        if emitter.checks:
+            arguments.append(self.status)
+        if emitter.runs_tasks:
+            arguments.append(self.table)
+        builder.call(function, arguments)
 
     # -- entries ------------------------------------------------------------
 
@@ -109,11 +114,13 @@ class _Entry:
         return self.builder.load(address, typ=kind, align=4 if kind is I32 else 8)
 
     def _entry(self, name: str) -> ir.Value:
-        return _table_entry(self.builder, self.table, abi.SLOTS[name])
+        return abi.load(self.builder, self.table, abi.SLOTS[name])
 
     def _call(self, name: str, result: ir.Type, *args: ir.Value) -> ir.Value:
         signature = ir.FunctionType(result, [a.type for a in args])
-        function = _table_entry(self.builder, self.table, abi.SLOTS[name], signature)
+        function = abi.load(
+            self.builder, self.table, abi.SLOTS[name], signature.as_pointer()
+        )
         return self.builder.call(function, args)
 
     def _require(self, condition: ir.Value) -> None:
@@ -139,7 +146,7 @@ class _Entry:
             inputs.append(self._argument(self._load(arguments, 8 * i, POINTER), type, weak))
         base = abi.OWN_SLOTS + len(owner.functions)
         for i in range(self.convention.bound):
-            inputs.append(_table_entry(builder, self.table, base + i))
+            inputs.append(abi.load(builder, self.table, base + i))
         self.slots: dict[int, ir.Value] = {}
         self.objects: list[ir.Value] = []
         outputs = [self._allocate(i, type) for i, type in enumerate(owner.out_types)]
@@ -341,18 +348,6 @@ class _Entry:
 
 def _offset(builder: ir.IRBuilder, base: ir.Value, offset: ir.Value) -> ir.Value:
     return builder.gep(base, [offset], inbounds=True, source_etype=ir.IntType(8))
-
-
-def _table_entry(
-    builder: ir.IRBuilder,
-    table: ir.Value,
-    position: int,
-    signature: ir.FunctionType | None = None,
-) -> ir.Value:
-    """A pointer in the table; callable if a signature is given."""
-    address = _offset(builder, table, ir.Constant(I64, 8 * position))
-    kind = POINTER if signature is None else signature.as_pointer()
-    return builder.load(address, typ=kind, align=8)
 
 
 def _constant_text(module: ir.Module, text: str) -> ir.Value:

@@ -15,6 +15,7 @@ from .declaration import full
 from .elementwise import (
     ANY,
     BITS,
+    FLOAT,
     INEXACT,
     NUMBER,
     ORDERED_NUMBER,
@@ -187,10 +188,12 @@ absolute = Elementwise(
     "abs", np.absolute, [lambda t, y, x: t * sign(x)],
     answers=[np.absolute, np.fabs], kinds="?" + ORDERED_NUMBER,
 )  # fmt: skip
-floor = Elementwise("floor", np.floor, [None], answers=[np.floor], kinds=REAL)
-ceil = Elementwise("ceil", np.ceil, [None], answers=[np.ceil], kinds=REAL)
-trunc: Elementwise = Elementwise("trunc", np.trunc, [None], answers=[np.trunc], kinds=REAL)
-rint = Elementwise("rint", np.rint, [None], answers=[np.rint], kinds="f")
+floor = Elementwise("floor", np.floor, [None], answers=[np.floor], kinds=FLOAT)
+ceil = Elementwise("ceil", np.ceil, [None], answers=[np.ceil], kinds=FLOAT)
+trunc: Elementwise = Elementwise(
+    "trunc", np.trunc, [None], answers=[np.trunc], kinds=FLOAT
+)
+rint = Elementwise("rint", np.rint, [None], answers=[np.rint], kinds=FLOAT)
 copysign: Elementwise = Elementwise(
     "copysign", np.copysign,
     [lambda t, y, a, b: t * (sign(a) * copysign(full(1, a.type), b)), None],

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import shapes
-from ..program import Op, Value
+from ..program import Op
 from ..types import Type
 from .declaration import MaybeValue, SingleResult, require
 

@@ -58,8 +58,10 @@ class Reduce(SingleResult):
         return (x.with_shape(shapes.without_axes(x.shape, axes)),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        (x,) = arrays
-        return self.numpy(x, axis=params["axes"]).astype(np.asarray(x).dtype, copy=False)
+        (x,), axes = arrays, params["axes"]
+        if not axes:
+            return x  # NumPy combines with the neutral element: 1 * (inf+0j) is (inf+nanj)
+        return self.numpy(x, axis=axes).astype(np.asarray(x).dtype, copy=False)
 
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
         (x,) = op.operands
@@ -135,6 +137,33 @@ def _multiply_along(x: Value, tangent: Value, axis: int) -> tuple[Value, Value]:
     return x, tangent
 
 
+def product(x: Value, axes: Sequence[int]) -> Value:
+    """The product over some axes; of complex numbers by a tree of multiplications.
+
+    (A complex product does not combine the parts one by one, as the backends reduce.)
+    """
+    if x.dtype.kind != "c":
+        return prod_(x, axes=tuple(axes))
+    for axis in axes:
+        x = _halved_to_one(x, axis)
+    from .move import reshape
+
+    return reshape(x, shape=shapes.without_axes(x.shape, axes))
+
+
+def _halved_to_one(x: Value, axis: int) -> Value:
+    from .move import concatenate
+
+    if x.shape[axis] == 0:
+        return full(1, x.type.with_shape(shapes.keep_axes(x.shape, (axis,))))
+    while (extent := x.shape[axis]) > 1:
+        half = extent // 2
+        halves = slice_axis(x, axis, 0, half) * slice_axis(x, axis, half, 2 * half)
+        rest = [slice_axis(x, axis, extent - 1, extent)] if extent % 2 else []
+        x = concatenate(halves, *rest, axis=axis) if rest else halves
+    return x
+
+
 def exact_multiple(scalar: Any, count: int, dtype: np.dtype) -> Scalar | None:
     """The sum of ``count`` copies of a scalar, or None where the order of summing may matter.
 
@@ -187,7 +216,7 @@ def _constant(value: Any) -> Callable[[np.dtype], Any]:
 
 
 sum_ = Sum("sum", np.sum, "add", _constant(0), "iufc")
-prod_ = Product("prod", np.prod, "mul", _constant(1), "iufc")
+prod_ = Product("prod", np.prod, "mul", _constant(1), "iuf")
 max_ = Extremum("max", _at_least_identity(np.max, _lowest), "maximum", _lowest, "?iuf")
 min_ = Extremum("min", _at_least_identity(np.min, _highest), "minimum", _highest, "?iuf")
 any_ = Idempotent("any", np.any, "or", _constant(False), "?")

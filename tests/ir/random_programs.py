@@ -17,7 +17,9 @@ from autojit.ir.interpreter import interpret
 from autojit.ir.ops import REGISTRY, Declaration, arithmetic, full
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
+from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.linear import Constant, Iota
+from autojit.ir.ops.linear import iota as iota_op
 from autojit.ir.ops.move import Broadcast, Concatenate, Flip, Pad, Reshape, Slice, Transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Builder, Program, Value, building
@@ -219,6 +221,36 @@ def dot(grow: Grower, kind: Dot) -> Value | None:
     return kind(a, b, contract=(ca, cb), batch=(ba, bb))
 
 
+def indices(grow: Grower, extents: Sequence[int]) -> list[Value]:
+    """Index arrays of one shape, one an extent, within bounds."""
+    shape = (grow.integer(0, 3), *([2] if grow.flag() else []))
+    type = Type(np.dtype(np.int64), shape)
+    numbers = iota_op(axis=0, dtype=type.dtype, shape=shape)
+    return [
+        arithmetic.remainder(numbers, full(n, type)) if grow.flag() else full(n - 1, type)
+        for n in extents
+    ]
+
+
+def gather(grow: Grower, kind: Gather) -> Value | None:
+    x = grow.value(min_ndim=1)
+    assert x is not None
+    axes = grow.subset(a for a in range(x.type.ndim) if x.shape[a]) or (0,)
+    if 0 in (x.shape[a] for a in axes):
+        return None
+    return kind(x, *indices(grow, [x.shape[a] for a in axes]), axes=axes)
+
+
+def scatter_add(grow: Grower, kind: ScatterAdd) -> Value | None:
+    shape = (grow.integer(1, 3), *grow.shape()[:1])
+    axes = grow.subset(a for a in range(len(shape)) if shape[a]) or (0,)
+    places = indices(grow, [shape[a] for a in axes])
+    rest = tuple(n for a, n in enumerate(shape) if a not in axes)
+    dtype = grow.pick(d for d in grow.dtypes if d.kind != "b")
+    updates = grow.like(Type(dtype, (*places[0].shape, *rest)))
+    return kind(updates, *places, axes=axes, shape=shape)
+
+
 #: How an op of a family is drawn; the nearest base class of a declaration counts.
 SAMPLERS: dict[type[Declaration], Sampler] = {
     Elementwise: elementwise,
@@ -236,6 +268,8 @@ SAMPLERS: dict[type[Declaration], Sampler] = {
     Reduce: along_axes,
     Concatenate: concatenate,
     Dot: dot,
+    Gather: gather,
+    ScatterAdd: scatter_add,
 }
 
 

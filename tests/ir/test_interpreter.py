@@ -116,3 +116,10 @@ def test_several_outputs_are_a_tuple_and_none_an_empty_one() -> None:
 def test_arguments_that_do_not_fit(arguments: list[Any], words: str) -> None:
     with pytest.raises(TypeMismatch, match=words):
         program("%x: f64[3]", "%y: f64[3] = sin %x")(*arguments)
+
+
+def test_reduction_over_no_axes_changes_nothing() -> None:
+    z = np.array([complex(np.inf, 1.0), complex(-0.0, -0.0)])
+    for op in ("sum", "prod"):
+        result = program("%x: c128[2]", f"%y: c128[2] = {op} %x {{axes=()}}")(z)
+        assert [str(v) for v in result] == [str(v) for v in z]

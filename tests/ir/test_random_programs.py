@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from autojit.ir.ops import REGISTRY
+from autojit.ir.ops import REGISTRY, Declaration
 from autojit.ir.program import Builder, Program, building
 from autojit.ir.verify import verify
 from tests.ir.random_programs import DTYPES, Grower, programs, sampler
@@ -23,15 +24,16 @@ def test_every_op_is_sampled() -> None:
     assert missing == [], "say in SAMPLERS how the parameters of these are drawn"
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_every_op_can_be_drawn(data: st.DataObject) -> None:
-    for kind in REGISTRY.values():
-        grow = Grower(data.draw, DTYPES, min_extent=1)
-        draw_op = sampler(kind)
-        assert draw_op is not None
-        builder = Builder()
-        with building(builder):
-            values = [draw_op(grow, kind) for _ in range(8)]
-        assert any(value is not None for value in values), kind.name
-        verify(builder.finish(grow.inputs, [v for v in values if v is not None]))
+SAMPLED = [kind for kind in REGISTRY.values() if sampler(kind)]
+
+
+@pytest.mark.parametrize("kind", SAMPLED, ids=lambda kind: kind.name)
+@settings(max_examples=3, derandomize=True, deadline=None, phases=[Phase.generate])
+@given(data=st.data())
+def test_every_op_can_be_drawn(kind: Declaration, data: st.DataObject) -> None:
+    grow, draw_op, builder = Grower(data.draw, DTYPES, min_extent=1), sampler(kind), Builder()
+    assert draw_op is not None
+    with building(builder):
+        values = [draw_op(grow, kind) for _ in range(8)]
+    assert any(value is not None for value in values)
+    verify(builder.finish(grow.inputs, [v for v in values if v is not None]))

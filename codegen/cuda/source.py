@@ -1,0 +1,65 @@
+"""A loop program as numba.cuda Python source: device functions, kernels, and their launches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..loops import Buffer, LoopProgram, MatrixProduct
+from . import products
+from .kernels import KernelWriter, Launch
+from .structure import Machine
+from .words import Words
+
+
+@dataclass(frozen=True)
+class Source:
+    """``text`` is a module whose ``run(*buffers)`` launches everything.
+
+    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``.
+    """
+
+    text: str
+    launches: list[Launch]
+    buffers: list[Buffer]
+    partials: list[Buffer]
+
+
+def print_source(program: LoopProgram, machine: Machine | None = None) -> Source:
+    """The source of a program lowered with the traits of CUDA."""
+    machine = machine or Machine()
+    words = Words()
+    launches: list[Launch] = []
+    partials: list[Buffer] = []
+    for number, step in enumerate(program.steps):
+        if isinstance(step, MatrixProduct):
+            launches += products.write(step, f"product{number}", machine)
+        else:
+            writer = KernelWriter(step, machine, words, len(partials))
+            launches += writer.write()
+            partials += writer.partials
+    buffers = [*program.inputs, *program.outputs, *program.temps]
+    sections = [
+        f'"""{program.name}: kernels by autojit."""\n\n{machine.imports}',
+        _sizes(launches, machine),
+        *words.helpers.texts.values(),
+        *(launch.text for launch in launches),
+        _run(launches, [*buffers, *partials]),
+    ]
+    text = "\n\n".join(s for s in sections if s)
+    return Source(text, launches, buffers, partials)
+
+
+def _sizes(launches: list[Launch], machine: Machine) -> str:
+    sizes = {"THREADS": machine.threads, "TILE": machine.tile}
+    used = "".join(launch.block for launch in launches)
+    return "".join(f"{name} = {value}\n" for name, value in sizes.items() if name in used)
+
+
+def _run(launches: list[Launch], buffers: list[Buffer]) -> str:
+    lines = [f"def run({', '.join(map(str, buffers))}):"]
+    for launch in launches:
+        arguments = ", ".join(map(str, launch.buffers))
+        lines.append(f"    {launch.name}[{launch.blocks}, {launch.block}]({arguments})")
+    if not launches:
+        lines.append("    pass")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,233 @@
+"""Threads: the outermost loop of a kernel is cut into tasks, where that pays.
+
+How many tasks there are depends on the work alone, and what they reduce is
+combined in their order, so results do not depend on the number of threads.
+What tasks would write to together (accumulators, buffers that a reduction adds
+to, rows of scratch) each task has for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from . import affine
+from .affine import Var
+from .loops import (
+    Accumulate,
+    AccumulateInto,
+    Accumulator,
+    Begin,
+    Buffer,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    Gather,
+    IndexValue,
+    InRange,
+    Kernel,
+    Load,
+    Loop,
+    RunTasks,
+    Scalar,
+    ScatterAdd,
+    Store,
+    Tasks,
+    walk,
+)
+
+#: A kernel with less work (in additions) than this stays on one thread.
+WORTH_THREADS = 4_000_000
+#: The work of one task, at least; and the number of tasks, at most.
+WORK_OF_TASK = 500_000
+MOST_TASKS = 64
+#: Scalars that tasks' own copies of buffers may take together.
+MOST_PRIVATE = 1 << 19
+
+_COSTS = {"div": 4, "sqrt": 4, "add": 1, "sub": 1, "mul": 1, "neg": 1, "select": 1, "convert": 1}
+_PURE = (Compute, Constant, IndexValue, InRange, Load, Gather)
+_WRITES = (Store, AccumulateInto, Fill, ScatterAdd)
+
+
+def work(body: list[Any]) -> int:
+    """A rough number of additions that statements amount to."""
+    total = 0
+    for s in body:
+        if isinstance(s, Loop):
+            total += (s.stop - s.start) * work(s.body)
+        elif isinstance(s, Compute):
+            total += _COSTS.get(s.name, 1 if s.result.dtype == "bool" else 10)
+        else:
+            total += 1
+    return total
+
+
+def parallelize(kernel: Kernel) -> Kernel:
+    """The kernel with its main loop cut into tasks, or as it is."""
+    loops = [s for s in kernel.body if isinstance(s, Loop)]
+    if not loops:
+        return kernel
+    main = max(loops, key=lambda s: work([s]))
+    amount = work([main])
+    tasks = min(MOST_TASKS, amount // WORK_OF_TASK, main.stop - main.start)
+    if amount < WORTH_THREADS or tasks < 2:
+        return kernel
+    return _Cut(kernel, main, tasks, amount).run()
+
+
+@dataclass
+class _Private:
+    """A buffer's copies, one a task."""
+
+    shared: Buffer
+    copies: Buffer
+    stride: int
+    fill: Fill | None
+
+
+class _Cut:
+    def __init__(self, kernel: Kernel, main: Loop, tasks: int, amount: int) -> None:
+        self.kernel = kernel
+        self.main = main
+        self.tasks = tasks
+        self.amount = amount
+        self.numbers: Iterator[int] = count(kernel.values)
+        at = next(i for i, s in enumerate(kernel.body) if s is main)
+        self.before, self.after = kernel.body[:at], kernel.body[at + 1 :]
+
+    def run(self) -> Kernel:
+        shared = self._written_together()
+        size = sum(b.size for b in shared)
+        if size:
+            self.tasks = min(self.tasks, MOST_PRIVATE // size, self.amount // (8 * size))
+        if self.tasks < 2:
+            return self.kernel
+        self.task = Var(self.tasks)
+        self.here = affine.of(self.task)
+        private = [self._private(b) for b in shared]
+        accumulators = self._accumulators()
+        body, after = [*self._setup(), *map(Begin, accumulators)], []
+        for p in private:
+            if p.fill is not None:
+                body.append(replace(p.fill, buffer=p.copies, start=self.here * p.stride))
+                after.append(self._combine_buffer(p))
+        loop = replace(self.main, body=self._renamed(self.main.body, private), share=self.task)
+        body.append(loop)
+        if accumulators:
+            partial = self._partials(accumulators, body)
+            after.append(self._combine_accumulators(accumulators, partial))
+        task_buffers = _buffers(body)
+        step = RunTasks(Tasks(self.task, self.tasks, body, task_buffers))
+        new_body = [*self.before, step, *after, *self.after]
+        buffers = dict.fromkeys([*_buffers(new_body), *task_buffers])
+        return Kernel(self.kernel.name, new_body, list(buffers), next(self.numbers))
+
+    # -- what is shared ---------------------------------------------------------
+
+    def _written_together(self) -> list[Buffer]:
+        """Buffers of the arena or the results that several iterations write to."""
+        found: dict[Buffer, None] = {}
+        for s in walk(self.main.body):
+            if isinstance(s, _WRITES) and s.buffer.kind != "local":
+                index = s.start if isinstance(s, Fill) else s.index
+                if self.main.var not in index.variables() or isinstance(s, ScatterAdd):
+                    found[s.buffer] = None
+        return list(found)
+
+    def _private(self, buffer: Buffer) -> _Private:
+        fills = [s for s in self.before if isinstance(s, Fill) and s.buffer is buffer]
+        stride = -(-buffer.size // 16) * 16  # whole cache lines
+        name = f"{buffer.name}_of_task"
+        copies = Buffer(name, buffer.dtype, stride * self.tasks, "temp")
+        return _Private(buffer, copies, stride, fills[-1] if fills else None)
+
+    def _accumulators(self) -> list[Accumulator]:
+        begun = {s.accumulator.number for s in self.before if isinstance(s, Begin)}
+        found: dict[int, Accumulator] = {}
+        for s in walk(self.main.body):
+            if isinstance(s, Accumulate) and s.accumulator.number in begun:
+                found[s.accumulator.number] = s.accumulator
+        return list(found.values())
+
+    def _setup(self) -> list[Any]:
+        """The scalars from before the loop that its body needs, computed in the task again."""
+        needed = {a.number for s in walk(self.main.body) for a in _used(s)}
+        kept: list[Any] = []
+        for s in reversed(self.before):
+            if isinstance(s, _PURE) and s.result.number in needed:
+                kept.append(s)
+                needed |= {a.number for a in _used(s)}
+        return kept[::-1]
+
+    def _renamed(self, body: list[Any], private: list[_Private]) -> list[Any]:
+        copies = {p.shared: p for p in private}
+        result = []
+        for s in body:
+            if isinstance(s, Loop):
+                s = replace(s, body=self._renamed(s.body, private))
+            elif (p := copies.get(getattr(s, "buffer", None))) is not None:  # type: ignore[arg-type]
+                where = "start" if isinstance(s, Fill) else "index"
+                index = getattr(s, where) + self.here * p.stride
+                s = replace(s, buffer=p.copies, **{where: index})
+            result.append(s)
+        return result
+
+    # -- combining --------------------------------------------------------------
+
+    def _partials(self, accumulators: list[Accumulator], body: list[Any]) -> list[Buffer]:
+        """Each task's accumulated values, stored by the task."""
+        buffers = []
+        for a in accumulators:
+            buffer = Buffer(f"partial{a.number}", a.dtype, 8 * self.tasks, "temp")
+            value = Scalar(next(self.numbers), a.dtype, 0, None)
+            body += [Finish(value, a), Store(buffer, self.here * 8, value)]
+            buffers.append(buffer)
+        return buffers
+
+    def _combine_accumulators(self, accumulators: list[Accumulator], partial: list[Buffer]) -> Loop:
+        task, body = Var(self.tasks), []
+        for a, buffer in zip(accumulators, partial, strict=True):
+            value = Scalar(next(self.numbers), a.dtype, 1, None)
+            index = affine.of(task) * 8
+            body += [Load(value, buffer, index, None), Accumulate(a, value)]
+        return Loop(task, 0, self.tasks, body, "reduce")
+
+    def _combine_buffer(self, p: _Private) -> Loop:
+        task, place = Var(self.tasks), Var(p.shared.size)
+        combine = next(
+            getattr(s, "combine", "add")
+            for s in walk(self.main.body)
+            if isinstance(s, (AccumulateInto, ScatterAdd)) and s.buffer is p.shared
+        )
+        value = Scalar(next(self.numbers), p.shared.dtype, 2, None)
+        index = affine.of(task) * p.stride + affine.of(place)
+        inner = [
+            Load(value, p.copies, index, None),
+            AccumulateInto(p.shared, affine.of(place), combine, value),
+        ]
+        loop = Loop(place, 0, p.shared.size, inner, "map")
+        return Loop(task, 0, self.tasks, [loop], "reduce")
+
+
+def _used(s: Any) -> list[Scalar]:
+    """The scalars that a statement reads."""
+    found = list(getattr(s, "args", ()))
+    for name in ("value", "guard"):
+        scalar = getattr(s, name, None)
+        if isinstance(scalar, Scalar):
+            found.append(scalar)
+    found += [p.scalar for p in getattr(s, "places", ())]
+    return found
+
+
+def _buffers(body: list[Any]) -> list[Buffer]:
+    found: dict[Buffer, None] = {}
+    for s in walk(body):
+        buffer = getattr(s, "buffer", None)
+        if buffer is not None:
+            found[buffer] = None
+    return list(found)
+

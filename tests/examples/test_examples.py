@@ -1,0 +1,77 @@
+"""Every example runs and shows what it promises."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: What each example prints, as patterns, in order.
+PROMISES = {
+    "digits.py": [
+        r"traced and compiled in [\d.]+ s",
+        r"gradient equals the one derived by hand: relative difference \de-1\d",
+        r"loss 2\.\d+ -> 0\.2\d+ in \d+ iterations",
+        r"held-out accuracy 9[5-9]\.\d% of 597 digits",
+        r"one gradient: [\d.]+ ms compiled, [\d.]+ ms by hand in NumPy",
+        r"\d+ operations became \d+ loops and 5 matrix products:",
+        r"loops main:",
+        r"for i in 0\.\.1200:",
+    ],
+    "rosenbrock.py": [
+        r"exact gradient +\d+ calls  \|x - 1\| at most [\d.]+e-0[5-9]",
+        r"finite differences +\d+ calls",
+    ],
+    "black_scholes.py": [
+        r"strike +delta +vega +theta +rho +gamma",
+        r"largest difference from the closed forms: \de-1[0-9]",
+    ],
+}
+
+
+def run(name: str, *options: str, **environment: str) -> str:
+    """What an example prints; a failure shows its stderr."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "examples" / name), *options],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **environment},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_example_has_a_promise() -> None:
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(PROMISES)
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_example(name: str) -> None:
+    if name == "digits.py":
+        pytest.importorskip("sklearn", reason="the `examples` extra is not installed")
+    printed = run(name)
+    position = 0
+    for pattern in PROMISES[name]:
+        found = re.compile(pattern).search(printed, position)
+        assert found, f"{pattern!r} is not in\n{printed[position:]}"
+        position = found.end()
+
+
+def test_digits_fits_a_narrow_terminal_and_shows_all_on_request() -> None:
+    pytest.importorskip("sklearn", reason="the `examples` extra is not installed")
+    narrow = run("digits.py", COLUMNS="60")
+    assert max(map(len, narrow.splitlines())) <= 60 + 20  # sentences may be longer, code may not
+    assert re.search(r"\(\d+ more lines: --full shows them\)", narrow)
+    whole = run("digits.py", "--full")
+    assert "more lines" not in whole
+    assert "  temp " in whole
+    assert len(whole.splitlines()) > len(narrow.splitlines())
