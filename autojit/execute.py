@@ -39,6 +39,17 @@ def disable_jit() -> Iterator[None]:
         settings.interpret -= 1
 
 
+@contextmanager
+def target_errors() -> Iterator[None]:
+    """What a target does not support becomes the user's error, with the line."""
+    from autojit.codegen.errors import TargetError
+
+    try:
+        yield
+    except TargetError as error:
+        raise UnsupportedTargetError(with_place(str(error), error.source)) from None
+
+
 #: Compiled programs by structure, least recently used first.
 _executables: OrderedDict[Any, Any] = OrderedDict()
 _MOST = 1024
@@ -53,13 +64,10 @@ def executable(program: Program, device: str = "cpu") -> Any:
         if found is not None:
             _executables.move_to_end(key)
             return found
-    from autojit.codegen.errors import TargetError
     from autojit.codegen.runtime import compile_program
 
-    try:
+    with target_errors():
         made = compile_program(program, device)
-    except TargetError as error:
-        raise UnsupportedTargetError(with_place(str(error), error.source)) from None
     with _lock:
         found = _executables.setdefault(key, made)
         while len(_executables) > _MOST:

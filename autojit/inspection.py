@@ -10,7 +10,7 @@ from autojit.ir.program import Program
 from . import trees
 from .abstract import leaf_type, trace_function
 from .errors import AutojitError
-from .execute import executable
+from .execute import executable, target_errors
 
 #: The stages of a compilation, in order.
 STAGES = ("trace", "optimized", "loops", "llvm", "asm", "cuda", "ptx")
@@ -61,7 +61,8 @@ class Lowered:
             return self.program.text(sources=True)
         from autojit.codegen import stages
 
-        text: str = stages.text(self.program, stage)
+        with target_errors():
+            text: str = stages.text(self.program, stage)
         return text
 
     def compile(self) -> Any:
@@ -72,5 +73,6 @@ class Lowered:
         """Floating-point operations, bytes moved and bytes of temporaries, as scheduled."""
         from autojit.codegen import stages
 
-        cost: dict[str, int] = stages.cost(self.program)
+        with target_errors():
+            cost: dict[str, int] = stages.cost(self.program)
         return cost

@@ -134,9 +134,7 @@ class _Settings:
     step: float
 
     @staticmethod
-    def of(
-        found: _Map, rtol: float | None, atol: float | None, step: float | None
-    ) -> _Settings:
+    def of(found: _Map, rtol: float | None, atol: float | None, step: float | None) -> _Settings:
         kinds = [found.point[i].dtype for i in found.wrt]
         kinds += [t.dtype for t in found.program.out_types if t.is_inexact]
         epsilon = float(max(np.finfo(dtype).eps for dtype in kinds))

@@ -205,6 +205,15 @@ def _binary(ufunc: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callabl
     return forward, backward, in_place
 
 
+def _unary(ufunc: Any) -> Callable[..., Any]:
+    def operator(self: Tracer) -> Any:
+        from .functions.ufuncs import call_unary_operator
+
+        return call_unary_operator(ufunc, self)
+
+    return operator
+
+
 _OPERATORS = {
     "add": np.add,
     "sub": np.subtract,
@@ -240,7 +249,7 @@ def _attach() -> None:
     for name, ufunc in _COMPARISONS.items():
         setattr(Tracer, f"__{name}__", _binary(ufunc)[0])
     for name, ufunc in _UNARY.items():
-        setattr(Tracer, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
+        setattr(Tracer, f"__{name}__", _unary(ufunc))
     Tracer.__divmod__ = lambda self, other: (self // other, self % other)
     Tracer.__rdivmod__ = lambda self, other: (other // self, other % self)
 

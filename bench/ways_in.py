@@ -57,6 +57,7 @@ def _enter_intrinsic(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[.
     from numba.core import cgutils, types
     from numba.extending import intrinsic
 
+    from autojit.codegen.cpu import emit
     from autojit.codegen.cpu.entry import Module
     from autojit.codegen.lower import lower
     from autojit.ir.passes.pipeline import optimize
@@ -65,7 +66,7 @@ def _enter_intrinsic(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[.
     module = Module(lower(program), program.in_types, program.out_types)
     module.core.linkage = "external"
     module.core.name = f"core_{id(module)}"
-    text = str(module.module)
+    text = emit.text(module.module)
     pointer = ir.PointerType()
 
     @intrinsic

@@ -305,6 +305,27 @@ def walk(body: list[Any]) -> Iterator[Any]:
             yield from walk(statement.tasks.body)
 
 
+def used(statement: Any) -> list[Scalar]:
+    """The scalars that a statement reads."""
+    found = list(getattr(statement, "args", ()))
+    for name in ("value", "guard"):
+        scalar = getattr(statement, name, None)
+        if isinstance(scalar, Scalar):
+            found.append(scalar)
+    found += [place.scalar for place in getattr(statement, "places", ())]
+    return found
+
+
+def buffers_of(body: list[Any]) -> list[Buffer]:
+    """The buffers that statements name, in order."""
+    found: dict[Buffer, None] = {}
+    for statement in walk(body):
+        buffer = getattr(statement, "buffer", None)
+        if buffer is not None:
+            found[buffer] = None
+    return list(found)
+
+
 # -- printing -----------------------------------------------------------------
 
 

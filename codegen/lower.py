@@ -45,6 +45,7 @@ from .loops import (
     Scalar,
     ScatterAdd,
     Store,
+    buffers_of,
 )
 from .pull import Index, Puller
 from .schedule import Node, Schedule
@@ -91,11 +92,11 @@ class Lowering(Puller):
         self._numbers = count()
         self._accumulators: dict[Value, list[Accumulator]] = {}
         self._registers: dict[Value, tuple[Index, Any]] = {}
-        self._place_buffers()
+        self._placebuffers_of()
 
     # -- buffers ----------------------------------------------------------
 
-    def _place_buffers(self) -> None:
+    def _placebuffers_of(self) -> None:
         self.buffers: dict[Value, Buffer] = {}
         self.contracted: dict[Value, int] = {}
         self._floor: dict[Buffer, int] = {}
@@ -390,6 +391,7 @@ class Lowering(Puller):
     def run(self) -> LoopProgram:
         """The loop program."""
         from .arena import plan
+        from .blocks import in_blocks
         from .parallel import parallelize
 
         steps: list[Any] = []
@@ -400,7 +402,7 @@ class Lowering(Puller):
                 steps.append(self._kernel(f"k{number}", kernel))
         steps.extend(self._copy(i, *copy) for i, copy in enumerate(self.copies))
         if self.traits.tasks:
-            steps = [parallelize(s) if isinstance(s, Kernel) else s for s in steps]
+            steps = [parallelize(in_blocks(s)) if isinstance(s, Kernel) else s for s in steps]
         result = LoopProgram(self.program.name, self.inputs, self.outputs, steps)
         plan(result)
         return result
@@ -412,7 +414,7 @@ class Lowering(Puller):
         for child in children:
             self._child(child)
         body = self.scopes[0].body
-        return Kernel(name, body, _buffers_of(body), next(self._numbers))
+        return Kernel(name, body, buffers_of(body), next(self._numbers))
 
     def _child(self, child: Any) -> None:
         if isinstance(child, Node):
@@ -604,7 +606,7 @@ class Lowering(Puller):
         body = self.scopes.pop().body
         loop = Loop(variable, 0, buffer.size, body, "map")
         outer = [loop] if buffer.size else []
-        return Kernel(f"copy{number}", outer, _buffers_of(outer))
+        return Kernel(f"copy{number}", outer, buffers_of(outer))
 
 
 def _parts(element: Any) -> tuple[Scalar, ...]:
@@ -615,16 +617,6 @@ def _scalar_dtype(dtype: np.dtype) -> str:
     """The dtype of the scalars that make up an element."""
     return {"c64": "f32", "c128": "f64"}.get(dtype_name(dtype), dtype_name(dtype))
 
-
-def _buffers_of(body: list[Any]) -> list[Buffer]:
-    from .loops import walk
-
-    found: dict[Buffer, None] = {}
-    for statement in walk(body):
-        buffer = getattr(statement, "buffer", None)
-        if buffer is not None:
-            found[buffer] = None
-    return list(found)
 
 
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:

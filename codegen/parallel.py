@@ -36,13 +36,15 @@ from .loops import (
     ScatterAdd,
     Store,
     Tasks,
+    buffers_of,
+    used,
     walk,
 )
 
 #: A kernel with less work (in additions) than this stays on one thread.
-WORTH_THREADS = 4_000_000
+WORTH_THREADS = 25_000_000
 #: The work of one task, at least; and the number of tasks, at most.
-WORK_OF_TASK = 500_000
+WORK_OF_TASK = 1_000_000
 MOST_TASKS = 64
 #: Scalars that tasks' own copies of buffers may take together.
 MOST_PRIVATE = 1 << 19
@@ -119,10 +121,10 @@ class _Cut:
         if accumulators:
             partial = self._partials(accumulators, body)
             after.append(self._combine_accumulators(accumulators, partial))
-        task_buffers = _buffers(body)
+        task_buffers = buffers_of(body)
         step = RunTasks(Tasks(self.task, self.tasks, body, task_buffers))
         new_body = [*self.before, step, *after, *self.after]
-        buffers = dict.fromkeys([*_buffers(new_body), *task_buffers])
+        buffers = dict.fromkeys([*buffers_of(new_body), *task_buffers])
         return Kernel(self.kernel.name, new_body, list(buffers), next(self.numbers))
 
     # -- what is shared ---------------------------------------------------------
@@ -154,12 +156,12 @@ class _Cut:
 
     def _setup(self) -> list[Any]:
         """The scalars from before the loop that its body needs, computed in the task again."""
-        needed = {a.number for s in walk(self.main.body) for a in _used(s)}
+        needed = {a.number for s in walk(self.main.body) for a in used(s)}
         kept: list[Any] = []
         for s in reversed(self.before):
             if isinstance(s, _PURE) and s.result.number in needed:
                 kept.append(s)
-                needed |= {a.number for a in _used(s)}
+                needed |= {a.number for a in used(s)}
         return kept[::-1]
 
     def _renamed(self, body: list[Any], private: list[_Private]) -> list[Any]:
@@ -210,24 +212,3 @@ class _Cut:
         ]
         loop = Loop(place, 0, p.shared.size, inner, "map")
         return Loop(task, 0, self.tasks, [loop], "reduce")
-
-
-def _used(s: Any) -> list[Scalar]:
-    """The scalars that a statement reads."""
-    found = list(getattr(s, "args", ()))
-    for name in ("value", "guard"):
-        scalar = getattr(s, name, None)
-        if isinstance(scalar, Scalar):
-            found.append(scalar)
-    found += [p.scalar for p in getattr(s, "places", ())]
-    return found
-
-
-def _buffers(body: list[Any]) -> list[Buffer]:
-    found: dict[Buffer, None] = {}
-    for s in walk(body):
-        buffer = getattr(s, "buffer", None)
-        if buffer is not None:
-            found[buffer] = None
-    return list(found)
-

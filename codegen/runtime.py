@@ -79,6 +79,7 @@ class Executable:
         self, weak: tuple[type | None, ...], bound: Sequence[np.ndarray], *, as_tuple: bool
     ) -> Callable[..., Any]:
         from .cpu import abi, blas, threads
+        from .cpu.emit import text
         from .cpu.engine import compile_module, serial
         from .cpu.entry import Convention
 
@@ -92,7 +93,7 @@ class Executable:
 
                     module = Module(self.loops, self.in_types, self.out_types)
                 module.add_entry(symbol, convention)
-                compiled = compile_module(str(module.module), symbol)
+                compiled = compile_module(text(module.module), symbol)
                 self._compiled.append(compiled)
                 self._entries[convention] = compiled.address(symbol)
             address = self._entries[convention]

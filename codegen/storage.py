@@ -280,7 +280,6 @@ def _kept_outermost(item: Stored) -> Stored:
     )
 
 
-
 def _loops_of(op: Op, definers: dict[Value, Op]) -> Stored:
     if isinstance(op.kind, Reduce):
         return _reduction(op)

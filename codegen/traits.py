@@ -14,7 +14,7 @@ class Traits:
                  are outermost, and each element is combined in a register
     ``serial_rows``  iterations of outer loops follow each other, so a buffer for one of
                  them can serve all in turn; otherwise each iteration has its own
-    ``tasks``    long outermost loops are cut into tasks for threads
+    ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
     """
 
     reduce_into_buffers: bool = True

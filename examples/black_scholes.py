@@ -1,6 +1,6 @@
 """Price European calls and get every sensitivity by differentiating the price.
 
-    python examples/black_scholes.py
+python examples/black_scholes.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Minimise Rosenbrock's function in 50 dimensions with its exact gradient.
 
-    python examples/rosenbrock.py
+python examples/rosenbrock.py
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ app = typer.Typer(
 _NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
 
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="file.py:function")]
-Arguments = Annotated[
-    list[str] | None, typer.Argument(metavar="ARG", help="types or literals")
+Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARG", help="types or literals")]
+Argnums = Annotated[
+    str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0 or 0,1.")
 ]
-Argnums = Annotated[str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0 or 0,1.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random arrays.")]
 Low = Annotated[float, typer.Option(metavar="X", help="Random numbers start here.")]
 High = Annotated[float, typer.Option(metavar="X", help="Random numbers end here.")]
@@ -42,7 +42,7 @@ def options(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
-        from autojit import __version__
+        from .. import __version__
 
         typer.echo(f"autojit {__version__}")
         raise typer.Exit

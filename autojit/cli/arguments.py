@@ -57,7 +57,7 @@ def parse_argument(text: str) -> Any:
 def _build(node: ast.expr, types: Sequence[Type]) -> Any:
     match node:
         case ast.Subscript(ast.Name(id=name), ast.Constant(value=number)) if name == _HOLDER:
-            return types[number]
+            return types[int(str(number))]
         case ast.Name(id=name) if name in _WORDS:
             return _WORDS[name]
         case ast.UnaryOp(ast.USub(), ast.Name(id="inf")):

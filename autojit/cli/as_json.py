@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.inspection import Lowered
+from ..inspection import Lowered
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.text import print_static
@@ -27,7 +27,10 @@ def as_json(lowered: Lowered, stage: str) -> str:
 def program_object(program: Program) -> dict[str, Any]:
     """A program as objects that JSON holds.
 
-    >>> p = autojit.trace(np.sin)(np.ones(3))
+    >>> p = autojit.parse('''program p(%0: f64[3]) {
+    ...   %1: f64[3] = sin %0
+    ...   return %1
+    ... }''')
     >>> program_object(p)["ops"][0]
     {'op': 'sin', 'operands': [0], 'params': {}, 'results': [{'id': 1, 'type': 'f64[3]'}]}
     """

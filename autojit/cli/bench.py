@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit import grad, jit, trees
-from autojit.errors import IntegerGradientError, NonScalarGradientError
+from .. import grad, jit, trees
+from ..errors import IntegerGradientError, NonScalarGradientError
 
 from .failures import FAULT, Failure, running
 from .terminal import console, state_line
@@ -55,7 +55,7 @@ def time_call(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Tim
     start = perf_counter()
     f(*args)
     repeats = max(1, int(seconds / 20 / max(perf_counter() - start, 1e-9)))
-    rounds = []
+    rounds: list[float] = []
     end = perf_counter() + seconds
     while perf_counter() < end or len(rounds) < 3:
         start = perf_counter()

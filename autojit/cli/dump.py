@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from autojit import jit
-from autojit.errors import AutojitError
-from autojit.inspection import STAGES, Lowered
+from .. import jit
+from ..inspection import STAGES, Lowered
 
-from .failures import Failure, closest, running
+from .failures import FAULT, Failure, closest, running
 from .terminal import replace_file, show
 
 FORMATS = ("text", "json")
@@ -35,8 +34,7 @@ def dump(
     elif stage == "all":
         text = _every_stage(lowered)
     else:
-        with running(f"the stage {stage}"):
-            text = _text(lowered, stage)
+        text = _text(lowered, stage)
     if output is None:
         show(text)
     else:
@@ -60,23 +58,25 @@ def check_choice(stage: str, format: str) -> None:
 
 
 def _text(lowered: Lowered, stage: str) -> str:
-    try:
-        return lowered.text(stage)
-    except ModuleNotFoundError as error:
-        if stage not in _GPU_STAGES:
-            raise
-        raise Failure(
-            f'--stage {stage} needs {error.name}: pip install "autojit[cuda]"', 1
-        ) from None
+    with running(f"the stage {stage}"):
+        try:
+            return lowered.text(stage)
+        except ModuleNotFoundError as error:
+            if stage not in _GPU_STAGES:
+                raise
+            words = f'--stage {stage} needs {error.name}: pip install "autojit[cuda]"'
+            raise Failure(words, FAULT) from None
 
 
 def _every_stage(lowered: Lowered) -> str:
-    """All stages, each under a heading; one that this machine lacks says why."""
+    """All stages, each under a heading; one for the GPU that this machine lacks says why."""
     parts = []
     for stage in STAGES:
         try:
             body = _text(lowered, stage)
-        except (Failure, AutojitError, NotImplementedError) as error:
-            body = f"not available: {error}"
+        except Failure as failure:
+            if stage not in _GPU_STAGES:
+                raise
+            body = f"not available: {failure}"
         parts.append(f"==== {stage} ====\n\n{body.rstrip()}\n")
     return "\n".join(parts)

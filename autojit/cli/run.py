@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit import disable_jit
-from autojit.execute import apply
+from .. import disable_jit
+from ..execute import apply
 from autojit.ir.program import Program
 from autojit.ir.text import ParseError, parse
 from autojit.ir.types import Type
@@ -31,7 +31,9 @@ def run(
             f"program {program.name} takes {len(program.inputs)} arguments, {len(args)} were given"
         )
     rng = np.random.default_rng(seed)
-    arrays = [fit(arg, t, i) for i, (arg, t) in enumerate(zip(args, program.in_types, strict=False))]
+    arrays = [
+        fit(arg, t, i) for i, (arg, t) in enumerate(zip(args, program.in_types, strict=False))
+    ]
     arrays += [random_array(t, rng, low, high) for t in program.in_types[len(args) :]]
     with running(f"program {program.name}"):
         if interpret:

@@ -14,6 +14,8 @@ from typing import Any
 
 from .failures import FAULT, Failure, closest, running
 
+_autojit = importlib.import_module("autojit")
+
 #: Transformations that make a function of a function, by their public names.
 TRANSFORMATIONS = (
     "jit", "grad", "value_and_grad", "jacfwd", "jacrev", "hessian", "hvp", "vmap",
@@ -37,7 +39,7 @@ def load(target: str) -> Callable[..., Any]:
         found = getattr(found, part)
     if not callable(found):
         raise Failure(f"{target} is {type(found).__name__}, not a function.")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _functions(module: ModuleType, name: str) -> str:
@@ -56,7 +58,8 @@ def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise Failure(f"there is no file {path}. TARGET is path/to/file.py:function")
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec and spec.loader
+    if spec is None or spec.loader is None:
+        raise Failure(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
     sys.path.insert(0, str(path.resolve().parent))  # as `python file.py` does
@@ -90,10 +93,8 @@ def transformed(
     f: Callable[..., Any], transform: str, argnums: int | tuple[int, ...]
 ) -> Callable[..., Any]:
     """``transform`` such as ``jit(grad)`` or ``value_and_grad`` applied to f, innermost first."""
-    import autojit
-
     for name in reversed(transformation_names(transform)):
-        apply = getattr(autojit, name)
+        apply = getattr(_autojit, name)
         f = apply(f, argnums=argnums) if name in _WITH_ARGNUMS else apply(f)
     return f
 
@@ -104,13 +105,11 @@ def transformation_names(transform: str) -> list[str]:
     >>> transformation_names("jit(value_and_grad)")
     ['jit', 'value_and_grad']
     """
-    import autojit
-
     if not re.fullmatch(r"\w+(\(\w+)*\)*", transform) or (
         transform.count("(") != transform.count(")")
     ):
         raise Failure(f'--transform is written "grad" or "jit(grad)"; got {transform!r}')
-    known = [name for name in TRANSFORMATIONS if hasattr(autojit, name)]
+    known = [name for name in TRANSFORMATIONS if hasattr(_autojit, name)]
     names = re.findall(r"\w+", transform)
     for name in names:
         if name not in known:

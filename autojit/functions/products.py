@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from autojit.ir import shapes
-from autojit.ir.ops import move, reduce
+from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.contract import dot as dot_op
 from autojit.ir.program import Value
 
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import promoted, shape_of, tracer
+from .lifting import promoted, shape_of, to_dtype, tracer
 from .registry import implements, reject
 
 
@@ -53,7 +53,15 @@ def matmul(a: Any, b: Any) -> Tracer:
 
 
 def _contract(x: Value, y: Value, axes_x: tuple[int, ...], axes_y: tuple[int, ...]) -> Value:
-    return dot_op(x, y, contract=(axes_x, axes_y), batch=((), ()))
+    return _dot(x, y, (axes_x, axes_y), ((), ()))
+
+
+def _dot(x: Value, y: Value, contract: Any, batch: Any) -> Value:
+    """The op; of truth values, whether any pair is true, as NumPy has it."""
+    if x.dtype.kind == "b":
+        counts = [to_dtype(v, np.int64) for v in (x, y)]
+        return arithmetic.truth(dot_op(*counts, contract=contract, batch=batch))
+    return dot_op(x, y, contract=contract, batch=batch)
 
 
 def _stacked(x: Value, y: Value, a: Any, b: Any) -> Value:
@@ -66,8 +74,7 @@ def _stacked(x: Value, y: Value, a: Any, b: Any) -> Value:
     y = move.broadcast_to(y, (*outer, *y.shape[-2:]))
     n = len(outer)
     batch = tuple(range(n))
-    result: Value = dot_op(x, y, contract=((n + 1,), (n,)), batch=(batch, batch))
-    return result
+    return _dot(x, y, ((n + 1,), (n,)), (batch, batch))
 
 
 @implements(np.dot)
@@ -234,11 +241,11 @@ def _combine(picked: list[Term], needed: set[str]) -> Term:
     shared = [c for c in labels_a if c in labels_b]
     batch = [c for c in shared if c in needed]
     contract = [c for c in shared if c not in needed]
-    value = dot_op(
+    value = _dot(
         a,
         b,
-        contract=(_positions(labels_a, contract), _positions(labels_b, contract)),
-        batch=(_positions(labels_a, batch), _positions(labels_b, batch)),
+        (_positions(labels_a, contract), _positions(labels_b, contract)),
+        (_positions(labels_a, batch), _positions(labels_b, batch)),
     )
     free_a = [c for c in labels_a if c not in shared]
     free_b = [c for c in labels_b if c not in shared]
@@ -252,7 +259,8 @@ def _positions(labels: str, wanted: list[str]) -> tuple[int, ...]:
 def _sum_out(value: Value, labels: str, keep: set[str]) -> Term:
     axes = tuple(i for i, c in enumerate(labels) if c not in keep)
     if axes:
-        value = reduce.sum_(value, axes=axes)
+        add = reduce.any_ if value.dtype.kind == "b" else reduce.sum_
+        value = add(value, axes=axes)
         labels = "".join(c for c in labels if c in keep)
     return value, labels
 

@@ -13,7 +13,7 @@ from autojit.ir.ops.declaration import full
 from autojit.ir.ops.linear import iota
 from autojit.ir.program import Value
 
-from ..errors import ShapeError, with_place
+from ..errors import DtypeError, ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
 from .lifting import as_value, dtype_of, shape_of, to_dtype, tracer
@@ -79,6 +79,7 @@ def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:
     ) -> Tracer:
         reject(f"np.{name}", out=out, where=None if where is _MISSING else where)
         value = as_value(a)
+        check_ordered(f"np.{name}", value.dtype)
         axes = shapes.normalize_axes(axis, value.type.ndim)
         if initial is _MISSING and any_zero(value.shape, axes):
             raise ShapeError(
@@ -93,6 +94,18 @@ def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:
 
     function.__name__ = name
     return function
+
+
+def check_ordered(name: str, dtype: np.dtype) -> None:
+    """Raise DtypeError for complex numbers."""
+    if dtype.kind == "c":
+        raise DtypeError(
+            with_place(
+                f"{name} of complex operands is not covered by autojit: they have no natural order. "
+                "Apply it to x.real or np.abs(x).",
+                user_source(),
+            )
+        )
 
 
 def any_zero(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
@@ -243,6 +256,7 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
         a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = _MISSING
     ) -> Tracer:
         reject(f"np.{name}", out=out)
+        check_ordered(f"np.{name}", dtype_of(a))
         shape = shape_of(a)
         if axis is None:
             a, along = np.ravel(a), 0

@@ -44,7 +44,6 @@ def composite(*ufuncs: Any) -> Callable[[Callable[..., Value]], Callable[..., Va
 
 composite(np.positive)(lambda x: x)
 composite(np.square)(lambda x: x * x)
-composite(np.reciprocal)(lambda x: full(1, x.type) / x)
 composite(np.deg2rad, np.radians)(lambda x: x * (np.pi / 180))
 composite(np.rad2deg, np.degrees)(lambda x: x * (180 / np.pi))
 composite(np.logical_and)(
@@ -71,6 +70,17 @@ composite(np.isinf)(lambda x: _never(x) if _is_whole(x) else arithmetic.isinf(x)
 composite(np.isfinite)(
     lambda x: full(True, x.type.with_dtype(bool)) if _is_whole(x) else arithmetic.isfinite(x)
 )
+
+
+@composite(np.reciprocal)
+def _reciprocal(x: Value) -> Value:
+    one = full(1, x.type)
+    if not _is_whole(x):
+        return one / x
+    whole = arithmetic.select(arithmetic.eq(x, 1), one, full(0, x.type))
+    if x.dtype.kind == "u":
+        return whole
+    return arithmetic.select(arithmetic.eq(x, -1), full(-1, x.type), whole)
 
 
 def _never(x: Value) -> Value:
@@ -178,6 +188,9 @@ def _two_results(ufunc: Any, *inputs: Any) -> Any:
     return inputs[0] - whole, whole
 
 
+_WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
+
+
 def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
     if not (_is_operand(left) and _is_operand(right)):
@@ -186,11 +199,19 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
         fast = _integer_power(left, right)
         if fast is not None:
             return fast
+    if ufunc is np.power and type(right) is int and right == 2 and dtype_of(left).kind == "b":
+        ufunc, left, right = np.multiply, left.astype(np.int8), left  # x**2 is np.square, in int8
     result = call_ufunc(ufunc, "__call__", (left, right), {})
-    kinds = weak_type(left), weak_type(right)
-    if None not in kinds and ufunc is not np.matmul:
-        by_dtype = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
-        result.weak = by_dtype.get(result.dtype)
+    if ufunc is not np.matmul and None not in (weak_type(left), weak_type(right)):
+        result.weak = _WEAK_KINDS.get(result.dtype)
+    return result
+
+
+def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
+    """``-x``, ``+x``, ``~x`` and ``abs(x)``: a Python number stays weak."""
+    result: Tracer = ufunc(x)
+    if x.weak is not None:
+        result.weak = _WEAK_KINDS.get(result.dtype)
     return result
 
 
@@ -216,11 +237,27 @@ def _apply(ufunc: Any, answer: Any, inputs: tuple[Any, ...], dtype: Any) -> Trac
     values = [
         broadcast_to(as_value(x, d), shape) for x, d in zip(inputs, loop, strict=False)
     ]
+    if len(inputs) == 2 and loop[0] != loop[1] and {loop[0].kind, loop[1].kind} == {"i", "u"}:
+        answer = _across_signs(answer)
     try:
         result: Value = answer(*values)
     except TypeMismatch as error:
         raise DtypeError(with_place(f"np.{ufunc.__name__}: {error}", user_source())) from None
     return tracer(to_dtype(result, loop[len(inputs)]))
+
+
+def _across_signs(compare: Any) -> Any:
+    """NumPy compares signed with unsigned integers by value, without a common dtype."""
+
+    def answer(a: Value, b: Value) -> Value:
+        signed, unsigned = (a, b) if a.dtype.kind == "i" else (b, a)
+        negative = arithmetic.lt(signed, 0)
+        same = [to_dtype(x, unsigned.dtype) for x in (a, b)]
+        # Below zero, the answer is that for -1 and 0.
+        extremes = [full(-1 if x is signed else 0, signed.type) for x in (a, b)]
+        return arithmetic.select(negative, compare(*extremes), compare(*same))
+
+    return answer
 
 
 def _bool_answer(ufunc: Any, answer: Any) -> Any:
@@ -268,4 +305,6 @@ def resolve(ufunc: Any, inputs: tuple[Any, ...], dtype: Any = None) -> tuple[np.
                 user_source(),
             )
         ) from None
+    if loop[-1] != np.float16:  # half precision on the way to a truth value: any float does
+        loop = tuple(np.dtype(np.float32) if d == np.float16 else d for d in loop)
     return tuple(np.dtype(d) for d in loop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from llvmlite import ir
@@ -48,6 +49,9 @@ FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
 }
+#: LLVM may unroll loops of at most this extent as a whole.  If it unrolled longer ones, it
+#: would vectorise the loop around them instead, with strided reads.
+MOST_UNROLLED = 8
 #: Fills of at most this many scalars are written out.
 FEW = 16
 
@@ -299,7 +303,8 @@ class KernelEmitter:
         start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
         if s.share is not None:
             start, stop = self.share(s)
-        with _CountedLoop(self.builder, start, stop) as i:
+        long = s.stop - s.start > MOST_UNROLLED
+        with _CountedLoop(self.builder, start, stop, keep_rolled=long) as i:
             self.vars[s.var] = i
             self.body(s.body)
 
@@ -321,7 +326,10 @@ class KernelEmitter:
 class _CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form."""
 
-    def __init__(self, builder: ir.IRBuilder, start: ir.Value, stop: ir.Value) -> None:
+    def __init__(
+        self, builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, *, keep_rolled: bool = False
+    ) -> None:
+        self.keep_rolled = keep_rolled
         self.builder = builder
         self.start = start
         self.stop = stop
@@ -342,8 +350,25 @@ class _CountedLoop:
         more = b.icmp_unsigned("<", following, self.stop)
         self.variable.add_incoming(following, b.block)
         after = b.append_basic_block("after")
-        b.cbranch(more, self.block, after)
+        branch = b.cbranch(more, self.block, after)
+        if self.keep_rolled:
+            branch.set_metadata("llvm.loop", _keep_rolled(b.module))
         b.position_at_end(after)
+
+
+def _keep_rolled(module: ir.Module) -> ir.MDValue:
+    """Loop metadata.  It has to name itself, which the builder cannot write: see ``text``."""
+    disable = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    serial = sum(1 for _ in module.metadata)
+    return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), disable])
+
+
+_LOOP_NODE = re.compile(r'^!(\d+) = !{ !"loop \d+", (.*) }$', re.MULTILINE)
+
+
+def text(module: ir.Module) -> str:
+    """The module's LLVM IR, with loop metadata naming itself."""
+    return _LOOP_NODE.sub(r"!\1 = distinct !{ !\1, \2 }", str(module))
 
 
 def can_fail(kernel: Kernel) -> bool:

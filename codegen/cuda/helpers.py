@@ -125,6 +125,19 @@ def $name(x, y):
         return $t(x >> y)
     return $t(-1) if x < $t(0) else $t(0)
 """),
+    "pow": Helper("""
+def $name(x, p, status):
+    if p < $t(0):
+        status[1] = 1  # no such integer
+        return $t(0)
+    result = $t(1)
+    while p != $t(0):
+        if p % $t(2) != $t(0):
+            result = $t(result * x)
+        x = $t(x * x)
+        p = $t(p // $t(2))
+    return result
+"""),
 }
 
 _UNSIGNED = {
@@ -152,6 +165,16 @@ def $name(x, y):
 def $name(x, y):
     return $t(x >> y) if y < $t($bits) else $t(0)
 """),
+    "pow": Helper("""
+def $name(x, p, status):
+    result = $t(1)
+    while p != $t(0):
+        if p % $t(2) != $t(0):
+            result = $t(result * x)
+        x = $t(x * x)
+        p = $t(p // $t(2))
+    return result
+"""),
 }
 
 _SATURATE = """
@@ -163,6 +186,14 @@ def $name(x):
     return $r($greatest) if x >= $t($high) else $r(x)
 """
 
+_BOUNDED = """
+def $name(index, extent, status):
+    if 0 <= index < extent:
+        return index
+    status[0] = 1  # out of bounds
+    return 0
+"""
+
 #: A tree over the threads of a block, whose number is a power of two.
 _BLOCK = """
 def $name(value):
@@ -170,7 +201,7 @@ def $name(value):
     thread = cuda.threadIdx.x
     shared[thread] = value
     cuda.syncthreads()
-    width = THREADS // 2
+    width = cuda.blockDim.x // 2
     while width > 0:
         if thread < width:
             x, y = shared[thread], shared[thread + width]
@@ -232,6 +263,10 @@ class Helpers:
         """The function that combines a value of every thread of a block, for all of them."""
         fields = {"t": numpy_type(dtype), "combined": combined}
         return self._define(f"block_{word}_{dtype}", _BLOCK, fields)
+
+    def bounded(self) -> str:
+        """The function that checks a computed index."""
+        return self._define("bounded", _BOUNDED, {})
 
     def _define(self, name: str, text: str, fields: dict[str, object]) -> str:
         if name not in self.texts:

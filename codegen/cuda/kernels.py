@@ -21,8 +21,8 @@ from .structure import (
 )
 from .words import Words, constant
 
-#: Iterations of each thread of a single block, up to which a second launch does not pay.
-_FEW_EACH = 8
+#: What went wrong: an index out of bounds, an integer to a negative power.
+STATUS = Buffer("status", "i32", 2, "temp")
 
 
 @dataclass
@@ -73,7 +73,7 @@ class KernelWriter:
         blocks: int,
         write: Callable[[Statements], None],
         *,
-        threads: bool = True,
+        threads: int = 0,
         partials: list[Buffer] | None = None,
     ) -> None:
         """A function whose arguments are the buffers of the statements and the partials."""
@@ -85,14 +85,15 @@ class KernelWriter:
                 lines.local(buffer)
         write(lines)
         arguments = [b for b in used if b.kind != "local"] + (partials or [])
+        arguments += [STATUS] if lines.can_fail else []
         signature = ", ".join(map(str, arguments))
         text = "\n".join([f"@cuda.jit\ndef {name}({signature}):", *lines.lines]) + "\n"
-        block = "THREADS" if threads else "1"
+        block = str(threads) if threads else "THREADS"
         self.launches.append(Launch(name, arguments, blocks, block, text))
 
     def _serial(self, name: str, body: list[Any]) -> None:
         doc = "One thread does everything."
-        self._function(name, doc, body, 1, lambda lines: lines.body(body), threads=False)
+        self._function(name, doc, body, 1, lambda lines: lines.body(body), threads=1)
 
     def _fill(self, found: Parts) -> None:
         for number, fill in enumerate(found.fills):
@@ -127,13 +128,15 @@ class KernelWriter:
                     self._elements(lines, nest, "cuda.grid(1)", "cuda.gridsize(1)")
 
         doc = " ".join(dict.fromkeys(map(_doc, every, by_block)))
-        self._function(name, doc, [*scalars, *found.loops], blocks, write)
+        threads = self._threads_of_rows(every) if all(by_block) else 0
+        statements = [*scalars, *found.loops]
+        self._function(name, doc, statements, blocks, write, threads=threads)
         if any(not is_pure(s) for s in after):
             self._serial(f"{name}_after", [*live(found.scalars, after), *after])
 
     def _reduction(self, found: Parts) -> None:
         every = [n for loop in found.loops for n in nests(loop, atomic=found.atomic)]
-        if max(n.count for n in every) <= self.machine.threads * _FEW_EACH:
+        if max(n.count for n in every) <= self.machine.few:
             self._one_block(found, every)
         else:
             self._two_stages(found, every)
@@ -145,7 +148,7 @@ class KernelWriter:
             lines.atomic = found.atomic
             lines.body([*scalars, *found.begins])
             for nest in every:
-                self._elements(lines, nest, "cuda.threadIdx.x", "THREADS")
+                self._elements(lines, nest, "cuda.threadIdx.x", "cuda.blockDim.x")
             for begin in found.begins:
                 lines.combine_block(begin.accumulator)
             self._finish(lines, found.after)
@@ -178,7 +181,7 @@ class KernelWriter:
 
         def second(lines: Statements) -> None:
             lines.body(list(found.begins))
-            with lines.block(f"for n in range(cuda.threadIdx.x, {blocks}, THREADS):"):
+            with lines.block(f"for n in range(cuda.threadIdx.x, {blocks}, cuda.blockDim.x):"):
                 for a, partial in zip(accumulators, partials, strict=True):
                     value = f"{partial}[n]"
                     combined = self.words.expression(
@@ -206,13 +209,18 @@ class KernelWriter:
             lines.line("cuda.syncthreads()")
         with lines.block("if cuda.threadIdx.x == 0:"):
             lines.body(after)
-            lines.line("pass") if all(isinstance(s, Finish) for s in after) else None
 
     # -- loops over threads -------------------------------------------------
 
     def _blocks(self, count: int) -> int:
         needed = -(-count // self.machine.threads)
         return max(1, min(needed, self.machine.most_blocks))
+
+    def _threads_of_rows(self, rows: list[Nest]) -> int:
+        """As many threads in a block as the longest loop in a row has use for."""
+        inner = [n for row in rows for s in row.body if isinstance(s, Loop) for n in nests(s)]
+        longest = max(n.count for n in inner)
+        return min(self.machine.threads, 1 << (longest - 1).bit_length())
 
     def _elements(self, lines: Statements, nest: Nest, first: str, step: str) -> None:
         """An iteration of the nest for each thread in turn."""
@@ -227,7 +235,7 @@ class KernelWriter:
             for s in nest.body:
                 if isinstance(s, Loop):
                     for inner in nests(s):
-                        self._elements(lines, inner, "cuda.threadIdx.x", "THREADS")
+                        self._elements(lines, inner, "cuda.threadIdx.x", "cuda.blockDim.x")
                 elif isinstance(s, Finish):
                     lines.combine_block(s.accumulator)
                     lines.statement(s)

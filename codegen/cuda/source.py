@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..loops import Buffer, LoopProgram, MatrixProduct
 from . import products
-from .kernels import KernelWriter, Launch
+from .kernels import STATUS, KernelWriter, Launch
 from .structure import Machine
 from .words import Words
 
@@ -15,13 +15,15 @@ from .words import Words
 class Source:
     """``text`` is a module whose ``run(*buffers)`` launches everything.
 
-    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``.
+    The buffers are those of the program (inputs, outputs, temporaries), then ``partials``
+    and, where something ``can_fail``, the status.
     """
 
     text: str
     launches: list[Launch]
     buffers: list[Buffer]
     partials: list[Buffer]
+    can_fail: bool
 
 
 def print_source(program: LoopProgram, machine: Machine | None = None) -> Source:
@@ -38,21 +40,23 @@ def print_source(program: LoopProgram, machine: Machine | None = None) -> Source
             launches += writer.write()
             partials += writer.partials
     buffers = [*program.inputs, *program.outputs, *program.temps]
+    can_fail = any(STATUS in launch.buffers for launch in launches)
+    arguments = [*buffers, *partials, *([STATUS] if can_fail else [])]
+    bodies = [*(launch.text for launch in launches), _run(launches, arguments)]
     sections = [
         f'"""{program.name}: kernels by autojit."""\n\n{machine.imports}',
-        _sizes(launches, machine),
+        _sizes([*words.helpers.texts.values(), *bodies], machine),
         *words.helpers.texts.values(),
-        *(launch.text for launch in launches),
-        _run(launches, [*buffers, *partials]),
+        *bodies,
     ]
     text = "\n\n".join(s for s in sections if s)
-    return Source(text, launches, buffers, partials)
+    return Source(text, launches, buffers, partials, can_fail)
 
 
-def _sizes(launches: list[Launch], machine: Machine) -> str:
+def _sizes(texts: list[str], machine: Machine) -> str:
     sizes = {"THREADS": machine.threads, "TILE": machine.tile}
-    used = "".join(launch.block for launch in launches)
-    return "".join(f"{name} = {value}\n" for name, value in sizes.items() if name in used)
+    used = {name: value for name, value in sizes.items() if any(name in text for text in texts)}
+    return "".join(f"{name} = {value}\n" for name, value in used.items())
 
 
 def _run(launches: list[Launch], buffers: list[Buffer]) -> str:

@@ -18,11 +18,13 @@ from ..loops import (
     Constant,
     Fill,
     Finish,
+    Gather,
     IndexValue,
     InRange,
     Load,
     Loop,
     Scalar,
+    ScatterAdd,
     Store,
 )
 from .helpers import numpy_type
@@ -44,6 +46,8 @@ class Statements:
         self._accumulators: dict[int, str] = {}
         #: Whether other threads combine into the same buffers at the same time.
         self.atomic = False
+        #: Whether something can go wrong as it runs, which is noted in the array `status`.
+        self.can_fail = False
 
     # -- lines and names ----------------------------------------------------
 
@@ -55,7 +59,10 @@ class Statements:
         """Lines under a header."""
         self.line(header)
         self._indent += 1
+        before = len(self.lines)
         yield
+        if len(self.lines) == before:  # constants take no line
+            self.line("pass")
         self._indent -= 1
 
     def scalar(self, s: Scalar) -> str:
@@ -114,6 +121,9 @@ class Statements:
     def compute(self, s: Compute) -> None:
         operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
         args = [self.scalar(a) for a in s.args]
+        if s.name == "pow" and operand[0] in "iu":
+            args.append("status")
+            self.can_fail = True
         self.define(s.result, self.words.expression(s.name, args, operand, s.result.dtype))
 
     def constant(self, s: Constant) -> None:
@@ -138,17 +148,37 @@ class Statements:
             text += f" if {self.scalar(s.guard)} else {constant(0, s.buffer.dtype)}"
         self.define(s.result, text)
 
+    def place(self, s: Gather | ScatterAdd) -> str:
+        """The index of a computed place, with every part of it checked."""
+        self.can_fail = True
+        bounded = self.words.helpers.bounded()
+        parts = [] if s.index == Affine(0) else [self.index(s.index)]
+        for p in s.places:
+            part = f"{bounded}({self.scalar(p.scalar)}, {p.extent}, status)"
+            parts.append(part if p.stride == 1 else f"{p.stride} * {part}")
+        return " + ".join(parts)
+
+    def gather(self, s: Gather) -> None:
+        text = f"{s.buffer}[{self.place(s)}]"
+        if s.guard is not None:
+            text += f" if {self.scalar(s.guard)} else {constant(0, s.buffer.dtype)}"
+        self.define(s.result, text)
+
+    def scatter_add(self, s: ScatterAdd) -> None:
+        self.combine_into(s.buffer, self.place(s), "add", self.scalar(s.value))
+
     def store(self, s: Store) -> None:
         self.line(f"{s.buffer}[{self.index(s.index)}] = {self.scalar(s.value)}")
 
     def accumulate_into(self, s: AccumulateInto) -> None:
-        index, value = self.index(s.index), self.scalar(s.value)
+        self.combine_into(s.buffer, self.index(s.index), s.combine, self.scalar(s.value))
+
+    def combine_into(self, buffer: Buffer, index: str, combine: str, value: str) -> None:
         if self.atomic:
-            self.line(f"cuda.atomic.add({s.buffer}, {index}, {value})")
+            self.line(f"cuda.atomic.add({buffer}, {index}, {value})")
             return
-        place = f"{s.buffer}[{index}]"
-        dtype = s.buffer.dtype
-        self.line(f"{place} = {self.words.expression(s.combine, [place, value], dtype, dtype)}")
+        place, dtype = f"{buffer}[{index}]", buffer.dtype
+        self.line(f"{place} = {self.words.expression(combine, [place, value], dtype, dtype)}")
 
     def fill(self, s: Fill) -> None:
         with self.block(f"for n in range({s.count}):"):
@@ -190,6 +220,8 @@ _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     IndexValue: Statements.index_value,
     InRange: Statements.in_range,
     Load: Statements.load,
+    Gather: Statements.gather,
+    ScatterAdd: Statements.scatter_add,
     Store: Statements.store,
     AccumulateInto: Statements.accumulate_into,
     Fill: Statements.fill,

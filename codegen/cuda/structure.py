@@ -8,8 +8,22 @@ from math import prod
 from typing import Any
 
 from ..affine import Affine, Var
-from ..loops import AccumulateInto, Begin, Buffer, Fill, Finish, Kernel, Load, Loop, Scalar, walk
+from ..loops import (
+    AccumulateInto,
+    Begin,
+    Buffer,
+    Fill,
+    Finish,
+    Kernel,
+    Load,
+    Loop,
+    Place,
+    Scalar,
+    ScatterAdd,
+    walk,
+)
 
+_COMBINING = (AccumulateInto, ScatterAdd)
 #: What ``cuda.atomic.add`` takes.
 _ATOMIC = ("f32", "f64", "i32", "i64", "u32", "u64")
 
@@ -20,7 +34,8 @@ class Machine:
 
     ``threads`` in a block, a power of two; ``most_blocks`` in a grid, whose threads then
     do several elements; ``tile`` x ``tile`` threads multiply tiles of matrices; ``row`` is
-    the shortest loop that a block shares; ``many`` rows keep the device busy with a thread each.
+    the shortest loop that a block shares; ``many`` rows keep the device busy with a thread
+    each; ``few`` iterations of a reduction are not worth a second launch.
     """
 
     threads: int = 256
@@ -28,6 +43,7 @@ class Machine:
     tile: int = 16
     row: int = 32
     many: int = 16384
+    few: int = 2048
     imports: str = "import math\n\nimport numpy as np\nfrom numba import cuda\nfrom numba.cuda import libdevice\n"
 
 
@@ -75,7 +91,7 @@ def nests(loop: Loop, *, atomic: bool = False) -> list[Nest]:
 
 
 def _combines_into(body: list[Any]) -> bool:
-    return any(isinstance(s, AccumulateInto) for s in walk(body))
+    return any(isinstance(s, _COMBINING) for s in walk(body))
 
 
 def shared_by_block(nest: Nest, machine: Machine) -> bool:
@@ -85,7 +101,7 @@ def shared_by_block(nest: Nest, machine: Machine) -> bool:
         return False
     for s in walk(nest.body):
         buffer = getattr(s, "buffer", None)
-        if isinstance(s, (AccumulateInto, Fill)) or (buffer is not None and buffer.kind == "local"):
+        if isinstance(s, (*_COMBINING, Fill)) or (buffer is not None and buffer.kind == "local"):
             return False  # what is one thread's own cannot be shared
     return nest.count < machine.many or any(_reads_in_order(s) for s in inner)
 
@@ -123,11 +139,11 @@ def parts(kernel: Kernel) -> Parts | None:
     begins = [s for s in head if isinstance(s, Begin)]
     scalars = [s for s in head if is_pure(s)]
     into = [s for loop in loops if loop.role == "reduce" for s in walk(loop.body)
-            if isinstance(s, AccumulateInto)]  # fmt: skip
+            if isinstance(s, _COMBINING)]  # fmt: skip
     unordered = len(loops) + len(fills) + len(begins) + len(scalars) == len(head)
     if not unordered or any(s.var is not loops[0].var for s in loops):
         return None
-    if any(s.combine != "add" or s.buffer.dtype not in _ATOMIC for s in into):
+    if any(getattr(s, "combine", "add") != "add" or s.buffer.dtype not in _ATOMIC for s in into):
         return None
     return Parts(scalars, fills, begins, loops, after, bool(into))
 
@@ -158,6 +174,8 @@ def used_scalars(statement: Any) -> Iterator[Scalar]:
 def _scalars_in(thing: Any) -> Iterator[Scalar]:
     if isinstance(thing, Scalar):
         yield thing
+    elif isinstance(thing, Place):
+        yield thing.scalar
     elif isinstance(thing, tuple):
         for each in thing:
             yield from _scalars_in(each)

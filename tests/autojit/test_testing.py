@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import autojit
+from autojit import execute
 from autojit.ir.ops import arithmetic, elementary
 from autojit.ir.ops.declaration import full
 from autojit.testing import check_grads, compare_grads
@@ -85,7 +86,9 @@ def test_wrong_rule_is_caught_with_its_argument_and_element(
     )
     assert "by central differences" in words
     assert "tolerance" in words
-    with pytest.raises(AssertionError, match=r"^derivative of order 1 \(reverse\): .* argument 1\["):
+    with pytest.raises(
+        AssertionError, match=r"^derivative of order 1 \(reverse\): .* argument 1\["
+    ):
         check_grads(f, args, modes=("rev",))
 
 
@@ -96,11 +99,10 @@ def test_wrong_leaf_of_a_tree_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_wrong_transpose_alone_is_caught_in_reverse_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    doubled = [lambda t, y, a, b: t + t, arithmetic.sub.rules[1]]
-    monkeypatch.setattr(arithmetic.sub, "adjoints", doubled)
-    check_grads(lambda x: x - 1.0, (X,), modes=("fwd",))
+    monkeypatch.setattr(arithmetic.neg, "adjoints", [lambda t, y, x: t])
+    check_grads(lambda x: -x, (X,), modes=("fwd",))
     with pytest.raises(AssertionError, match=r"order 1 \(reverse\)"):
-        check_grads(lambda x: x - 1.0, (X,), modes=("fwd", "rev"))
+        check_grads(lambda x: -x, (X,), modes=("fwd", "rev"))
 
 
 def test_derivative_wrong_only_in_second_order_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +115,7 @@ def test_derivative_wrong_only_in_second_order_is_caught(monkeypatch: pytest.Mon
 
 def test_missing_derivative_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     break_rules(monkeypatch, elementary.sin, lambda t, y, x: full(0, t.type))
-    with pytest.raises(AssertionError, match="by autojit              0.0"):
+    with pytest.raises(AssertionError, match=r"by autojit +0\.0"):
         check_grads(np.sin, (0.5,))
 
 
@@ -126,7 +128,7 @@ def test_trace_that_differs_from_the_function_is_caught() -> None:
 
 
 def test_not_a_number_never_agrees() -> None:
-    with pytest.raises(AssertionError, match="by autojit              nan"):
+    with pytest.raises(AssertionError, match="by central differences  nan"):
         check_grads(lambda x: np.log(x), (np.array([-1.0, 1.0]),))
 
 
@@ -136,12 +138,13 @@ def test_float32_error_above_its_tolerance_is_caught(monkeypatch: pytest.MonkeyP
         check_grads(lambda x: np.sum(np.exp(x)), np.ones(4, np.float32))
 
 
-def test_compiled_code_is_what_is_checked_outside_of_disable_jit() -> None:
-    autojit.execute.settings.interpret -= 1
-    try:
-        check_grads(lambda x: np.sum(np.sin(x)), (X,), order=1)
-    finally:
-        autojit.execute.settings.interpret += 1
+def test_compiled_code_is_checked_outside_of_disable_jit(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = []
+    monkeypatch.setattr(execute.settings, "interpret", 0)
+    real = execute.executable
+    monkeypatch.setattr(execute, "executable", lambda *a: compiled.append(a) or real(*a))
+    check_grads(lambda x: np.sum(np.sin(x)), (X,), order=1)
+    assert compiled
 
 
 def test_words_for_misuse() -> None:

@@ -120,6 +120,5 @@ def test_arguments_that_do_not_fit(arguments: list[Any], words: str) -> None:
 
 def test_reduction_over_no_axes_changes_nothing() -> None:
     z = np.array([complex(np.inf, 1.0), complex(-0.0, -0.0)])
-    for op in ("sum", "prod"):
-        result = program("%x: c128[2]", f"%y: c128[2] = {op} %x {{axes=()}}")(z)
-        assert [str(v) for v in result] == [str(v) for v in z]
+    result = program("%x: c128[2]", "%y: c128[2] = sum %x {axes=()}")(z)
+    assert [str(v) for v in result] == [str(v) for v in z]

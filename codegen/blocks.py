@@ -1,0 +1,217 @@
+"""Blocks of rows: expensive scalars between inner loops become vector code.
+
+    for i in 0..n:                    for b in 0..n // 128:
+      z = <a loop over row i>           for i in block b: z[i] = <a loop over row i>
+      p = exp(z)                  ->    for i in block b: p[i] = exp(z[i])
+      <a loop over row i with p>        for i in block b: <a loop over row i with p[i]>
+
+In the first form ``exp`` is computed one by one, since the loop around it holds
+other loops.  In the second it is vectorised, and the rows of a block are still in
+cache when they are read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from . import affine
+from .affine import Affine, Quotient, Var
+from .loops import (
+    Accumulate,
+    AccumulateInto,
+    Begin,
+    Buffer,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    IndexValue,
+    Kernel,
+    Load,
+    Loop,
+    Scalar,
+    ScatterAdd,
+    Store,
+    buffers_of,
+    used,
+    walk,
+)
+
+#: Iterations that are run together; their rows should fit in the second-level cache.
+BLOCK = 128
+#: Scalar work of one iteration (in additions) from which on blocks pay.
+WORTH_BLOCKS = 20
+
+_CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
+
+
+def in_blocks(kernel: Kernel) -> Kernel:
+    """The kernel with its loops over rows run in blocks, where that pays."""
+    body: list[Any] = []
+    for s in kernel.body:
+        body.extend(_blocked(s) if isinstance(s, Loop) and _worth(s) else [s])
+    if len(body) == len(kernel.body):
+        return kernel
+    return Kernel(kernel.name, body, buffers_of(body), kernel.values)
+
+
+def _worth(loop: Loop) -> bool:
+    inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
+    words = [s.name for s in loop.body if isinstance(s, Compute) and s.result.dtype != "bool"]
+    costly = sum(10 for name in words if name not in _CHEAP)
+    long_enough = loop.stop - loop.start >= 2 * BLOCK
+    return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
+
+
+def _independent(loop: Loop) -> bool:
+    """Whether iterations touch the same memory only by adding to it."""
+    added = {s.buffer for s in walk(loop.body) if isinstance(s, (AccumulateInto, ScatterAdd))}
+    for s in walk(loop.body):
+        buffer = getattr(s, "buffer", None)
+        if buffer is None:
+            continue
+        if buffer.kind == "local" or isinstance(s, Fill):
+            return False
+        if isinstance(s, Store) and loop.var not in s.index.variables():
+            return False
+        if isinstance(s, Load) and buffer in added:
+            return False
+    return True
+
+
+@dataclass
+class _Stage:
+    """Consecutive statements that become one loop over a block."""
+
+    has_loop: bool
+    body: list[Any] = field(default_factory=list)
+
+
+def _stages(loop: Loop) -> list[_Stage]:
+    """The body cut where inner loops begin and end; what sets up or ends a loop goes with it."""
+    stages: list[_Stage] = []
+    loops = [s for s in loop.body if isinstance(s, Loop)]
+    owner = {
+        a.accumulator.number: inner
+        for inner in loops
+        for a in walk([inner])
+        if isinstance(a, Accumulate)
+    }
+    last: Loop | None = None
+    for s in loop.body:
+        if isinstance(s, Loop):
+            with_loop = True
+            last = s
+        elif isinstance(s, (Begin, Finish)):
+            with_loop = s.accumulator.number in owner
+        else:
+            with_loop = False
+        if not stages or stages[-1].has_loop != with_loop or (isinstance(s, Begin) and last):
+            stages.append(_Stage(with_loop))
+        if isinstance(s, Begin):
+            last = None
+        stages[-1].body.append(s)
+    return stages
+
+
+def _blocked(loop: Loop) -> list[Any]:
+    stages = _stages(loop)
+    blocks = (loop.stop - loop.start) // BLOCK
+    outer = Var(blocks)
+    defined_in = {
+        s.result.number: k
+        for k, stage in enumerate(stages)
+        for s in stage.body
+        if hasattr(s, "result")
+    }
+    crossing = _Crossing(stages, defined_in)
+    body = []
+    for k, stage in enumerate(stages):
+        inner = Var(BLOCK)
+        row = affine.of(outer) * BLOCK + affine.of(inner) + loop.start
+        statements = crossing.statements(k, stage, affine.of(inner), loop.var, row)
+        body.append(Loop(inner, 0, BLOCK, statements, loop.role))
+    result: list[Any] = [Loop(outer, 0, blocks, body, loop.role)]
+    rest = loop.start + blocks * BLOCK
+    if rest < loop.stop:
+        result.append(replace(loop, start=rest))
+    return result
+
+
+class _Crossing:
+    """Scalars that one stage computes and another needs: kept in a buffer of the block."""
+
+    def __init__(self, stages: list[_Stage], defined_in: dict[int, int]) -> None:
+        self.stages = stages
+        self.defined_in = defined_in
+        self.again = {
+            s.result.number: s for stage in stages for s in stage.body if _repeatable(s)
+        }
+        self.buffers: dict[int, Buffer] = {}
+        self.needed: list[dict[int, Scalar]] = []
+        for k, stage in enumerate(stages):
+            self.needed.append(self._needed_from_others(k, stage))
+        for needs in self.needed:
+            for number, scalar in needs.items():
+                if number not in self.again and number not in self.buffers:
+                    name = f"block{number}"
+                    self.buffers[number] = Buffer(name, scalar.dtype, BLOCK, "local")
+
+    def _needed_from_others(self, k: int, stage: _Stage) -> dict[int, Scalar]:
+        needs: dict[int, Scalar] = {}
+        for s in walk(stage.body):
+            for scalar in used(s):
+                if self.defined_in.get(scalar.number, k) != k:
+                    needs[scalar.number] = scalar
+        return needs
+
+    def statements(
+        self, k: int, stage: _Stage, here: Affine, var: Var, row: Affine
+    ) -> list[Any]:
+        body: list[Any] = []
+        for number, scalar in self.needed[k].items():
+            if number in self.again:
+                body.append(_at(self.again[number], var, row))
+            else:
+                body.append(Load(scalar, self.buffers[number], here, None))
+        for s in stage.body:
+            body.append(_at(s, var, row))
+            result = getattr(s, "result", None)
+            if result is not None and result.number in self.buffers:
+                body.append(Store(self.buffers[result.number], here, result))
+        return body
+
+
+def _repeatable(s: Any) -> bool:
+    """Whether computing it again is as cheap as keeping it."""
+    if isinstance(s, Load):
+        return s.guard is None and s.buffer.kind == "input"
+    return isinstance(s, (Constant, IndexValue))
+
+
+
+def _at(s: Any, var: Var, row: Affine) -> Any:
+    """The statement with a loop variable replaced by an expression."""
+    changes: dict[str, Any] = {}
+    for f in fields(s):
+        value = getattr(s, f.name)
+        if isinstance(value, Affine):
+            changes[f.name] = substitute(value, var, row)
+        elif f.name == "body":
+            changes[f.name] = [_at(inner, var, row) for inner in value]
+    return replace(s, **changes) if changes else s
+
+
+def substitute(index: Affine, var: Var, by: Affine) -> Affine:
+    """An index expression with a variable replaced."""
+    result = Affine(index.constant)
+    for atom, coefficient in index.terms:
+        if atom is var:
+            result = result + by * coefficient
+        elif isinstance(atom, Quotient):
+            inner = replace(atom, operand=substitute(atom.operand, var, by))
+            result = result + Affine(0, ((inner, coefficient),))
+        else:
+            result = result + Affine(0, ((atom, coefficient),))
+    return result

@@ -1,0 +1,50 @@
+"""The text of the GPU stages: CUDA Python source, and PTX, both without a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autojit.ir.passes.pipeline import optimize
+from autojit.ir.program import Program
+
+from ..errors import TargetError
+from ..lower import lower
+from ..traits import CUDA
+from .helpers import numpy_type
+from .kernels import Launch
+from .source import Source, print_source
+
+#: The compute capability that PTX is written for unless one is given: Ampere.
+CAPABILITY = (8, 0)
+
+
+def text(program: Program, stage: str, capability: tuple[int, int] = CAPABILITY) -> str:
+    """The text of stage ``cuda`` or ``ptx``."""
+    source = print_source(lower(optimize(program), CUDA))
+    return source.text if stage == "cuda" else ptx(source, capability)
+
+
+def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
+    """The PTX of every kernel, one after another; raises TargetError without numba-cuda."""
+    from .runtime import _quiet, is_simulated, load_cuda, load_source
+
+    cuda = load_cuda()
+    if is_simulated():
+        raise TargetError("The CUDA simulator does not compile to PTX: unset NUMBA_ENABLE_CUDASIM.")
+    namespace = load_source(source.text, "ptx")
+    texts = []
+    for launch in source.launches:
+        with _quiet():
+            function = namespace[launch.name].py_func
+            compiled, _ = cuda.compile_ptx(function, _signature(launch), cc=capability)
+        texts.append(f"// {launch.name}\n{compiled}")
+    return "\n".join(texts)
+
+
+def _signature(launch: Launch) -> tuple[Any, ...]:
+    from numba import types
+
+    names = [numpy_type(b.dtype).removeprefix("np.") for b in launch.buffers]
+    return tuple(
+        types.Array(types.boolean if n == "bool_" else getattr(types, n), 1, "C") for n in names
+    )

@@ -1,0 +1,510 @@
+"""The command: what it prints, the words of its errors, narrow terminals."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import autojit
+from autojit.cli import probes, terminal
+from autojit.cli.app import app
+from autojit.cli.arguments import fill, parse_argument
+from autojit.cli.bench import show_time
+from autojit.cli.doctor import run_probe
+from autojit.cli.failures import Failure
+from autojit.cli.probes import Finding, widest_registers
+from autojit.ir.types import Type
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FUNCTIONS = """\
+import numpy as np
+
+def loss(w, x):
+    return np.mean(np.tanh(x @ w) ** 2)
+
+def scaled(p, factor=2.0):
+    return factor * np.sum(p["a"] * p["b"])
+
+def vector(x):
+    return np.sin(x)
+
+def concrete(x):
+    return float(x)
+
+def broken(x):
+    return [1, 2][len(x)]
+
+number = 3
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with functions.py, as the present one."""
+    (tmp_path / "functions.py").write_text(FUNCTIONS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "functions", raising=False)
+    return tmp_path
+
+
+def call(*words: str, stdin: str | None = None) -> Any:
+    return CliRunner().invoke(app, list(words), input=stdin)
+
+
+def printed(*words: str, stdin: str | None = None) -> str:
+    result = call(*words, stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return str(result.stdout)
+
+
+# -- dump ---------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_dump_is_the_text_of_the_stage() -> None:
+    types = ["f64[3]", "f64[10,3]"]
+    text = printed("dump", "functions.py:loss", *types, "--stage", "trace")
+    assert text.startswith("program loss(%0: f64[3], %1: f64[10,3]) {\n")
+    assert "functions.py:4" in text
+    assert autojit.parse(text).out_types == (Type(np.dtype(float)),)
+    loops = printed("dump", "functions.py:loss", *types, "--stage", "loops")
+    assert loops.startswith("loops loss:\n  input in0: f64[3]\n")
+    assert "define" in printed("dump", "functions:loss", *types, "--stage", "llvm")
+
+
+@pytest.mark.usefixtures("here")
+def test_dump_applies_transformations() -> None:
+    words = ["dump", "functions.py:loss", "f64[3]", "f64[10,3]"]
+
+    def results(*options: str) -> str:
+        types = autojit.parse(printed(*words, *options)).out_types
+        return " ".join(map(str, types))
+
+    assert results() == "f64[]"
+    assert results("--grad") == "f64[3]"
+    assert results("--grad", "--argnums", "1,0") == "f64[10,3] f64[3]"
+    assert results("--transform", "jit(value_and_grad)") == "f64[] f64[3]"
+
+
+@pytest.mark.usefixtures("here")
+def test_dump_all_has_every_stage_under_a_heading() -> None:
+    text = printed("dump", "functions.py:vector", "f32[4]", "--stage", "all")
+    headings = [line for line in text.splitlines() if line.startswith("==== ")]
+    assert headings == [f"==== {stage} ====" for stage in autojit.inspection.STAGES]
+
+
+@pytest.mark.usefixtures("here")
+def test_dump_takes_trees_and_literals() -> None:
+    text = printed("dump", "functions.py:scaled", "{'a': f64[3], 'b': [1.0, 2.0, 3.0]}", "-1.5")
+    assert text.startswith("program scaled(%0: f64[3], %1: f64[3], %2: f64[]) {")
+
+
+@pytest.mark.usefixtures("here")
+def test_dump_as_json() -> None:
+    text = printed("dump", "functions.py:vector", "f64[3]", "--format", "json")
+    program = json.loads(text)
+    assert program["inputs"] == [{"id": 0, "type": "f64[3]"}]
+    (op,) = program["ops"]
+    assert (op["op"], op["operands"], op["params"]) == ("sin", [0], {})
+    assert op["source"].endswith("functions.py:10")
+    assert program["outputs"] == [1]
+
+
+def test_dump_writes_a_file_whole(here: Path) -> None:
+    out = here / "out.ir"
+    out.write_text("old", encoding="utf-8")
+    out.chmod(0o640)
+    assert printed("dump", "functions.py:vector", "f64[3]", "-o", "out.ir") == ""
+    assert autojit.parse(out.read_text(encoding="utf-8")).name == "vector"
+    assert out.stat().st_mode & 0o777 == 0o640
+    assert sorted(p.name for p in here.iterdir() if p.name[0] != "_") == ["functions.py", "out.ir"]
+
+
+def test_failed_write_leaves_the_old_file(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    out = here / "out.ir"
+    out.write_text("old", encoding="utf-8")
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(Failure, match=r"out\.ir: No space left on device"):
+        terminal.replace_file(out, "new")
+    assert out.read_text(encoding="utf-8") == "old"
+    assert [p.name for p in here.iterdir() if p.name.startswith(".out")] == []
+
+
+def test_pipe_has_no_colours_and_the_module_runs(here: Path) -> None:
+    words = [sys.executable, "-m", "autojit.cli", "dump", "functions.py:vector", "f64[3]"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=here, env=environment, capture_output=True, check=True)
+    assert done.stdout.startswith(b"program vector(%0: f64[3]) {")
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+# -- errors -------------------------------------------------------------------
+
+MISUSE = [
+    (
+        ["dump", "functions.py"],
+        "TARGET is path/to/file.py:function or package.module:function; got 'functions.py'",
+    ),
+    (
+        ["dump", "absent.py:f"],
+        "there is no file absent.py. TARGET is path/to/file.py:function",
+    ),
+    (
+        ["dump", "absent.part:f"],
+        "there is no module 'absent'. For a file write absent/part.py:function",
+    ),
+    (
+        ["dump", "functions.py:los"],
+        "functions.py has no function 'los'. Did you mean loss?",
+    ),
+    (
+        ["dump", "functions.py:zzz"],
+        "functions.py has no function 'zzz'. It has: loss, scaled, vector, concrete, broken.",
+    ),
+    (["dump", "functions.py:number"], "functions.py:number is int, not a function."),
+    (
+        ["dump", "functions.py:loss", "f64[3]"],
+        "functions.py:loss takes (w, x); 1 was given. Give a type or a literal for each: "
+        "functions.py:loss f64[3] f64[3]",
+    ),
+    (
+        ["dump", "functions.py:vector", "f16[3]"],
+        "argument 'f16[3]': unknown dtype 'f16'; known: bool, i8, i16, i32, i64, u8, u16, u32, "
+        "u64, f32, f64, c64, c128",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3"],
+        "argument 'f64[3' is neither a type (f64[100,3], f32[], i64[5]) nor a literal "
+        "(3.0, [1.0, 2.0], {'w': f64[3]}). Quote it if the shell takes it apart.",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--stage", "loop"],
+        "--stage: there is no stage 'loop'. Did you mean loops? There are: trace, optimized, "
+        "loops, llvm, asm, cuda, ptx, all",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--format", "dot"],
+        "--format: there are text and json; got 'dot'",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--format", "json", "--stage", "loops"],
+        "--format json holds programs, so --stage is one of trace, optimized; got 'loops'. "
+        "Use --format text",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--grda"],
+        "there is no option --grda. Options are listed by --help",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--transform", "jit(grad"],
+        '--transform is written "grad" or "jit(grad)"; got \'jit(grad\'',
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--grad", "--transform", "grad"],
+        "give --grad or --transform, not both",
+    ),
+    (
+        ["dump", "functions.py:loss", "f64[3]", "f64[2,3]", "--grad", "--argnums", "x"],
+        "--argnums are positions such as 0 or 0,1; got 'x'",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "-o", "absent/x"],
+        "-o absent/x: cannot write into absent: No such file or directory",
+    ),
+    (
+        ["check", "functions.py:vector", "f64[3]", "--modes", "back"],
+        "--modes is fwd, rev or fwd,rev; got 'back'",
+    ),
+    (["run", "absent.ir"], "cannot read absent.ir: No such file or directory"),
+]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(("words", "message"), MISUSE, ids=lambda v: " ".join(v)[:40])
+def test_misuse_is_one_line_and_exit_code_2(words: list[str], message: str) -> None:
+    result = call(*words)
+    assert result.stderr == f"error: {message}\n"
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+@pytest.mark.usefixtures("here")
+def test_unknown_transformation_names_those_there_are() -> None:
+    result = call("dump", "functions.py:vector", "f64[3]", "--transform", "jit(gradd)")
+    start = "error: --transform: there is no transformation 'gradd'. Did you mean grad? There are: "
+    assert result.stderr.startswith(start + "jit, grad, value_and_grad")
+    assert result.exit_code == 2
+
+
+def test_errors_of_the_users_function_have_exit_code_1(here: Path) -> None:
+    result = call("dump", "functions.py:concrete", "f64[]")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: float(x) needs the value of a traced array of type")
+    assert 'functions.py", line 13, in concrete' in result.stderr
+    result = call("dump", "functions.py:broken", "f64[3]")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "error: broken raised IndexError: list index out of range\n"
+        f"  File {str(here / 'functions.py')!r}, line 16\n",
+    )
+
+
+def test_file_that_does_not_import(here: Path) -> None:
+    (here / "wrong.py").write_text("import numpy\n1 / 0\n", encoding="utf-8")
+    result = call("dump", "wrong.py:f")
+    assert result.exit_code == 1
+    assert "importing wrong.py raised ZeroDivisionError: division by zero" in result.stderr
+    assert "line 2" in result.stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_fault_of_ours_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        return {}["no such key"]  # type: ignore[index]
+
+    monkeypatch.setattr("autojit.inspection.Lowered.text", fail)
+    monkeypatch.setattr("autojit.cli.failures._OURS", [Path(__file__).parent])
+    monkeypatch.setattr("autojit.cli.failures._LIBRARIES", [ROOT, Path(sys.prefix)])
+    result = call("dump", "functions.py:vector", "f64[3]")
+    assert result.exit_code == 1
+    assert "raised KeyError: 'no such key'\n  This is a fault of autojit (at " in result.stderr
+
+
+# -- arguments ----------------------------------------------------------------
+
+
+def test_arguments() -> None:
+    assert parse_argument(" f64[2, 3] ") == Type(np.dtype(float), (2, 3))
+    assert parse_argument("(f32[], 1+2j)") == (Type(np.dtype("f4")), 1 + 2j)
+    assert parse_argument("-inf") == -np.inf
+    assert parse_argument("[]").shape == (0,)
+    assert parse_argument("[f64[2], (1, 2)]") == [Type(np.dtype(float), (2,)), (1, 2)]
+    rng = np.random.default_rng(0)
+    filled = fill(
+        parse_argument("{'x': f32[100], 'n': (i64[5], bool[2]), 'z': c64[3]}"), rng, -1, 1
+    )
+    assert filled["x"].dtype == np.float32
+    assert -1 <= filled["x"].min() < -0.5
+    assert 0.5 < filled["x"].max() < 1
+    assert [a.dtype.name for a in filled["n"]] == ["int64", "bool"]
+    assert filled["z"].dtype == np.complex64
+
+
+@pytest.mark.parametrize("text", ["[[1], [1, 2]]", "__import__('os')", "x + 1", "{f64[2]: 1}", ""])
+def test_arguments_that_are_refused(text: str) -> None:
+    with pytest.raises(Failure, match="neither a type"):
+        parse_argument(text)
+
+
+# -- check, run, bench --------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_check_compares_every_mode() -> None:
+    text = printed("check", "functions.py:loss", "f64[3]", "f64[10,3]", "--interpret")
+    lines = text.splitlines()
+    assert len(lines) == 7
+    assert lines[0].startswith("✓ order 1 (forward)")
+    assert lines[-1] == "functions.py:loss: 6 derivatives agree with central differences"
+
+
+@pytest.mark.usefixtures("here")
+def test_check_names_a_wrong_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    from autojit.ir.ops import elementary
+
+    monkeypatch.setattr(elementary.sin, "rules", [lambda t, y, x: t])
+    result = call("check", "functions.py:vector", "[0.5, 1.0]", "--interpret")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(
+        "error: derivative of order 1 (forward): wrong with respect to argument 0["
+    )
+
+
+def test_run_reads_what_dump_writes(here: Path) -> None:
+    text = printed("dump", "functions.py:vector", "f64[3]")
+    (here / "p.ir").write_text(text, encoding="utf-8")
+    expected = "result 0: f64[3] = [0.84147098, 0.90929743, 0.14112001]\n"
+    assert printed("run", "p.ir", "[1, 2, 3]") == expected
+    assert printed("run", "-", "[1.0, 2.0, 3.0]", "--interpret", stdin=text) == expected
+    one, same = printed("run", "p.ir"), printed("run", "p.ir")
+    other = printed("run", "p.ir", "--seed", "1")
+    assert one == same != other
+
+
+RUN_ERRORS = [
+    (["[1, 2]"], "argument 0 must be f64[3]; got array([1, 2])"),
+    (["[1, 2j, 3]"], "argument 0 must be f64[3]; got complex128"),
+    (["'abc'"], "argument 0 must be f64[3]; got 'abc'"),
+    (["[1, 2, 3]", "4"], "program vector takes 1 arguments, 2 were given"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), RUN_ERRORS)
+def test_run_refuses_other_types(here: Path, words: list[str], message: str) -> None:
+    text = "program vector(%0: f64[3]) {\n  return %0\n}"
+    (here / "p.ir").write_text(text, encoding="utf-8")
+    result = call("run", "p.ir", *words)
+    assert (result.exit_code, result.stderr) == (2, f"error: {message}\n")
+
+
+def test_run_shows_the_place_of_a_mistake(here: Path) -> None:
+    (here / "p.ir").write_text("program p(%0: f64[3]) {\n  return %1\n}", encoding="utf-8")
+    result = call("run", "p.ir")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: p.ir: line 2: %1 is not defined before this line\n    return %1\n           ^\n"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_bench_has_three_rows() -> None:
+    words = ["bench", "functions.py:loss", "f64[3]", "f64[10,3]", "--seconds", "0.01"]
+    rows = printed(*words).splitlines()
+    assert [row.split(" a call")[0].rsplit(maxsplit=2)[0] for row in rows] == [
+        "✓ NumPy",
+        "✓ jit(f)",
+        "✓ jit(grad(f))",
+    ]
+    rows = printed("bench", "functions.py:vector", "f64[3]", "--seconds", "0.01").splitlines()
+    assert rows[2].startswith("– jit(grad(f))   grad needs a scalar, and vector returns an array")
+
+
+@pytest.mark.usefixtures("here")
+def test_bench_refuses_a_result_that_is_not_numpys() -> None:
+    Path("other.py").write_text(
+        "import numpy as np\ndef f(x):\n    return x + isinstance(x, np.ndarray)\n",
+        encoding="utf-8",
+    )
+    result = call("bench", "other.py:f", "f64[3]", "--seconds", "0.01")
+    assert result.exit_code == 1
+    assert result.stderr == "error: other.py:f: the compiled result differs from NumPy's\n"
+
+
+def test_times_have_three_digits() -> None:
+    assert [show_time(s) for s in (2.5, 0.0123456, 3.21e-6, 45e-9)] == [
+        "2.5 s",
+        "12.3 ms",
+        "3.21 us",
+        "45 ns",
+    ]
+
+
+# -- doctor -------------------------------------------------------------------
+
+
+def test_doctor_finds_everything_working() -> None:
+    result = call("doctor")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "Everything that autojit needs works."
+    names = [line[2:14].strip() for line in lines]
+    assert names[:8] == [*probes.PROBES]
+    assert all(line[0] in "✓–" for line in lines[:-1])
+
+
+@pytest.mark.parametrize("state", ["failed", "raises"])
+def test_doctor_fails_with_a_probe(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def probe() -> Finding:
+        if state == "raises":
+            raise OSError("no library\nmore")
+        return Finding("failed", "wrong")
+
+    monkeypatch.setattr(probes, "PROBES", {"BLAS": probe, "well": lambda: Finding("ok", "good")})
+    result = call("doctor")
+    assert result.exit_code == 1
+    words = "wrong" if state == "failed" else "OSError: no library"
+    assert (
+        result.stdout == f"✗ BLAS         {words}\n✓ well         good\nSomething does not work.\n"
+    )
+
+
+def test_probe_of_gradients_sees_a_wrong_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from autojit.ir.ops import elementary
+
+    monkeypatch.setattr(elementary.tanh, "rules", [lambda t, y, x: t])
+    (found,) = run_probe(probes.gradients)
+    assert found.state == "failed"
+    assert found.words.startswith("derivative of order 1 (forward): wrong with respect to")
+
+
+def test_probe_of_vector_math_sees_a_wrong_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autojit, "jit", lambda f: lambda x: f(x) * (1 + 1e-14))
+    (found,) = run_probe(probes.vector_math)
+    assert found.state == "failed"
+
+
+def test_vector_registers_are_read_from_packed_arithmetic() -> None:
+    assembly = "\tvmovups\t%zmm0, (%rax)\n\tvfmadd213pd\t%ymm1, %ymm2, %ymm3\n"
+    assert widest_registers(assembly) == Finding(
+        "ok", "256 bits, 4 float64 at a time (ymm registers in compiled code)"
+    )
+    found = widest_registers("\tfmla\tv0.2d, v1.2d, v2.2d\n")
+    assert found is not None
+    assert "NEON" in found.words
+    assert widest_registers("\tvmulsd\t%xmm0, %xmm1, %xmm2\n") is None
+
+
+# -- terminals ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("words", [[], ["dump"], ["check"], ["run"], ["bench"], ["doctor"]])
+def test_help_fits(words: list[str], columns: int) -> None:
+    result = CliRunner().invoke(app, [*words, "--help"], terminal_width=columns)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= columns
+    assert "Usage: autojit" in result.stdout
+
+
+def narrow(encoding: str = "utf-8") -> tuple[Console, io.BytesIO]:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    return Console(file=out, force_terminal=True, width=60, color_system=None), raw
+
+
+def test_report_lines_wrap_in_their_column() -> None:
+    out, raw = narrow()
+    terminal.state_line(out, "ok", "vector math", "exp 0.94, expm1 1.03, log 0.50, log1p 0.69")
+    terminal.state_line(out, "absent", "CUDA", "not installed")
+    assert raw.getvalue().decode().splitlines() == [
+        "✓ vector math  exp 0.94, expm1 1.03, log 0.50, log1p 0.69",
+        "– CUDA         not installed",
+    ]
+    out, raw = narrow()
+    terminal.state_line(out, "failed", "BLAS", "a library with a name that is quite long, indeed")
+    assert raw.getvalue().decode().splitlines() == [
+        "✗ BLAS         a library with a name that is quite long,",
+        "               indeed",
+    ]
+
+
+def test_ascii_terminals_have_words_for_marks() -> None:
+    out, raw = narrow("ascii")
+    for state in ("ok", "failed", "absent"):
+        terminal.state_line(out, state, "name", "2 × 3")
+    assert raw.getvalue().decode("ascii").splitlines() == [
+        "ok   name         2 ? 3",
+        "FAIL name         2 ? 3",
+        "-    name         2 ? 3",
+    ]
+
+
+def test_version_and_unknown_command() -> None:
+    assert printed("--version") == f"autojit {autojit.__version__}\n"
+    result = call("frobnicate")
+    assert result.exit_code == 2
+    assert "No such command 'frobnicate'" in result.stderr
