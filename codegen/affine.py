@@ -112,7 +112,9 @@ def divide(x: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
     """Quotient and remainder of a non-negative expression."""
     if divisor == 1:
         return x, Affine(0)
-    whole = Affine(x.constant // divisor, tuple((a, c // divisor) for a, c in x.terms if c % divisor == 0))
+    whole = Affine(
+        x.constant // divisor, tuple((a, c // divisor) for a, c in x.terms if c % divisor == 0)
+    )
     rest = Affine(x.constant % divisor, tuple((a, c) for a, c in x.terms if c % divisor))
     low, high = rest.range(bounds)
     if low >= 0 and high < divisor:

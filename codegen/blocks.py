@@ -145,9 +145,7 @@ class _Crossing:
     def __init__(self, stages: list[_Stage], defined_in: dict[int, int]) -> None:
         self.stages = stages
         self.defined_in = defined_in
-        self.again = {
-            s.result.number: s for stage in stages for s in stage.body if _repeatable(s)
-        }
+        self.again = {s.result.number: s for stage in stages for s in stage.body if _repeatable(s)}
         self.buffers: dict[int, Buffer] = {}
         self.needed: list[dict[int, Scalar]] = []
         for k, stage in enumerate(stages):
@@ -166,9 +164,7 @@ class _Crossing:
                     needs[scalar.number] = scalar
         return needs
 
-    def statements(
-        self, k: int, stage: _Stage, here: Affine, var: Var, row: Affine
-    ) -> list[Any]:
+    def statements(self, k: int, stage: _Stage, here: Affine, var: Var, row: Affine) -> list[Any]:
         body: list[Any] = []
         for number, scalar in self.needed[k].items():
             if number in self.again:
@@ -188,7 +184,6 @@ def _repeatable(s: Any) -> bool:
     if isinstance(s, Load):
         return s.guard is None and s.buffer.kind == "input"
     return isinstance(s, (Constant, IndexValue))
-
 
 
 def _at(s: Any, var: Var, row: Affine) -> Any:

@@ -101,7 +101,9 @@ class Lowering(Puller):
         self.contracted: dict[Value, int] = {}
         self._floor: dict[Buffer, int] = {}
         names = count()
-        self.inputs = [self._buffer(v, f"in{i}", "input") for i, v in enumerate(self.program.inputs)]
+        self.inputs = [
+            self._buffer(v, f"in{i}", "input") for i, v in enumerate(self.program.inputs)
+        ]
         self.buffers.update(zip(self.program.inputs, self.inputs, strict=True))
         self.outputs: list[Buffer] = []
         self.copies: list[tuple[Buffer, Value]] = []
@@ -151,9 +153,7 @@ class Lowering(Puller):
                         readers.setdefault(value, []).append(leaf)
         return kernel_of, readers
 
-    def _shared_loops(
-        self, value: Value, item: Any, kernel_of: Any, readers: Any
-    ) -> int | None:
+    def _shared_loops(self, value: Value, item: Any, kernel_of: Any, readers: Any) -> int | None:
         """How many outer loops all readers share with it; None if all read a register."""
         if isinstance(item, LibraryCall):
             return 0
@@ -286,7 +286,9 @@ class Lowering(Puller):
         buffer, offset = self.buffers[x], self._offset(x, full)
         parts = 2 if x.dtype.kind == "c" else 1
         found = [
-            self._gather_scalar(buffer, offset * parts + i, self._places(x, axes, places, parts), guard)
+            self._gather_scalar(
+                buffer, offset * parts + i, self._places(x, axes, places, parts), guard
+            )
             for i in range(parts)
         ]
         return found[0] if parts == 1 else Pair(*found)
@@ -296,8 +298,7 @@ class Lowering(Puller):
     ) -> tuple[Place, ...]:
         strides = row_major_strides(value.shape)
         return tuple(
-            Place(p, strides[a] * parts, value.shape[a])
-            for p, a in zip(places, axes, strict=True)
+            Place(p, strides[a] * parts, value.shape[a]) for p, a in zip(places, axes, strict=True)
         )
 
     def _gather_scalar(
@@ -364,7 +365,9 @@ class Lowering(Puller):
         if cases and cases[-1][0] is None:
             *cases, (_, result) = cases
         else:
-            zero = self._constant(op.result.dtype.type(0).real.item(), _scalar_dtype(op.result.dtype))
+            zero = self._constant(
+                op.result.dtype.type(0).real.item(), _scalar_dtype(op.result.dtype)
+            )
             result = Pair(zero, zero) if op.result.dtype.kind == "c" else zero
         for condition, element in reversed(cases):
             result = self._select(condition, element, result)
@@ -372,7 +375,9 @@ class Lowering(Puller):
 
     def _select(self, condition: Scalar, a: Any, b: Any) -> Any:
         if isinstance(a, Pair):
-            return Pair(self("select", condition, a.re, b.re), self("select", condition, a.im, b.im))
+            return Pair(
+                self("select", condition, a.re, b.re), self("select", condition, a.im, b.im)
+            )
         return self("select", condition, a, b)
 
     def condition(self, conditions: list[Any], guard: Any) -> Any:
@@ -428,9 +433,7 @@ class Lowering(Puller):
         beginning = [
             leaf
             for leaf in node.leaves()
-            if isinstance(leaf, Stored)
-            and leaf.combine
-            and leaf.first_reduced == depth
+            if isinstance(leaf, Stored) and leaf.combine and leaf.first_reduced == depth
         ]
         for leaf in beginning:
             self._begin(leaf)
@@ -519,9 +522,7 @@ class Lowering(Puller):
         for i, part in enumerate(parts):
             self.scopes[-1].body.append(Store(buffer, offset + i, part))
 
-    def _accumulate_into(
-        self, leaf: Stored, index: Index, loops: Index, element: Any
-    ) -> None:
+    def _accumulate_into(self, leaf: Stored, index: Index, loops: Index, element: Any) -> None:
         buffer = self.buffers[leaf.value]
         parts = _parts(element)
         offset = self._offset(leaf.value, index) * len(parts)
@@ -531,9 +532,7 @@ class Lowering(Puller):
                 found = self._places(leaf.value, leaf.axes, leaf.places(self, loops), len(parts))
                 self.scopes[-1].body.append(ScatterAdd(buffer, offset + i, found, part))
             else:
-                self.scopes[-1].body.append(
-                    AccumulateInto(buffer, offset + i, leaf.combine, part)
-                )
+                self.scopes[-1].body.append(AccumulateInto(buffer, offset + i, leaf.combine, part))
 
     def _begin(self, leaf: Stored) -> None:
         """Before the first reduced loop: an accumulator, or a filled part of the buffer."""
@@ -549,7 +548,9 @@ class Lowering(Puller):
                 for i in range(parts)
             ]
             if parts == 2 and leaf.combine != "add":
-                raise TargetError(f"{leaf.op.kind.name} of complex numbers cannot be compiled", leaf.op.source)
+                raise TargetError(
+                    f"{leaf.op.kind.name} of complex numbers cannot be compiled", leaf.op.source
+                )
             self.scopes[-1].body.extend(map(Begin, self._accumulators[value]))
             return
         path = self.schedule.path[value][: leaf.first_reduced]
@@ -559,7 +560,12 @@ class Lowering(Puller):
         size = prod(n for d, n in enumerate(value.shape) if d not in gone)
         # The loops outside of the reduction run over leading axes, so the rest is contiguous.
         self.scopes[-1].body.append(
-            Fill(self.buffers[value], self._offset(value, start) * parts, size * parts, leaf.identity if parts == 1 else 0.0)
+            Fill(
+                self.buffers[value],
+                self._offset(value, start) * parts,
+                size * parts,
+                leaf.identity if parts == 1 else 0.0,
+            )
         )
 
     def _finish(self, leaf: Stored) -> None:
@@ -588,9 +594,7 @@ class Lowering(Puller):
         k = prod(a.shape[i] for i in ca)
         m = a.type.size // max(1, k * prod(batch))
         n = b.type.size // max(1, k * prod(batch))
-        left, right = (
-            Operand(self.buffers[v.base], v.offset, v.strides) for v in call.views
-        )
+        left, right = (Operand(self.buffers[v.base], v.offset, v.strides) for v in call.views)
         name = dtype_name(op.result.dtype)
         return MatrixProduct(name, batch, m, n, k, left, right, self.buffers[op.result])
 
@@ -616,7 +620,6 @@ def _parts(element: Any) -> tuple[Scalar, ...]:
 def _scalar_dtype(dtype: np.dtype) -> str:
     """The dtype of the scalars that make up an element."""
     return {"c64": "f32", "c128": "f64"}.get(dtype_name(dtype), dtype_name(dtype))
-
 
 
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:

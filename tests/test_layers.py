@@ -39,7 +39,7 @@ def declared_dependencies() -> frozenset[str]:
 
 
 LAYERS = {
-    "ir": Layer("autojit.ir", eager=frozenset({"numpy"}), lazy=frozenset({"networkx"})),
+    "ir": Layer("autojit.ir", eager=frozenset({"numpy"}), lazy=frozenset({"networkx", "scipy"})),
     "codegen": Layer(
         "autojit.codegen",
         below=("autojit.ir",),

@@ -223,9 +223,7 @@ class KernelEmitter:
         for offset in self.place(s.places, guard):
             total = self.builder.add(total, offset, flags=("nsw",))
         kind = memory_type(s.buffer.dtype)
-        return self.builder.gep(
-            self.pointers[s.buffer], [total], inbounds=True, source_etype=kind
-        )
+        return self.builder.gep(self.pointers[s.buffer], [total], inbounds=True, source_etype=kind)
 
     def gather(self, s: Gather) -> None:
         guard = None if s.guard is None else self.registers[s.guard.number]
@@ -405,5 +403,3 @@ def _bytes(kind: ir.Type) -> int:
     if isinstance(kind, ir.IntType):
         return int(kind.width) // 8
     return 8 if isinstance(kind, ir.DoubleType) else 4
-
-

@@ -118,9 +118,7 @@ class _Entry:
 
     def _call(self, name: str, result: ir.Type, *args: ir.Value) -> ir.Value:
         signature = ir.FunctionType(result, [a.type for a in args])
-        function = abi.load(
-            self.builder, self.table, abi.SLOTS[name], signature.as_pointer()
-        )
+        function = abi.load(self.builder, self.table, abi.SLOTS[name], signature.as_pointer())
         return self.builder.call(function, args)
 
     def _require(self, condition: ir.Value) -> None:

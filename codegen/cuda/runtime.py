@@ -97,7 +97,9 @@ class CudaExecutable:
     def call(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs, as device arrays, for arrays on the device (not copied) or the host."""
         inputs = [self._input(a, t) for a, t in zip(arrays, self.in_types, strict=True)]
-        flat, outputs = zip(*map(self._output, self.out_types), strict=True) if self.out_types else ((), ())
+        flat, outputs = (
+            zip(*map(self._output, self.out_types), strict=True) if self.out_types else ((), ())
+        )
         with _lock, _quiet():
             if self._scratch is None:
                 self._scratch = self._allocate()

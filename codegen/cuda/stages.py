@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from autojit.ir.passes.pipeline import optimize
@@ -34,11 +37,26 @@ def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
     namespace = load_source(source.text, "ptx")
     texts = []
     for launch in source.launches:
-        with _quiet():
+        with _quiet(), _device_of(capability):
             function = namespace[launch.name].py_func
             compiled, _ = cuda.compile_ptx(function, _signature(launch), cc=capability)
         texts.append(f"// {launch.name}\n{compiled}")
     return "\n".join(texts)
+
+
+@contextmanager
+def _device_of(capability: tuple[int, int]) -> Iterator[None]:
+    """Device functions compile for this capability.
+
+    Numba takes theirs from the present device, also in ``compile_ptx``, which needs none.
+    """
+    from unittest import mock
+
+    from numba.cuda import dispatcher
+
+    device = SimpleNamespace(compute_capability=capability)
+    with mock.patch.object(dispatcher, "get_current_device", lambda: device):
+        yield
 
 
 def _signature(launch: Launch) -> tuple[Any, ...]:

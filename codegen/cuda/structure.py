@@ -108,9 +108,7 @@ def shared_by_block(nest: Nest, machine: Machine) -> bool:
 
 def _reads_in_order(loop: Loop) -> bool:
     innermost = nests(loop)[0].loops[-1].var
-    return any(
-        isinstance(s, Load) and (innermost, 1) in s.index.terms for s in walk(loop.body)
-    )
+    return any(isinstance(s, Load) and (innermost, 1) in s.index.terms for s in walk(loop.body))
 
 
 # -- the parts of a kernel ------------------------------------------------------

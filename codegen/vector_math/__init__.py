@@ -7,7 +7,7 @@
     builder.call(exp, [x])
 
 A formula is written once, on `Value`s (`scalar`), for both widths, from a range reduction and a
-minimax polynomial (`coefficients`, found by `remez`). It has no branch and calls nothing, so a
+minimax polynomial (`coefficients`). It has no branch and calls nothing, so a
 loop over it becomes packed instructions of whatever width the processor has. `ACCURACY.md` lists
 the measured errors and times.
 

@@ -1,4 +1,4 @@
-"""Minimax polynomials, lowest power first, by name and width; written by `remez.py`."""
+"""Minimax polynomials, lowest power first, by name and width (by bench/vector_math/remez.py)."""
 
 COEFFICIENTS: dict[tuple[str, int], tuple[float, ...]] = {
     ("exp", 64): (

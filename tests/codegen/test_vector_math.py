@@ -15,10 +15,11 @@ from mpmath import mp, mpf
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 
 from autojit.codegen import vector_math
-from autojit.codegen.vector_math import accuracy, constants, measure, remez, remez_targets
+from autojit.codegen.vector_math import constants
 from autojit.codegen.vector_math.coefficients import COEFFICIENTS
 from autojit.codegen.vector_math.scalar import FORMATS
 from autojit.codegen.vector_math.table import TABLE
+from bench.vector_math import accuracy, measure, remez, remez_targets
 
 NAMES = sorted(vector_math.NAMES)
 WIDTHS = (64, 32)

@@ -1,7 +1,7 @@
 """Find the minimax polynomials and write `coefficients.py`: a developer's tool, never imported.
 
-    python -m autojit.codegen.vector_math.remez            # all of them, into coefficients.py
-    python -m autojit.codegen.vector_math.remez exp log    # only print these (any width)
+    python -m bench.vector_math.remez            # all of them, into coefficients.py
+    python -m bench.vector_math.remez exp log    # only print these (any width)
 
 Each target asks for the polynomial P of a given degree that minimises max |weight (f - P)| over
 an interval, found by Remez' exchange algorithm (Muller, "Elementary Functions", chapter 3) with
@@ -20,6 +20,8 @@ from pathlib import Path
 from mpmath import mp, mpf  # type: ignore[import-untyped]
 
 from .remez_targets import TARGETS, Target
+
+PACKAGE = Path(__file__).parents[2] / "codegen" / "vector_math"
 
 Real = Callable[[mpf], mpf]
 
@@ -120,7 +122,8 @@ def report(name: str, bits: int, target: Target, degree: int) -> list[float]:
 
 def render(table: dict[tuple[str, int], list[float]]) -> str:
     lines = [
-        '"""Minimax polynomials, lowest power first, by name and width; written by `remez.py`."""',
+        '"""Minimax polynomials, lowest power first, by name and width '
+        '(by bench/vector_math/remez.py)."""',
         "",
         "COEFFICIENTS: dict[tuple[str, int], tuple[float, ...]] = {",
     ]
@@ -142,7 +145,7 @@ def main(names: list[str]) -> None:
     if names:
         print(render(table))
     else:
-        Path(__file__).with_name("coefficients.py").write_text(render(table))
+        (PACKAGE / "coefficients.py").write_text(render(table))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Compile loops over the functions, time them, and write `ACCURACY.md`: a developer's tool.
 
-    python -m autojit.codegen.vector_math.measure            # all (minutes), into ACCURACY.md
-    python -m autojit.codegen.vector_math.measure exp log    # only print these
+    python -m bench.vector_math.measure            # all (minutes), into ACCURACY.md
+    python -m bench.vector_math.measure exp log    # only print these
 
 The loops are compiled by Numba's CPU code generator, for this processor.
 """
@@ -24,10 +24,13 @@ from llvmlite import ir
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
 
-from . import NAMES, function
+from autojit.codegen.vector_math import NAMES, function
+from autojit.codegen.vector_math.scalar import FORMATS
+from autojit.codegen.vector_math.table import TABLE
+
 from .accuracy import CASES, Array, largest_error
-from .scalar import FORMATS
-from .table import TABLE
+
+PACKAGE = Path(__file__).parents[2] / "codegen" / "vector_math"
 
 DTYPES: dict[int, np.dtype[Any]] = {64: np.dtype(np.float64), 32: np.dtype(np.float32)}
 _serial = itertools.count()
@@ -135,7 +138,8 @@ def row(codegen: JITCPUCodegen, name: str, bits: int) -> str:
 
 HEADER = """# Accuracy and speed of the vector math
 
-Written by `measure.py`. Errors are in units of the last place, against mpmath, on the samples of
+Written by `bench/vector_math/measure.py`. Errors are in units of the last place, against mpmath, on
+the samples of
 `accuracy.py` (4,000 in each batch). Times are per element of an array of 100,000, one thread, the
 shortest of 60 runs, on an x86-64 with AVX-512, which NumPy has its own kernels for. The rival is
 NumPy, or SciPy for sigmoid, erf, erfc and ndtr; `sin_moderate` and its like meet NumPy's sin.
@@ -155,7 +159,7 @@ def main(names: list[str]) -> None:
                 lines.append(row(codegen, name, bits))
                 print(lines[-1], flush=True)
     if not names:
-        Path(__file__).with_name("ACCURACY.md").write_text(HEADER + "\n".join(lines) + "\n")
+        (PACKAGE / "ACCURACY.md").write_text(HEADER + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from mpmath import mp, mpf  # type: ignore[import-untyped]
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from .argument_reduction import MODERATE_LIMIT
+from autojit.codegen.vector_math.argument_reduction import MODERATE_LIMIT
 
 Array = NDArray[np.floating]
 Operands = tuple[Array, ...]

@@ -1,0 +1,1 @@
+"""Tools behind `codegen/vector_math`: its coefficients, its errors, its speed."""
