@@ -115,7 +115,8 @@ class CompiledFunction:
         static, dynamic = self._split(args, kwargs)
         leaves, structure = trees.flatten(dynamic)
         signature = self._signature(leaves, dynamic)
-        key = (static, structure, signature)
+        # 1 and True are equal, and not the same setting.
+        key = (static, tuple(type(value) for _, value in static), structure, signature)
         with self._lock:
             found = self._specializations.get(key)
             if found is not None:

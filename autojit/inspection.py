@@ -23,12 +23,11 @@ def trace(f: Callable[..., Any]) -> Callable[..., Program]:
     become the last inputs and are bound to them.
 
     >>> import autojit, numpy as np
-    >>> print(autojit.trace(lambda x: np.sum(x * 2))(np.ones(3)))
+    >>> print(autojit.trace(lambda x: np.sum(np.sin(x)))(np.ones(3)))
     program main(%0: f64[3]) {
-      %1: f64[3] = constant {dtype=f64, shape=(3,), value=2.0}
-      %2: f64[3] = mul %0, %1
-      %3: f64[] = sum %2 {axes=(0,)}
-      return %3
+      %1: f64[3] = sin %0
+      %2: f64[] = sum %1 {axes=(0,)}
+      return %2
     }
     """
 

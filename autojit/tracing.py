@@ -22,7 +22,7 @@ from autojit.ir.ops.declaration import full
 from autojit.ir.program import Builder, Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
-from .errors import DtypeError, LeakedTracerError, TypeMismatch, with_place
+from .errors import DtypeError, LeakedTracerError, NotArrayError, TypeMismatch, with_place
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -161,6 +161,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
         assert trace is not None
         return trace.capture(x, x.type)
     assert trace is not None
+    if is_special_array(x):
+        raise NotArrayError(with_place(SPECIAL.format(type(x).__name__), user_source()))
     array = np.asarray(x)
     if dtype is not None and array.dtype != dtype:
         array = np.asarray(x, dtype)
@@ -171,10 +173,22 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     return trace.capture(x if array is x else array, type)
 
 
+SPECIAL = (
+    "{} is a subclass of np.ndarray with arithmetic of its own, which autojit would not follow. "
+    "Pass its data and what else it holds as plain arrays:\n"
+    "    np.asarray(x)                      # and for masked arrays x.data, x.mask"
+)
+
+
+def is_special_array(x: Any) -> bool:
+    """Whether x is an array of a subclass that may compute in another way (masks, units)."""
+    return isinstance(x, np.ndarray) and type(x) not in (np.ndarray, np.memmap)
+
+
 def check_dtype(dtype: np.dtype) -> None:
     """Raise DtypeError, with the user's line, for a dtype that programs cannot hold."""
     try:
-        dtype_name(dtype)
+        dtype_name(dtype.newbyteorder("="))
     except TypeMismatch as error:
         raise DtypeError(with_place(str(error), user_source())) from None
 

@@ -14,7 +14,7 @@ import optree
 
 from .errors import NotArrayError, with_place
 from .tracer import Tracer
-from .tracing import user_source
+from .tracing import SPECIAL, is_special_array, user_source
 
 NAMESPACE = "autojit"
 
@@ -57,7 +57,8 @@ def _register_dataclass(leaf: Any) -> None:
 
 def is_array(leaf: Any) -> bool:
     """Whether a leaf is an array or a number."""
-    return isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex, Tracer))
+    kinds = (np.ndarray, np.generic, bool, int, float, complex, Tracer)
+    return isinstance(leaf, kinds) and not is_special_array(leaf)
 
 
 def paths(tree: Any, root: str) -> list[str]:
@@ -93,6 +94,8 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
     """A leaf of the arguments of a compiled function, or NotArrayError."""
     if is_array(leaf):
         return leaf
+    if is_special_array(leaf):
+        raise NotArrayError(f"{path}: " + SPECIAL.format(type(leaf).__name__))
     raise NotArrayError(
         f"{path} is {leaf!r:.60} of type {type(leaf).__name__}, which is neither an array nor a "
         f"number. Make the argument static if it is a setting:\n    {keyword}"

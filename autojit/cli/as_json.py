@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..inspection import Lowered
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.text import print_static
+
+from ..inspection import Lowered
 
 
 def as_json(lowered: Lowered, stage: str) -> str:

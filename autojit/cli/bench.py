@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import grad, jit, trees
 from ..errors import IntegerGradientError, NonScalarGradientError
-
 from .failures import FAULT, Failure, running
 from .terminal import console, state_line
 

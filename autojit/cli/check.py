@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import disable_jit
 from ..testing import MODES, compare_grads
-
 from .failures import FAULT, Failure, running
 from .terminal import console, state_line
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import jit
 from ..inspection import STAGES, Lowered
-
 from .failures import FAULT, Failure, closest, running
 from .terminal import replace_file, show
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,17 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 import autojit
-from autojit.cli import probes, terminal
+from autojit.cli import terminal
 from autojit.cli.app import app
 from autojit.cli.arguments import fill, parse_argument
 from autojit.cli.bench import show_time
-from autojit.cli.doctor import run_probe
 from autojit.cli.failures import Failure
-from autojit.cli.probes import Finding, widest_registers
 from autojit.ir.types import Type
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -151,6 +149,17 @@ def test_pipe_has_no_colours_and_the_module_runs(here: Path) -> None:
     done = subprocess.run(words, cwd=here, env=environment, capture_output=True, check=True)
     assert done.stdout.startswith(b"program vector(%0: f64[3]) {")
     assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_readme_shows_what_the_command_prints(here: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"^```python\n(.*?)^```$", readme, re.M | re.S)
+    assert first
+    (here / "loss.py").write_text(first.group(1), encoding="utf-8")
+    blocks = re.findall(r"^```console\n\$ autojit (.*?)\n(.*?)^```$", readme, re.M | re.S)
+    assert blocks
+    for command, shown in blocks:
+        assert printed(*shlex.split(command)) == shown
 
 
 # -- errors -------------------------------------------------------------------
@@ -400,106 +409,6 @@ def test_times_have_three_digits() -> None:
         "12.3 ms",
         "3.21 us",
         "45 ns",
-    ]
-
-
-# -- doctor -------------------------------------------------------------------
-
-
-def test_doctor_finds_everything_working() -> None:
-    result = call("doctor")
-    assert result.exit_code == 0, result.output
-    lines = result.stdout.splitlines()
-    assert lines[-1] == "Everything that autojit needs works."
-    names = [line[2:14].strip() for line in lines]
-    assert names[:8] == [*probes.PROBES]
-    assert all(line[0] in "✓–" for line in lines[:-1])
-
-
-@pytest.mark.parametrize("state", ["failed", "raises"])
-def test_doctor_fails_with_a_probe(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def probe() -> Finding:
-        if state == "raises":
-            raise OSError("no library\nmore")
-        return Finding("failed", "wrong")
-
-    monkeypatch.setattr(probes, "PROBES", {"BLAS": probe, "well": lambda: Finding("ok", "good")})
-    result = call("doctor")
-    assert result.exit_code == 1
-    words = "wrong" if state == "failed" else "OSError: no library"
-    assert (
-        result.stdout == f"✗ BLAS         {words}\n✓ well         good\nSomething does not work.\n"
-    )
-
-
-def test_probe_of_gradients_sees_a_wrong_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from autojit.ir.ops import elementary
-
-    monkeypatch.setattr(elementary.tanh, "rules", [lambda t, y, x: t])
-    (found,) = run_probe(probes.gradients)
-    assert found.state == "failed"
-    assert found.words.startswith("derivative of order 1 (forward): wrong with respect to")
-
-
-def test_probe_of_vector_math_sees_a_wrong_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(autojit, "jit", lambda f: lambda x: f(x) * (1 + 1e-14))
-    (found,) = run_probe(probes.vector_math)
-    assert found.state == "failed"
-
-
-def test_vector_registers_are_read_from_packed_arithmetic() -> None:
-    assembly = "\tvmovups\t%zmm0, (%rax)\n\tvfmadd213pd\t%ymm1, %ymm2, %ymm3\n"
-    assert widest_registers(assembly) == Finding(
-        "ok", "256 bits, 4 float64 at a time (ymm registers in compiled code)"
-    )
-    found = widest_registers("\tfmla\tv0.2d, v1.2d, v2.2d\n")
-    assert found is not None
-    assert "NEON" in found.words
-    assert widest_registers("\tvmulsd\t%xmm0, %xmm1, %xmm2\n") is None
-
-
-# -- terminals ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("columns", [60, 80])
-@pytest.mark.parametrize("words", [[], ["dump"], ["check"], ["run"], ["bench"], ["doctor"]])
-def test_help_fits(words: list[str], columns: int) -> None:
-    result = CliRunner().invoke(app, [*words, "--help"], terminal_width=columns)
-    assert result.exit_code == 0
-    assert max(map(len, result.stdout.splitlines())) <= columns
-    assert "Usage: autojit" in result.stdout
-
-
-def narrow(encoding: str = "utf-8") -> tuple[Console, io.BytesIO]:
-    raw = io.BytesIO()
-    out = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    return Console(file=out, force_terminal=True, width=60, color_system=None), raw
-
-
-def test_report_lines_wrap_in_their_column() -> None:
-    out, raw = narrow()
-    terminal.state_line(out, "ok", "vector math", "exp 0.94, expm1 1.03, log 0.50, log1p 0.69")
-    terminal.state_line(out, "absent", "CUDA", "not installed")
-    assert raw.getvalue().decode().splitlines() == [
-        "✓ vector math  exp 0.94, expm1 1.03, log 0.50, log1p 0.69",
-        "– CUDA         not installed",
-    ]
-    out, raw = narrow()
-    terminal.state_line(out, "failed", "BLAS", "a library with a name that is quite long, indeed")
-    assert raw.getvalue().decode().splitlines() == [
-        "✗ BLAS         a library with a name that is quite long,",
-        "               indeed",
-    ]
-
-
-def test_ascii_terminals_have_words_for_marks() -> None:
-    out, raw = narrow("ascii")
-    for state in ("ok", "failed", "absent"):
-        terminal.state_line(out, state, "name", "2 × 3")
-    assert raw.getvalue().decode("ascii").splitlines() == [
-        "ok   name         2 ? 3",
-        "FAIL name         2 ? 3",
-        "-    name         2 ? 3",
     ]
 
 

@@ -69,7 +69,7 @@ def test_example(name: str) -> None:
 def test_digits_fits_a_narrow_terminal_and_shows_all_on_request() -> None:
     pytest.importorskip("sklearn", reason="the `examples` extra is not installed")
     narrow = run("digits.py", COLUMNS="60")
-    assert max(map(len, narrow.splitlines())) <= 60 + 20  # sentences may be longer, code may not
+    assert max(map(len, narrow.splitlines())) <= 60
     assert re.search(r"\(\d+ more lines: --full shows them\)", narrow)
     whole = run("digits.py", "--full")
     assert "more lines" not in whole
