@@ -169,8 +169,9 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     check_dtype(array.dtype)
     if array.ndim == 0:
         return full(array[()], Type(canonical_dtype(array.dtype), ()))
-    type = Type(canonical_dtype(array.dtype), array.shape)
-    return trace.capture(x if array is x else array, type)
+    return trace.capture(
+        x if array is x else array, Type(canonical_dtype(array.dtype), array.shape)
+    )
 
 
 SPECIAL = (

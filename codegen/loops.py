@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .affine import Affine, Quotient, Var
+from .affine import Affine, Var
 
 
 class Buffer:
@@ -282,6 +282,8 @@ class LoopProgram:
     bytes: int = 0
 
     def __str__(self) -> str:
+        from .loop_text import print_loops
+
         return print_loops(self)
 
     @property
@@ -324,129 +326,3 @@ def buffers_of(body: list[Any]) -> list[Buffer]:
         if buffer is not None:
             found[buffer] = None
     return list(found)
-
-
-# -- printing -----------------------------------------------------------------
-
-
-class _Names:
-    def __init__(self) -> None:
-        self.scalars: dict[int, str] = {}
-        self.vars: dict[Var, str] = {}
-
-    def scalar(self, s: Scalar) -> str:
-        return self.scalars.setdefault(s.number, f"s{len(self.scalars)}")
-
-    def var(self, v: Var) -> str:
-        if v not in self.vars:
-            n = len(self.vars)
-            self.vars[v] = "ijklmnpqr"[n] if n < 9 else f"i{n}"
-        return self.vars[v]
-
-    def index(self, index: Affine) -> str:
-        parts = []
-        for atom, c in index.terms:
-            if isinstance(atom, Var):
-                text = self.var(atom)
-            else:
-                assert isinstance(atom, Quotient)
-                sign = "%" if atom.remainder else "//"
-                text = f"({self.index(atom.operand)}) {sign} {atom.divisor}"
-                text = f"({text})"
-            parts.append(text if c == 1 else f"-{text}" if c == -1 else f"{c}*{text}")
-        if index.constant or not parts:
-            parts.append(str(index.constant))
-        return " + ".join(parts).replace("+ -", "- ")
-
-
-_SYMBOLS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=",
-    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^",
-}  # fmt: skip
-
-
-def _statement(s: Any, names: _Names) -> str:
-    n, ix = names.scalar, names.index
-    match s:
-        case Compute(result, name, (a, b)) if name in _SYMBOLS:
-            return f"{n(result)} = {n(a)} {_SYMBOLS[name]} {n(b)}"
-        case Compute(result, "convert", (a,)):
-            return f"{n(result)} = {result.dtype}({n(a)})"
-        case Compute(result, name, args):
-            return f"{n(result)} = {name}({', '.join(map(n, args))})"
-        case Constant(result, value):
-            return f"{n(result)} = {value!r}"
-        case IndexValue(result, index):
-            return f"{n(result)} = {result.dtype}({ix(index)})"
-        case InRange(result, index, low, high, step):
-            every = f" step {step}" if step > 1 else ""
-            return f"{n(result)} = {ix(index)} in {low}..{high}{every}"
-        case Load(result, buffer, index, guard):
-            condition = f" if {n(guard)} else 0" if guard is not None else ""
-            return f"{n(result)} = {buffer}[{ix(index)}]{condition}"
-        case Gather(result, buffer, index, places, guard):
-            condition = f" if {n(guard)} else 0" if guard is not None else ""
-            return f"{n(result)} = {buffer}[{_places(index, places, names)}]{condition}"
-        case ScatterAdd(buffer, index, places, value):
-            return f"{buffer}[{_places(index, places, names)}] += {n(value)}"
-        case Store(buffer, index, value):
-            return f"{buffer}[{ix(index)}] = {n(value)}"
-        case AccumulateInto(buffer, index, combine, value):
-            return f"{buffer}[{ix(index)}] {_combine(combine)} {n(value)}"
-        case Fill(buffer, start, count, value):
-            return f"{buffer}[{ix(start)} : +{count}] = {value!r}"
-        case Begin(accumulator):
-            return f"a{accumulator.number} = {accumulator.identity!r}"
-        case Accumulate(accumulator, value):
-            return f"a{accumulator.number} {_combine(accumulator.combine)} {n(value)}"
-        case Finish(result, accumulator):
-            return f"{n(result)} = a{accumulator.number}"
-    raise TypeError(f"not a loop statement: {s!r}")
-
-
-def _places(index: Affine, places: tuple[Place, ...], names: _Names) -> str:
-    parts = [
-        names.scalar(p.scalar) if p.stride == 1 else f"{p.stride}*{names.scalar(p.scalar)}"
-        for p in places
-    ]
-    return " + ".join([*parts, names.index(index)] if index != Affine(0) else parts)
-
-
-def _combine(name: str) -> str:
-    return f"{_SYMBOLS[name]}=" if name in _SYMBOLS else f"{name}="
-
-
-def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -> None:
-    for s in body:
-        if isinstance(s, RunTasks):
-            task = names.var(s.tasks.var)
-            lines.append(f"{indent}for task {task} in 0..{s.tasks.count}, in threads:")
-            _print_body(s.tasks.body, names, indent + "  ", lines)
-        elif isinstance(s, Loop):
-            mark = ("" if s.role == "map" else "  # reduces") + ("  # unrolled" if s.unroll else "")
-            share = f" (share {names.var(s.share)})" if s.share is not None else ""
-            lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{share}:{mark}")
-            _print_body(s.body, names, indent + "  ", lines)
-        else:
-            lines.append(indent + _statement(s, names))
-
-
-def print_loops(program: LoopProgram) -> str:
-    """The readable text of a loop program."""
-    lines = [f"loops {program.name}:"]
-    for buffer in (*program.inputs, *program.outputs):
-        lines.append(f"  {buffer.kind} {buffer}: {buffer.dtype}[{buffer.size}]")
-    for buffer, offset in program.temps.items():
-        lines.append(f"  temp {buffer}: {buffer.dtype}[{buffer.size}] at byte {offset}")
-    for step in program.steps:
-        if isinstance(step, MatrixProduct):
-            batch = f"{step.batch} x " if step.batch else ""
-            shape = f"{batch}[{step.m},{step.k}] @ [{step.k},{step.n}]"
-            lines.append(f"  {step.c} = {step.a.buffer} @ {step.b.buffer}  # {shape}, BLAS")
-        else:
-            lines.append(f"  kernel {step.name}:")
-            for buffer in step.buffers:
-                if buffer.kind == "local":
-                    lines.append(f"    local {buffer}: {buffer.dtype}[{buffer.size}]")
-            _print_body(step.body, _Names(), "    ", lines)
-    return "\n".join(lines) + "\n"

@@ -18,11 +18,13 @@ from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.move import Broadcast, transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Op, Program, Value
+from autojit.ir.shapes import row_major_strides
 
 from . import affine
 from .affine import Affine, Var
 from .pull import Index, Puller
 from .traits import Traits
+from .views import Strided, axis_groups, matrix_view, renumbered, strided_view
 
 #: A value this expensive (in additions) is stored when it is needed in two places.
 EXPENSIVE = 10
@@ -90,50 +92,6 @@ class LibraryCall:
         return self.op.result
 
 
-@dataclass
-class Strided:
-    """A view of a stored value: element = base[offset + sum(stride * index)]."""
-
-    base: Value
-    offset: int
-    strides: tuple[int, ...]
-
-
-class _ViewWalk(Puller):
-    """Follows movement ops only, to the stored value that a view shows."""
-
-    def read(self, value: Value, index: Index, guard: Any) -> Any:
-        return (value, index, guard)
-
-    def choose(self, op: Op, cases: list[tuple[Any, Any]]) -> Any:
-        return cases[0][1] if len(cases) == 1 else None
-
-    def condition(self, conditions: list[Any], guard: Any) -> Any:
-        return True
-
-    def pull_op(self, op: Op, index: Index, guard: Any = None) -> Any:
-        # What is not a movement is computed: it is the base, stored row-major.
-        if not hasattr(op.kind, "sources"):
-            return self.read(op.result, index, guard)
-        return super().pull_op(op, index, guard)
-
-
-def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided | None:
-    """The value as strides into a stored value or an input, or None if it is not such a view."""
-    if value.type.size == 0:
-        return None
-    variables = [Var(n) for n in value.shape]
-    found = _ViewWalk(definers, bases).pull(value, tuple(map(affine.of, variables)))
-    if found is None or found[2] is not None:
-        return None
-    base, index, _ = found
-    offset = affine.flatten(index, base.shape)
-    strides = dict(offset.terms)
-    if any(not isinstance(atom, Var) for atom in strides):
-        return None
-    return Strided(base, offset.constant, tuple(strides.get(v, 0) for v in variables))
-
-
 class Selection:
     """Decides what is stored, in one walk over the ops from the last to the first."""
 
@@ -163,7 +121,7 @@ class Selection:
     def _prepare_product(self, op: Op, ops: list[Op]) -> None:
         operands, views = [], []
         for side in (0, 1):
-            groups = _axis_groups(op, side)
+            groups = axis_groups(op, side)
             value = op.operands[side]
             view = self._matrix_view(value, groups)
             if view is None:
@@ -175,7 +133,9 @@ class Selection:
                 self.definers[copy] = copy_op
                 self.forced.add(copy)
                 value = copy
-                view = _matrix(Strided(copy, 0, _row_major(copy.shape)), _renumbered(groups), copy)
+                view = matrix_view(
+                    Strided(copy, 0, row_major_strides(copy.shape)), renumbered(groups), copy
+                )
                 assert view is not None
             else:
                 self.forced.add(view.base)
@@ -185,7 +145,7 @@ class Selection:
 
     def _matrix_view(self, value: Value, groups: Any) -> Strided | None:
         view = strided_view(value, self.definers, self.calls)
-        return None if view is None else _matrix(view, groups, value)
+        return None if view is None else matrix_view(view, groups, value)
 
     # -- costs and contexts -----------------------------------------------
 
@@ -361,7 +321,7 @@ def _in_memory_order(loops: Any, a: Value, b: Value, definers: dict[Value, Op]) 
     if big.type.size <= SMALL_PRODUCT:
         return loops
     view = strided_view(big, definers, ())
-    strides = view.strides if view is not None else _row_major(big.shape)
+    strides = view.strides if view is not None else row_major_strides(big.shape)
     ordered = sorted(
         loops, key=lambda loop: -strides[loop[column]] if loop[column] is not None else 0
     )
@@ -378,52 +338,3 @@ def _as_loops(op: Op) -> bool:
     m = prod(a.shape[i] for i in free_axes(a.type.ndim, ca, ba))
     n = prod(b.shape[i] for i in free_axes(b.type.ndim, cb, bb))
     return a.dtype.kind not in "fc" or min(m, n, k) <= 1 or m * n * k <= SMALL_PRODUCT
-
-
-# -- layouts for the BLAS -------------------------------------------------------
-
-Groups = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-
-
-def _axis_groups(op: Op, side: int) -> Groups:
-    """Axes of an operand as (batch, rows, columns) of its matrices."""
-    contract, batch = op.params["contract"][side], op.params["batch"][side]
-    free = free_axes(op.operands[side].type.ndim, contract, batch)
-    return (batch, free, contract) if side == 0 else (batch, contract, free)
-
-
-def _renumbered(groups: Groups) -> Groups:
-    positions = iter(range(sum(map(len, groups))))
-    return tuple(tuple(next(positions) for _ in group) for group in groups)  # type: ignore[return-value]
-
-
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    from autojit.ir.shapes import row_major_strides
-
-    return row_major_strides(shape)
-
-
-def _matrix(view: Strided, groups: Groups, value: Value) -> Strided | None:
-    """The view with strides (batch…, row, column), or None if the BLAS cannot read it."""
-    batch, rows, columns = groups
-    merged = [_merge(view.strides, value.shape, group) for group in (rows, columns)]
-    if None in merged or any(view.strides[i] < 0 for i in batch):
-        return None
-    row, column = merged
-    n_rows, n_columns = (prod(value.shape[i] for i in g) for g in (rows, columns))
-    by_row = column == 1 and row >= n_columns  # type: ignore[operator]
-    by_column = row == 1 and column >= n_rows  # type: ignore[operator]
-    if not (by_row or by_column):
-        return None
-    return Strided(view.base, view.offset, (*(view.strides[i] for i in batch), row, column))  # type: ignore[arg-type]
-
-
-def _merge(strides: tuple[int, ...], shape: tuple[int, ...], axes: tuple[int, ...]) -> int | None:
-    """The stride of several axes run through as one, or None."""
-    axes = tuple(i for i in axes if shape[i] > 1)
-    if not axes:
-        return 1
-    for outer, inner in zip(axes[:-1], axes[1:], strict=True):
-        if strides[outer] != strides[inner] * shape[inner]:
-            return None
-    return strides[axes[-1]] if strides[axes[-1]] > 0 else None

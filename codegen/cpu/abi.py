@@ -12,7 +12,6 @@ import ctypes
 from functools import lru_cache
 
 import numpy as np
-
 from llvmlite import ir
 
 from autojit.ir.types import DTYPE_NAMES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -29,7 +29,7 @@ def needed(program: LoopProgram) -> list[str]:
     return sorted(names)
 
 
-@lru_cache(maxsize=None)
+@cache
 def address(name: str) -> int:
     """The address of a BLAS function."""
     import scipy.linalg.cython_blas as cython_blas
@@ -96,7 +96,11 @@ def _layout(operand: Operand, rows: int, columns: int) -> tuple[str, int]:
         return "N", max(1, row)
     if row == 1 and column >= rows:
         return "T", max(1, column)
-    assert column == 1 and rows <= 1 or row == 1 and columns <= 1, (operand.strides, rows, columns)
+    assert (column == 1 and rows <= 1) or (row == 1 and columns <= 1), (
+        operand.strides,
+        rows,
+        columns,
+    )
     return ("N", max(1, columns)) if column == 1 else ("T", max(1, rows))
 
 

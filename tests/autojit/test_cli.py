@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 import autojit
 from autojit.cli import terminal
 from autojit.cli.app import app
-from autojit.cli.arguments import fill, parse_argument
 from autojit.cli.bench import show_time
 from autojit.cli.failures import Failure
 from autojit.ir.types import Type
@@ -291,32 +290,6 @@ def test_fault_of_ours_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     result = call("dump", "functions.py:vector", "f64[3]")
     assert result.exit_code == 1
     assert "raised KeyError: 'no such key'\n  This is a fault of autojit (at " in result.stderr
-
-
-# -- arguments ----------------------------------------------------------------
-
-
-def test_arguments() -> None:
-    assert parse_argument(" f64[2, 3] ") == Type(np.dtype(float), (2, 3))
-    assert parse_argument("(f32[], 1+2j)") == (Type(np.dtype("f4")), 1 + 2j)
-    assert parse_argument("-inf") == -np.inf
-    assert parse_argument("[]").shape == (0,)
-    assert parse_argument("[f64[2], (1, 2)]") == [Type(np.dtype(float), (2,)), (1, 2)]
-    rng = np.random.default_rng(0)
-    filled = fill(
-        parse_argument("{'x': f32[100], 'n': (i64[5], bool[2]), 'z': c64[3]}"), rng, -1, 1
-    )
-    assert filled["x"].dtype == np.float32
-    assert -1 <= filled["x"].min() < -0.5
-    assert 0.5 < filled["x"].max() < 1
-    assert [a.dtype.name for a in filled["n"]] == ["int64", "bool"]
-    assert filled["z"].dtype == np.complex64
-
-
-@pytest.mark.parametrize("text", ["[[1], [1, 2]]", "__import__('os')", "x + 1", "{f64[2]: 1}", ""])
-def test_arguments_that_are_refused(text: str) -> None:
-    with pytest.raises(Failure, match="neither a type"):
-        parse_argument(text)
 
 
 # -- check, run, bench --------------------------------------------------------

@@ -14,8 +14,6 @@ from autojit.cli.app import app
 from autojit.cli.doctor import run_probe
 from autojit.cli.probes import Finding, widest_registers
 
-# -- doctor -------------------------------------------------------------------
-
 
 def test_doctor_finds_everything_working() -> None:
     result = CliRunner().invoke(app, ["doctor"])

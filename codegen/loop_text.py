@@ -1,0 +1,160 @@
+"""The readable text of loop programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .affine import Affine, Quotient, Var
+from .loops import (
+    Accumulate,
+    AccumulateInto,
+    Begin,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    Gather,
+    IndexValue,
+    InRange,
+    Load,
+    Loop,
+    LoopProgram,
+    MatrixProduct,
+    Place,
+    RunTasks,
+    Scalar,
+    ScatterAdd,
+    Store,
+)
+
+
+class _Names:
+    def __init__(self) -> None:
+        self.scalars: dict[int, str] = {}
+        self.vars: dict[Var, str] = {}
+
+    def scalar(self, s: Scalar) -> str:
+        return self.scalars.setdefault(s.number, f"s{len(self.scalars)}")
+
+    def var(self, v: Var) -> str:
+        if v not in self.vars:
+            n = len(self.vars)
+            self.vars[v] = "ijklmnpqr"[n] if n < 9 else f"i{n}"
+        return self.vars[v]
+
+    def index(self, index: Affine) -> str:
+        parts = []
+        for atom, c in index.terms:
+            if isinstance(atom, Var):
+                text = self.var(atom)
+            else:
+                assert isinstance(atom, Quotient)
+                sign = "%" if atom.remainder else "//"
+                text = f"({self.index(atom.operand)}) {sign} {atom.divisor}"
+                text = f"({text})"
+            parts.append(text if c == 1 else f"-{text}" if c == -1 else f"{c}*{text}")
+        if index.constant or not parts:
+            parts.append(str(index.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
+
+
+def _compute(s: Compute, n: Callable[[Scalar], str], ix: Callable[[Affine], str]) -> str:
+    if s.name == "convert":
+        return f"{n(s.result)} = {s.result.dtype}({n(s.args[0])})"
+    if s.name in _SYMBOLS and len(s.args) == 2:
+        return f"{n(s.result)} = {n(s.args[0])} {_SYMBOLS[s.name]} {n(s.args[1])}"
+    return f"{n(s.result)} = {s.name}({', '.join(map(n, s.args))})"
+
+
+def _in_range(s: InRange, n: Callable[[Scalar], str], ix: Callable[[Affine], str]) -> str:
+    every = f" step {s.step}" if s.step > 1 else ""
+    return f"{n(s.result)} = {ix(s.index)} in {s.low}..{s.high}{every}"
+
+
+def _guarded(s: Load | Gather, n: Callable[[Scalar], str]) -> str:
+    return f" if {n(s.guard)} else 0" if s.guard is not None else ""
+
+
+#: How each statement is written, from names of scalars and of indices.
+_WRITERS: dict[type, Callable[..., str]] = {
+    Compute: _compute,
+    InRange: _in_range,
+    Constant: lambda s, n, ix: f"{n(s.result)} = {s.value!r}",
+    IndexValue: lambda s, n, ix: f"{n(s.result)} = {s.result.dtype}({ix(s.index)})",
+    Load: lambda s, n, ix: f"{n(s.result)} = {s.buffer}[{ix(s.index)}]{_guarded(s, n)}",
+    Gather: lambda s, n, ix: (
+        f"{n(s.result)} = {s.buffer}[{_places(s.index, s.places, n, ix)}]{_guarded(s, n)}"
+    ),
+    ScatterAdd: lambda s, n, ix: f"{s.buffer}[{_places(s.index, s.places, n, ix)}] += {n(s.value)}",
+    Store: lambda s, n, ix: f"{s.buffer}[{ix(s.index)}] = {n(s.value)}",
+    AccumulateInto: lambda s, n, ix: (
+        f"{s.buffer}[{ix(s.index)}] {_combine(s.combine)} {n(s.value)}"
+    ),
+    Fill: lambda s, n, ix: f"{s.buffer}[{ix(s.start)} : +{s.count}] = {s.value!r}",
+    Begin: lambda s, n, ix: f"a{s.accumulator.number} = {s.accumulator.identity!r}",
+    Accumulate: lambda s, n, ix: (
+        f"a{s.accumulator.number} {_combine(s.accumulator.combine)} {n(s.value)}"
+    ),
+    Finish: lambda s, n, ix: f"{n(s.result)} = a{s.accumulator.number}",
+}
+
+
+def _statement(s: Any, names: _Names) -> str:
+    return _WRITERS[type(s)](s, names.scalar, names.index)
+
+
+def _places(
+    index: Affine,
+    places: tuple[Place, ...],
+    n: Callable[[Scalar], str],
+    ix: Callable[[Affine], str],
+) -> str:
+    parts = [n(p.scalar) if p.stride == 1 else f"{p.stride}*{n(p.scalar)}" for p in places]
+    return " + ".join([*parts, ix(index)] if index != Affine(0) else parts)
+
+
+def _combine(name: str) -> str:
+    return f"{_SYMBOLS[name]}=" if name in _SYMBOLS else f"{name}="
+
+
+def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -> None:
+    for s in body:
+        if isinstance(s, RunTasks):
+            task = names.var(s.tasks.var)
+            lines.append(f"{indent}for task {task} in 0..{s.tasks.count}, in threads:")
+            _print_body(s.tasks.body, names, indent + "  ", lines)
+        elif isinstance(s, Loop):
+            mark = ("" if s.role == "map" else "  # reduces") + ("  # unrolled" if s.unroll else "")
+            share = f" (share {names.var(s.share)})" if s.share is not None else ""
+            lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{share}:{mark}")
+            _print_body(s.body, names, indent + "  ", lines)
+        else:
+            lines.append(indent + _statement(s, names))
+
+
+def print_loops(program: LoopProgram) -> str:
+    """The readable text of a loop program."""
+    lines = [f"loops {program.name}:"]
+    for buffer in (*program.inputs, *program.outputs):
+        lines.append(f"  {buffer.kind} {buffer}: {buffer.dtype}[{buffer.size}]")
+    for buffer, offset in program.temps.items():
+        lines.append(f"  temp {buffer}: {buffer.dtype}[{buffer.size}] at byte {offset}")
+    for step in program.steps:
+        if isinstance(step, MatrixProduct):
+            batch = f"{step.batch} x " if step.batch else ""
+            shape = f"{batch}[{step.m},{step.k}] @ [{step.k},{step.n}]"
+            lines.append(f"  {step.c} = {step.a.buffer} @ {step.b.buffer}  # {shape}, BLAS")
+        else:
+            lines.append(f"  kernel {step.name}:")
+            for buffer in step.buffers:
+                if buffer.kind == "local":
+                    lines.append(f"    local {buffer}: {buffer.dtype}[{buffer.size}]")
+            _print_body(step.body, _Names(), "    ", lines)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,379 @@
+"""Every mistake gets its own error, with the user's line or argument and the fix in code."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit import errors, grad, jit, value_and_grad
+from autojit.errors import (
+    AutojitError,
+    ConcreteValueError,
+    DtypeError,
+    InPlaceError,
+    IntegerGradientError,
+    LeakedTracerError,
+    NonScalarGradientError,
+    NotArrayError,
+    ShapeError,
+    StructureError,
+    TypeMismatch,
+    UncoveredFunctionError,
+    UnhashableStaticError,
+    UnsupportedTargetError,
+)
+
+X = np.array([1.0, 2.0, 3.0])
+A = np.arange(6.0).reshape(2, 3)
+HERE = re.escape(__file__)
+
+
+def message(error: type[Exception], f: Callable[..., Any], *arguments: Any) -> str:
+    """The message of the error that tracing f raises; it names a line of this file."""
+    with pytest.raises(error) as caught:
+        jit(f)(*arguments)
+    assert type(caught.value) is error
+    text = str(caught.value)
+    assert re.search(rf'File "{HERE}", line \d+, in ', text), text
+    return text
+
+
+def assert_says(text: str, *words: str) -> None:
+    for word in words:
+        assert word in text, text
+
+
+# -- functions that are not covered -------------------------------------------
+
+UNCOVERED = {
+    "np.fft.fft": lambda x: np.fft.fft(x),
+    "np.linalg.svd": lambda x: np.linalg.svd(np.outer(x, x)),
+    "np.histogram": lambda x: np.histogram(x),
+    "np.unique": lambda x: np.unique(x),
+    "np.convolve": lambda x: np.convolve(x, x),
+    "np.spacing": lambda x: np.spacing(x),
+    "np.add.at": lambda x: np.add.at(x, [0], 1.0),
+    "np.sum with out=": lambda x: np.sum(x, out=np.empty(())),
+    "np.pad with mode=": lambda x: np.pad(x, 1, mode="reflect"),
+    "np.linalg.norm with ord=": lambda x: np.linalg.norm(x, 3),
+}
+
+
+@pytest.mark.parametrize("name", UNCOVERED)
+def test_uncovered_functions(name: str) -> None:
+    text = message(UncoveredFunctionError, UNCOVERED[name], X)
+    assert_says(text, f"{name} is not covered by autojit", f"lambda x: np.{name.split()[0][3:]}(")
+
+
+def test_similar_functions_are_suggested() -> None:
+    text = message(UncoveredFunctionError, lambda x: np.nanvar(x), X)
+    assert_says(text, "Covered and similar: ", "np.var")
+    text = message(UncoveredFunctionError, lambda x: np.rollaxis(x[None], 1), X)
+    assert_says(text, "np.roll")
+
+
+def test_uncovered_ufunc_of_scipy() -> None:
+    special = pytest.importorskip("scipy.special")
+    text = message(UncoveredFunctionError, lambda x: special.ellipe(x), X)
+    assert_says(text, "scipy.special.ellipe is not covered")
+
+
+def test_shapes_that_depend_on_values() -> None:
+    text = message(UncoveredFunctionError, lambda x: x[x > 0], X)
+    assert_says(text, "bool[3]", "np.where(mask, x, 0)               # not: x[mask]")
+    text = message(UncoveredFunctionError, lambda x: np.where(x > 0), X)
+    assert_says(text, "np.where(condition, x, y)")
+
+
+def test_uncovered_is_also_not_implemented() -> None:
+    assert issubclass(UncoveredFunctionError, NotImplementedError)
+
+
+# -- concrete values ----------------------------------------------------------
+
+
+def branch(x: Any) -> Any:
+    if x[0] > 0:
+        return x
+    return -x
+
+
+def loop(x: Any) -> Any:
+    while np.sum(x) > 1:
+        x = x / 2
+    return x
+
+
+CONCRETE = {
+    "float": (lambda x: float(x[0]), ["float(x)", "f64[]", "np.sin(x)"]),
+    "complex": (lambda x: complex(x[0]), ["complex(x)", "x.astype(complex)"]),
+    "int": (lambda x: int(x[0]), ["int(x)", "x.astype(int)"]),
+    "bool": (lambda x: bool(x[0]), ["bool[]" if False else "bool(x)", "np.where(x > 0, a, b)"]),
+    "if": (branch, ["if x[0] > 0:", "a if x > 0 else b", "static_argnums"]),
+    "while": (loop, ["while np.sum(x) > 1:", "np.where(x > 0, a, b)"]),
+    "and": (lambda x: x[0] > 0 and x[1] > 0, ["`and`", "np.where"]),
+    "not": (lambda x: not x[0], ["bool(x)"]),
+    "chained": (lambda x: 0 < x[0] < 1, ["bool(x)", "np.where"]),
+    "max": (lambda x: max(x[0], x[1]), ["bool(x)"]),
+    "in": (lambda x: x[0] in [1.0, 2.0], ["bool(x)"]),
+    "math": (lambda x: math.sin(x[0]), ["math.sin(x)", "y = np.sin(x)"]),
+    "round": (lambda x: round(x[0]), ["round"]),
+    "format": (lambda x: f"{x[0]:.3f}", ["f64[]"]),
+    "item": (lambda x: x[0].item(), ["x.item()", "result of jit(f)"]),
+    "tolist": (lambda x: x.tolist(), ["x.tolist()"]),
+    "range": (lambda x: list(range(x[0].astype(int))), ["static_argnums", "i64[]"]),
+    "np.zeros": (lambda x: np.zeros(x[0].astype(int)), ["static_argnums"]),
+    "list index": (lambda x: [1, 2][x[0].astype(int)], ["index", "static_argnums"]),
+    "slice": (lambda x: x[: x[0].astype(int)], ["static_argnums"]),
+    "reshape": (lambda x: x.reshape(x[0].astype(int)), ["static_argnums"]),
+    "asarray": (lambda x: np.asarray(x), ["np.asarray", "np.stack([x, y])"]),
+    "fill": (lambda x: np.zeros(3).__setitem__(slice(1), x[0]), ["np.concatenate([a, b])"]),
+}
+
+
+@pytest.mark.parametrize("case", CONCRETE)
+def test_concrete_values(case: str) -> None:
+    function, words = CONCRETE[case]
+    assert_says(message(ConcreteValueError, function, X), *words)
+
+
+def test_lists_of_traced_values() -> None:
+    with pytest.raises(ConcreteValueError, match=r"np\.stack\(\[x, y\]\)"):
+        jit(lambda x: np.array([x[0], x[1]]))(X)
+
+
+def test_hash() -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        jit(lambda x: {x: 1})(X)
+
+
+# -- grad ---------------------------------------------------------------------
+
+
+def square(x: Any, n: Any = 2) -> Any:
+    return x**2
+
+
+def refusal(error: type[Exception], f: Callable[..., Any], *arguments: Any) -> str:
+    with pytest.raises(error) as caught:
+        f(*arguments)
+    assert type(caught.value) is error
+    return str(caught.value)
+
+
+def test_gradient_of_an_array() -> None:
+    text = refusal(NonScalarGradientError, grad(square), X)
+    assert_says(text, "square returns an array of type f64[3]", "grad(lambda x: f(x).sum())")
+
+
+def test_gradient_of_several_results() -> None:
+    text = refusal(NonScalarGradientError, grad(lambda x: (x, x)), 1.0)
+    assert_says(text, "returns 2 arrays", "grad(f, has_aux=True)")
+    text = refusal(NonScalarGradientError, value_and_grad(lambda x: None), 1.0)
+    assert_says(text, "returns nothing", "return")
+
+
+def test_gradient_of_whole_or_complex_results() -> None:
+    text = refusal(NonScalarGradientError, grad(lambda x: np.sum(x > 0)), X)
+    assert_says(text, "i64[]", "Counts and comparisons have no derivative")
+    text = refusal(NonScalarGradientError, grad(lambda x: x * 1j), 1.0)
+    assert_says(text, "c128[]", "real part", "holomorphic=True")
+
+
+def test_gradient_by_whole_numbers() -> None:
+    text = refusal(IntegerGradientError, grad(square), 3)
+    assert_says(text, "grad of square with respect to argument 0, which is int64", "3.0, not 3")
+    text = refusal(IntegerGradientError, grad(square), np.arange(3))
+    assert_says(text, "x.astype(float)", "argnums=1")
+    text = refusal(IntegerGradientError, grad(lambda p: p["w"]), {"w": 1.0, "steps": [True]})
+    assert_says(text, "argument 0['steps'][0], which is bool")
+
+
+def test_gradient_by_an_argument_that_is_not_there() -> None:
+    text = refusal(StructureError, grad(square, 2), 3.0)
+    assert_says(text, "argnums=2", "square was called with 1 positional argument.")
+
+
+def test_auxiliary_results_that_are_not_a_pair() -> None:
+    text = refusal(StructureError, grad(square, has_aux=True), 3.0)
+    assert_says(text, "square must return a pair (value, auxiliary)")
+    text = refusal(StructureError, grad(lambda x: (x, 1, 2), has_aux=True), 3.0)
+    assert_says(text, "returned a tuple of 3")
+
+
+def test_gradient_by_something_else() -> None:
+    text = refusal(NotArrayError, grad(lambda x, mode: x, (0, 1)), 1.0, "fast")
+    assert_says(text, "argument 1 is 'fast' of type str", "grad(lambda x: f(x, setting))(x)")
+
+
+# -- shapes and dtypes --------------------------------------------------------
+
+SHAPES = {
+    "+": (lambda a, x: a + np.ones((3, 2)), ["(2, 3) and (3, 2)", "x[:, None]"]),
+    "where": (lambda a, x: np.where(a > 0, a, np.ones(2)), ["(2, 3)", "(2,)"]),
+    "@": (lambda a, x: a @ a, ["(2, 3) and (2, 3)", "(3) must equal", "a @ b.T"]),
+    "@ vector": (lambda a, x: a @ np.ones(2), ["(2, 3) and (2,)", "the axis of the second (2)"]),
+    "@ scalar": (lambda a, x: a @ x[0], ["scalars are multiplied with *"]),
+    "@ stacks": (lambda a, x: np.ones((2, 2, 3)) @ np.ones((3, 3, 2)) @ a, ["do not broadcast"]),
+    "dot": (lambda a, x: np.dot(a, a), ["np.dot", "(2, 3) and (2, 3)"]),
+    "inner": (lambda a, x: np.inner(a, np.ones(2)), ["np.inner", "last axes differ"]),
+    "tensordot": (lambda a, x: np.tensordot(a, a), ["np.tensordot"]),
+    "concatenate": (lambda a, x: np.concatenate([a, np.ones((2, 2))]), ["(2, 3)", "(2, 2)", "axis 0"]),
+    "concatenate ranks": (lambda a, x: np.concatenate([a, x]), ["(2, 3) and (3,)"]),
+    "stack": (lambda a, x: np.stack([a, x]), ["np.stack needs arrays of one shape", "(3,)"]),
+    "reshape": (lambda a, x: a.reshape(4, 2), ["(2, 3)", "(4, 2)"]),
+    "reshape -1": (lambda a, x: np.reshape(a, (4, -1)), ["(2, 3)", "(4, -1)"]),
+    "broadcast_to": (lambda a, x: np.broadcast_to(a, (3, 3)), ["(2, 3)", "(3, 3)"]),
+    "squeeze": (lambda a, x: np.squeeze(a, 0), ["np.squeeze", "(2, 3)"]),
+    "axis": (lambda a, x: np.sum(a, axis=2), ["np.sum", "axis 2 is out of bounds", "2 dimensions"]),
+    "axis twice": (lambda a, x: np.sum(a, axis=(0, 0)), ["the same axis twice"]),
+    "split": (lambda a, x: np.split(x, 2), ["np.split", "3 elements do not divide by 2"]),
+    "einsum extents": (lambda a, x: np.einsum("ij,jk", a, a), ["'j' is 3 in one operand and 2"]),
+    "einsum ranks": (lambda a, x: np.einsum("ijk->i", a), ["'ijk' names 3 axes", "(2, 3)"]),
+    "einsum operands": (lambda a, x: np.einsum("ij,jk->ik", a), ["names 2 operands; got 1"]),
+    "einsum output": (lambda a, x: np.einsum("ij->ik", a), ["'k'"]),
+    "max of nothing": (lambda a, x: np.max(a[:0]), ["no elements", "initial="]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_shapes(case: str) -> None:
+    function, words = SHAPES[case]
+    if case == "@ stacks":
+        function = lambda a, x: (np.ones((2, 2, 3)) * a) @ np.ones((3, 3, 2))  # noqa: E731
+    text = message(ShapeError, function, A, X)
+    assert_says(text, *words)
+
+
+def test_index_out_of_bounds() -> None:
+    for index in (lambda x: x[3], lambda x: x[[0, -4]]):
+        with pytest.raises(IndexError, match=r"out of bounds for axis 0 .* f64\[3\][\s\S]*lambda x"):
+            jit(index)(X)
+    with pytest.raises(IndexError, match=r"too many indices: 2 for an array of type f64\[3\]"):
+        jit(lambda x: x[0, 0])(X)
+
+
+def test_dtypes() -> None:
+    text = message(DtypeError, lambda x: x & 1, X)
+    assert_says(text, "bitwise_and", "float64", "x & 1")
+    text = message(DtypeError, lambda x: np.arctan2(x * 1j, x), X)
+    assert_says(text, "arctan2", "complex128")
+    text = message(DtypeError, lambda x: np.log10(x * 1j), X)
+    assert_says(text, "np.log10 of complex operands is not covered", "x.real and x.imag")
+    text = message(DtypeError, lambda x: np.max(x * 1j), X)
+    assert_says(text, "np.max of complex operands", "np.abs(x)")
+
+
+def test_item_assignment() -> None:
+    def f(x: Any) -> Any:
+        x[0] = 1.0
+        return x
+
+    text = message(InPlaceError, f, X)
+    assert_says(text, "x[0] = 1.0", "np.where(mask, value, x)", "not: x[mask] = value")
+
+
+# -- arguments and results ----------------------------------------------------
+
+
+def test_unhashable_static_arguments() -> None:
+    f = jit(lambda x, sizes: x, static_argnums=1)
+    text = refusal(UnhashableStaticError, f, 1.0, [1, 2])
+    assert_says(text, "argument 1", "[1, 2] of type list", "f((1, 2))")
+    text = refusal(UnhashableStaticError, jit(square, static_argnames="n"), 1.0, X)
+    assert_says(text, "argument 1 of square", "leave the argument traced if it is an array")
+    text = refusal(UnhashableStaticError, lambda: jit(square, static_argnames="n")(1.0, n={1: 2}))
+    assert_says(text, "argument 'n' of square", "dict")
+
+
+def test_arguments_that_are_not_arrays() -> None:
+    text = refusal(NotArrayError, jit(square), "text")
+    assert_says(text, "argument 0 is 'text' of type str", "static_argnums")
+    text = refusal(NotArrayError, jit(square), {"w": [X, {1, 2}]})
+    assert_says(text, "argument 0['w'][1] is {1, 2} of type set")
+    text = refusal(NotArrayError, lambda: jit(square)(1.0, n="three"))
+    assert_says(text, "argument 'n' is 'three'")
+    text = refusal(NotArrayError, autojit.trace(square), object())
+    assert_says(text, "of type object")
+
+
+def test_results_that_are_not_arrays() -> None:
+    text = refusal(NotArrayError, jit(lambda x: {"loss": x, "name": "model"}), 1.0)
+    assert_says(text, "'model' of type str", "must be an array, a number, or tuples")
+
+
+def test_leaks_name_the_fix() -> None:
+    kept: list[Any] = []
+    jit(lambda x: kept.append(x) or x)(X)
+    text = refusal(LeakedTracerError, lambda: kept[0] + 1)
+    assert_says(text, "kept in a global", "grad(f, has_aux=True)", "kept[0] + 1")
+
+
+def test_program_called_with_other_types() -> None:
+    program = autojit.trace(square)(X)
+    with pytest.raises(TypeMismatch, match=r"argument 0 of program square must be f64\[3\], got f64\[2\]"):
+        program(X[:2])
+
+
+def test_targets() -> None:
+    assert_says(refusal(UnsupportedTargetError, lambda: jit(square, device="tpu")), "'cpu' or 'cuda'")
+
+
+# -- errors in general --------------------------------------------------------
+
+
+def test_every_error_is_raised_by_a_test_here() -> None:
+    names = {n for n in errors.__all__ if n not in ("AutojitError",)}
+    with open(__file__, encoding="utf-8") as file:
+        text = file.read()
+    unused = {n for n in names if not re.search(rf"(message|refusal|raises)\({n}\b", text)}
+    assert unused == set()
+
+
+def test_errors_are_of_python_s_kinds_too() -> None:
+    kinds = {ShapeError: ValueError, DtypeError: TypeError, LeakedTracerError: RuntimeError}
+    for error, kind in kinds.items():
+        assert issubclass(error, kind)
+        assert issubclass(error, AutojitError)
+
+
+def test_only_the_error_is_shown() -> None:
+    """What happened inside is not chained to the message."""
+    for f in (lambda x: x + np.ones(2), lambda x: np.sum(x, axis=4), lambda x: x & 1):
+        with pytest.raises(AutojitError) as caught:
+            jit(f)(X)
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_errors_inside_of_derivatives_name_the_line_too() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x + np.ones(2))  # this line
+
+    for g in (grad(f), jit(grad(f)), grad(jit(f))):
+        with pytest.raises(ShapeError, match="# this line"):
+            g(X)
+
+
+def test_failures_in_compiled_code_name_no_compiler() -> None:
+    indexed = jit(lambda x, i: x[i])
+    assert indexed(X, np.array([2]))[0] == 3.0
+    with pytest.raises(IndexError) as caught:
+        indexed(X, np.array([5]))
+    assert not re.search("numba|llvm", str(caught.value), re.IGNORECASE)
+    assert indexed(X, np.array([1]))[0] == 2.0
+
+
+@pytest.mark.parametrize("f", [lambda x: np.arcsin(x * 1j), lambda x: x * 1j // 1])
+def test_what_cannot_be_compiled_says_so(f: Callable[..., Any]) -> None:
+    try:
+        jit(f)(X)
+    except Exception as error:
+        assert isinstance(error, AutojitError)  # noqa: PT017
+        assert_says(str(error), "complex")
