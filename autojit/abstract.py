@@ -27,7 +27,7 @@ class LeafType(NamedTuple):
     """The type of a leaf, and Python's type if it is a Python number."""
 
     type: Type
-    weak: type | None
+    weak: Any
 
 
 def leaf_type(leaf: Any) -> LeafType:

@@ -127,8 +127,10 @@ class CompiledFunction:
                 signature,
                 lambda f, values: self._invoke(f, static, trees.unflatten(structure, values)),
             )
-            plain = not dynamic[1] and not static and all(
-                c.is_leaf() for c in structure.child(0).children()
+            plain = (
+                not dynamic[1]
+                and not static
+                and all(c.is_leaf() for c in structure.child(0).children())
             )
             found = Specialization(traced, signature, structure if plain else None)
             if not any(map(is_tracer, traced.program.captured)):
@@ -142,7 +144,7 @@ class CompiledFunction:
         numbers = {i % n if -n <= i < n else i for i in self.static_argnums}
         names = set(self.static_argnames) | _names_of(self.function, self.static_argnums)
         numbers |= _numbers_of(self.function, self.static_argnames)
-        static = []
+        static: list[tuple[Any, Any]] = []
         for i in sorted(numbers):
             if i < n:
                 self._check_hashable(args[i], f"argument {i}")

@@ -49,9 +49,7 @@ def grad(
     array([ 3., 12.])
     """
     if f is None:
-        return functools.partial(
-            grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic
-        )
+        return functools.partial(grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
     return _derive(f, argnums, has_aux, holomorphic, keep_value=False)
 
 
@@ -113,9 +111,8 @@ class _Problem:
         self.kwargs = kwargs
         self.holomorphic = holomorphic
         self.single = not isinstance(argnums, (tuple, list))
-        self.numbers = [
-            self._position(n) for n in ([argnums] if self.single else argnums)  # type: ignore[union-attr]
-        ]
+        numbers: Any = [argnums] if self.single else argnums
+        self.numbers = [self._position(n) for n in numbers]
         self.leaves: list[Any] = []
         self.structures: list[Any] = []
         for number in self.numbers:
@@ -174,9 +171,7 @@ class _Problem:
 
         traced = trace_function(self.f, types, call)
         self._check_scalar(traced.structure, traced.program.out_types, has_aux)
-        program = gradient(
-            traced.program, range(len(types)), keep_outputs=keep_value or has_aux
-        )
+        program = gradient(traced.program, range(len(types)), keep_outputs=keep_value or has_aux)
         results = apply(program, self.leaves)
         split = len(results) - len(self.leaves)
         value, aux = None, None
@@ -198,6 +193,10 @@ class _Problem:
     def _check_scalar(self, structure: Any, types: Sequence[Type], has_aux: bool) -> None:
         name = _name(self.f)
         first = structure.child(0) if has_aux else structure
+        if not first.num_leaves:
+            raise NonScalarGradientError(
+                f"grad needs a scalar, and {name} returns nothing. Is its `return` missing?"
+            )
         if not (first.is_leaf() and first.num_leaves == 1):
             raise NonScalarGradientError(
                 f"grad needs a scalar, and {name} returns {first.num_leaves} arrays. If it returns "
@@ -230,5 +229,3 @@ def _shown(result: Any) -> str:
     if isinstance(result, tuple):
         return f"a tuple of {len(result)}"
     return f"a {type(result).__name__}"
-
-

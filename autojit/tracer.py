@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -64,6 +64,20 @@ class Tracer:
     def nbytes(self) -> int:
         return self.value.type.nbytes
 
+    if TYPE_CHECKING:  # attached below, and by functions.methods
+
+        def __getitem__(self, index: Any) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __eq__(self, other: object) -> Any: ...
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a traced scalar")
@@ -121,6 +135,17 @@ class Tracer:
 
     def __int__(self) -> int:
         self._refuse("int(x)", "Use `x.astype(int)` instead, or make the argument static.")
+
+    def __round__(self, digits: int | None = None) -> Any:
+        self._refuse("round(x)", "Use `np.rint(x)` instead, or round the result of jit(f).")
+
+    def __format__(self, form: str) -> str:
+        if not form:
+            return repr(self)
+        self._refuse(
+            f"formatting x as {form!r}",
+            "Print the type instead with f'{x}', or format the result of jit(f).",
+        )
 
     def __index__(self) -> int:
         self._refuse(
@@ -250,8 +275,12 @@ def _attach() -> None:
         setattr(Tracer, f"__{name}__", _binary(ufunc)[0])
     for name, ufunc in _UNARY.items():
         setattr(Tracer, f"__{name}__", _unary(ufunc))
-    Tracer.__divmod__ = lambda self, other: (self // other, self % other)
-    Tracer.__rdivmod__ = lambda self, other: (other // self, other % self)
+    divmods = {
+        "__divmod__": lambda self, other: (self // other, self % other),
+        "__rdivmod__": lambda self, other: (other // self, other % self),
+    }
+    for name, function in divmods.items():
+        setattr(Tracer, name, function)
 
 
 _attach()

@@ -225,9 +225,7 @@ def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
 
     trace = current_trace()
     assert trace is not None
-    values = [
-        lift(a, t.dtype) for a, t in zip((*arguments, *program.captured), program.in_types)
-    ]
+    values = [lift(a, t.dtype) for a, t in zip((*arguments, *program.captured), program.in_types)]
     results = trace.builder.inline(program, values)
     return [Tracer(v, trace) for v in results]
 

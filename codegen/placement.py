@@ -147,7 +147,9 @@ class Placement:
 def _reads_in_place(item: Stored, reader: Stored) -> bool:
     """Whether the reader reads just the element of its own outer iteration."""
     here = {
-        d: affine.of(v) for d, v in zip(item.dims[: item.first_reduced], reader.vars, strict=False)
+        d: affine.of(v)
+        for d, v in zip(item.dims[: item.first_reduced], reader.vars, strict=False)
+        if d is not None
     }
     return all(
         index[d] == expected for index in reader.reads[item.value] for d, expected in here.items()

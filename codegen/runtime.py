@@ -66,7 +66,7 @@ class Executable:
     def direct(
         self, weak: Sequence[type | None], captured: Sequence[np.ndarray], *, as_tuple: bool
     ) -> tuple[Callable[..., Any] | None, Any]:
-        """A builtin for these Python number types with arrays bound, and what it returns on a miss."""
+        """A builtin for these Python number types with arrays bound, and its answer to a miss."""
         if any(w not in (None, float, int) for w in weak):
             return None, None
         bound = [
@@ -100,11 +100,11 @@ class Executable:
         own = [*map(blas.address, self._module.functions), *(a.ctypes.data for a in bound)]
         parallel = (0, 0)
         if any(isinstance(s, RunTasks) for k in self.loops.steps for s in getattr(k, "body", ())):
-            _, *parallel = threads.layer()
+            parallel = threads.layer()[1:]
         numbers = [*abi.fixed_table(), 0, *parallel, *own]
         table = (ctypes.c_int64 * len(numbers))(*numbers)
         name = f"autojit_{self.source.name}"
-        return abi.native_function(address, name, table, list(bound), self._compiled)  # type: ignore[no-any-return]
+        return abi.native_function(address, name, table, list(bound), self._compiled)
 
     def llvm(self) -> str:
         """The optimised LLVM IR."""

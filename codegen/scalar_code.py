@@ -245,10 +245,15 @@ class ScalarCode(Puller):
     def condition(self, conditions: list[Any], guard: Any) -> Any:
         result = guard
         for c in conditions:
-            key = ("in", c.index, c.low, c.high, c.step)
-            depth = self._depth(c.index)
-            holds = self._once(
-                key, depth, "bool", lambda s, c=c: InRange(s, c.index, c.low, c.high, c.step)
-            )
+            holds = self._in_range(c)
             result = holds if result is None else self("and", result, holds)
         return result
+
+    def _in_range(self, c: Any) -> Scalar:
+        key = ("in", c.index, c.low, c.high, c.step)
+        return self._once(
+            key,
+            self._depth(c.index),
+            "bool",
+            lambda s: InRange(s, c.index, c.low, c.high, c.step),
+        )

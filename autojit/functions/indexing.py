@@ -15,6 +15,7 @@ from ..errors import UncoveredFunctionError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
 from .lifting import as_tracer, as_value, common_shape, shape_of, tracer, view
+from .manipulation import moveaxis
 from .registry import implements, reject
 
 
@@ -78,7 +79,8 @@ def _advanced(x: Tracer, items: list[Any]) -> Tracer:
     ]
     result = tracer(gather(as_value(base), *values, axes=axes))
     if together and first:
-        result = np.moveaxis(result, range(len(shape)), range(first, first + len(shape)))
+        moved = range(first, first + len(shape))
+        result = moveaxis(result, range(len(shape)), moved)
     return result
 
 
@@ -167,7 +169,9 @@ def _range(item: Any, x: Tracer, axis: int) -> tuple[int, int, int, bool, bool]:
 
 
 @implements(np.take)
-def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+) -> Any:
     reject("np.take", out=out)
     if axis is None:
         return as_tracer(np.ravel(a))[indices]
@@ -182,8 +186,10 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
         arr, axis = np.ravel(arr), 0
     arr = as_tracer(arr)
     axis = shapes.normalize_axis(axis, arr.ndim)
-    grid = [np.arange(n).reshape([-1 if j == i else 1 for j in range(arr.ndim)])
-            for i, n in enumerate(shape_of(indices))]
+    grid = [
+        np.arange(n).reshape([-1 if j == i else 1 for j in range(arr.ndim)])
+        for i, n in enumerate(shape_of(indices))
+    ]
     grid[axis] = indices
     return arr[tuple(grid)]
 
@@ -224,7 +230,13 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 @implements(np.clip)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
 ) -> Any:
     reject("np.clip", out=out)
     low = a_min if a_min is not None else min

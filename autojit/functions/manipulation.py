@@ -287,7 +287,9 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Tr
     flat = (0,) * len(low)
     result = move.pad(value, low=low, high=high, interior=flat)
     if isinstance(fill, (int, float)) and fill != 0:
-        inside = move.pad(full(True, value.type.with_dtype(bool)), low=low, high=high, interior=flat)
+        inside = move.pad(
+            full(True, value.type.with_dtype(bool)), low=low, high=high, interior=flat
+        )
         from autojit.ir.ops.arithmetic import select
 
         result = select(inside, result, full(fill, result.type))

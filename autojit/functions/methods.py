@@ -26,7 +26,7 @@ def _transpose(self: Tracer, *axes: Any) -> Any:
 
 
 def _reshape(self: Tracer, *shape: Any, order: str = "C", copy: Any = None) -> Any:
-    return np.reshape(self, _shape_arguments(shape), order)
+    return np.reshape(self, _shape_arguments(shape), order)  # type: ignore[call-overload]
 
 
 _DELEGATED = {

@@ -10,6 +10,7 @@ from autojit.ir import shapes
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.contract import dot as dot_op
 from autojit.ir.program import Value
+from autojit.ir.types import TypeMismatch
 
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
@@ -68,7 +69,7 @@ def _stacked(x: Value, y: Value, a: Any, b: Any) -> Value:
     outer_x, outer_y = x.shape[:-2], y.shape[:-2]
     try:
         outer = shapes.broadcast_shapes(outer_x, outer_y)
-    except shapes.TypeMismatch:
+    except TypeMismatch:
         raise _mismatch("matmul", a, b, "the outer axes do not broadcast") from None
     x = move.broadcast_to(x, (*outer, *x.shape[-2:]))
     y = move.broadcast_to(y, (*outer, *y.shape[-2:]))
@@ -131,7 +132,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         reject("np.einsum", **{keyword: given})
     if not isinstance(operands[0], str):
         raise ShapeError(
-            with_place("np.einsum is covered with subscripts in a string: np.einsum('ij,jk->ik', a, b)", user_source())
+            with_place(
+                "np.einsum is covered with subscripts in a string: np.einsum('ij,jk->ik', a, b)",
+                user_source(),
+            )
         )
     subscripts, *arrays = operands
     inputs, output = _parse_subscripts(subscripts, arrays)
@@ -181,7 +185,19 @@ def _parse_subscripts(subscripts: str, arrays: list[Any]) -> tuple[list[str], st
                 )
             )
     _check_extents(subscripts, inputs, arrays)
+    _check_output(subscripts, inputs, output)
     return inputs, output
+
+
+def _check_output(subscripts: str, inputs: list[str], output: str) -> None:
+    for label in output:
+        if not any(label in s for s in inputs) or output.count(label) > 1:
+            wrong = "names no axis of an operand" if output.count(label) == 1 else "stands twice"
+            raise ShapeError(
+                with_place(
+                    f"np.einsum {subscripts!r}: {label!r} {wrong} in the output", user_source()
+                )
+            )
 
 
 def _check_extents(subscripts: str, inputs: list[str], arrays: list[Any]) -> None:
@@ -228,7 +244,7 @@ def _without_repeats(value: Value, labels: str) -> Term:
         while labels.count(label) > 1:
             i = labels.index(label)
             j = labels.index(label, i + 1)
-            diagonal = np.diagonal(tracer(value), 0, i, j)
+            diagonal: Any = np.diagonal(tracer(value), 0, i, j)
             labels = labels[:i] + labels[i + 1 : j] + labels[j + 1 :] + label
             value = diagonal.value
     return value, labels

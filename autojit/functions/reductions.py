@@ -172,7 +172,12 @@ def _scalar(number: float, like: Tracer) -> Any:
 
 @implements(np.average)
 def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _MISSING
+    a: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: Any = _MISSING,
 ) -> Any:
     if returned:
         reject("np.average", returned=returned)
@@ -220,7 +225,7 @@ def var(
 _mean = mean
 
 
-def safe_sqrt(square: Tracer) -> Tracer:
+def safe_sqrt(square: Any) -> Any:
     """The square root of a sum of squares: its derivative at 0 is taken as 0.
 
     The root of a sum of squares is a norm; at 0 it has a kink, and 0 is its
@@ -297,7 +302,11 @@ def logsumexp(
     """``log(sum(b * exp(a)))`` without overflow; b must keep the sum positive."""
     if return_sign:
         raise uncovered("logsumexp", " with return_sign=")
-    x = tracer(as_value(a, np.result_type(dtype_of(a), np.float32 if dtype_of(a) == np.float32 else np.float64)))
+    x = tracer(
+        as_value(
+            a, np.result_type(dtype_of(a), np.float32 if dtype_of(a) == np.float32 else np.float64)
+        )
+    )
     axes = shapes.normalize_axes(axis, x.ndim)
     top = np.max(x, axes, keepdims=True, initial=-np.inf)
     # The shift cancels in exact arithmetic, so it carries no derivative.
@@ -342,5 +351,3 @@ def reduce_ufunc(
     if ufunc is np.logaddexp and dtype is None and out is None:
         return logsumexp(array, axis, keepdims=keepdims)
     raise uncovered(f"np.{ufunc.__name__}.reduce")
-
-

@@ -66,7 +66,7 @@ def uncovered(name: str, detail: str = "") -> AutojitError:
     """The error for a function that is not covered."""
     from .ufuncs import covered_ufuncs
 
-    known = {_name_of(f) for f in FUNCTIONS} | {f"np.{u}" for u in covered_ufuncs()}
+    known = {_name_of(f) for f in FUNCTIONS} | set(covered_ufuncs())
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.75)
     hint = f" Covered and similar: {', '.join(close)}." if close else ""
     return UncoveredFunctionError(

@@ -90,7 +90,9 @@ def _never(x: Value) -> Value:
 @composite(np.heaviside)
 def _heaviside(x: Value, at_zero: Value) -> Value:
     step = arithmetic.select(
-        arithmetic.gt(x, 0), full(1, x.type), arithmetic.select(arithmetic.eq(x, 0), at_zero, full(0, x.type))
+        arithmetic.gt(x, 0),
+        full(1, x.type),
+        arithmetic.select(arithmetic.eq(x, 0), at_zero, full(0, x.type)),
     )
     return arithmetic.select(arithmetic.isnan(x), x, step)
 
@@ -146,8 +148,15 @@ def find_answer(ufunc: Any) -> Any:
 
 
 def covered_ufuncs() -> list[str]:
-    """Names of the covered NumPy ufuncs, for messages."""
-    return [u.__name__ for u in (*ANSWERS, *COMPOSITES) if not isinstance(u, str)]
+    """Names of the covered ufuncs, for messages."""
+    return [u if isinstance(u, str) else name_of(u) for u in (*ANSWERS, *COMPOSITES)]
+
+
+def name_of(ufunc: Any) -> str:
+    """As the user writes it."""
+    name: str = ufunc.__name__
+    package = "np" if getattr(np, name, None) is not None else "scipy.special"
+    return f"{package}.{name}"
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -165,19 +174,19 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
     if method != "__call__":
-        raise uncovered(f"np.{ufunc.__name__}.{method}")
+        raise uncovered(f"{name_of(ufunc)}.{method}")
     dtype = kwargs.pop("dtype", None)
     where = kwargs.pop("where", True)
     for keyword, value in kwargs.items():
         if not (keyword == "casting" and value == "same_kind") and value is not None:
-            raise uncovered(f"np.{ufunc.__name__}", f" with {keyword}=")
+            raise uncovered(f"{name_of(ufunc)}", f" with {keyword}=")
     if where is not True:
-        raise uncovered(f"np.{ufunc.__name__}", " with where= (use np.where on the result)")
+        raise uncovered(f"{name_of(ufunc)}", " with where= (use np.where on the result)")
     if ufunc in (np.divmod, np.modf):
         return _two_results(ufunc, *inputs)
     answer = find_answer(ufunc)
     if answer is None:
-        raise uncovered(f"np.{ufunc.__name__}")
+        raise uncovered(f"{name_of(ufunc)}")
     return _apply(ufunc, answer, inputs, dtype)
 
 
@@ -234,15 +243,13 @@ def _apply(ufunc: Any, answer: Any, inputs: tuple[Any, ...], dtype: Any) -> Trac
     elif loop[0].kind == "b":
         answer = _bool_answer(ufunc, answer)
     shape = common_shape(*inputs)
-    values = [
-        broadcast_to(as_value(x, d), shape) for x, d in zip(inputs, loop, strict=False)
-    ]
+    values = [broadcast_to(as_value(x, d), shape) for x, d in zip(inputs, loop, strict=False)]
     if len(inputs) == 2 and loop[0] != loop[1] and {loop[0].kind, loop[1].kind} == {"i", "u"}:
         answer = _across_signs(answer)
     try:
         result: Value = answer(*values)
     except TypeMismatch as error:
-        raise DtypeError(with_place(f"np.{ufunc.__name__}: {error}", user_source())) from None
+        raise DtypeError(with_place(f"{name_of(ufunc)}: {error}", user_source())) from None
     return tracer(to_dtype(result, loop[len(inputs)]))
 
 
@@ -279,7 +286,7 @@ def _complex_answer(ufunc: Any, answer: Any) -> Any:
     if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
         raise DtypeError(
             with_place(
-                f"np.{ufunc.__name__} of complex operands is not covered by autojit. "
+                f"{name_of(ufunc)} of complex operands is not covered by autojit. "
                 "Apply it to x.real and x.imag.",
                 user_source(),
             )
@@ -301,7 +308,7 @@ def resolve(ufunc: Any, inputs: tuple[Any, ...], dtype: Any = None) -> tuple[np.
         listed = ", ".join(dtype_of(x).name for x in inputs)
         raise DtypeError(
             with_place(
-                f"np.{ufunc.__name__} does not take operands of dtype {listed}: {error}",
+                f"{name_of(ufunc)} does not take operands of dtype {listed}: {error}",
                 user_source(),
             )
         ) from None

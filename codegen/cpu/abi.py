@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -142,7 +143,9 @@ class Handle(bytes):
     owners: tuple[object, ...]
 
 
-def native_function(address: int, name: str, table: ctypes.Array[ctypes.c_int64], *owners: object):  # type: ignore[no-untyped-def]
+def native_function(
+    address: int, name: str, table: ctypes.Array[ctypes.c_int64], *owners: object
+) -> Any:
     """A builtin that calls ``PyObject *f(PyObject *self, PyObject **args, Py_ssize_t n)``."""
     handle = Handle(ctypes.addressof(table).to_bytes(8, "little"))
     method = MethodDef(name.encode(), address, METH_FASTCALL, None)

@@ -65,7 +65,7 @@ class Scalars:
         if name == "convert":
             return self.convert(args[0], dtype, result)
         if name in _COMPARISONS:
-            return self.compare(name, *args, dtype)
+            return self.compare(name, args[0], args[1], dtype)
         if dtype == "bool":
             return self._bool(name, args)
         if is_float(dtype):
