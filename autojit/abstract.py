@@ -34,6 +34,11 @@ def leaf_type(leaf: Any) -> LeafType:
     """What the trace may know of an argument."""
     if isinstance(leaf, Tracer):
         return LeafType(leaf.type, leaf.weak)
+    if hasattr(leaf, "__cuda_array_interface__"):  # its dtype may not be one of NumPy's
+        described = leaf.__cuda_array_interface__
+        dtype = np.dtype(described["typestr"])
+        check_dtype(dtype)
+        return LeafType(Type(canonical_dtype(dtype), described["shape"]), None)
     weak = type(leaf) if type(leaf) in WEAK_TYPES else None
     dtype = WEAK_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
     check_dtype(dtype)

@@ -89,8 +89,9 @@ class CompiledFunction:
             code = executable(program, self.device)
             if self.device == "cpu" and found.structure is not None:
                 self._install_fast_path(code, found)
-            arrays = [np.asarray(x, t.dtype) for x, t in zip(leaves, program.in_types)]
-            results = code.call([*arrays, *program.captured])
+            if self.device == "cpu":
+                leaves = [np.asarray(x, t.dtype) for x, t in zip(leaves, program.in_types)]
+            results = code.call([*leaves, *program.captured])
         return trees.unflatten(found.traced.structure, results)
 
     def _install_fast_path(self, code: Any, found: Specialization) -> None:

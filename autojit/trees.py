@@ -58,7 +58,12 @@ def _register_dataclass(leaf: Any) -> None:
 def is_array(leaf: Any) -> bool:
     """Whether a leaf is an array or a number."""
     kinds = (np.ndarray, np.generic, bool, int, float, complex, Tracer)
-    return isinstance(leaf, kinds) and not is_special_array(leaf)
+    return (isinstance(leaf, kinds) and not is_special_array(leaf)) or is_on_device(leaf)
+
+
+def is_on_device(leaf: Any) -> bool:
+    """Whether a leaf is an array on a GPU (or numba's simulation of one)."""
+    return hasattr(leaf, "__cuda_array_interface__") or hasattr(leaf, "__cuda_ndarray__")
 
 
 def paths(tree: Any, root: str) -> list[str]:

@@ -138,7 +138,7 @@ class Lowering(ScalarCode):
         assert node.var is not None
         extent = node.var.extent
         cuts: set[int] = set()
-        if extent > WORTH_SPLITTING:
+        if extent > WORTH_SPLITTING and self.traits.splits:
             for leaf in node.leaves():
                 if isinstance(leaf, Stored):
                     cuts |= self._cuts(leaf, node)

@@ -180,7 +180,9 @@ class Selection:
                 self._store(op)
                 seen = {(op,)}
             is_move = not isinstance(op.kind, (Elementwise, *_REDUCING))
-            for k, operand in enumerate(op.operands):
+            # A product may read copies of its operands.
+            reads = self.calls[value].operands if value in self.calls else op.operands
+            for k, operand in enumerate(reads):
                 mine = {(*c, op, k) for c in seen} if is_move else seen
                 known = contexts.setdefault(operand, set())
                 if len(known) < 3:

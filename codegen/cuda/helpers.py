@@ -7,6 +7,7 @@ helper.  Results are those of NumPy, NaN, signed zeros and zero divisors include
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Template
 
@@ -268,7 +269,7 @@ class Helpers:
         """The function that checks a computed index."""
         return self._define("bounded", _BOUNDED, {})
 
-    def _define(self, name: str, text: str, fields: dict[str, object]) -> str:
+    def _define(self, name: str, text: str, fields: Mapping[str, object]) -> str:
         if name not in self.texts:
             body = Template(text.strip()).substitute(fields, name=name)
             self.texts[name] = f"@cuda.jit(device=True)\n{body}\n"

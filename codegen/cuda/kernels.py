@@ -102,7 +102,8 @@ class KernelWriter:
                 with lines.block(f"for n in range(cuda.grid(1), {fill.count}, cuda.gridsize(1)):"):
                     start = lines.index(fill.start)
                     value = constant(fill.value, fill.buffer.dtype)
-                    lines.line(f"{fill.buffer}[{start} + n] = {value}")
+                    place = "n" if start == "0" else f"{start} + n"
+                    lines.line(f"{fill.buffer}[{place}] = {value}")
 
             name = f"{self.kernel.name}_fill{number}"
             doc = f"A thread for each of {fill.count} elements."
@@ -127,7 +128,7 @@ class KernelWriter:
                 else:
                     self._elements(lines, nest, "cuda.grid(1)", "cuda.gridsize(1)")
 
-        doc = " ".join(dict.fromkeys(map(_doc, every, by_block)))
+        doc = _doc(every, by_block)
         threads = self._threads_of_rows(every) if all(by_block) else 0
         statements = [*scalars, *found.loops]
         self._function(name, doc, statements, blocks, write, threads=threads)
@@ -275,12 +276,15 @@ class _Flat:
             if position:
                 text += f" % {extent}"
             start = f"{loop.start} + " if loop.start else ""
-            self.lines.line(f"{self.lines.var(loop.var)} = {start}{text}")
+            text = start + text if extent > 1 else str(loop.start)
+            self.lines.line(f"{self.lines.var(loop.var)} = {text}")
 
     def __exit__(self, *exception: Any) -> None:
         self.block.__exit__(*exception)
 
 
-def _doc(nest: Nest, by_block: bool) -> str:
-    what = "A block for each of {} rows." if by_block else "A thread for each of {} elements."
-    return what.format(nest.count)
+def _doc(every: list[Nest], by_block: list[bool]) -> str:
+    rows = sum(n.count for n, shared in zip(every, by_block, strict=True) if shared)
+    elements = sum(n.count for n in every) - rows
+    texts = [f"A block for each of {rows} rows."] if rows else []
+    return " ".join(texts + ([f"A thread for each of {elements} elements."] if elements else []))

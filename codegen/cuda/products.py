@@ -71,8 +71,9 @@ def write(product: MatrixProduct, name: str, machine: Machine) -> list[Launch]:
     real = product.dtype not in _PARTS
     row_b, column_a = ("start + y", "start + x") if real else ("q", "q")
     batch = f"{prod(product.batch)} of " if product.batch else ""
+    part = _PARTS.get(product.dtype, product.dtype)
     text = (_REAL if real else _COMPLEX).strip().format(
-        name=name, arguments=", ".join(map(str, buffers)), t=numpy_type(_PARTS.get(product.dtype, product.dtype)),
+        name=name, arguments=", ".join(map(str, buffers)), t=numpy_type(part),
         doc=f"{batch}[{m}, {k}] @ [{k}, {n}], a block for each tile of the result.",
         tiles=across * down, across=across, m=m, n=n, k=k, size=m * n,
         a=product.a.buffer, b=product.b.buffer, c=product.c,

@@ -50,7 +50,7 @@ def is_simulated() -> bool:
     """Whether NUMBA_ENABLE_CUDASIM was set when numba was imported."""
     from numba.core import config
 
-    return bool(config.ENABLE_CUDASIM)
+    return bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 
 
 def open_device() -> Any:
@@ -97,15 +97,13 @@ class CudaExecutable:
     def call(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs, as device arrays, for arrays on the device (not copied) or the host."""
         inputs = [self._input(a, t) for a, t in zip(arrays, self.in_types, strict=True)]
-        flat, outputs = (
-            zip(*map(self._output, self.out_types), strict=True) if self.out_types else ((), ())
-        )
-        with _lock, _quiet():
+        made = [self._output(t) for t in self.out_types]
+        with _lock, quiet():
             if self._scratch is None:
                 self._scratch = self._allocate()
-            self._run(*inputs, *flat, *self._scratch)
+            self._run(*inputs, *(flat for flat, _ in made), *self._scratch)
             self._check()
-        return list(outputs)
+        return [whole for _, whole in made]
 
     # -- arrays -------------------------------------------------------------
 
@@ -162,7 +160,7 @@ def load_source(text: str, name: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without warnings: of the simulator's NumPy about NaN, of numba about small grids."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -42,15 +42,23 @@ def print_source(program: LoopProgram, machine: Machine | None = None) -> Source
     buffers = [*program.inputs, *program.outputs, *program.temps]
     can_fail = any(STATUS in launch.buffers for launch in launches)
     arguments = [*buffers, *partials, *([STATUS] if can_fail else [])]
-    bodies = [*(launch.text for launch in launches), _run(launches, arguments)]
+    texts = [*words.helpers.texts.values(), *(launch.text for launch in launches)]
+    texts.append(_run(launches, arguments))
     sections = [
-        f'"""{program.name}: kernels by autojit."""\n\n{machine.imports}',
-        _sizes([*words.helpers.texts.values(), *bodies], machine),
-        *words.helpers.texts.values(),
-        *bodies,
+        f'"""{program.name}: kernels by autojit."""\n\n{_imports(texts, machine)}',
+        _sizes(texts, machine),
+        *texts,
     ]
     text = "\n\n".join(s for s in sections if s)
     return Source(text, launches, buffers, partials, can_fail)
+
+
+def _imports(texts: list[str], machine: Machine) -> str:
+    """The imports that are used; a line imports what it ends in."""
+    lines = machine.imports.splitlines(keepends=True)
+    names = [(line, f"{line.split()[-1]}." if line.strip() else "") for line in lines]
+    names = [(line, "np." if name == "np." else name) for line, name in names]
+    return "".join(line for line, name in names if any(name in text for text in texts)).lstrip()
 
 
 def _sizes(texts: list[str], machine: Machine) -> str:

@@ -29,7 +29,7 @@ def text(program: Program, stage: str, capability: tuple[int, int] = CAPABILITY)
 
 def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
     """The PTX of every kernel, one after another; raises TargetError without numba-cuda."""
-    from .runtime import _quiet, is_simulated, load_cuda, load_source
+    from .runtime import is_simulated, load_cuda, load_source, quiet
 
     cuda = load_cuda()
     if is_simulated():
@@ -37,7 +37,7 @@ def ptx(source: Source, capability: tuple[int, int] = CAPABILITY) -> str:
     namespace = load_source(source.text, "ptx")
     texts = []
     for launch in source.launches:
-        with _quiet(), _device_of(capability):
+        with quiet(), _device_of(capability):
             function = namespace[launch.name].py_func
             compiled, _ = cuda.compile_ptx(function, _signature(launch), cc=capability)
         texts.append(f"// {launch.name}\n{compiled}")
@@ -55,7 +55,7 @@ def _device_of(capability: tuple[int, int]) -> Iterator[None]:
     from numba.cuda import dispatcher
 
     device = SimpleNamespace(compute_capability=capability)
-    with mock.patch.object(dispatcher, "get_current_device", lambda: device):
+    with mock.patch.object(dispatcher, "get_current_device", return_value=device):
         yield
 
 

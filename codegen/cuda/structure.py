@@ -28,6 +28,15 @@ _COMBINING = (AccumulateInto, ScatterAdd)
 _ATOMIC = ("f32", "f64", "i32", "i64", "u32", "u64")
 
 
+_IMPORTS = """\
+import math
+
+import numpy as np
+from numba import cuda
+from numba.cuda import libdevice
+"""
+
+
 @dataclass(frozen=True)
 class Machine:
     """Sizes of launches.
@@ -44,7 +53,7 @@ class Machine:
     row: int = 32
     many: int = 16384
     few: int = 2048
-    imports: str = "import math\n\nimport numpy as np\nfrom numba import cuda\nfrom numba.cuda import libdevice\n"
+    imports: str = _IMPORTS
 
 
 @dataclass

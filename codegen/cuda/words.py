@@ -85,7 +85,7 @@ class Words:
 
     def _integer(self, name: str, args: list[str], dtype: str) -> str | None:
         t = numpy_type(dtype)
-        if name in ("floor", "ceil", "trunc") or name == "abs" and dtype[0] == "u":
+        if name in ("floor", "ceil", "trunc") or (name == "abs" and dtype[0] == "u"):
             return args[0]
         if name == "abs":
             return f"{t}(abs({args[0]}))"

@@ -190,9 +190,7 @@ absolute = Elementwise(
 )  # fmt: skip
 floor = Elementwise("floor", np.floor, [None], answers=[np.floor], kinds=FLOAT)
 ceil = Elementwise("ceil", np.ceil, [None], answers=[np.ceil], kinds=FLOAT)
-trunc: Elementwise = Elementwise(
-    "trunc", np.trunc, [None], answers=[np.trunc], kinds=FLOAT
-)
+trunc: Elementwise = Elementwise("trunc", np.trunc, [None], answers=[np.trunc], kinds=FLOAT)
 rint = Elementwise("rint", np.rint, [None], answers=[np.rint], kinds=FLOAT)
 copysign: Elementwise = Elementwise(
     "copysign", np.copysign,

@@ -99,6 +99,10 @@ class Declaration:
         """Tangents of the results.  The default is an op without derivative."""
         return (None,) * len(op.results)
 
+    def mask(self, op: Op, operand: int) -> Value | None:
+        """Where an operand reaches the result, as a bool, if that is not everywhere."""
+        return None
+
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
     ) -> Sequence[MaybeValue]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..program import Op, Value
 from ..types import Type
-from .declaration import MaybeValue, Scalar, SingleResult, require
+from .declaration import MaybeValue, Scalar, SingleResult, declaration, require
 
 #: ``rule(t, y, *operands)``; None where the derivative is zero everywhere.
 Rule = Callable[..., Value] | None
@@ -147,6 +147,10 @@ class MakeComplex(Elementwise):
 
 class Select(Elementwise):
     """``select(condition, x, y)``: x where the condition holds, else y."""
+
+    def mask(self, op: Op, operand: int) -> Value | None:
+        condition = op.operands[0]
+        return condition if operand == 1 else declaration("not")(condition)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         condition, x, y = types

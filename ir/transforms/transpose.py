@@ -1,8 +1,16 @@
-"""Transposition of a linear program: the reverse sweep of reverse mode."""
+"""Transposition of a linear program: the reverse sweep of reverse mode.
+
+Where a ``select`` does not take a branch, the branch's cotangent is exactly 0, and
+has to stay 0 even if it is multiplied by an infinite derivative further on.  So the
+walk remembers for each cotangent where it can be other than 0 (its mask), as far as
+that is one condition and elementwise ops follow.
+"""
 
 from __future__ import annotations
 
-from ..ops.declaration import MaybeValue, full
+from ..ops.arithmetic import bitwise_and, select
+from ..ops.declaration import full
+from ..ops.elementwise import Elementwise
 from ..program import Builder, Op, Program, Value, building
 
 
@@ -20,7 +28,7 @@ def transpose(program: Program, residuals: int) -> Program:
         if any(v in linear for v in op.operands):
             linear.update(op.results)
     seeds = [Value(v.type) for v in program.outputs]
-    cotangents: dict[Value, Value] = {}
+    cotangents = _Cotangents()
     with building(builder):
         for op in program.ops:  # what does not depend on the linear inputs, as it stands
             if linear.isdisjoint(op.results):
@@ -29,25 +37,50 @@ def transpose(program: Program, residuals: int) -> Program:
                 env.update(zip(op.results, results, strict=True))
         for value, seed in zip(program.outputs, seeds, strict=True):
             if value in linear:
-                _accumulate(cotangents, value, seed)
+                cotangents.add(value, seed, None)
         for op in reversed(program.ops):
-            incoming = [cotangents.get(v) for v in op.results]
-            if linear.isdisjoint(op.results) or all(c is None for c in incoming):
+            if linear.isdisjoint(op.results) or not cotangents.reach(op):
                 continue
             is_linear = [v in linear for v in op.operands]
             with builder.at(op.source):
-                outgoing = op.kind.transpose(_constants_renamed(op, env), incoming, is_linear)
-                for value, cotangent in zip(op.operands, outgoing, strict=True):
-                    _accumulate(cotangents, value, cotangent)
-        outputs = [cotangents[v] if v in cotangents else full(0, v.type) for v in linear_inputs]
+                cotangents.pull(op, _constants_renamed(op, env), is_linear)
+        outputs = [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
     inputs = [*(env[v] for v in constants), *seeds]
     return builder.finish(inputs, outputs, name=f"{program.name}_transpose")
 
 
-def _accumulate(cotangents: dict[Value, Value], value: Value, cotangent: MaybeValue) -> None:
-    if cotangent is not None:
-        known = cotangents.get(value)
-        cotangents[value] = cotangent if known is None else known + cotangent
+class _Cotangents:
+    """Cotangents by value, and where they can be other than 0."""
+
+    def __init__(self) -> None:
+        self.of: dict[Value, Value] = {}
+        self.mask: dict[Value, Value] = {}
+
+    def reach(self, op: Op) -> bool:
+        return any(v in self.of for v in op.results)
+
+    def add(self, value: Value, cotangent: Value, mask: Value | None) -> None:
+        known = self.of.get(value)
+        self.of[value] = cotangent if known is None else known + cotangent
+        if known is None and mask is not None:
+            self.mask[value] = mask
+        elif self.mask.get(value) is not mask:
+            self.mask.pop(value, None)
+
+    def pull(self, op: Op, renamed: Op, is_linear: list[bool]) -> None:
+        """Carry the cotangents of an op's results back to its operands."""
+        incoming = [self.of.get(v) for v in op.results]
+        outgoing = op.kind.transpose(renamed, incoming, is_linear)
+        mask = self.mask.get(op.results[0]) if isinstance(op.kind, Elementwise) else None
+        for k, (value, cotangent) in enumerate(zip(op.operands, outgoing, strict=True)):
+            if cotangent is None:
+                continue
+            own = op.kind.mask(renamed, k)
+            if mask is not None and own is None and not all(is_linear):
+                # A factor, which may be infinite outside of the mask.
+                cotangent = select(mask, cotangent, full(0, cotangent.type))
+            both = mask if own is None else own if mask is None else bitwise_and(mask, own)
+            self.add(value, cotangent, both)
 
 
 def _constants_renamed(op: Op, env: dict[Value, Value]) -> Op:

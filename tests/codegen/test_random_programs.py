@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from autojit.codegen import lower, storage
+from autojit.codegen import blocks, lower, parallel, placement, storage
 from autojit.codegen.runtime import Executable
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops import Declaration
@@ -47,16 +47,30 @@ def examples(count: int) -> Any:
     )
 
 
-@pytest.fixture(params=["usual", "rolled"])
+#: What only large arrays get: loops that are not unrolled, splits, blocks, library calls, threads.
+LARGE = [
+    (lower, "UNROLL", 0),
+    (lower, "WORTH_SPLITTING", 1),
+    (placement, "LOCAL", 0),
+    (storage, "SMALL_PRODUCT", 0),
+    (storage, "EXPENSIVE", 2),
+]
+THREADED = [
+    (blocks, "BLOCK", 2),
+    (blocks, "WORTH_BLOCKS", 0),
+    (parallel, "WORTH_THREADS", 0),
+    (parallel, "WORK_OF_TASK", 1),
+]
+
+
+@pytest.fixture(params=["usual", "large", "threaded"])
 def choices(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Once as it is, once with the loops, splits and library calls that only large arrays get."""
+    """The compiler's choices: as they are, and as they would be for large arrays."""
+    changes = {"usual": [], "large": LARGE, "threaded": LARGE + THREADED}[request.param]
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "rolled":
-            patch.setattr(lower, "UNROLL", 0)
-            patch.setattr(lower, "LOCAL", 0)
-            patch.setattr(lower, "WORTH_SPLITTING", 1)
-            patch.setattr(storage, "SMALL_PRODUCT", 0)
-            patch.setattr(storage, "EXPENSIVE", 2)
+        for module, name, value in changes:
+            assert hasattr(module, name)
+            patch.setattr(module, name, value)
         yield
 
 
