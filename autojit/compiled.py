@@ -81,9 +81,7 @@ class CompiledFunction:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, found = self._specialize(args, kwargs)
         program = found.traced.program
-        if any(map(is_tracer, leaves)) or any(map(is_tracer, program.captured)):
-            results = apply(program, leaves)
-        elif settings.interpret:
+        if any(map(is_tracer, leaves)) or any(map(is_tracer, program.captured)) or settings.interpret:
             results = apply(program, leaves)
         else:
             code = executable(program, self.device)
@@ -102,7 +100,7 @@ class CompiledFunction:
         flat = structure.is_leaf() or (
             structure.type is tuple and all(c.is_leaf() for c in structure.children())
         )
-        if not flat or found.traced.program.captured and not code.can_bind:
+        if not flat or (found.traced.program.captured and not code.can_bind):
             return
         self._fast, self._miss = code.direct(
             [leaf.weak for leaf in found.signature],

@@ -32,8 +32,14 @@ WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype
 
 _HERE = Path(__file__).resolve().parent
 _INTERNAL = tuple(
-    str(folder) for folder in (_HERE, _HERE.parent / "ir", _HERE.parent / "codegen")
-) + (str(Path(np.__file__).resolve().parent),)
+    str(folder)
+    for folder in (
+        _HERE,
+        _HERE.parent / "ir",
+        _HERE.parent / "codegen",
+        Path(np.__file__).resolve().parent,
+    )
+)
 _internal_code: dict[CodeType, bool] = {}
 
 
@@ -225,7 +231,10 @@ def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
 
     trace = current_trace()
     assert trace is not None
-    values = [lift(a, t.dtype) for a, t in zip((*arguments, *program.captured), program.in_types)]
+    values = [
+        lift(a, t.dtype)
+        for a, t in zip((*arguments, *program.captured), program.in_types, strict=True)
+    ]
     results = trace.builder.inline(program, values)
     return [Tracer(v, trace) for v in results]
 

@@ -6,6 +6,7 @@ Tuples, lists, dicts, namedtuples and ``None`` are nodes, and so are dataclasses
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -49,10 +50,8 @@ def _register_dataclass(leaf: Any) -> None:
     def take_apart(instance: Any) -> Any:
         return [getattr(instance, name) for name in names], None, names
 
-    try:
+    with contextlib.suppress(ValueError):  # another thread was faster
         optree.register_pytree_node(kind, take_apart, rebuild, namespace=NAMESPACE)
-    except ValueError:
-        pass  # another thread was faster
 
 
 def is_array(leaf: Any) -> bool:

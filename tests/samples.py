@@ -450,7 +450,8 @@ CONTRACTIONS = [
     contraction("operators", lambda a, b: (a @ b.T) @ b, (2, 3), (4, 3)),
     contraction("dot", np.dot, (2, 3), (3, 4)), contraction("dot 1-D", np.dot, (3,), (3,)),
     contraction("dot of stacks", np.dot, (2, 3, 4), (2, 4, 3)),
-    contraction("dot of scalar", np.dot, (), (3,)), contraction("x.dot", lambda a, b: a.dot(b), (3,), (3,)),
+    contraction("dot of scalar", np.dot, (), (3,)),
+    contraction("x.dot", lambda a, b: a.dot(b), (3,), (3,)),
     contraction("inner", np.inner, (2, 3), (4, 3)), contraction("inner scalar", np.inner, (3,), ()),
     contraction("outer", np.outer, (2,), (3,)), contraction("outer 2-D", np.outer, (2, 2), (3,)),
     contraction("tensordot", np.tensordot, (2, 3, 4), (3, 4, 2)),
@@ -462,14 +463,16 @@ CONTRACTIONS = [
     einsum("bij,bjk->bik", (2, 3, 4), (2, 4, 3)), einsum("ij->ji", (2, 3)),
     einsum("ij->i", (2, 3)), einsum("ij->", (2, 3)), einsum("ii->i", (3, 3)), einsum("ii", (3, 3)),
     einsum("iij->ij", (2, 2, 3)), einsum("iii->", (2, 2, 2)), einsum("i,i->", (3,), (3,)),
-    einsum("i,j->ij", (2,), (3,)), einsum("i,j->ji", (2,), (3,)), einsum("ij,ij->ij", (2, 3), (2, 3)),
+    einsum("i,j->ij", (2,), (3,)), einsum("i,j->ji", (2,), (3,)),
+    einsum("ij,ij->ij", (2, 3), (2, 3)),
     einsum("ij,j->i", (2, 3), (3,)), einsum("ik,jk->ij", (2, 3), (4, 3)),
     einsum("ijk,k->j", (2, 3, 4), (4,)), einsum("ii,ij->j", (2, 2), (2, 3)),
     einsum("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)), einsum("i,ij,j", (2,), (2, 3), (3,)),
     einsum("ij,kj,lj->ikl", (2, 3), (2, 3), (2, 3)), einsum("i,i,i->i", (3,), (3,), (3,)),
     einsum("...ij,...jk->...ik", (2, 2, 3), (2, 3, 2)), einsum("...i->...", (2, 3)),
     einsum("...ij,jk", (2, 2, 3), (3, 2)), einsum("b...,b->...", (2, 3, 2), (2,)),
-    einsum("ab,cd->acbd", (2, 2), (3, 2)), einsum("i->", (3,)), einsum(" i j , j -> i ", (2, 3), (3,)),
+    einsum("ab,cd->acbd", (2, 2), (3, 2)), einsum("i->", (3,)),
+    einsum(" i j , j -> i ", (2, 3), (3,)),
 ]  # fmt: skip
 
 SAMPLES = [

@@ -1,7 +1,7 @@
 """Every row of the table of samples: values, first and second derivatives, in every way there is.
 
-The oracles are independent of the derivative rules: plain NumPy for values; the complex step where
-NumPy evaluates the function for complex arguments, central differences, and PyTorch for derivatives.
+The oracles are independent of the derivative rules: plain NumPy for values; for derivatives the
+complex step where NumPy takes complex arguments, central differences, and PyTorch.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def weights_of(sample: Sample, arguments: Arrays) -> Arrays:
     rng = np.random.default_rng(7)
     results = leaves(sample.function(*arguments))
     weights = [direction(y, rng) for y in results]
-    narrow = [np.asarray(w).astype(np.asarray(y).dtype) for w, y in zip(weights, results)]
-    return [w[()] if not w.ndim else w for w in narrow]
+    pairs = zip(weights, results, strict=True)
+    return [np.asarray(w).astype(np.asarray(y).dtype)[()] for w, y in pairs]
 
 
 def paired(cotangents: Arrays, tangents: Arrays) -> float:
@@ -193,7 +193,8 @@ def test_compiled_gradient(sample: Sample) -> None:
     weights = weights_of(sample, arguments)
 
     def both(*arguments: Any) -> Any:
-        (_, results), gradients = autojit.value_and_grad(with_results, wrt, has_aux=True)(*arguments)
+        derived = autojit.value_and_grad(with_results, wrt, has_aux=True)
+        (_, results), gradients = derived(*arguments)
         return *leaves(results), *gradients
 
     def with_results(*arguments: Any) -> Any:

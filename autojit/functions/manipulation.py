@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from autojit.ir import shapes
 from autojit.ir.ops import move
-from autojit.ir.ops.arithmetic import imag as imag_op, real as real_op
+from autojit.ir.ops.arithmetic import imag as imag_op
+from autojit.ir.ops.arithmetic import real as real_op
 from autojit.ir.ops.declaration import full
 from autojit.ir.program import Value
 
@@ -18,7 +20,6 @@ from ..tracer import Tracer
 from ..tracing import user_source
 from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer, view
 from .registry import implements, reject
-
 
 # -- shape --------------------------------------------------------------------
 
@@ -230,10 +231,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
     else:
         bounds = [0, *(min(int(i), extent) for i in indices_or_sections), extent]
     value = as_value(ary)
-    return [
-        view(move.slice_axis(value, axis, a, max(a, b)), ary)
-        for a, b in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    return [view(move.slice_axis(value, axis, a, max(a, b)), ary) for a, b in pairwise(bounds)]
 
 
 @implements(np.repeat)
@@ -396,17 +394,42 @@ def imag(val: Any) -> Tracer:
 
 
 @implements(np.zeros_like)
-def zeros_like(a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None) -> np.ndarray:  # fmt: skip
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: Any = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> np.ndarray:
     return np.zeros(shape_of(a) if shape is None else shape, dtype or a.dtype)
 
 
 @implements(np.ones_like)
-def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None) -> np.ndarray:  # fmt: skip
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: Any = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> np.ndarray:
     return np.ones(shape_of(a) if shape is None else shape, dtype or a.dtype)
 
 
 @implements(np.full_like)
-def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None) -> Tracer:  # fmt: skip
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: Any = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Tracer:
     dtype = np.dtype(dtype) if dtype is not None else a.dtype
     extents = shape_of(a) if shape is None else shape
     return broadcast_to(tracer(as_value(fill_value, dtype)), extents)

@@ -101,7 +101,7 @@ def check_ordered(name: str, dtype: np.dtype) -> None:
     if dtype.kind == "c":
         raise DtypeError(
             with_place(
-                f"{name} of complex operands is not covered by autojit: they have no natural order. "
+                f"{name} of complex operands is not covered by autojit: they have no order. "
                 "Apply it to x.real or np.abs(x).",
                 user_source(),
             )

@@ -21,6 +21,9 @@ REGISTRY: dict[str, Declaration] = {}
 #: The NumPy and SciPy ufuncs that an op answers for.
 ANSWERS: dict[Any, Declaration] = {}
 
+#: A bool and whether it is meant or its negation.
+Literal = tuple[Value, bool]
+
 #: Tangents or cotangents; ``None`` is a zero that is never computed.
 MaybeValue = Value | None
 
@@ -99,8 +102,8 @@ class Declaration:
         """Tangents of the results.  The default is an op without derivative."""
         return (None,) * len(op.results)
 
-    def mask(self, op: Op, operand: int) -> Value | None:
-        """Where an operand reaches the result, as a bool, if that is not everywhere."""
+    def mask(self, op: Op, operand: int) -> Literal | None:
+        """The condition under which an operand reaches the result, if there is one."""
         return None
 
     def transpose(

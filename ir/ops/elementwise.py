@@ -19,7 +19,7 @@ import numpy as np
 
 from ..program import Op, Value
 from ..types import Type
-from .declaration import MaybeValue, Scalar, SingleResult, declaration, require
+from .declaration import Literal, MaybeValue, Scalar, SingleResult, require
 
 #: ``rule(t, y, *operands)``; None where the derivative is zero everywhere.
 Rule = Callable[..., Value] | None
@@ -148,9 +148,8 @@ class MakeComplex(Elementwise):
 class Select(Elementwise):
     """``select(condition, x, y)``: x where the condition holds, else y."""
 
-    def mask(self, op: Op, operand: int) -> Value | None:
-        condition = op.operands[0]
-        return condition if operand == 1 else declaration("not")(condition)
+    def mask(self, op: Op, operand: int) -> Literal | None:
+        return (op.operands[0], operand == 1) if operand else None
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         condition, x, y = types

@@ -8,8 +8,10 @@ that is one condition and elementwise ops follow.
 
 from __future__ import annotations
 
-from ..ops.arithmetic import bitwise_and, select
-from ..ops.declaration import full
+import functools
+
+from ..ops.arithmetic import bitwise_and, bitwise_not, select
+from ..ops.declaration import Literal, full
 from ..ops.elementwise import Elementwise
 from ..program import Builder, Op, Program, Value, building
 
@@ -37,7 +39,7 @@ def transpose(program: Program, residuals: int) -> Program:
                 env.update(zip(op.results, results, strict=True))
         for value, seed in zip(program.outputs, seeds, strict=True):
             if value in linear:
-                cotangents.add(value, seed, None)
+                cotangents.add(value, seed, _EVERYWHERE)
         for op in reversed(program.ops):
             if linear.isdisjoint(op.results) or not cotangents.reach(op):
                 continue
@@ -49,38 +51,51 @@ def transpose(program: Program, residuals: int) -> Program:
     return builder.finish(inputs, outputs, name=f"{program.name}_transpose")
 
 
+#: Conditions that all hold wherever a cotangent is other than 0.
+Mask = tuple[Literal, ...]
+
+
 class _Cotangents:
     """Cotangents by value, and where they can be other than 0."""
 
     def __init__(self) -> None:
         self.of: dict[Value, Value] = {}
-        self.mask: dict[Value, Value] = {}
+        self.mask: dict[Value, Mask] = {}
 
     def reach(self, op: Op) -> bool:
         return any(v in self.of for v in op.results)
 
-    def add(self, value: Value, cotangent: Value, mask: Value | None) -> None:
+    def add(self, value: Value, cotangent: Value, mask: Mask) -> None:
         known = self.of.get(value)
-        self.of[value] = cotangent if known is None else known + cotangent
-        if known is None and mask is not None:
-            self.mask[value] = mask
-        elif self.mask.get(value) is not mask:
-            self.mask.pop(value, None)
+        if known is None:
+            self.of[value], self.mask[value] = cotangent, mask
+        else:
+            self.of[value] = known + cotangent
+            self.mask[value] = tuple(m for m in self.mask[value] if m in mask)
 
     def pull(self, op: Op, renamed: Op, is_linear: list[bool]) -> None:
         """Carry the cotangents of an op's results back to its operands."""
         incoming = [self.of.get(v) for v in op.results]
         outgoing = op.kind.transpose(renamed, incoming, is_linear)
-        mask = self.mask.get(op.results[0]) if isinstance(op.kind, Elementwise) else None
+        elementwise = isinstance(op.kind, Elementwise)
+        mask = self.mask.get(op.results[0], _EVERYWHERE) if elementwise else _EVERYWHERE
         for k, (value, cotangent) in enumerate(zip(op.operands, outgoing, strict=True)):
             if cotangent is None:
                 continue
             own = op.kind.mask(renamed, k)
-            if mask is not None and own is None and not all(is_linear):
+            if mask and own is None and not all(is_linear):
                 # A factor, which may be infinite outside of the mask.
-                cotangent = select(mask, cotangent, full(0, cotangent.type))
-            both = mask if own is None else own if mask is None else bitwise_and(mask, own)
-            self.add(value, cotangent, both)
+                cotangent = select(_holds(mask), cotangent, full(0, cotangent.type))
+            self.add(value, cotangent, mask if own is None or own in mask else (*mask, own))
+
+
+_EVERYWHERE: Mask = ()
+
+
+def _holds(mask: Mask) -> Value:
+    """Whether all conditions of a mask hold."""
+    literals = [condition if wanted else bitwise_not(condition) for condition, wanted in mask]
+    return functools.reduce(bitwise_and, literals)
 
 
 def _constants_renamed(op: Op, env: dict[Value, Value]) -> Op:

@@ -603,9 +603,7 @@ def test_results_do_not_share_memory_with_arguments() -> None:
 @pytest.mark.parametrize("shape", [(), (0,), (0, 3), (3, 0), (1,), (1, 1, 1)])
 def test_empty_and_scalar_arrays(shape: tuple[int, ...]) -> None:
     x = np.full(shape, 1.5)
-    for f in (lambda x: x * 2, lambda x: np.sum(x), lambda x: np.sum(x * x, axis=-1, keepdims=True)):
-        if shape == () and f(np.ones(1)).shape == (1,) and f(X).shape == (1,):
-            continue
+    for f in (lambda x: x * 2, lambda x: np.sum(x), lambda x: np.cos(x.reshape(-1))):
         want, got = f(x), jit(f)(x)
         assert type(got) is type(want)
         assert got.shape == want.shape

@@ -95,13 +95,12 @@ def noisy(program: Program, arguments: Sequence[Any], rng: np.random.Generator) 
 
     NaNs get either sign: it is nobody's promise, and copysign and signbit see it.
     """
-    env = {
-        v: np.asarray(a, v.dtype) for v, a in zip(program.inputs, arguments, strict=True)
-    }
+    env = {v: np.asarray(a, v.dtype) for v, a in zip(program.inputs, arguments, strict=True)}
     with np.errstate(all="ignore"):
         for op in program.ops:
             results = op.kind.evaluate(*[env[v] for v in op.operands], **op.params)
-            for v, r in zip(op.results, [results] if len(op.results) == 1 else results, strict=True):
+            results = [results] if len(op.results) == 1 else results
+            for v, r in zip(op.results, results, strict=True):
                 r = np.asarray(r, v.dtype)
                 if v.type.is_inexact and is_rounded(op.kind):
                     step = 8 * np.finfo(v.dtype).eps
@@ -128,7 +127,9 @@ def check_near(program: Program, seed: int, *, low: float, high: float) -> None:
         assert np.asarray(g).dtype == np.asarray(w).dtype
         assert np.shape(g) == np.shape(w)
         eps = 1e-4 if np.asarray(w).dtype in (np.float32, np.complex64) else 1e-12
-        for w_part, g_part, *other_parts in zip(parts(w), parts(g), *map(parts, others)):
+        for w_part, g_part, *other_parts in zip(
+            parts(w), parts(g), *map(parts, others), strict=True
+        ):
             _check_part(position, w_part, g_part, other_parts, eps)
 
 
@@ -139,7 +140,8 @@ def _check_part(position: int, want: Any, got: Any, others: Sequence[Any], eps: 
     else:
         with np.errstate(all="ignore"):
             same = [(o == want) | (np.isnan(o) & np.isnan(want)) for o in others]
-            noise = np.max([np.where(s, 0, np.abs(o - want)) for s, o in zip(same, others)], axis=0)
+            moved = [np.where(s, 0, np.abs(o - want)) for s, o in zip(same, others, strict=True)]
+            noise = np.max(moved, axis=0)
             settled = np.isfinite(noise) & (noise < 1e-3 * (1 + np.abs(want)))
             equal = (got == want) | (np.isnan(got) & np.isnan(want))
             near = np.abs(got - want) <= 100 * noise + eps * (1e-3 + np.abs(want))
