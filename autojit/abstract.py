@@ -42,7 +42,7 @@ def leaf_type(leaf: Any) -> LeafType:
     weak = type(leaf) if type(leaf) in WEAK_TYPES else None
     dtype = WEAK_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
     check_dtype(dtype)
-    return LeafType(Type(canonical_dtype(dtype), np.shape(leaf)), weak)
+    return LeafType(Type(canonical_dtype(dtype), tuple(np.shape(leaf))), weak)
 
 
 def trace_function(

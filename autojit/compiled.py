@@ -34,7 +34,9 @@ class Specialization(NamedTuple):
 
     traced: Traced
     signature: tuple[LeafType, ...]
+    #: Of the arguments; plain if they are leaves given by position.
     structure: Any
+    plain: bool
 
 
 class CompiledFunction:
@@ -56,7 +58,8 @@ class CompiledFunction:
         self.donate_argnums = tuple(donate_argnums)
         self._specializations: dict[Any, Specialization] = {}
         self._fast: Callable[..., Any] | None = None
-        self._miss: Any = None
+        #: Native code for trees of arguments, by their structure: (function, structure of results).
+        self._natives: dict[Any, tuple[Callable[..., Any], Any]] = {}
         self._lock = threading.RLock()
         self._hits = 0
         self._last_retrace: str | None = None
@@ -65,7 +68,7 @@ class CompiledFunction:
         # The fast path: native code checks the types itself and says when they differ.
         if self._fast is not None and not kwargs and not settings.interpret:
             result = self._fast(*args)
-            if result is not self._miss:
+            if result is not None:
                 return result
         return self._call(args, kwargs)
 
@@ -79,34 +82,52 @@ class CompiledFunction:
     # -- the slow path ----------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._natives and not settings.interpret:
+            leaves, structure = trees.flatten((args, kwargs))
+            native = self._natives.get(structure)
+            if native is not None:
+                result = native[0](*leaves)
+                if result is not None:
+                    return trees.unflatten(native[1], result)
         leaves, found = self._specialize(args, kwargs)
         program = found.traced.program
         if any(map(is_tracer, leaves)) or any(map(is_tracer, program.captured)) or settings.interpret:
             results = apply(program, leaves)
         else:
             code = executable(program, self.device)
-            if self.device == "cpu" and found.structure is not None:
-                self._install_fast_path(code, found)
             if self.device == "cpu":
+                direct = self._install_fast_path(code, found)
+                made = direct(*leaves) if direct is not None else None
+                if made is not None:
+                    return self._unflatten(found, made)
                 leaves = [np.asarray(x, t.dtype) for x, t in zip(leaves, program.in_types)]
             results = code.call([*leaves, *program.captured])
         return trees.unflatten(found.traced.structure, results)
 
-    def _install_fast_path(self, code: Any, found: Specialization) -> None:
-        """Calls with flat positional arrays of this signature go straight to native code."""
-        if self.static_argnums or self.static_argnames:
-            return
+    @staticmethod
+    def _unflatten(found: Specialization, results: Any) -> Any:
+        """Results as native code gives them: one bare, or a tuple of leaves."""
         structure = found.traced.structure
-        flat = structure.is_leaf() or (
-            structure.type is tuple and all(c.is_leaf() for c in structure.children())
-        )
-        if not flat or (found.traced.program.captured and not code.can_bind):
-            return
-        self._fast, self._miss = code.direct(
-            [leaf.weak for leaf in found.signature],
-            found.traced.program.captured,
-            as_tuple=not structure.is_leaf(),
-        )
+        return results if structure.is_leaf() else trees.unflatten(structure, results)
+
+    def _install_fast_path(self, code: Any, found: Specialization) -> Callable[..., Any] | None:
+        """Native code for this signature, which checks it; further calls go there.
+
+        Flat positional arrays go there as they are, other trees after flattening.
+        """
+        program, results = found.traced.program, found.traced.structure
+        weak = [leaf.weak for leaf in found.signature]
+        bare = results.is_leaf()
+        native: Callable[..., Any] | None
+        native = code.direct(weak, program.captured, as_tuple=not bare)
+        if native is None or self.static_argnums or self.static_argnames:
+            return native
+        flat = bare or (results.type is tuple and all(c.is_leaf() for c in results.children()))
+        if flat and found.plain:
+            self._fast = native
+        elif not bare:
+            self._natives[found.structure] = native, results
+        return native
 
     def _specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -131,7 +152,7 @@ class CompiledFunction:
                 and not static
                 and all(c.is_leaf() for c in structure.child(0).children())
             )
-            found = Specialization(traced, signature, structure if plain else None)
+            found = Specialization(traced, signature, structure, plain)
             if not any(map(is_tracer, traced.program.captured)):
                 self._explain_retrace(signature)
                 self._specializations[key] = found

@@ -18,13 +18,16 @@ from .tracer import Tracer
 from .tracing import SPECIAL, is_special_array, user_source
 
 NAMESPACE = "autojit"
+#: Types of leaves that are known not to be dataclasses, for speed.
+_COMMON = frozenset({np.ndarray, np.float64, float, int, bool, complex, Tracer})
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """The leaves of a tree, and its structure."""
     leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
-    if any(dataclasses.is_dataclass(leaf) and not isinstance(leaf, type) for leaf in leaves):
-        for leaf in leaves:
+    unknown = [leaf for leaf in leaves if type(leaf) not in _COMMON]
+    if any(dataclasses.is_dataclass(leaf) and not isinstance(leaf, type) for leaf in unknown):
+        for leaf in unknown:
             _register_dataclass(leaf)
         return flatten(tree)
     return leaves, structure

@@ -45,7 +45,7 @@ def _programs() -> list[tuple[Any, tuple[np.ndarray, ...]]]:
 def _enter_library(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[..., Any]:
     from autojit.codegen.runtime import Executable
 
-    function, _ = Executable(lowered.program).direct([None] * len(arrays), [], as_tuple=False)
+    function = Executable(lowered.program).direct([None] * len(arrays), [], as_tuple=False)
     assert function is not None
     return function
 

@@ -44,18 +44,19 @@ class Executable:
         self.in_types = program.in_types
         self.out_types = program.out_types
         self._module = Module(self.loops, self.in_types, self.out_types)
-        self._text: str | None = None
         self._lock = threading.RLock()
         self._entries: dict[Any, int] = {}
         self._compiled: list[Any] = []
-        self._call = self._entry((None,) * len(self.in_types), (), as_tuple=True)
+        self._generic: Callable[..., Any] | None = None
 
     def call(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs for arrays of the input types, in any memory layout."""
-        result = self._call(*arrays)
+        if self._generic is None:
+            self._generic = self._entry((None,) * len(self.in_types), (), as_tuple=True)
+        result = self._generic(*arrays)
         if result is None:
             canonical = [_canonical(a, t.dtype) for a, t in zip(arrays, self.in_types, strict=True)]
-            result = self._call(*canonical)
+            result = self._generic(*canonical)
         if result is None:
             raise TypeError(
                 f"compiled for {self.in_types}, called with "
@@ -65,15 +66,19 @@ class Executable:
 
     def direct(
         self, weak: Sequence[type | None], captured: Sequence[np.ndarray], *, as_tuple: bool
-    ) -> tuple[Callable[..., Any] | None, Any]:
-        """A builtin for these Python number types with arrays bound, and its answer to a miss."""
+    ) -> Callable[..., Any] | None:
+        """A builtin for inputs of these Python number types, with arrays bound to the last ones.
+
+        It returns None where an argument is not just what the program was compiled for.
+        There is none for Python's bool and complex.
+        """
         if any(w not in (None, float, int) for w in weak):
-            return None, None
+            return None
         bound = [
             _canonical(a, t.dtype)
             for a, t in zip(captured, self.in_types[len(weak) :], strict=True)
         ]
-        return self._entry(tuple(weak), bound, as_tuple=as_tuple), None
+        return self._entry(tuple(weak), bound, as_tuple=as_tuple)
 
     def _entry(
         self, weak: tuple[type | None, ...], bound: Sequence[np.ndarray], *, as_tuple: bool
@@ -108,10 +113,16 @@ class Executable:
 
     def llvm(self) -> str:
         """The optimised LLVM IR."""
-        return str(self._compiled[0].llvm())
+        return str(self._any_compiled().llvm())
 
     def assembly(self) -> str:
-        return str(self._compiled[0].assembly())
+        """The assembly of this machine."""
+        return str(self._any_compiled().assembly())
+
+    def _any_compiled(self) -> Any:
+        if not self._compiled:
+            self._entry((None,) * len(self.in_types), (), as_tuple=True)
+        return self._compiled[0]
 
 
 def _canonical(array: Any, dtype: np.dtype) -> np.ndarray:

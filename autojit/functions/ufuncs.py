@@ -97,16 +97,21 @@ def _heaviside(x: Value, at_zero: Value) -> Value:
     return arithmetic.select(arithmetic.isnan(x), x, step)
 
 
+def _is_zero_beside(x: Value, y: Value) -> Value:
+    """Whether x is 0, and y not NaN."""
+    return arithmetic.bitwise_and(arithmetic.eq(x, 0), arithmetic.eq(y, y))
+
+
 @composite("scipy.special.xlogy")
 def _xlogy(x: Value, y: Value) -> Value:
-    zero = arithmetic.eq(x, 0)
+    zero = _is_zero_beside(x, y)
     safe = arithmetic.select(zero, full(1, y.type), y)
     return arithmetic.select(zero, full(0, x.type), x * elementary.log(safe))
 
 
 @composite("scipy.special.xlog1py")
 def _xlog1py(x: Value, y: Value) -> Value:
-    zero = arithmetic.eq(x, 0)
+    zero = _is_zero_beside(x, y)
     safe = arithmetic.select(zero, full(0, y.type), y)
     return arithmetic.select(zero, full(0, x.type), x * elementary.log1p(safe))
 

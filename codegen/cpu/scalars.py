@@ -205,10 +205,14 @@ def _float_remainder(s: Scalars, x: ir.Value, y: ir.Value, dtype: str) -> ir.Val
 
 
 def _float_floor_divide(s: Scalars, x: ir.Value, y: ir.Value, dtype: str) -> ir.Value:
-    # (x - remainder) / y is whole up to rounding; round it to the nearest.
+    # (x - fmod(x, y)) / y is whole up to rounding; where the signs differ, it is one less.
+    # (Not by the remainder: for an infinite y it may be infinite.)
     b, zero = s.builder, constant(0, dtype)
-    rest = _float_remainder(s, x, y, dtype)
+    rest = b.frem(x, y)
     quotient = b.fdiv(b.fsub(x, rest), y)
+    differ = b.xor(b.fcmp_ordered("<", rest, zero), b.fcmp_ordered("<", y, zero))
+    below = b.and_(differ, b.fcmp_ordered("!=", rest, zero))
+    quotient = b.select(below, b.fsub(quotient, constant(1, dtype)), quotient)
     whole = s.emit("floor", [quotient], dtype, dtype)
     too_low = b.fcmp_ordered(">", b.fsub(quotient, whole), constant(0.5, dtype))
     whole = b.select(too_low, b.fadd(whole, constant(1, dtype)), whole)

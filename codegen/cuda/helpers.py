@@ -54,19 +54,19 @@ def $name(x, y):
         return math.copysign($t(0.0), y)
     return rest + y if (rest < $t(0.0)) != (y < $t(0.0)) else rest
 """),
-    "floor_divide": Helper(
-        """
+    "floor_divide": Helper("""
 def $name(x, y):
     if y == $t(0.0):
         return x / y
-    quotient = (x - $remainder(x, y)) / y
+    rest = math.fmod(x, y)
+    quotient = (x - rest) / y
+    if rest != $t(0.0) and (rest < $t(0.0)) != (y < $t(0.0)):
+        quotient = quotient - $t(1.0)
     if quotient == $t(0.0):
         return math.copysign($t(0.0), x / y)
     whole = $floor(quotient)  # the quotient is whole up to rounding
     return whole + $t(1.0) if quotient - whole > $t(0.5) else whole
-""",
-        ("remainder",),
-    ),
+"""),
     "sigmoid": Helper("""
 def $name(x):
     e = math.exp(-math.fabs(x))

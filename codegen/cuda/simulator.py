@@ -22,7 +22,8 @@ SIMULATED = Machine(
     many=8,
     few=6,
     imports="import numpy as np\nfrom numba import cuda\n\n"
-    "from autojit.codegen.cuda.simulator import libdevice, math\n",
+    "from autojit.codegen.cuda.simulator import libdevice\n"
+    "from autojit.codegen.cuda.simulator import math\n",
 )
 
 _NAMES = {

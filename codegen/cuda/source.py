@@ -57,7 +57,6 @@ def _imports(texts: list[str], machine: Machine) -> str:
     """The imports that are used; a line imports what it ends in."""
     lines = machine.imports.splitlines(keepends=True)
     names = [(line, f"{line.split()[-1]}." if line.strip() else "") for line in lines]
-    names = [(line, "np." if name == "np." else name) for line, name in names]
     return "".join(line for line, name in names if any(name in text for text in texts)).lstrip()
 
 

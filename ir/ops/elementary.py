@@ -118,15 +118,20 @@ logaddexp = _function(
     "logaddexp", np.logaddexp,
     lambda t, y, a, b: t * exp(a - y), lambda t, y, a, b: t * exp(b - y), cost=24,
 )  # fmt: skip
+
+
+def _logaddexp2_kernel(k: Any, a: Any, b: Any) -> Any:
+    # max + log2(1 + 2**-|a - b|); equal ones apart, since inf - inf is NaN.
+    gap = k("exp2", -k("abs", a - b))
+    apart = k("maximum", a, b) + k("log1p", gap) * k.like(1 / _LN2, a)
+    return k("select", k("eq", a, b), a + k.like(1.0, a), apart)
+
+
 logaddexp2 = _function(
     "logaddexp2", np.logaddexp2,
     lambda t, y, a, b: t * exp2(a - y), lambda t, y, a, b: t * exp2(b - y),
     cost=24,
-    kernel=lambda k, a, b: k(
-        "div",
-        k("logaddexp", a * k.like(_LN2, a), b * k.like(_LN2, b)),
-        k.like(_LN2, a),
-    ),
+    kernel=_logaddexp2_kernel,
 )  # fmt: skip
 
 # -- roots --------------------------------------------------------------------

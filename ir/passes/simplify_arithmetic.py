@@ -103,6 +103,35 @@ def mul_negated_by_constant(op: Op, at: Rewriter) -> Value | None:
     return None
 
 
+@rules(neg)
+def neg_of_scaled(op: Op, at: Rewriter) -> Value | None:
+    """-(x * c) → x * -c for a constant c that is a float."""
+    scaled = at.definition(op.operands[0], mul)
+    for x, other in _pairs(scaled) if scaled else ():
+        scalar = at.scalar(other)
+        if isinstance(scalar, float):
+            return mul(x, full(-scalar, other.type))
+    return None
+
+
+@rules(mul)
+def scaled_twice(op: Op, at: Rewriter) -> Value | None:
+    """(x * c) * d → x * (c * d) where c or d is a power of two of at least 1.
+
+    Nothing rounds anew then, short of subnormal numbers and of the overflow of x * c.
+    """
+    for inner, other in _pairs(op):
+        d, scaled = at.scalar(other), at.definition(inner, mul)
+        for x, constant in _pairs(scaled) if scaled else ():
+            c = at.scalar(constant)
+            if not (isinstance(c, float) and isinstance(d, float)):
+                continue
+            exact = any(1 <= abs(s) <= 2**10 and abs(frexp(s)[0]) == 0.5 for s in (c, d))
+            if exact and all(2**-100 <= abs(s) <= 2**100 for s in (c, d)):
+                return mul(x, full(c * d, op.result.type))
+    return None
+
+
 @rules(mul, div)
 def both_negated(op: Op, at: Rewriter) -> Value | None:
     """-a * -b → a * b, -a / -b → a / b"""

@@ -1,0 +1,28 @@
+"""The generated CUDA source, run by numba's simulator, against the interpreter and NumPy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_in_simulator() -> None:
+    """One process for all, as numba has to be told before it is imported."""
+    pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    done = subprocess.run(
+        [*command, "tests/codegen/cuda/in_simulator.py"],
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

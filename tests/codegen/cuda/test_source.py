@@ -1,0 +1,201 @@
+"""The text of the CUDA stages: exact source once, and PTX compiled without a GPU."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from autojit import grad, jit, trace
+from autojit.codegen.cuda import stages
+from autojit.codegen.cuda.source import print_source
+from autojit.codegen.errors import TargetError
+from autojit.codegen.loops import Kernel, LoopProgram
+from autojit.ir.ops import REGISTRY
+from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
+from autojit.ir.program import Builder, Program, Value, building
+from autojit.ir.types import Type
+from tests.ir.random_programs import programs
+
+ROOT = Path(__file__).resolve().parents[3]
+
+STANDARDIZED = '''\
+"""standardized: kernels by autojit."""
+
+import numpy as np
+from numba import cuda
+
+
+THREADS = 256
+
+
+@cuda.jit(device=True)
+def block_add_f64(value):
+    shared = cuda.shared.array(THREADS, np.float64)
+    thread = cuda.threadIdx.x
+    shared[thread] = value
+    cuda.syncthreads()
+    width = cuda.blockDim.x // 2
+    while width > 0:
+        if thread < width:
+            x, y = shared[thread], shared[thread + width]
+            shared[thread] = x + y
+        cuda.syncthreads()
+        width //= 2
+    result = shared[0]
+    cuda.syncthreads()  # before the next use of the shared array
+    return result
+
+
+@cuda.jit
+def k0(in0, out0):
+    """A block for each of 300 rows."""
+    for i in range(cuda.blockIdx.x, 300, cuda.gridDim.x):
+        a0 = np.float64(0.0)
+        for j in range(cuda.threadIdx.x, 100, cuda.blockDim.x):
+            s0 = in0[100 * i + j]
+            a0 = a0 + s0
+        a0 = block_add_f64(a0)
+        s1 = a0 / np.float64(100.0)
+        for k in range(cuda.threadIdx.x, 100, cuda.blockDim.x):
+            s2 = in0[100 * i + k]
+            s3 = s2 - s1
+            out0[100 * i + k] = s3
+        cuda.syncthreads()
+
+
+def run(in0, out0):
+    k0[300, 128](in0, out0)
+'''
+
+
+def standardized(x: Any) -> Any:
+    return x - np.sum(x, axis=1, keepdims=True) / 100.0
+
+
+def test_source_of_a_fused_row() -> None:
+    assert jit(standardized).lower(np.ones((300, 100))).text("cuda") == STANDARDIZED
+
+
+def test_an_unknown_statement_is_named() -> None:
+    program = LoopProgram("f", [], [], [Kernel("k", ["surprise"], [])])
+    with pytest.raises(TargetError, match="str statements cannot be compiled for CUDA"):
+        print_source(program)
+
+
+def test_source_needs_no_numba_cuda() -> None:
+    """Both stages where the extra is not installed: the text, and an error with the remedy."""
+    code = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("numba_cuda", "_numba_cuda_redirector"):
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, Missing())
+import numpy as np
+from autojit import jit
+from autojit.errors import UnsupportedTargetError
+f = jit(lambda x: x + 1, device="cuda")
+assert "@cuda.jit" in f.lower(np.ones(3)).text("cuda")
+assert not any(m.startswith("numba.cuda") for m in sys.modules)
+for use in (lambda: f(np.ones(3)), lambda: f.lower(np.ones(3)).text("ptx")):
+    try:
+        use()
+    except UnsupportedTargetError as error:
+        assert 'pip install "autojit[cuda]"' in str(error), error
+        assert "NUMBA_ENABLE_CUDASIM=1" in str(error), error
+    else:
+        raise SystemExit("no error")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# -- PTX ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _numba_cuda() -> None:
+    pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
+
+
+def loss(x: Any) -> Any:
+    return np.sum(np.exp(x * 2.0 - 1.0)) + np.max(x)
+
+
+@pytest.mark.usefixtures("_numba_cuda")
+def test_ptx_of_a_gradient_with_reductions() -> None:
+    text = jit(grad(loss)).lower(np.ones((1000, 50))).text("ptx")
+    assert text.count(".visible .entry") == text.count("\n// k") + text.startswith("// k")
+    assert ".target sm_80" in text
+    assert "bar.sync" in text
+
+
+@pytest.mark.usefixtures("_numba_cuda")
+def test_ptx_for_another_capability() -> None:
+    program = trace(lambda x: x + 1)(np.ones(3))
+    assert ".target sm_90" in stages.text(program, "ptx", (9, 0))
+
+
+#: The reduction of large angles multiplies by 2**-64 in double precision.
+ANGLES = ("sin", "cos", "tan")
+
+
+@pytest.mark.usefixtures("_numba_cuda")
+def test_float32_has_no_float64_arithmetic() -> None:
+    text = stages.text(elementwise_program("f4", leave_out=ANGLES), "ptx")
+    assert ".f32" in text
+    assert not re.findall(r"\.f64\b.*", re.sub(r"\.reg .f64.*", "", text))
+
+
+@pytest.mark.usefixtures("_numba_cuda")
+@pytest.mark.parametrize("dtype", ["f8", "i1", "i8", "u1", "u8", "?", "c8"])
+def test_every_elementwise_op_compiles(dtype: str) -> None:
+    assert ".entry" in stages.text(elementwise_program(dtype), "ptx")
+
+
+def elementwise_program(dtype: str, leave_out: tuple[str, ...] = ()) -> Program:
+    """Every elementwise op on operands of a dtype."""
+    type = Type(np.dtype(dtype), (5,))
+    builder, inputs, outputs = Builder(), [], []
+    with building(builder):
+        for name, kind in REGISTRY.items():
+            letter = type.dtype.kind.replace("b", "?")
+            if not isinstance(kind, Elementwise) or letter not in kind.kinds or name in leave_out:
+                continue
+            first = [Value(type.with_dtype(bool))] if isinstance(kind, Select) else []
+            operands = first + [Value(type) for _ in kind.rules[len(first) :]]
+            inputs += operands
+            for params in parameters(kind, type):
+                outputs.append(kind(*operands, **params))
+    return builder.finish(inputs, outputs)
+
+
+def parameters(kind: Elementwise, type: Type) -> list[dict[str, Any]]:
+    if isinstance(kind, Convert):
+        others = ("i1", "u1", "i4", "i8", "u8", "f4", "?") + (("f8",) if type.dtype != "f4" else ())
+        return [{"dtype": np.dtype(d)} for d in others]
+    return [{"exponent": 3}] if isinstance(kind, IntegerPower) else [{}]
+
+
+@pytest.mark.usefixtures("_numba_cuda")
+@settings(
+    max_examples=8,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(programs())
+def test_random_programs_compile_to_ptx(program: Program) -> None:
+    stages.text(program, "ptx")
