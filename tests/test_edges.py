@@ -77,10 +77,10 @@ def test_special_pairs(ufunc: Any, dtype: Any) -> None:
 @pytest.mark.parametrize("reduction", [np.sum, np.prod, np.max, np.min, np.mean, np.argmax,
                                        np.argmin, np.any, np.std, np.linalg.norm])  # fmt: skip
 def test_reductions_of_special_values(reduction: Any) -> None:
-    for special in (np.nan, np.inf, -np.inf, -0.0):
+    for number in (np.nan, np.inf, -np.inf, -0.0):
         for place in (0, 7, 20):
             x = np.arange(1.0, 22.0)
-            x[place] = special
+            x[place] = number
             with np.errstate(all="ignore"):
                 want = np.asarray(reduction(x))
             got = np.asarray(jit(reduction)(x))

@@ -58,7 +58,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
 def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
     """A value of the current trace in a dtype."""
     if not isinstance(x, Tracer) and _contains_tracer(x):
-        from .manipulation import stack_nested
+        from .joining import stack_nested
 
         x = stack_nested(x)
     value = lift(x, None if isinstance(x, Tracer) else dtype)

@@ -33,6 +33,26 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return np.all(same | (np.isnan(a1) & np.isnan(a2)) if equal_nan else same)
 
 
+@implements(np.isposinf)
+def isposinf(x: Any, out: Any = None) -> Any:
+    return x == np.inf
+
+
+@implements(np.isneginf)
+def isneginf(x: Any, out: Any = None) -> Any:
+    return x == -np.inf
+
+
+@implements(np.iscomplex)
+def iscomplex(x: Any) -> Any:
+    return np.imag(x) != 0
+
+
+@implements(np.isreal)
+def isreal(x: Any) -> Any:
+    return np.imag(x) == 0
+
+
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
     # At 0 the series 1 - (pi x)^2 / 6 has the right value and two right derivatives.

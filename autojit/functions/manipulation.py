@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from autojit.ir.program import Value
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer, view
+from .lifting import as_tracer, as_value, shape_of, tracer, view
 from .registry import implements, reject
 
 # -- shape --------------------------------------------------------------------
@@ -139,6 +138,32 @@ def atleast_2d(*arys: Any) -> Any:
     return results[0] if len(results) == 1 else results
 
 
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    results = tuple(
+        a if np.ndim(a) >= 3 else np.expand_dims(np.atleast_2d(a), -1 if np.ndim(a) != 1 else 2)
+        for a in arys
+    )
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tracer:
+    first, second = (shapes.normalize_axis(i, np.ndim(m)) for i in axes)
+    turns = k % 4
+    if turns % 2:
+        m = flip(m, second) if turns == 1 else flip(m, first)
+        return swapaxes(m, first, second)
+    return flip(m, (first, second)) if turns else as_tracer(m)
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tracer:
+    axis = shapes.normalize_axis(axis, np.ndim(a))
+    start = start + np.ndim(a) if start < 0 else start
+    return moveaxis(a, axis, start - 1 if start > axis else start)
+
+
 @implements(np.shape)
 def shape(a: Any) -> tuple[int, ...]:
     return shape_of(a)
@@ -156,82 +181,7 @@ def size(a: Any, axis: Any = None) -> int:
     return int(np.prod([extents[i] for i in axes], dtype=int))
 
 
-# -- joining and splitting ----------------------------------------------------
-
-
-@implements(np.concatenate)
-def concatenate(
-    arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
-) -> Tracer:
-    reject("np.concatenate", out=out)
-    parts = list(arrays)
-    if axis is None:
-        parts, axis = [np.ravel(a) for a in parts], 0
-    values = promoted(*parts)
-    if dtype is not None:
-        values = [to_dtype(v, dtype) for v in values]
-    axis = shapes.normalize_axis(axis, values[0].type.ndim)
-    return tracer(values[0] if len(values) == 1 else move.concatenate(*values, axis=axis))
-
-
-@implements(np.stack)
-def stack(
-    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
-) -> Tracer:
-    parts = list(arrays)
-    extents = [shape_of(a) for a in parts]
-    if len(set(extents)) > 1:
-        raise ShapeError(
-            with_place(f"np.stack needs arrays of one shape; got {extents}", user_source())
-        )
-    return concatenate([np.expand_dims(a, axis) for a in parts], axis, out, dtype=dtype)
-
-
-def stack_nested(x: Any) -> Any:
-    """A nest of lists with traced values in it, as the array that np.array would make."""
-    if isinstance(x, (list, tuple)):
-        return stack([stack_nested(item) for item in x])
-    return x
-
-
-@implements(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Tracer:
-    return concatenate([np.atleast_2d(a) for a in tup], 0, dtype=dtype)
-
-
-@implements(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Tracer:
-    parts = [np.atleast_1d(a) for a in tup]
-    return concatenate(parts, 0 if np.ndim(parts[0]) == 1 else 1, dtype=dtype)
-
-
-@implements(np.column_stack)
-def column_stack(tup: Any) -> Tracer:
-    return concatenate([np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1)
-
-
-@implements(np.append)
-def append(arr: Any, values: Any, axis: int | None = None) -> Tracer:
-    return concatenate((arr, values), axis)
-
-
-@implements(np.split, np.array_split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
-    ary = as_tracer(ary)
-    axis = shapes.normalize_axis(axis, ary.ndim)
-    extent = ary.shape[axis]
-    if isinstance(indices_or_sections, (int, np.integer)):
-        n = int(indices_or_sections)
-        each, extra = divmod(extent, n)
-        if extra:
-            raise ShapeError(
-                with_place(f"np.split: {extent} elements do not divide by {n}", user_source())
-            )
-        bounds = [each * i for i in range(n + 1)]
-    else:
-        bounds = [0, *(min(int(i), extent) for i in indices_or_sections), extent]
-    value = as_value(ary)
-    return [view(move.slice_axis(value, axis, a, max(a, b)), ary) for a, b in pairwise(bounds)]
+# -- repeating and shifting ---------------------------------------------------
 
 
 @implements(np.repeat)
@@ -388,80 +338,3 @@ def imag(val: Any) -> Tracer:
     if val.dtype.kind == "c":
         return view(imag_op(as_value(val)), val)
     return tracer(full(0, val.type))
-
-
-# -- creation in the likeness of a traced array -------------------------------
-
-
-@implements(np.zeros_like)
-def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: Any = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> np.ndarray:
-    return np.zeros(shape_of(a) if shape is None else shape, dtype or a.dtype)
-
-
-@implements(np.ones_like)
-def ones_like(
-    a: Any,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: Any = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> np.ndarray:
-    return np.ones(shape_of(a) if shape is None else shape, dtype or a.dtype)
-
-
-@implements(np.full_like)
-def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: Any = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Tracer:
-    dtype = np.dtype(dtype) if dtype is not None else a.dtype
-    extents = shape_of(a) if shape is None else shape
-    return broadcast_to(tracer(as_value(fill_value, dtype)), extents)
-
-
-@implements(np.copy)
-def copy(a: Any, order: str = "K", subok: bool = False) -> Tracer:
-    return tracer(as_value(a))
-
-
-@implements(np.empty_like)
-def empty_like(prototype: Any, *args: Any, **kwargs: Any) -> np.ndarray:
-    return zeros_like(prototype, *args, **kwargs)
-
-
-@implements(np.iscomplexobj)
-def iscomplexobj(x: Any) -> bool:
-    return x.dtype.kind == "c"
-
-
-@implements(np.isrealobj)
-def isrealobj(x: Any) -> bool:
-    return x.dtype.kind != "c"
-
-
-@implements(np.result_type)
-def result_type(*arrays_and_dtypes: Any) -> np.dtype:
-    from .lifting import result_dtype
-
-    is_dtype = [isinstance(x, (np.dtype, type, str)) for x in arrays_and_dtypes]
-    pairs = list(zip(is_dtype, arrays_and_dtypes, strict=True))
-    dtypes = [np.dtype(x) for known, x in pairs if known]
-    arrays = [x for known, x in pairs if not known]
-    # An empty array of a dtype promotes as the dtype does, and numbers stay weak beside it.
-    return result_dtype(*arrays, *(np.empty(0, dtype) for dtype in dtypes))

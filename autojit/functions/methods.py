@@ -54,6 +54,7 @@ _DELEGATED = {
     "conjugate": np.conj,
     "copy": np.copy,
     "ptp": np.ptp,
+    "round": np.round,
 }
 
 

@@ -15,8 +15,8 @@ from autojit.ir.types import TypeMismatch
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import promoted, shape_of, to_dtype, tracer
-from .registry import implements, reject
+from .lifting import dtype_of, promoted, shape_of, to_dtype, tracer
+from .registry import implements, reject, uncovered
 
 
 def _mismatch(name: str, a: Any, b: Any, rule: str) -> ShapeError:
@@ -109,6 +109,74 @@ def inner(a: Any, b: Any, /) -> Any:
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     reject("np.outer", out=out)
     return np.multiply(np.reshape(a, (-1, 1)), np.reshape(b, (1, -1)))
+
+
+@implements(np.cross, np.linalg.cross)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if np.shape(x)[-1] != 3 or np.shape(y)[-1] != 3:
+        raise _mismatch("np.cross", a, b, "both vectors must have 3 components")
+    ahead, behind = [1, 2, 0], [2, 0, 1]
+    result = x[..., ahead] * y[..., behind] - x[..., behind] * y[..., ahead]
+    return np.moveaxis(result, -1, axisc)
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    ndim = max(np.ndim(a), np.ndim(b))
+    rows, columns = ((1,) * (ndim - np.ndim(x)) + shape_of(x) for x in (a, b))
+    x = np.reshape(a, [k for n in rows for k in (n, 1)])
+    y = np.reshape(b, [k for n in columns for k in (1, n)])
+    return np.reshape(x * y, tuple(m * n for m, n in zip(rows, columns, strict=True)))
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    reject("np.linalg.multi_dot", out=out)
+    first, *middle, last = arrays
+    labels = "abcdefghijklmnopqrstuvwxyz"
+    names = [labels[i : i + 2] for i in range(len(arrays))]
+    names[0] = names[0][2 - np.ndim(first) :]
+    names[-1] = names[-1][: np.ndim(last)]
+    return einsum(",".join(names), first, *middle, last)
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Any:
+    if n < 0:
+        raise uncovered("np.linalg.matrix_power", " with a negative power")
+    if n == 0:
+        return np.zeros_like(a) + np.eye(shape_of(a)[-1], dtype=dtype_of(a))
+    half = matrix_power(a, n // 2) if n > 1 else None
+    square = None if half is None else half @ half
+    return a if square is None else square @ a if n % 2 else square
+
+
+def vecdot(a: Any, b: Any) -> Any:
+    """``np.vecdot``: the last axes run together."""
+    return np.sum(np.conj(a) * b, axis=-1)
+
+
+def matvec(a: Any, b: Any) -> Any:
+    """``np.matvec``: stacks of matrices times stacks of vectors."""
+    return np.matmul(a, b[..., None])[..., 0]
+
+
+def vecmat(a: Any, b: Any) -> Any:
+    """``np.vecmat``: stacks of vectors, conjugated, times stacks of matrices."""
+    return np.matmul(np.conj(a)[..., None, :], b)[..., 0, :]
+
+
+#: Generalized ufuncs; some NumPy releases lack the later ones.
+PRODUCTS: dict[Any, Any] = {np.matmul: matmul} | {
+    getattr(np, product.__name__): product
+    for product in (vecdot, matvec, vecmat)
+    if hasattr(np, product.__name__)
+}
 
 
 @implements(np.tensordot)

@@ -20,7 +20,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 #: Names of ndarray methods and attributes -> implementation; attached to Tracer.
-_MODULES = ("reductions", "manipulation", "indexing", "products", "logic")
+_MODULES = (
+    "reductions",
+    "manipulation",
+    "joining",
+    "creation",
+    "indexing",
+    "products",
+    "mathematics",
+    "logic",
+)
 _loaded = False
 
 

@@ -50,6 +50,7 @@ composite(np.logical_and)(
     lambda a, b: arithmetic.bitwise_and(arithmetic.truth(a), arithmetic.truth(b))
 )
 composite(np.logical_or)(arithmetic.logical_or)
+composite(np.float_power)(lambda x, p: arithmetic.power(x, p))
 composite(np.logical_xor)(
     lambda a, b: arithmetic.bitwise_xor(arithmetic.truth(a), arithmetic.truth(b))
 )
@@ -166,10 +167,11 @@ def name_of(ufunc: Any) -> str:
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``ufunc.method(*inputs, **kwargs)`` with a traced array among the inputs."""
-    if ufunc is np.matmul and method == "__call__" and not kwargs:
-        from .products import matmul
+    if ufunc.signature is not None and method == "__call__" and not kwargs:
+        from .products import PRODUCTS
 
-        return matmul(*inputs)
+        if ufunc in PRODUCTS:
+            return PRODUCTS[ufunc](*inputs)
     if method == "reduce":
         from .reductions import reduce_ufunc
 

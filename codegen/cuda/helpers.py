@@ -1,60 +1,50 @@
 """Device functions that the source defines where Python and libdevice have none.
 
 A template is printed once for each dtype that needs it: ``$name`` is the function,
-``$t`` the NumPy type of its operands, and ``$other`` the same function of another
-helper.  Results are those of NumPy, NaN, signed zeros and zero divisors included.
+``$t`` the NumPy type of its operands.  Results are those of NumPy, with NaN, signed
+zeros and divisors of zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from string import Template
 
 import numpy as np
 
-
-@dataclass(frozen=True)
-class Helper:
-    """``name_dtype`` as source; ``needs`` are helpers of the same dtype that it calls."""
-
-    text: str
-    needs: tuple[str, ...] = ()
-
-
 _FLOAT = {
-    "maximum": Helper("""
+    "maximum": """
 def $name(x, y):
     return x if x >= y or x != x else y
-"""),
-    "minimum": Helper("""
+""",
+    "minimum": """
 def $name(x, y):
     return x if x <= y or x != x else y
-"""),
-    "fmax": Helper("""
+""",
+    "fmax": """
 def $name(x, y):
     return x if x >= y or y != y else y
-"""),
-    "fmin": Helper("""
+""",
+    "fmin": """
 def $name(x, y):
     return x if x <= y or y != y else y
-"""),
-    "sign": Helper("""
+""",
+    "sign": """
 def $name(x):
     if x > $t(0.0):
         return $t(1.0)
     if x < $t(0.0):
         return $t(-1.0)
     return x if x != x else $t(0.0)
-"""),
-    "remainder": Helper("""
+""",
+    "remainder": """
 def $name(x, y):
     rest = math.fmod(x, y)
     if rest == $t(0.0):
         return math.copysign($t(0.0), y)
     return rest + y if (rest < $t(0.0)) != (y < $t(0.0)) else rest
-"""),
-    "floor_divide": Helper("""
+""",
+    "floor_divide": """
 def $name(x, y):
     if y == $t(0.0):
         return x / y
@@ -66,18 +56,18 @@ def $name(x, y):
         return math.copysign($t(0.0), x / y)
     whole = $floor(quotient)  # the quotient is whole up to rounding
     return whole + $t(1.0) if quotient - whole > $t(0.5) else whole
-"""),
-    "sigmoid": Helper("""
+""",
+    "sigmoid": """
 def $name(x):
     e = math.exp(-math.fabs(x))
     return ($t(1.0) if x >= $t(0.0) else e) / ($t(1.0) + e)
-"""),
-    "softplus": Helper("""
+""",
+    "softplus": """
 def $name(x):
     tail = math.log1p(math.exp(-math.fabs(x)))
     return x + tail if x > $t(0.0) else tail
-"""),
-    "logaddexp": Helper("""
+""",
+    "logaddexp": """
 def $name(x, y):
     if x == y:  # equal infinities too
         return x + $t(0.6931471805599453)
@@ -87,46 +77,46 @@ def $name(x, y):
     if difference <= $t(0.0):
         return y + math.log1p(math.exp(difference))
     return difference
-"""),
-    "ndtr": Helper("""
+""",
+    "ndtr": """
 def $name(x):
     return $t(0.5) * math.erfc(x * $t(-0.7071067811865476))
-"""),
+""",
 }
 
 _INTEGER = {
-    "sign": Helper("""
+    "sign": """
 def $name(x):
     return $t(1) if x > $t(0) else $t(-1) if x < $t(0) else $t(0)
-"""),
-    "floor_divide": Helper("""
+""",
+    "floor_divide": """
 def $name(x, y):
     if y == $t(0):
         return $t(0)
     return $t($t(0) - x) if y == $t(-1) else $t(x // y)
-"""),
-    "remainder": Helper("""
+""",
+    "remainder": """
 def $name(x, y):
     return $t(0) if y == $t(0) or y == $t(-1) else $t(x % y)
-"""),
-    "fmod": Helper("""
+""",
+    "fmod": """
 def $name(x, y):
     if y == $t(0) or y == $t(-1):
         return $t(0)
     rest = x % y
     return $t(rest - y) if rest != 0 and (x < $t(0)) != (y < $t(0)) else $t(rest)
-"""),
-    "shift_left": Helper("""
+""",
+    "shift_left": """
 def $name(x, y):
     return $t(x << y) if $t(0) <= y < $t($bits) else $t(0)
-"""),
-    "shift_right": Helper("""
+""",
+    "shift_right": """
 def $name(x, y):
     if $t(0) <= y < $t($bits):
         return $t(x >> y)
     return $t(-1) if x < $t(0) else $t(0)
-"""),
-    "pow": Helper("""
+""",
+    "pow": """
 def $name(x, p, status):
     if p < $t(0):
         status[1] = 1  # no such integer
@@ -138,35 +128,35 @@ def $name(x, p, status):
         x = $t(x * x)
         p = $t(p // $t(2))
     return result
-"""),
+""",
 }
 
 _UNSIGNED = {
-    "sign": Helper("""
+    "sign": """
 def $name(x):
     return $t(1) if x > $t(0) else $t(0)
-"""),
-    "floor_divide": Helper("""
+""",
+    "floor_divide": """
 def $name(x, y):
     return $t(0) if y == $t(0) else $t(x // y)
-"""),
-    "remainder": Helper("""
+""",
+    "remainder": """
 def $name(x, y):
     return $t(0) if y == $t(0) else $t(x % y)
-"""),
-    "fmod": Helper("""
+""",
+    "fmod": """
 def $name(x, y):
     return $t(0) if y == $t(0) else $t(x % y)
-"""),
-    "shift_left": Helper("""
+""",
+    "shift_left": """
 def $name(x, y):
     return $t(x << y) if y < $t($bits) else $t(0)
-"""),
-    "shift_right": Helper("""
+""",
+    "shift_right": """
 def $name(x, y):
     return $t(x >> y) if y < $t($bits) else $t(0)
-"""),
-    "pow": Helper("""
+""",
+    "pow": """
 def $name(x, p, status):
     result = $t(1)
     while p != $t(0):
@@ -175,7 +165,7 @@ def $name(x, p, status):
         x = $t(x * x)
         p = $t(p // $t(2))
     return result
-"""),
+""",
 }
 
 _SATURATE = """
@@ -228,7 +218,7 @@ def libdevice(name: str, dtype: str) -> str:
     return f"libdevice.{name}f" if dtype == "f32" else f"libdevice.{name}"
 
 
-def family(dtype: str) -> dict[str, Helper]:
+def family(dtype: str) -> dict[str, str]:
     """The helpers that operands of a dtype have."""
     return {"f": _FLOAT, "i": _INTEGER, "u": _UNSIGNED, "b": {}}[dtype[0]]
 
@@ -241,11 +231,10 @@ class Helpers:
 
     def name(self, word: str, dtype: str) -> str:
         """The function for a word on operands of a dtype."""
-        helper = family(dtype)[word]
-        needed = {other: self.name(other, dtype) for other in helper.needs}
+        text = family(dtype)[word]
         floor = libdevice("floor", dtype) if dtype[0] == "f" else ""
-        fields = {"t": numpy_type(dtype), "bits": dtype[1:], "floor": floor, **needed}
-        return self._define(f"{word}_{dtype}", helper.text, fields)
+        fields = {"t": numpy_type(dtype), "bits": dtype[1:], "floor": floor}
+        return self._define(f"{word}_{dtype}", text, fields)
 
     def saturate(self, old: str, new: str) -> str:
         """The function that converts a float to an integer type, clipped to its range."""

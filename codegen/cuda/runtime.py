@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import itertools
 import linecache
 import threading
@@ -36,10 +36,12 @@ _lock = threading.Lock()
 
 def load_cuda() -> Any:
     """The module ``numba.cuda`` of numba-cuda, whether or not there is a GPU."""
-    if importlib.util.find_spec("numba_cuda") is None:
+    try:
+        importlib.import_module("numba_cuda")
+    except ImportError:
         raise TargetError(
             f'device="cuda" needs numba-cuda, which is not installed:\n    {_INSTALL}\n{_SIMULATE}'
-        )
+        ) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about versions of the toolkit
         from numba import cuda

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..program import Op, Value
 from ..types import Type
+from .batching import Batched, later
 from .declaration import MaybeValue, SingleResult, require
 from .move import transpose
 
@@ -55,6 +56,21 @@ class Dot(SingleResult):
         left = a.transpose(*ba, *free_a, *ca).reshape(*batch, prod(rows), inner)
         right = b.transpose(*bb, *cb, *free_b).reshape(*batch, inner, prod(columns))
         return np.matmul(left, right).reshape((*batch, *rows, *columns))
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        (a, batched_a), (b, batched_b) = operands
+        (ca, cb), (ba, bb) = op.params["contract"], op.params["batch"]
+        if batched_a:
+            ca, ba = later(ca), later(ba)
+        if batched_b:
+            cb, bb = later(cb), later(bb)
+        if batched_a and batched_b:
+            return self(a, b, contract=(ca, cb), batch=((0, *ba), (0, *bb)))
+        product = self(a, b, contract=(ca, cb), batch=(ba, bb))
+        # The new axis is the first free one of the operand that has it.
+        place = len(ba) + (0 if batched_a else a.type.ndim - len(ca) - len(ba))
+        rest = [i for i in range(product.type.ndim) if i != place]
+        return transpose(product, axes=(place, *rest)) if place else product
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         (a, b), (da, db) = op.operands, tangents

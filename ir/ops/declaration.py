@@ -14,6 +14,7 @@ import numpy as np
 
 from ..program import Op, Value, current_builder
 from ..types import Type, TypeMismatch
+from .batching import Batched
 
 #: Every declared op by name.
 REGISTRY: dict[str, Declaration] = {}
@@ -111,6 +112,13 @@ class Declaration:
     ) -> Sequence[MaybeValue]:
         """Cotangents of the operands that are marked linear (None for the others)."""
         raise TypeError(f"op {self.name} is not linear and has no transpose")
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
+        """The op applied to each element of a batch at once.
+
+        At least one operand has a leading axis of that size; so have the results.
+        """
+        raise TypeError(f"op {self.name} has no batching rule")
 
 
 class SingleResult(Declaration):

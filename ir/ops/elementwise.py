@@ -19,6 +19,7 @@ import numpy as np
 
 from ..program import Op, Value
 from ..types import Type
+from .batching import Batched, along
 from .declaration import Literal, MaybeValue, Scalar, SingleResult, require
 
 #: ``rule(t, y, *operands)``; None where the derivative is zero everywhere.
@@ -122,6 +123,9 @@ class Elementwise(SingleResult):
             rule(cotangent, op.result, *op.operands, **op.params) if is_linear and rule else None
             for is_linear, rule in zip(linear, self.adjoints, strict=True)
         ]
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        return self(*[along(o, size) for o in operands], **op.params)
 
 
 class Compare(Elementwise):

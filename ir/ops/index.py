@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from .. import shapes
-from ..program import Op
+from ..program import Op, Value
 from ..types import Type
+from . import move
+from .batching import Batched, along, later
 from .declaration import MaybeValue, SingleResult, require
+from .linear import iota
 
 
 class _Indexing(SingleResult):
@@ -45,6 +48,20 @@ class Gather(_Indexing):
         x = np.asarray(x)
         _check_bounds(indices, [x.shape[a] for a in axes])
         return np.moveaxis(x, axes, range(len(axes)))[tuple(indices)]
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        x, *indices = operands
+        axes = op.params["axes"]
+        if not x.batched:
+            return self(x.value, *[along(i, size) for i in indices], axes=axes)
+        picked = op.operands[1].type.ndim
+        if any(i.batched for i in indices):
+            places = [along(i, size) for i in indices]
+            own = iota(dtype=np.dtype(np.int64), shape=places[0].shape, axis=0)
+            return self(x.value, own, *places, axes=(0, *later(axes)))
+        result = self(x.value, *[i.value for i in indices], axes=later(axes))
+        rest = [i for i in range(result.type.ndim) if i != picked]
+        return move.transpose(result, axes=(picked, *rest))
 
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
@@ -82,6 +99,13 @@ class ScatterAdd(_Indexing):
         result = np.zeros(shape, updates.dtype)
         np.add.at(np.moveaxis(result, axes, range(len(axes))), tuple(indices), updates)
         return result
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        places = [along(i, size) for i in operands[1:]]
+        own = iota(dtype=np.dtype(np.int64), shape=places[0].shape, axis=0)
+        axes, shape = op.params["axes"], op.params["shape"]
+        updates = along(operands[0], size)
+        return self(updates, own, *places, axes=(0, *later(axes)), shape=(size, *shape))
 
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]

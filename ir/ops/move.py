@@ -16,6 +16,7 @@ import numpy as np
 from .. import shapes
 from ..program import Op, Value
 from ..types import Type
+from .batching import Batched, along, later
 from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .linear import Linear
 
@@ -78,6 +79,10 @@ class Broadcast(Move):
     ) -> list[Source]:
         return [Source(0, tuple(index[d] for d in params["dims"]))]
 
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        shape, dims = op.params["shape"], op.params["dims"]
+        return self(operands[0].value, shape=(size, *shape), dims=(0, *later(dims)))
+
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         from .reduce import sum_
 
@@ -104,6 +109,9 @@ class Reshape(Move):
     ) -> list[Source]:
         return [Source(0, arithmetic.reshape(index, params["shape"], operands[0].shape))]
 
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        return self(operands[0].value, shape=(size, *op.params["shape"]))
+
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         return reshape(cotangent, shape=operand.shape)
 
@@ -129,6 +137,9 @@ class Transpose(Move):
     ) -> list[Source]:
         axes = params["axes"]
         return [Source(0, tuple(index[axes.index(i)] for i in range(len(axes))))]
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        return self(operands[0].value, axes=(0, *later(op.params["axes"])))
 
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         axes = params["axes"]
@@ -163,6 +174,10 @@ class Slice(Move):
     ) -> list[Source]:
         ranges = zip(index, params["start"], params["stride"], strict=True)
         return [Source(0, tuple(i * step + start for i, start, step in ranges))]
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        start, stop, stride = (op.params[k] for k in ("start", "stop", "stride"))
+        return self(operands[0].value, start=(0, *start), stop=(size, *stop), stride=(1, *stride))
 
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         low, interior, high = params["start"], [s - 1 for s in params["stride"]], []
@@ -224,6 +239,10 @@ class Pad(Linear):
         widths = params["low"], params["high"], params["interior"]
         return tuple(map(shapes.padded_extent, x.shape, *widths))
 
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        widths = {k: (0, *op.params[k]) for k in ("low", "high", "interior")}
+        return self(operands[0].value, **widths)
+
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         ranges = self.window(operand.shape, params["low"], params["interior"])
         return slice_(
@@ -259,6 +278,9 @@ class Flip(Move):
             for k, (i, n) in enumerate(zip(index, extents, strict=True))
         ]
         return [Source(0, tuple(flipped))]
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        return self(operands[0].value, axes=later(op.params["axes"]))
 
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
         return flip(cotangent, **params)
@@ -297,6 +319,9 @@ class Concatenate(SingleResult):
             result.append(Source(number, inner, (Condition(place, position, position + extent),)))
             position += extent
         return result
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        return self(*[along(o, size) for o in operands], axis=op.params["axis"] + 1)
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         pairs = zip(tangents, op.operands, strict=True)

@@ -17,6 +17,7 @@ from .. import shapes
 from ..program import Op, Value
 from ..types import Type
 from .arithmetic import convert, eq
+from .batching import Batched, later
 from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .move import broadcast, slice_axis
 
@@ -67,6 +68,9 @@ class Reduce(SingleResult):
         (x,) = op.operands
         element: Scalar = scalars[0] if x.type.size else self.identity(x.dtype)
         return element if self.idempotent or not x.type.size else None
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        return self(operands[0].value, axes=later(op.params["axes"]))
 
 
 class Idempotent(Reduce):

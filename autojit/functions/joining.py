@@ -1,0 +1,157 @@
+"""Joining arrays, splitting them, and leaving parts out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from autojit.ir import shapes
+from autojit.ir.ops import move
+
+from ..errors import ShapeError, with_place
+from ..tracer import Tracer
+from ..tracing import user_source
+from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer, view
+from .registry import implements, reject
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
+) -> Tracer:
+    reject("np.concatenate", out=out)
+    parts = list(arrays)
+    if axis is None:
+        parts, axis = [np.ravel(a) for a in parts], 0
+    values = promoted(*parts)
+    if dtype is not None:
+        values = [to_dtype(v, dtype) for v in values]
+    axis = shapes.normalize_axis(axis, values[0].type.ndim)
+    return tracer(values[0] if len(values) == 1 else move.concatenate(*values, axis=axis))
+
+
+@implements(np.stack)
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = None
+) -> Tracer:
+    parts = list(arrays)
+    extents = [shape_of(a) for a in parts]
+    if len(set(extents)) > 1:
+        raise ShapeError(
+            with_place(f"np.stack needs arrays of one shape; got {extents}", user_source())
+        )
+    return concatenate([np.expand_dims(a, axis) for a in parts], axis, out, dtype=dtype)
+
+
+def stack_nested(x: Any) -> Any:
+    """A nest of lists with traced values in it, as the array that np.array would make."""
+    if isinstance(x, (list, tuple)):
+        return stack([stack_nested(item) for item in x])
+    return x
+
+
+@implements(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Tracer:
+    return concatenate([np.atleast_2d(a) for a in tup], 0, dtype=dtype)
+
+
+@implements(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Tracer:
+    parts = [np.atleast_1d(a) for a in tup]
+    return concatenate(parts, 0 if np.ndim(parts[0]) == 1 else 1, dtype=dtype)
+
+
+@implements(np.column_stack)
+def column_stack(tup: Any) -> Tracer:
+    return concatenate([np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1)
+
+
+@implements(np.dstack)
+def dstack(tup: Any) -> Tracer:
+    return concatenate([np.atleast_3d(a) for a in tup], 2)
+
+
+@implements(np.block)
+def block(arrays: Any) -> Tracer:
+    depth = _depth(arrays)
+    ndim = max(depth, max(np.ndim(a) for a in _innermost(arrays)))
+
+    def join(part: Any, level: int) -> Any:
+        if not isinstance(part, list):
+            return np.reshape(part, (1,) * (ndim - np.ndim(part)) + shape_of(part))
+        return concatenate([join(p, level + 1) for p in part], ndim - depth + level)
+
+    return as_tracer(join(arrays, 0))
+
+
+def _depth(arrays: Any) -> int:
+    return 1 + max(map(_depth, arrays)) if isinstance(arrays, list) else 0
+
+
+def _innermost(arrays: Any) -> Iterator[Any]:
+    if isinstance(arrays, list):
+        for part in arrays:
+            yield from _innermost(part)
+    else:
+        yield arrays
+
+
+@implements(np.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Tracer:
+    return concatenate((arr, values), axis)
+
+
+@implements(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
+    if isinstance(indices_or_sections, (int, np.integer)):
+        n = int(indices_or_sections)
+        each, extra = divmod(shape_of(ary)[axis], n)
+        # The first ones are longer by one.
+        indices_or_sections = [each * i + min(i, extra) for i in range(1, n)]
+    return split(ary, indices_or_sections, axis)
+
+
+@implements(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
+    ary = as_tracer(ary)
+    axis = shapes.normalize_axis(axis, ary.ndim)
+    extent = ary.shape[axis]
+    if isinstance(indices_or_sections, (int, np.integer)):
+        n = int(indices_or_sections)
+        each, extra = divmod(extent, n)
+        if extra:
+            raise ShapeError(
+                with_place(f"np.split: {extent} elements do not divide by {n}", user_source())
+            )
+        bounds = [each * i for i in range(n + 1)]
+    else:
+        bounds = [0, *(slice(int(i)).indices(extent)[1] for i in indices_or_sections), extent]
+    value = as_value(ary)
+    return [view(move.slice_axis(value, axis, a, max(a, b)), ary) for a, b in pairwise(bounds)]
+
+
+@implements(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Tracer]:
+    return split(ary, indices_or_sections, 1 if np.ndim(ary) > 1 else 0)
+
+
+@implements(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Tracer]:
+    return split(ary, indices_or_sections, 0)
+
+
+@implements(np.dsplit)
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Tracer]:
+    return split(ary, indices_or_sections, 2)
+
+
+@implements(np.delete)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Tracer:
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    kept = np.delete(np.arange(shape_of(arr)[axis]), obj)
+    result: Tracer = np.take(arr, kept, axis=axis)
+    return result

@@ -1,0 +1,71 @@
+"""Programs that were once compiled wrongly, or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit.codegen.runtime import Executable
+from autojit.ir.interpreter import interpret
+from autojit.ir.text import parse
+
+
+def check(body: str, *arguments: Any) -> None:
+    """The compiled program gives what the interpreter gives."""
+    program = parse(f"program main({body}\n}}")
+    for got, want in zip(
+        Executable(program).call(arguments), interpret(program, arguments), strict=True
+    ):
+        assert (np.asarray(got).dtype, np.shape(got)) == (np.asarray(want).dtype, np.shape(want))
+        np.testing.assert_allclose(got, want, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [((1, 0, 0), (0, 0, 1)), ((0, 2), (0,)), ((0, 0, 0), (0,)), ((0,), (3, 0, 5))],
+)
+def test_reshape_of_nothing(old: tuple[int, ...], new: tuple[int, ...]) -> None:
+    check(
+        f"""%x: f64{list(old)}) {{
+        %y: f64{list(new)} = reshape %x {{shape={new}}}
+        return %y""",
+        np.ones(old),
+    )
+
+
+def test_complex_sums_kept_for_one_iteration() -> None:
+    check(
+        """%x: c128[9,2,9]) {
+        %s: c128[9,9] = sum %x {axes=(1,)}
+        %y: c128[9,9] = sinh %s
+        %t: c128[9] = sum %y {axes=(1,)}
+        %w: c128[9,9] = broadcast %t {dims=(0,), shape=(9,9)}
+        %z: c128[9,9] = mul %w, %y
+        return %z""",
+        np.random.default_rng(0).normal(size=(9, 2, 9)) * (1 + 0.5j),
+    )
+
+
+def test_floor_divide_by_infinity() -> None:
+    x = np.array([-0.3, 0.3, -0.3, 0.3, -7.0, 0.0, -0.0])
+    y = np.array([np.inf, np.inf, -np.inf, -np.inf, 2.0, 3.0, 3.0])
+    check(
+        """%x: f64[7], %y: f64[7]) {
+        %q: f64[7] = floor_divide %x, %y
+        %r: f64[7] = remainder %x, %y
+        return %q, %r""",
+        x,
+        y,
+    )
+
+
+def test_logaddexp2_of_large_numbers() -> None:
+    check(
+        """%x: f64[4], %y: f64[4]) {
+        %z: f64[4] = logaddexp2 %x, %y
+        return %z""",
+        np.array([-710.0, 700.3, np.inf, -np.inf]),
+        np.array([0.0, 700.1, np.inf, -np.inf]),
+    )
