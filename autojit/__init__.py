@@ -14,10 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 from . import errors, testing
+from .batching import vmap
 from .compiled import jit
+from .derivatives import hvp, jvp, linearize, stop_gradient, vjp
 from .execute import disable_jit
 from .gradients import grad, value_and_grad
 from .inspection import trace
+from .jacobians import hessian, jacfwd, jacrev
 
 __version__ = "0.1.0"
 
@@ -25,11 +28,20 @@ __all__ = [
     "disable_jit",
     "errors",
     "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
     "jit",
+    "jvp",
+    "linearize",
     "parse",
+    "stop_gradient",
     "testing",
     "trace",
     "value_and_grad",
+    "vjp",
+    "vmap",
 ]
 
 

@@ -91,7 +91,11 @@ class CompiledFunction:
                     return trees.unflatten(native[1], result)
         leaves, found = self._specialize(args, kwargs)
         program = found.traced.program
-        if any(map(is_tracer, leaves)) or any(map(is_tracer, program.captured)) or settings.interpret:
+        if (
+            any(map(is_tracer, leaves))
+            or any(map(is_tracer, program.captured))
+            or settings.interpret
+        ):
             results = apply(program, leaves)
         else:
             code = executable(program, self.device)
@@ -100,7 +104,7 @@ class CompiledFunction:
                 made = direct(*leaves) if direct is not None else None
                 if made is not None:
                     return self._unflatten(found, made)
-                leaves = [np.asarray(x, t.dtype) for x, t in zip(leaves, program.in_types)]
+                leaves = [np.asarray(x, t.dtype) for x, t in zip(leaves, program.in_types, strict=False)]
             results = code.call([*leaves, *program.captured])
         return trees.unflatten(found.traced.structure, results)
 

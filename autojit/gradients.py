@@ -95,6 +95,19 @@ def _derive(
     return derived
 
 
+def positions(f: Callable[..., Any], argnums: Argnums, given: int) -> tuple[list[int], bool]:
+    """The positions that ``argnums`` names among so many arguments, and whether it names one."""
+    single = not isinstance(argnums, (tuple, list))
+    numbers: Any = [argnums] if single else argnums
+    for number in numbers:
+        if not -given <= number < given:
+            raise StructureError(
+                f"argnums={number}, but {_name(f)} was called with {given} positional "
+                f"argument{'' if given == 1 else 's'}. Pass what is differentiated by position."
+            )
+    return [number % given for number in numbers], single
+
+
 class _Problem:
     """One call of a gradient function: the arguments, split into moving leaves and the rest."""
 
@@ -110,9 +123,7 @@ class _Problem:
         self.args = args
         self.kwargs = kwargs
         self.holomorphic = holomorphic
-        self.single = not isinstance(argnums, (tuple, list))
-        numbers: Any = [argnums] if self.single else argnums
-        self.numbers = [self._position(n) for n in numbers]
+        self.numbers, self.single = positions(f, argnums, len(args))
         self.leaves: list[Any] = []
         self.structures: list[Any] = []
         for number in self.numbers:
@@ -123,15 +134,6 @@ class _Problem:
                 self._check_inexact(leaf, path)
             self.leaves.extend(leaves)
             self.structures.append(structure)
-
-    def _position(self, number: int) -> int:
-        n = len(self.args)
-        if not -n <= number < n:
-            raise StructureError(
-                f"argnums={number}, but {_name(self.f)} was called with {n} positional "
-                f"argument{'' if n == 1 else 's'}. Pass what is differentiated by position."
-            )
-        return number % n
 
     def _check_inexact(self, leaf: Any, path: str) -> None:
         if not trees.is_array(leaf):

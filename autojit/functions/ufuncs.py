@@ -182,26 +182,35 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         return call_ufunc(ufunc, "__call__", (column, b), {})
     if method != "__call__":
         raise uncovered(f"{name_of(ufunc)}.{method}")
-    dtype = kwargs.pop("dtype", None)
-    where = kwargs.pop("where", True)
-    for keyword, value in kwargs.items():
-        if not (keyword == "casting" and value == "same_kind") and value is not None:
-            raise uncovered(f"{name_of(ufunc)}", f" with {keyword}=")
-    if where is not True:
-        raise uncovered(f"{name_of(ufunc)}", " with where= (use np.where on the result)")
+    dtype = _asked_dtype(ufunc, **kwargs)
     if ufunc in (np.divmod, np.modf):
         return _two_results(ufunc, *inputs)
     answer = find_answer(ufunc)
     if answer is None:
-        raise uncovered(f"{name_of(ufunc)}")
+        raise uncovered(name_of(ufunc))
     return _apply(ufunc, answer, inputs, dtype)
+
+
+def _asked_dtype(
+    ufunc: Any, dtype: Any = None, where: Any = True, casting: str = "same_kind", **others: Any
+) -> Any:
+    """The keyword ``dtype``, once no other keyword asks for anything."""
+    if where is not True:
+        raise uncovered(name_of(ufunc), " with where= (use np.where on the result)")
+    if casting != "same_kind":
+        raise uncovered(name_of(ufunc), " with casting=")
+    for keyword, value in others.items():
+        if value is not None:
+            raise uncovered(name_of(ufunc), f" with {keyword}=")
+    return dtype
 
 
 def _two_results(ufunc: Any, *inputs: Any) -> Any:
     if ufunc is np.divmod:
         return np.floor_divide(*inputs), np.remainder(*inputs)
-    whole = np.trunc(inputs[0])
-    return inputs[0] - whole, whole
+    (x,) = inputs
+    whole = np.trunc(x)
+    return np.where(np.isinf(x), np.copysign(x.dtype.type(0), x), x - whole), whole
 
 
 _WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}

@@ -1,0 +1,76 @@
+"""Jacobians: the linear map applied to a whole basis at once.
+
+The basis is made by the program itself (an index comparison), and the batched linear
+program is optimised with the rest, so a Jacobian is one program and no loop over rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ops.arithmetic import convert, eq
+from ..ops.declaration import full
+from ..ops.linear import iota
+from ..ops.move import reshape
+from ..ops.move import transpose as transpose_op
+from ..program import Builder, Program, Value, building
+from ..types import Type
+from .batch import batch
+from .linearize import linearize
+from .transpose import transpose
+
+
+def jacobian(program: Program, wrt: Sequence[int], *, forward: bool) -> Program:
+    """``inputs -> d output / d input``, for every output and, within it, every input in wrt.
+
+    Each has the axes of the output, then those of the input.
+    """
+    builder = Builder()
+    inputs = [Value(v.type) for v in program.inputs]
+    results = []
+    with building(builder):
+        for k, output in enumerate(program.outputs):
+            for i in wrt:
+                operand = program.inputs[i]
+                one = program.with_body(program.ops, [program.outputs[k]])
+                derive = _by_forward if forward else _by_reverse
+                results.append(derive(builder, one, i, inputs, output.type, operand.type))
+    return builder.finish(inputs, results, name=program.name, captured=program.captured)
+
+
+def _by_forward(
+    builder: Builder, program: Program, i: int, inputs: list[Value], out: Type, operand: Type
+) -> Value:
+    parts = linearize(program, [i])
+    if not parts.active:
+        return full(0, Type(out.dtype, (*out.shape, *operand.shape)))
+    _, *residuals = builder.inline(parts.primal, inputs)
+    rows = batch(parts.linear, operand.size, [False] * len(residuals) + [True])
+    (columns,) = builder.inline(rows, [*residuals, _basis(operand)])
+    axes = (*range(1, out.ndim + 1), 0)
+    moved = transpose_op(columns, axes=axes) if out.ndim else columns
+    return reshape(moved, shape=(*out.shape, *operand.shape))
+
+
+def _by_reverse(
+    builder: Builder, program: Program, i: int, inputs: list[Value], out: Type, operand: Type
+) -> Value:
+    parts = linearize(program, [i])
+    if not parts.active:
+        return full(0, Type(operand.dtype, (*out.shape, *operand.shape)))
+    _, *residuals = builder.inline(parts.primal, inputs)
+    backward = transpose(parts.linear, parts.residuals)
+    rows = batch(backward, out.size, [False] * len(residuals) + [True])
+    (made,) = builder.inline(rows, [*residuals, _basis(out)])
+    return reshape(made, shape=(*out.shape, *operand.shape))
+
+
+def _basis(type: Type) -> Value:
+    """The unit vectors of a type, one a row of the leading axis."""
+    n, index = type.size, np.dtype(np.int64)
+    rows = iota(dtype=index, shape=(n, n), axis=0)
+    columns = iota(dtype=index, shape=(n, n), axis=1)
+    unit = convert(eq(rows, columns), dtype=type.dtype)
+    return reshape(unit, shape=(n, *type.shape))
