@@ -91,28 +91,20 @@ class CompiledFunction:
                     return trees.unflatten(native[1], result)
         leaves, found = self._specialize(args, kwargs)
         program = found.traced.program
-        if (
-            any(map(is_tracer, leaves))
-            or any(map(is_tracer, program.captured))
-            or settings.interpret
-        ):
-            results = apply(program, leaves)
-        else:
-            code = executable(program, self.device)
-            if self.device == "cpu":
-                direct = self._install_fast_path(code, found)
-                made = direct(*leaves) if direct is not None else None
-                if made is not None:
-                    return self._unflatten(found, made)
-                leaves = [np.asarray(x, t.dtype) for x, t in zip(leaves, program.in_types, strict=False)]
-            results = code.call([*leaves, *program.captured])
-        return trees.unflatten(found.traced.structure, results)
-
-    @staticmethod
-    def _unflatten(found: Specialization, results: Any) -> Any:
-        """Results as native code gives them: one bare, or a tuple of leaves."""
         structure = found.traced.structure
-        return results if structure.is_leaf() else trees.unflatten(structure, results)
+        inside = any(map(is_tracer, (*leaves, *program.captured)))
+        if inside or settings.interpret:
+            return trees.unflatten(structure, apply(program, leaves))
+        code = executable(program, self.device)
+        if self.device == "cpu":
+            direct = self._install_fast_path(code, found)
+            made = direct(*leaves) if direct is not None else None
+            if made is not None:
+                return made if structure.is_leaf() else trees.unflatten(structure, made)
+            leaves = [
+                np.asarray(x, t.dtype) for x, t in zip(leaves, program.in_types, strict=False)
+            ]
+        return trees.unflatten(structure, code.call([*leaves, *program.captured]))
 
     def _install_fast_path(self, code: Any, found: Specialization) -> Callable[..., Any] | None:
         """Native code for this signature, which checks it; further calls go there.

@@ -535,7 +535,7 @@ FORMULAS = [
     moved("block of vectors", lambda a, b: np.block([a, b, 1.0]), real(2), real(3)),
     moved("delete", lambda x: np.delete(x, [0, 2], axis=1)),
     moved("delete flat", lambda x: np.delete(x, 3)),
-    *(contraction(name, getattr(np, name), *shapes) for name, *shapes in (
+    *(Sample(name, getattr(np, name), tuple(real(*s) for s in shapes)) for name, *shapes in (
         ("vecdot", (2, 3), (3,)), ("matvec", (2, 3), (4, 3)), ("vecmat", (4, 2), (2, 3)),
     ) if hasattr(np, name)),
 ]  # fmt: skip

@@ -117,7 +117,8 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, **kwarg
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     parts = [to_begin, np.diff(np.ravel(ary)), to_end]
-    return np.concatenate([np.ravel(p) for p in parts if p is not None])
+    kind = dtype_of(ary)
+    return np.concatenate([as_tracer(np.ravel(p)).astype(kind) for p in parts if p is not None])
 
 
 @implements(np.trapezoid)
@@ -156,9 +157,11 @@ def interp(
 ) -> Any:
     reject("np.interp", period=period)
     n = shape_of(xp)[0]
-    places, heights = as_tracer(xp), as_tracer(fp)
+    x, places, heights = (as_tracer(a) for a in (x, xp, fp))
+    x, places = x.astype(np.float64), places.astype(np.float64)
+    heights = heights.astype(np.result_type(heights, np.float64))
     # The interval that x lies in, by counting: as fast as searching, for short tables.
-    below = np.sum(as_tracer(x)[..., None] >= places, axis=-1)
+    below = np.sum(x[..., None] >= places, axis=-1)
     i = np.clip(below - 1, 0, max(n - 2, 0))
     slope = (heights[i + 1] - heights[i]) / (places[i + 1] - places[i]) if n > 1 else 0.0
     inside = heights[i] + slope * (x - places[i])
@@ -181,6 +184,7 @@ def polyval(p: Any, x: Any) -> Any:
 @implements(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     powers = range(shape_of(x)[0] if N is None else N)
+    x = x.astype(np.promote_types(dtype_of(x), int))
     return np.stack([x**k for k in (powers if increasing else reversed(powers))], axis=1)
 
 
@@ -217,6 +221,7 @@ def cov(
 
 def _as_rows(a: Any, rowvar: bool) -> Any:
     a = np.atleast_2d(as_tracer(a))
+    a = a.astype(np.result_type(a, np.float64))
     return a if rowvar or a.shape[0] == 1 else a.T
 
 

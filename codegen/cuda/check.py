@@ -1,4 +1,6 @@
-"""Programs on the GPU against the interpreter, with times: ``python -m autojit.codegen.cuda.check``.
+"""Programs on the GPU against the interpreter, with times.
+
+    python -m autojit.codegen.cuda.check
 
 For a machine with a card; with NUMBA_ENABLE_CUDASIM=1 it runs small ones in the simulator.
 The exit status is 1 if a result is wrong.
@@ -25,7 +27,7 @@ Make = Callable[..., Value]
 
 
 def _op(name: str) -> Make:
-    kind: Make = REGISTRY[name]  # type: ignore[assignment]
+    kind: Make = REGISTRY[name]
     return kind
 
 
@@ -91,7 +93,7 @@ def arguments(program: Program) -> list[Any]:
 
 
 def check(program: Program) -> tuple[float, float, float]:
-    """The largest error relative to the largest element; seconds of the first and of a later call."""
+    """The error relative to the largest element; seconds of the first call and of a later one."""
     cuda = load_cuda()
     host = arguments(program)
     start = time.perf_counter()

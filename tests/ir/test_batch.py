@@ -35,7 +35,8 @@ def check(program: Program, seed: int) -> None:
     ]
     made = batch(program, SIZE, batched)
     verify(made)
-    for got, wanted in zip(interpret(made, arguments), loop(program, arguments, batched), strict=True):
+    wanted_results = loop(program, arguments, batched)
+    for got, wanted in zip(interpret(made, arguments), wanted_results, strict=True):
         assert got.dtype == wanted.dtype
         np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
 

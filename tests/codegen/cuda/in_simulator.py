@@ -13,21 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 import autojit
 from autojit import grad, jit
-from autojit.codegen import placement, storage
+from autojit.codegen import storage
 from autojit.codegen.cuda.kernels import KernelWriter
 from autojit.codegen.cuda.runtime import compile_for_cuda, is_simulated
-from autojit.codegen.errors import TargetError
-from autojit.ir.interpreter import interpret
 from autojit.ir.ops.index import scatter_add
-from autojit.ir.program import Builder, Value, building
+from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
-from tests.ir import random_programs
-from tests.ir.random_programs import arguments_for, programs
+from tests.codegen import test_random_programs as checks
 from tests.samples import SAMPLES, Sample
 
 RNG = np.random.default_rng(0)
@@ -262,47 +258,39 @@ def test_tracebacks_show_the_generated_line() -> None:
 # -- random programs ------------------------------------------------------------
 
 
-@pytest.fixture(params=["usual", "rolled"])
-def choices(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Once as it is, once with the loops and products that only large arrays get."""
+@pytest.fixture(params=["usual", "large"])
+def _choices(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The checks of the CPU on this target, with the choices for small and for large arrays."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "rolled":
-            patch.setattr(placement, "LOCAL", 0)
-            patch.setattr(storage, "SMALL_PRODUCT", 0)
-            patch.setattr(storage, "EXPENSIVE", 2)
-            patch.setattr(random_programs, "MAX_EXTENT", 6)
+        patch.setattr(checks, "compiled", call)
+        for module, name, value in checks.LARGE if request.param == "large" else []:
+            patch.setattr(module, name, value)
         yield
 
 
-@pytest.mark.usefixtures("choices")
-@settings(
-    max_examples=60,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(programs(), st.integers(0, 2**32 - 1))
-def test_random_programs(program: Any, seed: int) -> None:
-    arguments = arguments_for(program, np.random.default_rng(seed))
-    try:
-        executable = compile_for_cuda(program)
-    except TargetError:
-        return
-    with np.errstate(all="ignore"):
-        try:
-            want = interpret(program, arguments)
-        except (IndexError, ValueError) as error:
-            with pytest.raises(type(error)):
-                executable.call(arguments)
-            return
-    single = any(b"f4" in t.dtype.str.encode() or t.dtype == "c8" for t in every_type(program))
-    assert_same(executable.call(arguments), want, 1e-3 if single else 1e-8)
+def call(program: Program, arguments: list[Any]) -> list[Any]:
+    return [np.asarray(a) for a in compile_for_cuda(program).call(arguments)]
 
 
-def every_type(program: Any) -> Iterator[Any]:
-    yield from program.in_types
-    for op in program.ops:
-        yield op.result.type
+@pytest.mark.usefixtures("_choices")
+@checks.examples(40)
+@given(checks.ALL, checks.SEEDS)
+def test_values(program: Program, seed: int) -> None:
+    checks.check_near(program, seed, low=-2, high=2)
+
+
+@pytest.mark.usefixtures("_choices")
+@checks.examples(40)
+@given(checks.EXACTLY, checks.SEEDS)
+def test_exact_values(program: Program, seed: int) -> None:
+    checks.check_exact(program, seed)
+
+
+@pytest.mark.usefixtures("_choices")
+@checks.examples(10)
+@given(checks.SMOOTH, checks.SEEDS)
+def test_derivatives(program: Program, seed: int) -> None:
+    checks.check_near(checks.derivative(program), seed, low=0.2, high=0.9)
 
 
 def test_every_kind_of_launch_occurs() -> None:
