@@ -335,6 +335,8 @@ REDUCTIONS = [
     Sample("norm", np.linalg.norm, (real(4),), lambda t, x: t.linalg.norm(x)),
     Sample("norm axis", lambda x: np.linalg.norm(x, axis=1, keepdims=True), (real(2, 3),)),
     Sample("norm 1", lambda x: np.linalg.norm(x, 1), (real(4),)),
+    Sample("norm 3", lambda x: np.linalg.norm(x, 3, axis=0), (positive(4, 2),)),
+    step("norm of int", lambda i: np.linalg.norm(i) + np.linalg.norm(i, 1), whole(4)),
     Sample("norm inf", lambda x: np.linalg.norm(x, np.inf), (positive(4),)),
     Sample("norm fro", lambda x: np.linalg.norm(x, "fro"), (real(3, 2),)),
     Sample("softmax", lambda x: _softmax(x), (real(2, 5),), lambda t, x: t.softmax(x, 1)),
@@ -391,6 +393,16 @@ MOVEMENT = [
     moved("concatenate axis", lambda a, b: np.concatenate([a, b], axis=-1), real(2, 3), real(2, 1)),
     moved("concatenate flat", lambda a, b: np.concatenate([a, b], axis=None), real(2), real(1, 3)),
     moved("append", lambda a, b: np.append(a, b), real(2), real(3)),
+    *(moved(f"pad {mode}", lambda x, mode=mode: np.pad(x, ((1, 2), (3, 0)), mode))
+      for mode in ("edge", "reflect", "symmetric", "wrap")),
+    moved("pad with several", lambda x: np.pad(x, (1, 2), constant_values=((1, 2), (3, 4)))),
+    moved("diff after", lambda x: np.diff(x, prepend=1.0, append=x[:, :2])),
+    moved("repeat unequal", lambda x: np.repeat(x, [2, 0, 3], axis=0)),
+    moved("reshape F", lambda x: np.reshape(x, (2, -1), order="F")),
+    moved("ravel F", lambda x: x.ravel("F") * np.arange(12)),
+    moved("flatten F", lambda x: x.flatten("F")),
+    moved("take clip", lambda x, i: np.take(x, i, axis=1, mode="clip"), real(2, 3), whole(5)),
+    moved("take wrap", lambda x, i: np.take(x, i, mode="wrap"), real(5), whole(5)),
     moved("copy", np.copy), moved("np.take", lambda x: np.take(x, 1, axis=1)),
     moved("identity", lambda x: x),
 ]  # fmt: skip
@@ -471,6 +483,7 @@ CONTRACTIONS = [
     einsum("ij,kj,lj->ikl", (2, 3), (2, 3), (2, 3)), einsum("i,i,i->i", (3,), (3,), (3,)),
     einsum("...ij,...jk->...ik", (2, 2, 3), (2, 3, 2)), einsum("...i->...", (2, 3)),
     einsum("...ij,jk", (2, 2, 3), (3, 2)), einsum("b...,b->...", (2, 3, 2), (2,)),
+    einsum("...i,...i->...", (2, 1, 3), (4, 3)), einsum("ij,jk", (2, 1), (3, 2)),
     einsum("ab,cd->acbd", (2, 2), (3, 2)), einsum("i->", (3,)),
     einsum(" i j , j -> i ", (2, 3), (3,)),
 ]  # fmt: skip

@@ -23,9 +23,10 @@ def getitem(x: Tracer, index: Any) -> Tracer:
     """``x[index]``."""
     items = list(index) if isinstance(index, tuple) else [index]
     items = [part for item in items for part in _understood(item, x)]
+    together = _are_together(items)
     items = _expand_ellipsis(items, x)
     if any(isinstance(item, (np.ndarray, Tracer)) for item in items):
-        return _advanced(x, items)
+        return _advanced(x, items, together)
     return _basic(x, items)
 
 
@@ -63,12 +64,24 @@ def _describe(item: Any) -> str:
     return f"a {type(item).__name__}"
 
 
-def _advanced(x: Tracer, items: list[Any]) -> Tracer:
-    """Integer arrays among the indices: NumPy's rules for where their axes go."""
-    # Integers count as arrays here, and broadcast with them.
-    picks = [isinstance(item, (int, np.ndarray, Tracer)) for item in items]
+def _picks(items: list[Any]) -> list[bool]:
+    """Which indices are arrays; integers count as arrays beside them, and broadcast with them."""
+    return [isinstance(item, (int, np.ndarray, Tracer)) for item in items]
+
+
+def _are_together(items: list[Any]) -> bool:
+    """Whether nothing stands between the arrays (an ellipsis for no axes does)."""
+    picks = _picks(items)
+    if True not in picks:
+        return False
     first, last = picks.index(True), len(picks) - 1 - picks[::-1].index(True)
-    together = all(picks[first : last + 1])
+    return all(picks[first : last + 1])
+
+
+def _advanced(x: Tracer, items: list[Any], together: bool) -> Tracer:
+    """Integer arrays among the indices: NumPy's rules for where their axes go."""
+    picks = _picks(items)
+    first = picks.index(True)
     base = _basic(x, [slice(None) if p else item for p, item in zip(picks, items, strict=True)])
     axes = tuple(i for i, p in enumerate(picks) if p)
     indices = [item for p, item in zip(picks, items, strict=True) if p]
@@ -174,9 +187,13 @@ def take(
 ) -> Any:
     reject("np.take", out=out)
     if axis is None:
-        return as_tracer(np.ravel(a))[indices]
+        a, axis = np.ravel(a), 0
     a = as_tracer(a)
     axis = shapes.normalize_axis(axis, a.ndim)
+    if mode == "clip":
+        indices = np.clip(indices, 0, a.shape[axis] - 1)
+    elif mode == "wrap":
+        indices = np.mod(indices, a.shape[axis])
     return a[(slice(None),) * axis + (indices,)]
 
 

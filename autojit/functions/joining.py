@@ -153,5 +153,5 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tracer:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     kept = np.delete(np.arange(shape_of(arr)[axis]), obj)
-    result: Tracer = np.take(arr, kept, axis=axis)
+    result: Any = np.take(arr, kept, axis=axis)
     return result

@@ -26,8 +26,11 @@ from .registry import implements, reject
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Tracer:
     a = as_tracer(a)
-    if order != "C":
+    if order not in ("C", "F"):
         reject("np.reshape", order=order)
+    if order == "F":  # the axes in reverse order, taken and given
+        sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+        return transpose(reshape(transpose(a), sizes[::-1]))
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     new = shapes.resolve_reshape(a.shape, sizes)
     return a if new == a.shape else view(move.reshape(as_value(a), shape=new), a)
@@ -186,12 +189,14 @@ def size(a: Any, axis: Any = None) -> int:
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
-    if not isinstance(repeats, (int, np.integer)):
-        reject("np.repeat", repeats=repeats)
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = shapes.normalize_axis(axis, np.ndim(a))
     old = shape_of(a)
+    if not isinstance(repeats, (int, np.integer)):
+        each = np.broadcast_to(np.asarray(repeats), old[axis])
+        picked: Any = np.take(a, np.repeat(np.arange(old[axis]), each), axis=axis)
+        return picked
     wide = broadcast_to(
         expand_dims(a, axis + 1), (*old[: axis + 1], int(repeats), *old[axis + 1 :])
     )
@@ -224,32 +229,56 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tracer:
     return tracer(value)
 
 
+#: Modes of np.pad that repeat elements of the array itself.
+_REPEATING = ("edge", "reflect", "symmetric", "wrap")
+
+
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Tracer:
-    if mode != "constant":
+    if mode != "constant" and (mode not in _REPEATING or kwargs):
         reject("np.pad", mode=mode)
+    array = as_tracer(array)
+    widths = [
+        (int(low), int(high))
+        for low, high in np.broadcast_to(np.asarray(pad_width), (array.ndim, 2))
+    ]
+    if mode != "constant":
+        for axis, width in enumerate(widths):
+            places = np.pad(np.arange(array.shape[axis]), width, mode)  # type: ignore[call-overload]
+            array = np.take(array, places, axis=axis)
+        return array
     fill = kwargs.pop("constant_values", 0)
-    value = as_value(array)
-    widths = np.broadcast_to(np.asarray(pad_width, int), (value.type.ndim, 2))
-    low, high = (tuple(int(w) for w in column) for column in widths.T)
-    flat = (0,) * len(low)
-    result = move.pad(value, low=low, high=high, interior=flat)
-    if isinstance(fill, (int, float)) and fill != 0:
-        inside = move.pad(
-            full(True, value.type.with_dtype(bool)), low=low, high=high, interior=flat
-        )
-        from autojit.ir.ops.arithmetic import select
+    if isinstance(fill, (int, float)) and not fill:
+        low, high = zip(*widths, strict=True) if widths else ((), ())
+        return tracer(move.pad(as_value(array), low=low, high=high, interior=(0,) * len(low)))
+    fills = np.broadcast_to(np.asarray(fill), (array.ndim, 2))
+    for axis, (width, each) in enumerate(zip(widths, fills, strict=True)):
+        array = _pad_axis(array, axis, width, each)
+    return array
 
-        result = select(inside, result, full(fill, result.type))
-    elif not isinstance(fill, (int, float)):
-        reject("np.pad", constant_values=fill)
-    return tracer(result)
+
+def _pad_axis(x: Tracer, axis: int, widths: tuple[int, int], fills: Any) -> Tracer:
+    def margin(width: int, fill: Any) -> np.ndarray:
+        return np.full((*x.shape[:axis], width, *x.shape[axis + 1 :]), fill).astype(x.dtype)
+
+    parts: list[Any] = [margin(widths[0], fills[0]), x, margin(widths[1], fills[1])]
+    joined: Any = np.concatenate(parts, axis=axis)
+    return joined
+
+
+def _broadcast_along(end: Any, like: Any, axis: int) -> Any:
+    """What goes before or after an array: a number becomes one row of it."""
+    if end is None or end is np._NoValue or np.ndim(end):
+        return None if end is np._NoValue else end
+    return np.broadcast_to(end, shapes.keep_axes(shape_of(like), (axis,)))
 
 
 @implements(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    reject("np.diff", prepend=prepend, append=append)
     axis = shapes.normalize_axis(axis, np.ndim(a))
+    ends = [_broadcast_along(e, a, axis) for e in (prepend, append)]
+    parts = [e for e in (ends[0], a, ends[1]) if e is not None]
+    a = a if len(parts) == 1 else np.concatenate(parts, axis)
     for _ in range(n):
         value = as_value(a)
         extent = value.shape[axis]

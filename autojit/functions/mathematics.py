@@ -9,6 +9,7 @@ import numpy as np
 from autojit.ir import shapes
 
 from .lifting import as_tracer, dtype_of, shape_of
+from .manipulation import moveaxis
 from .registry import implements, reject, uncovered
 
 _MISSING = np._NoValue
@@ -123,7 +124,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @implements(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    y = np.moveaxis(as_tracer(y), axis, -1)
+    y = moveaxis(y, axis, -1)
     width = dx if x is None else np.diff(x if np.ndim(x) == 1 else np.moveaxis(x, axis, -1))
     return np.sum(width * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
 

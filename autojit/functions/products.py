@@ -15,7 +15,7 @@ from autojit.ir.types import TypeMismatch
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import dtype_of, promoted, shape_of, to_dtype, tracer
+from .lifting import as_tracer, dtype_of, promoted, shape_of, to_dtype, tracer
 from .registry import implements, reject, uncovered
 
 
@@ -208,7 +208,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     subscripts, *arrays = operands
     inputs, output = _parse_subscripts(subscripts, arrays)
     values = promoted(*arrays)
-    terms = [_without_repeats(v, s) for v, s in zip(values, inputs, strict=True)]
+    extents = _extents(subscripts, inputs, arrays)
+    terms = [
+        _without_repeats(*_without_stretched(v, s, extents))
+        for v, s in zip(values, inputs, strict=True)
+    ]
     for pair in _order(subscripts, arrays):
         picked = [terms.pop(i) for i in sorted(pair, reverse=True)]
         needed = set(output).union(*(labels for _, labels in terms))
@@ -252,7 +256,6 @@ def _parse_subscripts(subscripts: str, arrays: list[Any]) -> tuple[list[str], st
                     user_source(),
                 )
             )
-    _check_extents(subscripts, inputs, arrays)
     _check_output(subscripts, inputs, output)
     return inputs, output
 
@@ -268,18 +271,31 @@ def _check_output(subscripts: str, inputs: list[str], output: str) -> None:
             )
 
 
-def _check_extents(subscripts: str, inputs: list[str], arrays: list[Any]) -> None:
+def _extents(subscripts: str, inputs: list[str], arrays: list[Any]) -> dict[str, int]:
+    """The extent of each label; 1 stretches, as in broadcasting."""
     extents: dict[str, int] = {}
     for s, a in zip(inputs, arrays, strict=True):
         for label, n in zip(s, shape_of(a), strict=True):
-            if extents.setdefault(label, n) != n:
+            known = extents.setdefault(label, n)
+            if n != known and (1 not in (n, known) or s.count(label) > 1):
                 raise ShapeError(
                     with_place(
-                        f"np.einsum {subscripts!r}: {label!r} is {extents[label]} in one operand "
+                        f"np.einsum {subscripts!r}: {label!r} is {known} in one operand "
                         f"and {n} in another",
                         user_source(),
                     )
                 )
+            extents[label] = n if known == 1 else known
+    return extents
+
+
+def _without_stretched(value: Value, labels: str, extents: dict[str, int]) -> Term:
+    """Axes of extent 1 dropped where the label is longer in another operand."""
+    kept = [i for i, c in enumerate(labels) if value.shape[i] == extents[c]]
+    if len(kept) == len(labels):
+        return value, labels
+    shape = tuple(value.shape[i] for i in kept)
+    return move.reshape(value, shape=shape), "".join(labels[i] for i in kept)
 
 
 def _order(subscripts: str, arrays: list[Any]) -> list[tuple[int, ...]]:
@@ -359,12 +375,16 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """Vector norms and the Frobenius norm; the derivative at 0 is 0."""
     from .reductions import safe_sqrt
 
+    if dtype_of(x).kind not in "fc":
+        x = as_tracer(x).astype(np.float64)
     matrix = ord is not None and (np.ndim(x) if axis is None else np.size(axis)) == 2
     if ord == "fro" or (ord in (None, 2) and not matrix):
         square = np.real(x) ** 2 + np.imag(x) ** 2 if x.dtype.kind == "c" else x * x
         return safe_sqrt(np.sum(square, axis, keepdims=keepdims))
-    if matrix or ord not in (1, np.inf, -np.inf):
-        reject("np.linalg.norm", ord=ord)
+    if matrix or isinstance(ord, str) or not ord:
+        raise uncovered("np.linalg.norm", " with ord= of this kind for these axes")
+    if abs(ord) != np.inf and ord != 1:
+        return np.sum(np.abs(x) ** ord, axis, keepdims=keepdims) ** (1 / ord)
     if ord == 1:
         return np.sum(np.abs(x), axis, keepdims=keepdims)
     extreme = np.max if ord == np.inf else np.min

@@ -152,6 +152,8 @@ class KernelWriter:
                 self._elements(lines, nest, "cuda.threadIdx.x", "cuda.blockDim.x")
             for begin in found.begins:
                 lines.combine_block(begin.accumulator)
+            if any(isinstance(s, Store) for s in walk(list(found.loops))):
+                lines.line("cuda.syncthreads()")  # for what the loops have stored
             self._finish(lines, found.after)
 
         statements = [*scalars, *found.loops, *found.after]
@@ -206,8 +208,6 @@ class KernelWriter:
         """What comes after the reduction, by one thread."""
         if not any(isinstance(s, Finish) or not is_pure(s) for s in after):
             return
-        if any(isinstance(s, Store) for s in walk(list(self.kernel.body))):
-            lines.line("cuda.syncthreads()")
         with lines.block("if cuda.threadIdx.x == 0:"):
             lines.body(after)
 

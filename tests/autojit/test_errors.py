@@ -56,26 +56,26 @@ UNCOVERED = {
     "np.linalg.svd": lambda x: np.linalg.svd(np.outer(x, x)),
     "np.histogram": lambda x: np.histogram(x),
     "np.unique": lambda x: np.unique(x),
-    "np.convolve": lambda x: np.convolve(x, x),
+    "np.partition": lambda x: np.partition(x, 1),
     "np.spacing": lambda x: np.spacing(x),
     "np.add.at": lambda x: np.add.at(x, [0], 1.0),
     "np.sum with out=": lambda x: np.sum(x, out=np.empty(())),
-    "np.pad with mode=": lambda x: np.pad(x, 1, mode="reflect"),
-    "np.linalg.norm with ord=": lambda x: np.linalg.norm(x, 3),
+    "np.pad with mode=": lambda x: np.pad(x, 1, mode="maximum"),
+    "np.linalg.norm with ord=": lambda x: np.linalg.norm(np.outer(x, x), 2),
 }
 
 
 @pytest.mark.parametrize("name", UNCOVERED)
 def test_uncovered_functions(name: str) -> None:
     text = message(UncoveredFunctionError, UNCOVERED[name], X)
-    assert_says(text, f"{name} is not covered by autojit", f"lambda x: np.{name.split()[0][3:]}(")
+    assert_says(text, name, "is not covered by autojit", f"lambda x: np.{name.split()[0][3:]}(")
 
 
 def test_similar_functions_are_suggested() -> None:
-    text = message(UncoveredFunctionError, lambda x: np.nanvar(x), X)
-    assert_says(text, "Covered and similar: ", "np.var")
-    text = message(UncoveredFunctionError, lambda x: np.rollaxis(x[None], 1), X)
-    assert_says(text, "np.roll")
+    text = message(UncoveredFunctionError, lambda x: np.nanmedian(x), X)
+    assert_says(text, "Covered and similar: ", "np.nanmean")
+    text = message(UncoveredFunctionError, lambda x: np.nancumsum(x), X)
+    assert_says(text, "np.nansum")
 
 
 def test_uncovered_ufunc_of_scipy() -> None:

@@ -83,6 +83,25 @@ def test_source_of_a_fused_row() -> None:
     assert jit(standardized).lower(np.ones((300, 100))).text("cuda") == STANDARDIZED
 
 
+def softmax(x: Any) -> Any:
+    e = np.exp(x - np.max(x, axis=1, keepdims=True))
+    return e / np.sum(e, axis=1, keepdims=True)
+
+
+def test_threads_wait_for_what_others_store() -> None:
+    """A missing barrier is a race, which the simulator does not run into."""
+    row = jit(softmax).lower(np.ones((300, 100))).text("cuda")
+    assert re.search(r"    t0\[.*\] = \w+\n( {12}.*\n)* {8}cuda.syncthreads\(\)\n", row)
+    both = jit(lambda x: (x * 2, np.sum(x))).lower(np.ones(300)).text("cuda")
+    assert re.search(r"out0\[.*\n(.*\n)*    cuda.syncthreads\(\).*\n    if cuda.threadIdx", both)
+
+
+def test_scatters_are_atomic() -> None:
+    text = jit(grad(lambda x: np.sum(x[np.array([1, 1])]))).lower(np.ones(9)).text("cuda")
+    assert "cuda.atomic.add(out0, bounded(" in text
+    assert "= out0[" not in text
+
+
 def test_an_unknown_statement_is_named() -> None:
     program = LoopProgram("f", [], [], [Kernel("k", ["surprise"], [])])
     with pytest.raises(TargetError, match="str statements cannot be compiled for CUDA"):

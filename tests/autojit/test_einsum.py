@@ -1,0 +1,60 @@
+"""Einsum of random subscripts: repeated, summed out, stretched, with and without an ellipsis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import autojit
+from autojit import grad, jit
+
+LABELS = "abcd"
+
+
+@st.composite
+def cases(draw: Any) -> tuple[str, list[np.ndarray]]:
+    """Subscripts and operands."""
+    extents = {c: draw(st.integers(1, 3)) for c in LABELS}
+    rng = np.random.default_rng(0)
+    terms, arrays = [], []
+    for _ in range(draw(st.integers(1, 4))):
+        labels = "".join(draw(st.lists(st.sampled_from(LABELS), max_size=3)))
+        shape = [extents[c] for c in labels]
+        if draw(st.booleans()):
+            outer = draw(st.sampled_from([(), (2,), (1,), (3, 2), (3, 1)]))
+            at = draw(st.integers(0, len(labels)))
+            labels, shape = f"{labels[:at]}...{labels[at:]}", [*shape[:at], *outer, *shape[at:]]
+        terms.append(labels)
+        arrays.append(rng.normal(size=shape))
+    text = ",".join(terms)
+    if draw(st.booleans()):
+        found = sorted(set("".join(terms)) - {"."})
+        output = draw(st.permutations(found))[: draw(st.integers(0, len(found)))]
+        text += "->" + "..." * ("..." in text) + "".join(output)
+    return text, arrays
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(cases())
+def test_values_and_gradients(case: tuple[str, list[np.ndarray]]) -> None:
+    subscripts, arrays = case
+    try:
+        want = np.einsum(subscripts, *arrays)
+    except ValueError:  # not covered by NumPy either
+        assume(False)
+    weights = np.random.default_rng(1).normal(size=np.shape(want))
+    with autojit.disable_jit():
+        got = jit(lambda *a: np.einsum(subscripts, *a))(*arrays)
+        gradients = grad(
+            lambda *a: np.sum(weights * np.einsum(subscripts, *a)), tuple(range(len(arrays)))
+        )(*arrays)
+    assert np.shape(got) == np.shape(want)
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+    # Linear in each operand: <gradient, operand> is the value itself.
+    value = float(np.sum(weights * want))
+    for array, gradient in zip(arrays, gradients, strict=True):
+        assert float(np.sum(array * gradient)) == pytest.approx(value, rel=1e-9, abs=1e-10)
