@@ -87,6 +87,7 @@ class Executable:
         from .cpu.emit import text
         from .cpu.engine import compile_module, serial
         from .cpu.entry import Convention
+        from .cpu.results import allocator
 
         convention = Convention(weak, len(bound), as_tuple)
         with self._lock:
@@ -102,14 +103,21 @@ class Executable:
                 self._compiled.append(compiled)
                 self._entries[convention] = compiled.address(symbol)
             address = self._entries[convention]
-        own = [*map(blas.address, self._module.functions), *(a.ctypes.data for a in bound)]
+        allocators = [
+            allocator(self.out_types[i].shape, self.out_types[i].dtype) for i in self._module.pooled
+        ]
+        own = [
+            *map(blas.address, self._module.functions),
+            *map(id, allocators),
+            *(a.ctypes.data for a in bound),
+        ]
         parallel = (0, 0)
         if any(isinstance(s, RunTasks) for k in self.loops.steps for s in getattr(k, "body", ())):
             parallel = threads.layer()[1:]
         numbers = [*abi.fixed_table(), 0, *parallel, *own]
         table = (ctypes.c_int64 * len(numbers))(*numbers)
         name = f"autojit_{self.source.name}"
-        return abi.native_function(address, name, table, list(bound), self._compiled)
+        return abi.native_function(address, name, table, list(bound), allocators, self._compiled)
 
     def llvm(self) -> str:
         """The optimised LLVM IR."""

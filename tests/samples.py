@@ -483,7 +483,8 @@ CONTRACTIONS = [
     einsum("ij,kj,lj->ikl", (2, 3), (2, 3), (2, 3)), einsum("i,i,i->i", (3,), (3,), (3,)),
     einsum("...ij,...jk->...ik", (2, 2, 3), (2, 3, 2)), einsum("...i->...", (2, 3)),
     einsum("...ij,jk", (2, 2, 3), (3, 2)), einsum("b...,b->...", (2, 3, 2), (2,)),
-    einsum("...i,...i->...", (2, 1, 3), (4, 3)), einsum("ij,jk", (2, 1), (3, 2)),
+    einsum("...i,...i->...", (2, 1, 3), (4, 3)),
+    einsum("ij,jk->ki", (2, 1), (3, 2)),
     einsum("ab,cd->acbd", (2, 2), (3, 2)), einsum("i->", (3,)),
     einsum(" i j , j -> i ", (2, 3), (3,)),
 ]  # fmt: skip

@@ -70,10 +70,10 @@ def _attach() -> None:
         "transpose": _transpose,
         "reshape": _reshape,
         "flatten": lambda self, order="C": np.copy(np.ravel(self, order)),
-        "T": property(np.transpose),
-        "mT": property(np.matrix_transpose),
-        "real": property(np.real),
-        "imag": property(np.imag),
+        "T": property(delegate(np.transpose)),
+        "mT": property(delegate(np.matrix_transpose)),
+        "real": property(delegate(np.real)),
+        "imag": property(delegate(np.imag)),
     }
     for name, attribute in attributes.items():
         setattr(Tracer, name, attribute)

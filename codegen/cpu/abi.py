@@ -42,6 +42,7 @@ _PYTHON = (
     "Py_IncRef",
     "Py_DecRef",
     "PyLong_AsLongLong",
+    "PyObject_CallNoArgs",
     "PyErr_Occurred",
     "PyErr_Clear",
     "PyErr_SetString",
@@ -70,7 +71,7 @@ for _name in (
 ARENA_SLOT = len(SLOTS)
 #: The threading layer's parallel_for and get_num_threads, for programs that use threads.
 PARALLEL_SLOT, COUNT_SLOT = ARENA_SLOT + 1, ARENA_SLOT + 2
-#: Where a program's own entries begin: BLAS functions, then captured arrays.
+#: Where a program's own entries begin: BLAS functions, allocators of results, captured arrays.
 OWN_SLOTS = COUNT_SLOT + 1
 
 

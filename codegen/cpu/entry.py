@@ -19,6 +19,7 @@ from autojit.ir.types import Type, dtype_name
 from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
 from . import abi, blas
 from .emit import FAILURES, I64, POINTER, KernelEmitter, can_fail
+from .results import POOLED
 
 I32 = ir.IntType(32)
 _NULL = ir.Constant(POINTER, None)
@@ -47,6 +48,8 @@ class Module:
         self.out_types = out_types
         self.module = ir.Module("autojit")
         self.functions = blas.needed(program)
+        #: Results that come from the pool.
+        self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         self.core = self._core()
 
     # -- the core: buffers in, buffers out --------------------------------
@@ -142,7 +145,7 @@ class _Entry:
             zip(owner.in_types[:taken], self.convention.weak, strict=True)
         ):
             inputs.append(self._argument(self._load(arguments, 8 * i, POINTER), type, weak))
-        base = abi.OWN_SLOTS + len(owner.functions)
+        base = abi.OWN_SLOTS + len(owner.functions) + len(owner.pooled)
         for i in range(self.convention.bound):
             inputs.append(abi.load(builder, self.table, base + i))
         self.slots: dict[int, ir.Value] = {}
@@ -239,8 +242,25 @@ class _Entry:
             self.objects.append(_NULL)
             return self.slots[number]
         b = self.builder
+        array = self._from_pool(number) if type.nbytes >= POOLED else self._new_array(type)
+        allocated = b.append_basic_block("allocated")
+        out_of_memory = b.append_basic_block("out_of_memory")
+        b.cbranch(b.icmp_unsigned("==", array, _NULL), out_of_memory, allocated)
+        b.position_at_end(out_of_memory)
+        self._release_results()
+        b.branch(self.failed)
+        b.position_at_end(allocated)
+        self.objects.append(array)
+        return self._load(array, abi.ARRAY_DATA, POINTER)
+
+    def _from_pool(self, number: int) -> ir.Value:
+        position = abi.OWN_SLOTS + len(self.owner.functions) + self.owner.pooled.index(number)
+        function = abi.load(self.builder, self.table, position)
+        return self._call("PyObject_CallNoArgs", POINTER, function)
+
+    def _new_array(self, type: Type) -> ir.Value:
         shape = _constant_array(self.owner.module, type.shape)
-        array = self._call(
+        return self._call(
             "PyArray_New",
             POINTER,
             self._entry("ndarray"),
@@ -253,15 +273,6 @@ class _Entry:
             ir.Constant(I32, 0),
             _NULL,
         )
-        allocated = b.append_basic_block("allocated")
-        out_of_memory = b.append_basic_block("out_of_memory")
-        b.cbranch(b.icmp_unsigned("==", array, _NULL), out_of_memory, allocated)
-        b.position_at_end(out_of_memory)
-        self._release_results()
-        b.branch(self.failed)
-        b.position_at_end(allocated)
-        self.objects.append(array)
-        return self._load(array, abi.ARRAY_DATA, POINTER)
 
     def _arena(self) -> tuple[ir.Value, Any]:
         """Memory for temporaries, and how to give it back.

@@ -65,7 +65,7 @@ def _complex_div(k: Any, a: Any, b: Any) -> Any:
 
 
 div = Elementwise(
-    "div", np.true_divide, [lambda t, y, a, b: t / b, lambda t, y, a, b: -(t * (y / b))],
+    "div", np.true_divide, [lambda t, y, a, b: t / b, lambda t, y, a, b: -((t / b) * y)],
     answers=[np.true_divide], kinds=INEXACT, complex_kernel=_complex_div, cost=4,
 )  # fmt: skip
 neg = Elementwise(
