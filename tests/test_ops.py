@@ -307,7 +307,7 @@ def test_every_op_has_a_sample() -> None:
             reached |= ops_of(jvp(program, numbers(arguments)))
             scalar = projected(sample, weights_of(sample, arguments))
             reached |= ops_of(autojit.trace(autojit.grad(scalar, numbers(arguments)))(*arguments))
-    assert set(REGISTRY) - reached - set(UNREACHED) == set(), "add a row to tests/samples.py"
+    assert set(REGISTRY) - reached - set(UNREACHED) == set(), "add a row to tests/samples"
     assert set(UNREACHED) <= set(REGISTRY)
 
 
@@ -319,7 +319,7 @@ def test_every_numpy_function_has_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
     named = {f for f in (*ANSWERS, *ufuncs.COMPOSITES) if not isinstance(f, str)}
     special = {f for f in ufuncs._special_ufuncs(True)}
     missing = (set(registry.FUNCTIONS) | named | special) - seen
-    assert sorted(map(registry._name_of, missing)) == [], "add a row to tests/samples.py"
+    assert sorted(map(registry._name_of, missing)) == [], "add a row to tests/samples"
 
 
 def test_names_are_unique() -> None:

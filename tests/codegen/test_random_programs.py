@@ -168,19 +168,19 @@ EXACTLY = programs(kinds=is_exact, dtypes=REALS)
 SMOOTH = programs(dtypes=tuple(map(np.dtype, ("f8", "c16"))), inexact_outputs=True)
 
 
-@examples(30)
+@examples(60)
 @given(program=ALL, seed=SEEDS)
 def test_values(choices: None, program: Program, seed: int) -> None:
     check_near(program, seed, low=-2, high=2)
 
 
-@examples(30)
+@examples(60)
 @given(program=EXACTLY, seed=SEEDS)
 def test_exact_values(choices: None, program: Program, seed: int) -> None:
     check_exact(program, seed)
 
 
-@examples(20)
+@examples(40)
 @given(program=SMOOTH, seed=SEEDS)
 def test_derivatives(choices: None, program: Program, seed: int) -> None:
     check_near(derivative(program), seed, low=0.2, high=0.9)
@@ -205,6 +205,21 @@ def test_more_exact_values(choices: None, program: Program, seed: int) -> None:
 @given(program=SMOOTH, seed=SEEDS)
 def test_more_derivatives(choices: None, program: Program, seed: int) -> None:
     check_near(derivative(program), seed, low=0.2, high=0.9)
+
+
+ROWS = """
+program main(%x: f64[6,3]) {
+  %y: f64[6] = sum %x {axes=(1,)}
+  %z: f64[6] = exp %y
+  return %z
+}
+"""
+
+
+def test_choices_reach_the_code(choices: None, request: pytest.FixtureRequest) -> None:
+    text = str(lower.lower(parse(ROWS)))
+    assert ("unrolled" in text) == ("usual" in request.node.name)
+    assert ("task" in text) == ("threaded" in request.node.name)
 
 
 ROUNDED = """

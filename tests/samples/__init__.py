@@ -1,0 +1,25 @@
+"""The table of samples: every NumPy function and op that is covered, with arguments.
+
+A row holds a function in plain NumPy and how its arguments are drawn.  Tests take from it values,
+first and second derivatives, both modes, batching, and every target; whoever adds an op or a
+function adds a row here, and `test_ops.py` says so if it is forgotten.
+
+Domains keep away from kinks and poles, so that central differences mean something.
+"""
+
+from __future__ import annotations
+
+from tests.samples.elementwise import ARITHMETIC, BINARY, CHOICES, COMPLEX, UNARY
+from tests.samples.formulas import FORMULAS
+from tests.samples.kinds import Sample
+from tests.samples.movement import INDEXING, MOVEMENT
+from tests.samples.products import CONTRACTIONS
+from tests.samples.reductions import REDUCTIONS
+from tests.samples.steps import STEPS
+
+__all__ = ["SAMPLES", "Sample"]
+
+SAMPLES = [
+    *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
+    *CONTRACTIONS, *FORMULAS,
+]  # fmt: skip
