@@ -91,6 +91,15 @@ class Tracer:
     def __repr__(self) -> str:
         return f"Tracer<{self.type}>"
 
+    def __getattr__(self, name: str) -> NoReturn:
+        message = f"a traced array of type {self.type} has no attribute {name!r}"
+        if not name.startswith("__") and hasattr(np.ndarray, name):
+            message = with_place(
+                f"x.{name} of a traced array of type {self.type} is not covered by autojit.",
+                user_source(),
+            )
+        raise AttributeError(message)
+
     # -- NumPy's protocols ------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

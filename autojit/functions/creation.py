@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..tracer import Tracer
-from .lifting import as_value, shape_of, tracer
+from .lifting import as_tracer, as_value, shape_of, tracer
 from .manipulation import broadcast_to
 from .registry import implements
 
@@ -84,3 +84,32 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     arrays = [x for known, x in pairs if not known]
     # An empty array of a dtype promotes as the dtype does, and numbers stay weak beside it.
     return result_dtype(*arrays, *(np.empty(0, dtype) for dtype in dtypes))
+
+
+@implements(np.linspace)
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    parts = num - 1 if endpoint else num
+    kind = np.result_type(start, stop, float(num))
+    first, last = (as_tracer(x).astype(kind) for x in (start, stop))
+    step = (last - first) / kind.type(max(parts, 1))
+    along = np.arange(num, dtype=kind).reshape(-1, *(1,) * np.ndim(step))
+    points = along * step + first
+    if endpoint and num > 1:  # the last one exactly
+        points = np.where(along == parts, last, points)
+    points = np.moveaxis(points, 0, axis)
+    points = points if dtype is None else points.astype(dtype)
+    return (points, step) if retstep else points
+
+
+@implements(np.meshgrid)
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Any, ...]:
+    n = len(xi)
+    grids = [np.reshape(x, (1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, x in enumerate(xi)]
+    if indexing == "xy" and n > 1:
+        grids = [np.swapaxes(g, 0, 1) for g in grids]
+    return tuple(grids) if sparse else tuple(np.broadcast_arrays(*grids))

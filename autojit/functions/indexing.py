@@ -267,6 +267,8 @@ def clip(
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
+    if x.dtype.kind not in "fc":
+        return np.copy(x)
     limits = np.finfo(x.dtype)
     x = np.where(np.isnan(x), x.dtype.type(nan), x)
     x = np.where(x == np.inf, x.dtype.type(limits.max if posinf is None else posinf), x)

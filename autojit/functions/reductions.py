@@ -77,9 +77,10 @@ def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:
         initial: Any = _MISSING,
         where: Any = _MISSING,
     ) -> Tracer:
-        reject(f"np.{name}", out=out, where=None if where is _MISSING else where)
+        reject(f"np.{name}", out=out)
         value = as_value(a)
         check_ordered(f"np.{name}", value.dtype)
+        value = _masked(value, where, op.identity(value.dtype))
         axes = shapes.normalize_axes(axis, value.type.ndim)
         if initial is _MISSING and any_zero(value.shape, axes):
             raise ShapeError(

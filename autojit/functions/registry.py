@@ -76,7 +76,7 @@ def uncovered(name: str, detail: str = "") -> AutojitError:
     from .ufuncs import covered_ufuncs
 
     known = {_name_of(f) for f in FUNCTIONS} | set(covered_ufuncs())
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.75)
+    close = [] if detail else difflib.get_close_matches(name, known, n=3, cutoff=0.75)
     hint = f" Covered and similar: {', '.join(close)}." if close else ""
     return UncoveredFunctionError(
         with_place(

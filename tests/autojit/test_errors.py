@@ -91,6 +91,14 @@ def test_shapes_that_depend_on_values() -> None:
     assert_says(text, "np.where(condition, x, y)")
 
 
+def test_attributes_of_arrays_that_are_not_covered() -> None:
+    with pytest.raises(AttributeError, match=r"x\.strides of a traced array of type f64\[3\]"):
+        jit(lambda x: x.strides)(X)
+    with pytest.raises(AttributeError, match="has no attribute 'summ'"):
+        jit(lambda x: x.summ())(X)
+    assert not jit(lambda x: hasattr(x, "__array_interface__"))(X)
+
+
 def test_uncovered_is_also_not_implemented() -> None:
     assert issubclass(UncoveredFunctionError, NotImplementedError)
 

@@ -35,6 +35,7 @@ REDUCTIONS = [
     Sample("amax axis", lambda x: np.amax(x, axis=1), (distinct(3, 4),)),
     Sample("max axes", lambda x: np.max(x, axis=(0, 2)), (distinct(2, 3, 2),)),
     Sample("max initial", lambda x: np.max(x, initial=0.55), (distinct(6),)),
+    Sample("max where", lambda x: np.max(x, where=x > 0, initial=-1.0), (distinct(6),)),
     Sample("min", lambda x: np.min(x, axis=0, keepdims=True), (distinct(3, 4),)),
     Sample("amin", np.amin, (distinct(4),)),
     Sample("mean", np.mean, (real(3, 2),), lambda t, x: t.mean(x), **H),
