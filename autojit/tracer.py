@@ -67,7 +67,6 @@ class Tracer:
     if TYPE_CHECKING:  # attached below, and by functions.methods
 
         def __getitem__(self, index: Any) -> Any: ...
-        def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...
         def __sub__(self, other: Any) -> Any: ...
@@ -91,14 +90,16 @@ class Tracer:
     def __repr__(self) -> str:
         return f"Tracer<{self.type}>"
 
-    def __getattr__(self, name: str) -> NoReturn:
-        message = f"a traced array of type {self.type} has no attribute {name!r}"
-        if not name.startswith("__") and hasattr(np.ndarray, name):
-            message = with_place(
+    def __getattr__(self, name: str) -> Any:
+        # NumPy and Python probe for protocols, also on half-made copies: they get a plain answer.
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"a traced array has no attribute {name!r}")
+        raise AttributeError(
+            with_place(
                 f"x.{name} of a traced array of type {self.type} is not covered by autojit.",
                 user_source(),
             )
-        raise AttributeError(message)
+        )
 
     # -- NumPy's protocols ------------------------------------------------
 

@@ -177,6 +177,12 @@ class Program:
 
         return print_program(self, sources=sources)
 
+    def graph(self) -> Any:
+        """The program as a ``networkx.DiGraph``, for analysis and drawing (see ``ir.graph``)."""
+        from .graph import to_networkx
+
+        return to_networkx(self)
+
     def __str__(self) -> str:
         return self.text()
 

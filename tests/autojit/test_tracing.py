@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import functools
 import threading
@@ -504,6 +505,15 @@ def test_values_of_another_thread_are_refused() -> None:
 
     jit(f)(X)
     assert [type(e) for e in errors] == [LeakedTracerError]
+
+
+def test_copies_of_traced_values_are_the_values() -> None:
+    def f(x: Any) -> Any:
+        return copy.copy(x) + 1, x.copy() * 2
+
+    shallow, deep = jit(f)(X)
+    np.testing.assert_array_equal(shallow, X + 1)
+    np.testing.assert_array_equal(deep, X * 2)
 
 
 # -- in place -----------------------------------------------------------------
