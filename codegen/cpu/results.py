@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 #: Results of at least this many bytes come from the pool.
-POOLED = 1 << 20
+POOLED = 1 << 17
 #: What the pool keeps at most; the sizes that were asked for longest ago go first.
 MOST_KEPT = 1 << 28
 
