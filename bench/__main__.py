@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from bench import latency, limits, machine, peers, report, workloads
+from bench import latency, limits, machine, peers, report, ways_in, workloads
 from bench.measure import measure
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -16,7 +16,9 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("workloads", nargs="*", help="workloads or their files; or: latency")
+    parser.add_argument(
+        "workloads", nargs="*", help="workloads or their files; or: latency, ways_in"
+    )
     parser.add_argument("--peers", default="", help=f"some of: {','.join(peers.NAMES)}")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--threads", type=int, default=machine.processors())
@@ -90,6 +92,12 @@ def run_workloads(options: argparse.Namespace) -> None:
     publish(options, heading, lines, report.tables(results, options.peers))
 
 
+def run_ways_in(options: argparse.Namespace) -> None:
+    options.peers = ["autojit", "numba"]
+    table = ways_in.measure_both(min(options.rounds, 7))
+    publish(options, "Ways into native code", context(options), [table])
+
+
 def run_latency(options: argparse.Namespace) -> None:
     with Console(stderr=True).status("latency") as status:
         tables, remarks = latency.measure(options.peers, options.threads, status.update)
@@ -100,6 +108,8 @@ def main(argv: list[str] | None = None) -> None:
     options = arguments(argv)
     if options.workloads == ["latency"]:
         run_latency(options)
+    elif options.workloads == ["ways_in"]:
+        run_ways_in(options)
     else:
         run_workloads(options)
 

@@ -56,13 +56,21 @@ def process_environment(peer: Peer, threads: int, dtype: str, cache: str) -> dic
 class Client:
     """A running worker. Every failure is a PeerFailure; the process is gone afterwards."""
 
-    def __init__(self, name: str, workload: str, threads: int, env: dict[str, str], log: Path):
+    def __init__(
+        self,
+        name: str,
+        workload: str,
+        threads: int,
+        env: dict[str, str],
+        log: Path,
+        python: str = sys.executable,
+    ) -> None:
         ours, theirs = socket.socketpair()
         arguments = [name, workload, str(threads)]
         self.log = log
         with theirs, log.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "bench.worker", *arguments, str(theirs.fileno())],
+                [python, "-m", "bench.worker", *arguments, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 env=env,
                 cwd=ROOT,

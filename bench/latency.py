@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +47,7 @@ def in_fresh_process(question: str, peer: Peer, threads: int, cache: str) -> flo
     if question == "cached" and peer.latency and peer.latency.cached_environment:
         environment.update(peer.latency.cached_environment(cache))
     done = subprocess.run(
-        [sys.executable, "-m", "bench.latency_probe", question, peer.name, str(threads)],
+        [peer.python, "-m", "bench.latency_probe", question, peer.name, str(threads)],
         env=environment,
         cwd=ROOT,
         capture_output=True,

@@ -109,8 +109,10 @@ def measure(
 def _start(name: str, workload: Workload, threads: int, folder: Path) -> Client:
     cache = folder / name
     cache.mkdir()
-    environment = process_environment(peers.load(name), threads, workload.dtype, str(cache))
-    return Client(name, workload.name, threads, environment, folder / f"{name}.log")
+    peer = peers.load(name)
+    environment = process_environment(peer, threads, workload.dtype, str(cache))
+    log = folder / f"{name}.log"
+    return Client(name, workload.name, threads, environment, log, peer.python)
 
 
 def _prepare(client: Client, result: PeerResult, timeout: float) -> None:

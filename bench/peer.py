@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
@@ -57,7 +60,19 @@ class Peer:
     latency: Latency | None = None
     load_special: Callable[[], Any] | None = None
 
+    @property
+    def python(self) -> str:
+        """The interpreter of its process: ours, or that of an environment of its own.
+
+        PyTensor, for one, holds Numba back; `BENCH_PYTHON_PYTENSOR=path/to/python` lets it.
+        """
+        return os.environ.get(f"BENCH_PYTHON_{self.name.upper()}", sys.executable)
+
     def version(self) -> str:
+        if self.python != sys.executable:
+            ask = f"from importlib import metadata; print(metadata.version({self.package!r}))"
+            done = subprocess.run([self.python, "-c", ask], capture_output=True, text=True)
+            return done.stdout.strip() or "not installed"
         try:
             return metadata.version(self.package)
         except metadata.PackageNotFoundError:

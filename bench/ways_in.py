@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.report import Table
+
 WAYS = ("library", "intrinsic")
 CALLS = 20_000
 
@@ -57,7 +59,7 @@ def _enter_intrinsic(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[.
     from numba.core import cgutils, types
     from numba.extending import intrinsic
 
-    from autojit.codegen.cpu import emit
+    from autojit.codegen.cpu import counted
     from autojit.codegen.cpu.entry import Module
     from autojit.codegen.lower import lower
     from autojit.ir.passes.pipeline import optimize
@@ -66,7 +68,7 @@ def _enter_intrinsic(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[.
     module = Module(lower(program), program.in_types, program.out_types)
     module.core.linkage = "external"
     module.core.name = f"core_{id(module)}"
-    text = emit.text(module.module)
+    text = counted.text(module.module)
     pointer = ir.PointerType()
 
     @intrinsic
@@ -119,25 +121,25 @@ def measure(way: str) -> dict[str, float]:
     return {"first_s": times[0], "second_s": times[1], "call_us": call}
 
 
-def main(rounds: int = 5) -> int:
-    """Measure both ways in turn, each time in a fresh process, and print medians."""
+def measure_both(rounds: int) -> Table:
+    """Both ways in turn, each time in a fresh process: medians."""
     results: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
     for _ in range(rounds):
         for way in WAYS:
             command = [sys.executable, "-m", "bench.ways_in", way]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             results[way].append(json.loads(done.stdout.splitlines()[-1]))
-    for way, rows in results.items():
-        middle = {k: statistics.median(r[k] for r in rows) for k in rows[0]}
-        print(
-            f"{way:10} first program {1e3 * middle['first_s']:6.0f} ms, "
-            f"second {1e3 * middle['second_s']:6.0f} ms, call {middle['call_us']:.2f} us"
-        )
-    return 0
+    middle = {
+        way: {key: statistics.median(row[key] for row in rows) for key in rows[0]}
+        for way, rows in results.items()
+    }
+    columns = ["way", "first program, ms", "second program, ms", "call, us"]
+    cells = [
+        [way, f"{1e3 * m['first_s']:.0f}", f"{1e3 * m['second_s']:.0f}", f"{m['call_us']:.2f}"]
+        for way, m in middle.items()
+    ]
+    return Table("Compile time (emission included) and time of a call", columns, cells)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(json.dumps(measure(sys.argv[1])))
-    else:
-        sys.exit(main())
+    print(json.dumps(measure(sys.argv[1])))

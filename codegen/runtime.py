@@ -84,7 +84,7 @@ class Executable:
         self, weak: tuple[type | None, ...], bound: Sequence[np.ndarray], *, as_tuple: bool
     ) -> Callable[..., Any]:
         from .cpu import abi, blas, threads
-        from .cpu.emit import text
+        from .cpu.counted import text
         from .cpu.engine import compile_module, serial
         from .cpu.entry import Convention
         from .cpu.results import allocator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from llvmlite import ir
@@ -30,6 +29,7 @@ from ..loops import (
     Store,
     walk,
 )
+from .counted import CountedLoop
 from .scalars import (
     REASSOCIATE,
     Scalars,
@@ -264,7 +264,7 @@ class KernelEmitter:
             return
         start = self.index(s.start)
         zero, count = ir.Constant(I64, 0), ir.Constant(I64, s.count)
-        with _CountedLoop(self.builder, zero, count) as i:
+        with CountedLoop(self.builder, zero, count) as i:
             address = self.builder.gep(
                 self.pointers[s.buffer],
                 [self.builder.add(start, i)],
@@ -302,7 +302,7 @@ class KernelEmitter:
         if s.share is not None:
             start, stop = self.share(s)
         long = s.stop - s.start > MOST_UNROLLED
-        with _CountedLoop(self.builder, start, stop, keep_rolled=long) as i:
+        with CountedLoop(self.builder, start, stop, keep_rolled=long) as i:
             self.vars[s.var] = i
             self.body(s.body)
 
@@ -319,54 +319,6 @@ class KernelEmitter:
 
     def run_tasks(self, s: RunTasks) -> None:
         emit_run(self, s)
-
-
-class _CountedLoop:
-    """``for i in range(start, stop)`` with at least one iteration, in rotated form."""
-
-    def __init__(
-        self, builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, *, keep_rolled: bool = False
-    ) -> None:
-        self.keep_rolled = keep_rolled
-        self.builder = builder
-        self.start = start
-        self.stop = stop
-
-    def __enter__(self) -> ir.Value:
-        b = self.builder
-        before = b.block
-        self.block = b.append_basic_block("loop")
-        b.branch(self.block)
-        b.position_at_end(self.block)
-        self.variable = b.phi(I64)
-        self.variable.add_incoming(self.start, before)
-        return self.variable
-
-    def __exit__(self, *exception: Any) -> None:
-        b = self.builder
-        following = b.add(self.variable, ir.Constant(I64, 1), flags=("nuw", "nsw"))
-        more = b.icmp_unsigned("<", following, self.stop)
-        self.variable.add_incoming(following, b.block)
-        after = b.append_basic_block("after")
-        branch = b.cbranch(more, self.block, after)
-        if self.keep_rolled:
-            branch.set_metadata("llvm.loop", _keep_rolled(b.module))
-        b.position_at_end(after)
-
-
-def _keep_rolled(module: ir.Module) -> ir.MDValue:
-    """Loop metadata.  It has to name itself, which the builder cannot write: see ``text``."""
-    disable = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
-    serial = sum(1 for _ in module.metadata)
-    return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), disable])
-
-
-_LOOP_NODE = re.compile(r'^!(\d+) = !{ !"loop \d+", (.*) }$', re.MULTILINE)
-
-
-def text(module: ir.Module) -> str:
-    """The module's LLVM IR, with loop metadata naming itself."""
-    return _LOOP_NODE.sub(r"!\1 = distinct !{ !\1, \2 }", str(module))
 
 
 def can_fail(kernel: Kernel) -> bool:

@@ -1,0 +1,58 @@
+"""Counted loops in LLVM IR, and the metadata that keeps long ones rolled."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from llvmlite import ir
+
+I64 = ir.IntType(64)
+
+
+class CountedLoop:
+    """``for i in range(start, stop)`` with at least one iteration, in rotated form."""
+
+    def __init__(
+        self, builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, *, keep_rolled: bool = False
+    ) -> None:
+        self.keep_rolled = keep_rolled
+        self.builder = builder
+        self.start = start
+        self.stop = stop
+
+    def __enter__(self) -> ir.Value:
+        b = self.builder
+        before = b.block
+        self.block = b.append_basic_block("loop")
+        b.branch(self.block)
+        b.position_at_end(self.block)
+        self.variable = b.phi(I64)
+        self.variable.add_incoming(self.start, before)
+        return self.variable
+
+    def __exit__(self, *exception: Any) -> None:
+        b = self.builder
+        following = b.add(self.variable, ir.Constant(I64, 1), flags=("nuw", "nsw"))
+        more = b.icmp_unsigned("<", following, self.stop)
+        self.variable.add_incoming(following, b.block)
+        after = b.append_basic_block("after")
+        branch = b.cbranch(more, self.block, after)
+        if self.keep_rolled:
+            branch.set_metadata("llvm.loop", _keep_rolled(b.module))
+        b.position_at_end(after)
+
+
+def _keep_rolled(module: ir.Module) -> ir.MDValue:
+    """Loop metadata.  It has to name itself, which the builder cannot write: see ``text``."""
+    disable = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    serial = sum(1 for _ in module.metadata)
+    return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), disable])
+
+
+_LOOP_NODE = re.compile(r'^!(\d+) = !{ !"loop \d+", (.*) }$', re.MULTILINE)
+
+
+def text(module: ir.Module) -> str:
+    """The module's LLVM IR, with loop metadata naming itself."""
+    return _LOOP_NODE.sub(r"!\1 = distinct !{ !\1, \2 }", str(module))
