@@ -1,4 +1,4 @@
-"""`python -m bench [WORKLOAD…]` prints the table; `python -m bench latency` the latencies."""
+"""`python -m bench [WORKLOAD…]` prints the table; `latency` and `ways_in` are others."""
 
 from __future__ import annotations
 
