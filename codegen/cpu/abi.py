@@ -9,6 +9,7 @@ of CPython's ``PyObject``, ``PyVarObject`` and ``PyTupleObject``.
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -75,6 +76,15 @@ PARALLEL_SLOT, COUNT_SLOT = ARENA_SLOT + 1, ARENA_SLOT + 2
 OWN_SLOTS = COUNT_SLOT + 1
 
 
+def _c_library() -> ctypes.CDLL:
+    return ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
+
+
+_library = _c_library()
+_free = _library.free
+_free.restype, _free.argtypes = None, [ctypes.c_void_p]
+
+
 def load(
     builder: ir.IRBuilder, table: ir.Value, position: int, kind: ir.Type | None = None
 ) -> ir.Value:
@@ -96,7 +106,6 @@ def fixed_table() -> tuple[int, ...]:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     api = ctypes.cast(get(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    libc = _c_library()
     entries: dict[str, int] = {
         "ndarray": id(np.ndarray),
         "float": id(float),
@@ -105,8 +114,8 @@ def fixed_table() -> tuple[int, ...]:
         "PyExc_IndexError": id(IndexError),
         "PyExc_ValueError": id(ValueError),
         "threads_allowed": ctypes.addressof(threads.allowed),
-        "malloc": _address(libc.malloc),
-        "free": _address(libc.free),
+        "malloc": _address(_library.malloc),
+        "free": _address(_free),
     }
     for name in _PYTHON:
         entries[name] = _address(getattr(ctypes.pythonapi, name))
@@ -116,12 +125,6 @@ def fixed_table() -> tuple[int, ...]:
         entries[f"descr_{name}"] = id(dtype)
         entries[f"scalar_{name}"] = id(dtype.type)
     return tuple(entries[name] for name in SLOTS)
-
-
-def _c_library() -> ctypes.CDLL:
-    import sys
-
-    return ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
 
 
 class MethodDef(ctypes.Structure):
@@ -141,7 +144,13 @@ METH_FASTCALL = 0x0080
 class Handle(bytes):
     """``self`` of a native function: a table's address in bytes, which keeps its owners alive."""
 
-    owners: tuple[object, ...]
+    owners: tuple[Any, ...] = ()
+
+    def __del__(self) -> None:
+        """Free the arena that the last call left; no call can be running now."""
+        if self.owners and (arena := self.owners[0][ARENA_SLOT]):
+            self.owners[0][ARENA_SLOT] = 0
+            _free(arena)
 
 
 def native_function(

@@ -1,0 +1,140 @@
+"""The native entry: what it accepts, gives back and frees; threads, forks and failures."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import grad, jit
+from autojit.codegen.runtime import Executable
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(6, 8))
+
+
+def f(x: Any) -> Any:
+    return np.sum(np.sin(x) * x, axis=0)
+
+
+LAYOUTS = {
+    "contiguous": X,
+    "fortran": np.asfortranarray(X),
+    "strided": X[::2],
+    "reversed": X[:, ::-1],
+    "transposed": X.T,
+    "foreign byte order": X.astype(X.dtype.newbyteorder()),
+    "unaligned": np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(float).reshape(X.shape),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_any_memory_layout(layout: str) -> None:
+    x = LAYOUTS[layout]
+    compiled = jit(f)
+    for _ in range(2):  # the first call compiles, the second finds the fast path
+        np.testing.assert_allclose(compiled(x), f(x))
+
+
+def test_results_share_no_memory() -> None:
+    pair = jit(lambda x: (x, x))
+    a, b = pair(X)
+    a[0] = 0
+    assert not np.shares_memory(a, b)
+    np.testing.assert_array_equal(b, X)
+
+
+def resident_megabytes() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_does_not_grow_with_calls_or_failures() -> None:
+    g = jit(grad(lambda w, x: np.sum(np.tanh(x @ w) ** 2), (0, 1)))
+    pick = jit(lambda x, i: x[i])
+    x, outside = np.ones((64, 64)), np.array([5000])
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            g(x, x)
+            with pytest.raises(IndexError, match="out of bounds"):
+                pick(x[0], outside)
+
+    work(100)
+    before = resident_megabytes()
+    work(3000)
+    assert resident_megabytes() - before < 3
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_the_arena_goes_with_the_function() -> None:
+    x = np.ones((500, 500))
+    code = Executable(jit(lambda w, x: np.sum(np.tanh(x @ w) @ w)).program(x, x))
+    assert code.loops.arena > 1 << 21
+    functions = []
+    for _ in range(20):
+        function = code.direct((None, None), (), as_tuple=False)
+        assert function is not None
+        function(x, x)
+        functions.append(function)
+    before = resident_megabytes()
+    del function
+    functions.clear()
+    gc.collect()
+    assert before - resident_megabytes() > 40
+
+
+def test_threads_at_once() -> None:
+    g = jit(grad(lambda x: np.sum(np.tanh(x @ x.T))))
+    wanted = g(X)
+    wrong: list[Any] = []
+
+    def work() -> None:
+        for _ in range(100):
+            if not np.array_equal(g(X), wanted):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def large(x: Any) -> Any:
+    return np.sum(np.exp(np.sin(x)) * np.cos(x))
+
+
+def _in_child(queue: Any, compiled: Any, x: np.ndarray) -> None:
+    queue.put(compiled(x))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_gets_the_same_result() -> None:
+    x = RNG.normal(size=2_000_000)
+    compiled = jit(large)
+    wanted = compiled(x)  # on several threads, if there are
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=_in_child, args=(queue, compiled, x))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert queue.get() == wanted
+
+
+def test_sums_of_many_float32_are_accurate() -> None:
+    x = RNG.random(10**7, dtype=np.float32)
+    exact = x.sum(dtype=np.float64)
+    ours, numpys = float(jit(np.sum)(x)), float(np.sum(x))
+    assert abs(ours - exact) <= max(abs(numpys - exact), exact * 6e-8)
