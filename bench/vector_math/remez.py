@@ -11,6 +11,7 @@ the function that P serves, so the printed error reads directly against 2**-53 o
 
 from __future__ import annotations
 
+import functools
 import struct
 import sys
 from collections.abc import Callable
@@ -32,6 +33,11 @@ class Fit:
     error: mpf
 
 
+def _horner(coefficients: list[mpf], x: mpf) -> mpf:
+    """The polynomial with these coefficients, lowest power first."""
+    return functools.reduce(lambda total, c: total * x + c, reversed(coefficients))
+
+
 def minimax(target: Target, degree: int) -> Fit:
     """Remez' algorithm: level the error on degree + 2 points, move them to its extrema, repeat."""
     low, high = mpf(target.low), mpf(target.high)
@@ -48,10 +54,10 @@ def minimax(target: Target, degree: int) -> Fit:
         coefficients, level = _level_error(target, points, degree)
 
         def error_at(x: mpf, c: list[mpf] = coefficients) -> mpf:
-            return target.weight(x) * (target.function(x) - mp.polyval(c[::-1], x))
+            return target.weight(x) * (target.function(x) - _horner(c, x))
 
         errors = [
-            w * (f - mp.polyval(coefficients[::-1], x))
+            w * (f - _horner(coefficients, x))
             for x, f, w in zip(grid, wanted, weights, strict=True)
         ]
         points, peaks = _alternating_extrema(grid, errors, degree + 2, error_at)

@@ -146,11 +146,14 @@ class Handle(bytes):
 
     owners: tuple[Any, ...] = ()
 
-    def __del__(self) -> None:
-        """Free the arena that the last call left; no call can be running now."""
-        if self.owners and (arena := self.owners[0][ARENA_SLOT]):
-            self.owners[0][ARENA_SLOT] = 0
-            _free(arena)
+    def __del__(self, slot: int = ARENA_SLOT, free: Any = _free) -> None:
+        """Free the arena that the last call left; no call can be running now.
+
+        What it needs is bound above: when the interpreter ends, globals may be gone.
+        """
+        if self.owners and (arena := self.owners[0][slot]):
+            self.owners[0][slot] = 0
+            free(arena)
 
 
 def native_function(

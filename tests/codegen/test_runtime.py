@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -90,6 +91,18 @@ def test_the_arena_goes_with_the_function() -> None:
     functions.clear()
     gc.collect()
     assert before - resident_megabytes() > 40
+
+
+def test_nothing_is_said_when_the_interpreter_ends() -> None:
+    script = (
+        "import numpy as np, autojit, sys\n"
+        "keep = autojit.jit(lambda w, x: np.sum(np.tanh(x @ w) @ w))\n"
+        "x = np.ones((200, 200))\n"
+        "keep(x, x)\n"
+        "sys.modules['keeper'] = keep\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_threads_at_once() -> None:
