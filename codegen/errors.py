@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from autojit.ir.program import Source
 
+#: What can go wrong as a kernel runs, as bits of the status: Python's exception and its words.
+OUT_OF_BOUNDS, NEGATIVE_POWER = 1, 2
+FAILURES = {
+    OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
+    NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
+}
+
 
 class TargetError(Exception):
     """A program, or a machine, that a target does not support."""

@@ -7,6 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from ..affine import Affine, Var
+from ..errors import NEGATIVE_POWER, OUT_OF_BOUNDS
 from ..loops import (
     Accumulate,
     AccumulateInto,
@@ -43,12 +44,6 @@ from .tasks import emit_run
 
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
-#: What can go wrong as a kernel runs, as bits of the status: Python's exception and its words.
-OUT_OF_BOUNDS, NEGATIVE_POWER = 1, 2
-FAILURES = {
-    OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
-    NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
-}
 #: LLVM may unroll loops of at most this extent as a whole.  If it unrolled longer ones, it
 #: would vectorise the loop around them instead, with strided reads.
 MOST_UNROLLED = 8

@@ -16,9 +16,10 @@ from llvmlite import ir
 
 from autojit.ir.types import Type, dtype_name
 
+from ..errors import FAILURES
 from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
 from . import abi, blas
-from .emit import FAILURES, I64, POINTER, KernelEmitter, can_fail
+from .emit import I64, POINTER, KernelEmitter, can_fail
 from .results import POOLED
 
 I32 = ir.IntType(32)

@@ -140,7 +140,7 @@ class CudaExecutable:
         """Raise what went wrong in the kernels; the device is waited for only if it can."""
         if not self.printed.can_fail:
             return
-        from ..cpu.emit import FAILURES, NEGATIVE_POWER, OUT_OF_BOUNDS
+        from ..errors import FAILURES, NEGATIVE_POWER, OUT_OF_BOUNDS
 
         assert self._scratch is not None
         status = self._scratch[-1]
