@@ -251,7 +251,8 @@ def jit(
         static_argnums: positions of arguments that are settings, not arrays; they must be
             hashable, and each new value compiles anew.
         static_argnames: the same by name.
-        donate_argnums: positions of arguments whose memory the result may take over.
+        donate_argnums: positions of arguments whose memory the results may take over. A
+            permission only, which is not made use of yet: inputs are never written to.
         device: ``"cpu"`` (the default) or ``"cuda"``.
 
     Raises:

@@ -65,10 +65,6 @@ class Affine:
             return Affine(0)
         return Affine(self.constant * factor, tuple((a, c * factor) for a, c in self.terms))
 
-    @property
-    def is_constant(self) -> bool:
-        return not self.terms
-
     def variables(self) -> set[Var]:
         """Every loop variable in the expression, those in quotients too."""
         found: set[Var] = set()

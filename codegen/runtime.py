@@ -33,8 +33,6 @@ class Executable:
     builtin function for one calling convention.
     """
 
-    can_bind = True
-
     def __init__(self, program: Program) -> None:
         from .cpu.entry import Module
 
@@ -99,7 +97,7 @@ class Executable:
 
                     module = Module(self.loops, self.in_types, self.out_types)
                 module.add_entry(symbol, convention)
-                compiled = compile_module(text(module.module), symbol)
+                compiled = compile_module(text(module.module))
                 self._compiled.append(compiled)
                 self._entries[convention] = compiled.address(symbol)
             address = self._entries[convention]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autojit.ir import shapes
 from autojit.ir.ops.arithmetic import convert
-from autojit.ir.ops.move import broadcast_to
 from autojit.ir.program import Value
 
 from ..errors import ShapeError, TypeMismatch, with_place
@@ -108,7 +106,3 @@ def promoted(*operands: Any) -> list[Value]:
     """The operands in their common dtype, not broadcast."""
     dtype = result_dtype(*operands)
     return [as_value(x, dtype) for x in operands]
-
-
-def broadcast_values(values: Sequence[Value], shape: tuple[int, ...]) -> list[Value]:
-    return [broadcast_to(v, shape) for v in values]

@@ -41,8 +41,8 @@ class Compiled:
         return str(self.library.get_asm_str())
 
 
-def compile_module(text: str, prefix: str) -> Compiled:
-    """Compile LLVM IR.  Symbols that start with ``prefix`` are entries."""
+def compile_module(text: str) -> Compiled:
+    """Compile LLVM IR."""
     import llvmlite.binding as llvm
     from numba.core.compiler_lock import global_compiler_lock
 

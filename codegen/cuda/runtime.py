@@ -83,8 +83,6 @@ def compile_for_cuda(program: Program) -> CudaExecutable:
 class CudaExecutable:
     """A program compiled for the GPU: ``call(arrays)`` gives device arrays."""
 
-    can_bind = False
-
     def __init__(self, program: Program, cuda: Any) -> None:
         self.source = program
         self.optimized = optimize(program)

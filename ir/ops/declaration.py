@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..program import Op, Value, current_builder
 from ..types import Type, TypeMismatch
 from .batching import Batched
@@ -162,8 +160,3 @@ def require(condition: bool, message: str) -> None:
     """Raise TypeMismatch unless the condition holds."""
     if not condition:
         raise TypeMismatch(message)
-
-
-def as_dtype(array: Any, dtype: np.dtype) -> np.ndarray:
-    """The array, converted only where the dtype differs."""
-    return np.asarray(array).astype(dtype, copy=False)
