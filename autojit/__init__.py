@@ -16,6 +16,7 @@ from typing import Any
 from . import errors, testing
 from .batching import vmap
 from .compiled import jit
+from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from .derivatives import hvp, jvp, linearize, stop_gradient, vjp
 from .execute import disable_jit
 from .gradients import grad, value_and_grad
@@ -25,8 +26,11 @@ from .jacobians import hessian, jacfwd, jacrev
 __version__ = "0.1.0"
 
 __all__ = [
+    "associative_scan",
+    "cond",
     "disable_jit",
     "errors",
+    "fori_loop",
     "grad",
     "hessian",
     "hvp",
@@ -35,13 +39,17 @@ __all__ = [
     "jit",
     "jvp",
     "linearize",
+    "map",
     "parse",
+    "scan",
     "stop_gradient",
+    "switch",
     "testing",
     "trace",
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 
 

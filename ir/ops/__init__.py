@@ -1,6 +1,17 @@
 """All op declarations.  Importing this package declares every op."""
 
-from . import arithmetic, contract, elementary, index, linear, move, reduce
+from . import (
+    arithmetic,
+    contract,
+    elementary,
+    index,
+    linear,
+    move,
+    reduce,
+    scan,
+    switch,
+    while_,
+)
 from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
 
 __all__ = [
@@ -16,4 +27,7 @@ __all__ = [
     "linear",
     "move",
     "reduce",
+    "scan",
+    "switch",
+    "while_",
 ]

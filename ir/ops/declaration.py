@@ -39,6 +39,7 @@ class Declaration:
     ``infer``      types of the results from the types of the operands
     ``evaluate``   the result by NumPy (the interpreter)
     ``jvp``        tangents of the results from tangents of the operands
+    ``differentiate``  emits the op with its derivative; ops with bodies override it
     ``transpose``  cotangents of the linear operands from those of the results
     ``uniform``    the element of the result where every operand is a constant
     ``kernel``     how backends compute one element (elementwise family), or
@@ -101,6 +102,24 @@ class Declaration:
         """Tangents of the results.  The default is an op without derivative."""
         return (None,) * len(op.results)
 
+    def differentiate(
+        self,
+        operands: Sequence[Value],
+        params: dict[str, Any],
+        tangents: Sequence[MaybeValue],
+        *,
+        split: bool,
+    ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
+        """Emit the op; its results, and their tangents from those of the operands.
+
+        With ``split``, nothing that depends on a tangent may compute a result: the ops
+        that depend on tangents are about to be transposed.
+        """
+        builder = current_builder()
+        results = builder.emit(self, operands, params)
+        op = Op(self, tuple(operands), params, results, builder.source)
+        return results, self.jvp(op, tangents)
+
     def mask(self, op: Op, operand: int) -> Literal | None:
         """The condition under which an operand reaches the result, if there is one."""
         return None
@@ -111,10 +130,13 @@ class Declaration:
         """Cotangents of the operands that are marked linear (None for the others)."""
         raise TypeError(f"op {self.name} is not linear and has no transpose")
 
-    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
+    def batch(
+        self, op: Op, operands: Sequence[Batched], size: int
+    ) -> Value | Sequence[Value | Batched]:
         """The op applied to each element of a batch at once.
 
-        At least one operand has a leading axis of that size; so have the results.
+        At least one operand has a leading axis of that size; so have the results, unless
+        they say that they do not depend on the batch.
         """
         raise TypeError(f"op {self.name} has no batching rule")
 

@@ -8,14 +8,21 @@ from ..ops.batching import Batched, along
 from ..program import Builder, Program, Value, building
 
 
-def batch(program: Program, size: int, batched: Sequence[bool]) -> Program:
-    """The program with a leading axis of ``size`` on the marked inputs and on every output.
+def batch(
+    program: Program,
+    size: int,
+    batched: Sequence[bool],
+    outputs: Sequence[bool] | None = None,
+) -> Program:
+    """The program with a leading axis of ``size`` on the marked inputs and on the outputs.
 
     What does not depend on the marked inputs is computed once, and repeated only where
-    it meets the batch or is returned.
+    it meets the batch or is returned.  ``outputs`` marks the outputs that get the axis, all
+    of them by default; an output that depends on the batch must be marked.
     """
     builder = Builder()
     inputs = []
+    wanted = outputs if outputs is not None else [True] * len(program.outputs)
     env: dict[Value, Batched] = {}
     for value, marked in zip(program.inputs, batched, strict=True):
         shape = (size, *value.shape) if marked else value.shape
@@ -28,12 +35,19 @@ def batch(program: Program, size: int, batched: Sequence[bool]) -> Program:
             with builder.at(op.source):
                 if any(o.batched for o in operands):
                     made = op.kind.batch(op, operands, size)
-                    results = (made,) if isinstance(made, Value) else made
-                    marked = True
+                    results = [made] if isinstance(made, Value) else list(made)
+                    results = [Batched(r, True) if isinstance(r, Value) else r for r in results]
                 else:
-                    results = builder.emit(op.kind, [o.value for o in operands], op.params)
-                    marked = False
-            for value, result in zip(op.results, results, strict=True):
-                env[value] = Batched(result, marked)
-        outputs = [along(env[v], size) for v in program.outputs]
-    return builder.finish(inputs, outputs, name=program.name, captured=program.captured)
+                    plain = builder.emit(op.kind, [o.value for o in operands], op.params)
+                    results = [Batched(r, False) for r in plain]
+            env.update(zip(op.results, results, strict=True))
+        made_outputs = [
+            along(env[v], size) if marked else _unbatched(env[v])
+            for v, marked in zip(program.outputs, wanted, strict=True)
+        ]
+    return builder.finish(inputs, made_outputs, name=program.name, captured=program.captured)
+
+
+def _unbatched(output: Batched) -> Value:
+    assert not output.batched
+    return output.value

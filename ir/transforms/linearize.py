@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..ops.declaration import full
-from ..program import Builder, Op, Program, Value, building
+from ..program import Builder, Op, Program, Value, building, current_builder
+from .separate import free_values
 
 
 class _Split(Builder):
@@ -55,23 +56,11 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     tangent_inputs = list(tangents.values())
     builder.linear.update(tangent_inputs)
     with building(builder):
-        for op in program.ops:
-            with builder.at(op.source):
-                results = builder.emit(op.kind, [env[v] for v in op.operands], op.params)
-                env.update(zip(op.results, results, strict=True))
-                moving = [tangents.get(v) for v in op.operands]
-                if all(t is None for t in moving):
-                    continue
-                here = Op(
-                    op.kind, tuple(env[v] for v in op.operands), op.params, results, op.source
-                )
-                for value, tangent in zip(op.results, op.kind.jvp(here, moving), strict=True):
-                    if tangent is not None:
-                        tangents[value] = tangent
+        push_tangents(program, env, tangents, split=True)
     outputs = [env[v] for v in program.outputs]
     active = tuple(i for i, v in enumerate(program.outputs) if v in tangents)
     linear_outputs = [tangents[program.outputs[i]] for i in active]
-    residuals = _free_values(builder.linear_ops, linear_outputs, tangent_inputs)
+    residuals = free_values(builder.linear_ops, linear_outputs, tangent_inputs)
     primal = Program(
         inputs,
         builder.ops,
@@ -88,15 +77,51 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     return Linearized(primal, linear, tuple(wrt), active)
 
 
-def _free_values(ops: list[Op], outputs: list[Value], bound: list[Value]) -> list[Value]:
-    """Values that are used and not defined, in order of first use."""
-    defined = set(bound)
-    free: dict[Value, None] = {}
-    for op in ops:
-        free.update((v, None) for v in op.operands if v not in defined)
-        defined.update(op.results)
-    free.update((v, None) for v in outputs if v not in defined)
-    return list(free)
+def push_tangents(
+    program: Program, env: dict[Value, Value], tangents: dict[Value, Value], *, split: bool
+) -> None:
+    """Emit the ops of a program with their derivatives into the current builder.
+
+    ``env`` and ``tangents`` hold the inputs and their tangents, and are filled for the rest;
+    a value without a tangent has a zero one.
+    """
+    builder = current_builder()
+    for op in program.ops:
+        operands = [env[v] for v in op.operands]
+        moving = [tangents.get(v) for v in op.operands]
+        with builder.at(op.source):
+            if all(t is None for t in moving):
+                env.update(zip(op.results, builder.emit(op.kind, operands, op.params), strict=True))
+                continue
+            results, made = op.kind.differentiate(operands, op.params, moving, split=split)
+        env.update(zip(op.results, results, strict=True))
+        for value, tangent in zip(op.results, made, strict=True):
+            if tangent is not None:
+                tangents[value] = tangent
+
+
+class Forward(NamedTuple):
+    """``program`` takes the inputs, then the tangents of those in ``wrt``, and returns the
+    outputs, then the tangents of those in ``active`` (the others are zero)."""
+
+    program: Program
+    active: tuple[int, ...]
+
+
+def forward(program: Program, wrt: Sequence[int]) -> Forward:
+    """A program that computes values and tangents together."""
+    builder = Builder()
+    inputs = [Value(v.type) for v in program.inputs]
+    env = dict(zip(program.inputs, inputs, strict=True))
+    tangents = {program.inputs[i]: Value(program.inputs[i].type) for i in wrt}
+    tangent_inputs = list(tangents.values())
+    with building(builder):
+        push_tangents(program, env, tangents, split=False)
+    active = tuple(i for i, v in enumerate(program.outputs) if v in tangents)
+    outputs = [env[v] for v in program.outputs]
+    outputs += [tangents[program.outputs[i]] for i in active]
+    made = builder.finish([*inputs, *tangent_inputs], outputs, name=program.name)
+    return Forward(made, active)
 
 
 def jvp(program: Program, wrt: Sequence[int]) -> Program:
@@ -104,19 +129,17 @@ def jvp(program: Program, wrt: Sequence[int]) -> Program:
 
     Outputs without a derivative (integers, constants) have a zero tangent.
     """
-    parts = linearize(program, wrt)
-    builder = Builder()
-    inputs = [Value(v.type) for v in program.inputs]
-    tangents = [Value(program.inputs[i].type) for i in parts.wrt]
+    made, active = forward(program, wrt)
     n = len(program.outputs)
+    builder = Builder()
     with building(builder):
-        results = builder.inline(parts.primal, inputs)
-        moved = builder.inline(parts.linear, [*results[n:], *tangents])
-        outputs = results[:n]
-        out_tangents = [full(0, v.type) for v in outputs]
-        for i, tangent in zip(parts.active, moved, strict=True):
+        inputs = [Value(v.type) for v in program.inputs]
+        tangents = [Value(program.inputs[i].type) for i in wrt]
+        results = builder.inline(made, [*inputs, *tangents])
+        out_tangents = [full(0, v.type) for v in results[:n]]
+        for i, tangent in zip(active, results[n:], strict=True):
             out_tangents[i] = tangent
-    return _with_captured_last(builder, program, inputs, tangents, [*outputs, *out_tangents])
+    return _with_captured_last(builder, program, inputs, tangents, [*results[:n], *out_tangents])
 
 
 def vjp(program: Program, wrt: Sequence[int]) -> Program:

@@ -1,0 +1,124 @@
+"""Tracing the functions that control flow takes into the bodies of ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.ir.program import Program, Value
+from autojit.ir.types import Type
+
+from . import trees
+from .abstract import LeafType, leaf_type
+from .errors import StructureError, with_place
+from .execute import apply
+from .functions.lifting import to_dtype
+from .tracer import Tracer
+from .tracing import current_trace, lift, trace_flat, user_source
+
+
+class Body(NamedTuple):
+    """A traced function: its program, the structure and weak types of its results, and the
+    values of the trace around it that it closes over (the program's last inputs)."""
+
+    program: Program
+    structure: Any
+    weak: list[type | None]
+    captured: list[Value]
+
+    @property
+    def own(self) -> list[Value]:
+        """The inputs that are not captured."""
+        return list(self.program.inputs[: len(self.program.inputs) - len(self.captured)])
+
+    @property
+    def bound(self) -> list[Value]:
+        """The inputs that captured values are bound to."""
+        return list(self.program.inputs[len(self.own) :])
+
+
+def trace_body(
+    function: Callable[..., Any],
+    leaves: Sequence[LeafType],
+    call: Callable[[Callable[..., Any], Sequence[Any]], Any],
+    what: str,
+    dtypes: Sequence[np.dtype] | None = None,
+) -> Body:
+    """Trace ``call(function, leaves)``; its results are converted to ``dtypes`` if given."""
+    structure: Any = None
+    weak: list[type | None] = []
+
+    def flat(*tracers: Tracer) -> list[Any]:
+        nonlocal structure, weak
+        results, structure = trees.flatten(call(function, tracers))
+        results = [trees.check_result(r, f"The result of {what}") for r in results]
+        weak = [leaf_type(r).weak for r in results]
+        if dtypes is None:
+            return results
+        return [_converted(r, d) for r, d in zip(results, dtypes, strict=True)]
+
+    name = name_of(function)
+    program = trace_flat(
+        flat, [t for t, _ in leaves], [w for _, w in leaves], name if name.isidentifier() else "f"
+    )
+    return Body(program, structure, weak, [lift(c) for c in program.captured])
+
+
+def _converted(x: Any, dtype: np.dtype) -> Tracer:
+    trace = current_trace()
+    assert trace is not None
+    return Tracer(to_dtype(lift(x), dtype), trace)
+
+
+def name_of(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
+    """``function(*arguments)`` inside of a trace: the active one, or one of its own.
+
+    Arguments are trees of arrays.  Outside of any trace the program is compiled and run.
+    """
+    if current_trace() is not None:
+        return function(*arguments)
+    leaves, structure = trees.flatten(arguments)
+    for leaf, path in zip(leaves, trees.call_paths(arguments, {}), strict=True):
+        trees.check_argument(leaf, path, "jit(f, static_argnums=...)")
+    body = None
+
+    def flat(*tracers: Tracer) -> list[Any]:
+        nonlocal body
+        results, body = trees.flatten(function(*trees.unflatten(structure, tracers)))
+        return results
+
+    kinds = [leaf_type(leaf) for leaf in leaves]
+    program = trace_flat(flat, [t for t, _ in kinds], [w for _, w in kinds], "main")
+    return trees.unflatten(body, apply(program, leaves))
+
+
+def check_function(f: Any, what: str, of: str) -> None:
+    """Raise StructureError unless the argument is a function."""
+    if not callable(f):
+        raise StructureError(with_place(f"{what} of {of} must be a function, not {f!r:.60}",
+                                        user_source()))  # fmt: skip
+
+
+def merged(bodies: Sequence[Body]) -> tuple[list[Program], list[Value]]:
+    """Programs of bodies with equal own inputs that all take all captured values, and these."""
+    values = list(dict.fromkeys(v for body in bodies for v in body.captured))
+    programs = []
+    for body in bodies:
+        own = dict(zip(body.captured, body.bound, strict=True))
+        bound = [own.get(v) or Value(v.type) for v in values]
+        inputs = [*bound, *body.own]
+        programs.append(
+            Program(inputs, body.program.ops, body.program.outputs, name=body.program.name)
+        )
+    return programs, values
+
+
+def same_kind(a: Type, b: Type) -> bool:
+    """Whether two leaves differ in their dtype at most."""
+    return a.shape == b.shape

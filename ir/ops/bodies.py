@@ -1,0 +1,88 @@
+"""What ops with bodies share: groups of operands, and what a body's outputs depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..program import Program, Value
+from ..types import Type
+from .batching import Batched, along
+from .declaration import MaybeValue, full, require
+
+T = TypeVar("T")
+
+INDEX = Type(np.dtype(np.int64), ())
+BOOL = Type(np.dtype(np.bool_), ())
+
+
+def groups(items: Sequence[T], *counts: int) -> list[list[T]]:
+    """The items cut into groups of these sizes, and what is left."""
+    rest = iter(items)
+    return [list(islice(rest, n)) for n in counts] + [list(rest)]
+
+
+def flags(values: Sequence[Any]) -> list[bool]:
+    """Which values are there."""
+    return [v is not None for v in values]
+
+
+def chosen(items: Sequence[T], marked: Sequence[bool]) -> list[T]:
+    """The marked items."""
+    return [x for x, m in zip(items, marked, strict=True) if m]
+
+
+def others(items: Sequence[T], marked: Sequence[bool]) -> list[T]:
+    """The items that are not marked."""
+    return [x for x, m in zip(items, marked, strict=True) if not m]
+
+
+def spread(items: Sequence[T], marked: Sequence[bool]) -> list[T | None]:
+    """The items at the marked places, None at the others."""
+    source = iter(items)
+    return [next(source) if m else None for m in marked]
+
+
+def or_zero(value: MaybeValue, type: Type) -> Value:
+    """A tangent or cotangent; an array of zeros for None."""
+    return full(0, type) if value is None else value
+
+
+def grown(start: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:
+    """The least set of marks that holds those at the start and all that a step adds."""
+    marked = list(start)
+    while True:
+        added = [a or b for a, b in zip(marked, step(marked), strict=True)]
+        if added == marked:
+            return marked
+        marked = added
+
+
+def check_types(what: str, wanted: Sequence[Type], got: Sequence[Type]) -> None:
+    """Raise TypeMismatch unless the types agree."""
+    require(
+        tuple(wanted) == tuple(got),
+        f"{what} must be {_listed(wanted)}; got {_listed(got)}",
+    )
+
+
+def _listed(types: Sequence[Type]) -> str:
+    return "(" + ", ".join(map(str, types)) + ")"
+
+
+def batched_as(operands: Sequence[Batched], marked: Sequence[bool], size: int) -> list[Value]:
+    """The values of operands, those marked with a batch axis."""
+    return [
+        along(operand, size) if m else operand.value
+        for operand, m in zip(operands, marked, strict=True)
+    ]
+
+
+def run(body: Program, arguments: Sequence[Any]) -> list[Any]:
+    """The outputs of a body in the interpreter."""
+    from ..interpreter import interpret
+
+    return interpret(body, arguments)

@@ -1,0 +1,216 @@
+"""Branches: ``switch`` runs one of several bodies, chosen by an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..program import Builder, Op, Program, Value, building, current_builder
+from ..types import Type
+from .arithmetic import eq, select
+from .batching import Batched, along
+from .bodies import INDEX, check_types, chosen, flags, or_zero, others, run, spread
+from .declaration import Declaration, MaybeValue, require
+from .move import broadcast
+
+
+class Switch(Declaration):
+    """``switch(index, operands…, branches=(p0, p1, …))``: branch number ``index`` of the operands.
+
+    An index below 0 or beyond the last branch chooses the nearest one.
+    """
+
+    parameters = ("branches",)
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        branches = params["branches"]
+        require(len(branches) > 0, "switch takes at least one branch")
+        check_types("the index of a switch", [INDEX], types[:1])
+        for k, branch in enumerate(branches):
+            check_types(f"the inputs of branch {k}", types[1:], branch.in_types)
+            check_types(f"the results of branch {k}", branches[0].out_types, branch.out_types)
+        result: tuple[Type, ...] = branches[0].out_types
+        return result
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        branches = params["branches"]
+        made = run(branches[int(np.clip(arrays[0], 0, len(branches) - 1))], arrays[1:])
+        return made[0] if len(made) == 1 else made
+
+    # -- derivatives ------------------------------------------------------------
+
+    def differentiate(
+        self,
+        operands: Sequence[Value],
+        params: dict[str, Any],
+        tangents: Sequence[MaybeValue],
+        *,
+        split: bool,
+    ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
+        wrt = [i for i, t in enumerate(tangents[1:]) if t is not None]
+        given = [t for t in tangents[1:] if t is not None]
+        build = self._split if split else self._forward
+        return build(operands, params["branches"], wrt, given)
+
+    def _forward(
+        self, operands: Sequence[Value], branches: Sequence[Program], wrt: list[int],
+        given: list[Value],
+    ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
+        from ..transforms.linearize import forward
+
+        parts = [forward(b, wrt) for b in branches]
+        outs = len(branches[0].outputs)
+        moving = sorted({i for _, active in parts for i in active})
+        made = [_padded(p.program, outs, p.active, moving, branches[0].out_types) for p in parts]
+        results = current_builder().emit(self, [*operands, *given], {"branches": tuple(made)})
+        marked = [j in moving for j in range(outs)]
+        return results[:outs], spread(results[outs:], marked)
+
+    def _split(
+        self, operands: Sequence[Value], branches: Sequence[Program], wrt: list[int],
+        given: list[Value],
+    ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
+        """Residuals of the branches share places: one branch runs, the others' are zero."""
+        from ..transforms.linearize import linearize
+        from ..transforms.residuals import choose_residuals
+
+        n, outs = len(operands) - 1, len(branches[0].outputs)
+        parts = [choose_residuals(linearize(b, wrt), [True] * n) for b in branches]
+        moving = sorted({i for p in parts for i in p.active})
+        slots: list[Type] = []
+        places = [_places(p.primal, outs, slots) for p in parts]
+        primals = []
+        for p, where in zip(parts, places, strict=True):
+            of = {
+                w - n: v
+                for w, v in zip(where, p.primal.outputs[outs:], strict=True) if w >= n
+            }  # fmt: skip
+            builder = Builder()
+            inputs = [Value(t) for t in p.primal.in_types]
+            with building(builder):
+                shown = p.primal.with_body(p.primal.ops, [*p.primal.outputs[:outs], *of.values()])
+                made = builder.inline(shown, inputs)
+                stored = dict(zip(of, made[outs:], strict=True))
+                fill = [or_zero(stored.get(j), t) for j, t in enumerate(slots)]
+            primals.append(builder.finish(inputs, [*made[:outs], *fill], name=p.primal.name))
+        results = current_builder().emit(self, operands, {"branches": tuple(primals)})
+        linears = []
+        for p, where in zip(parts, places, strict=True):
+            builder = Builder()
+            with building(builder):
+                fixed = [Value(v.type) for v in operands[1:]] + [Value(t) for t in slots]
+                moved = [Value(v.type) for v in given]
+                made = builder.inline(p.linear, [*(fixed[w] for w in where), *moved])
+                of_out = dict(zip(p.active, made, strict=True))
+                outputs = [or_zero(of_out.get(j), branches[0].out_types[j]) for j in moving]
+            linears.append(builder.finish([*fixed, *moved], outputs, name=p.linear.name))
+        everything = [*operands, *results[outs:], *given]
+        made = (
+            current_builder().emit(self, everything, {"branches": tuple(linears)})
+            if moving else ()
+        )  # fmt: skip
+        return results[:outs], spread(made, [j in moving for j in range(outs)])
+
+    def transpose(
+        self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
+    ) -> Sequence[MaybeValue]:
+        marks = list(linear[1:])
+        fixed = others(op.operands[1:], marks)
+        there = flags(cotangents)
+        branches = [_transposed(b, marks, there) for b in op.params["branches"]]
+        operands = [op.operands[0], *fixed, *chosen(cotangents, there)]
+        made = current_builder().emit(self, operands, {"branches": tuple(branches)})
+        return [None, *spread(made, marks)]
+
+    # -- batching ---------------------------------------------------------------
+
+    def batch(
+        self, op: Op, operands: Sequence[Batched], size: int
+    ) -> Value | Sequence[Value | Batched]:
+        from ..transforms.batch import batch
+        from ..transforms.separate import depends
+
+        index, *rest = operands
+        marks = [o.batched for o in rest]
+        branches = op.params["branches"]
+        values = [o.value for o in rest]
+        if not index.batched:
+            found = [depends(b, marks) for b in branches]
+            out = [any(f[j] for f in found) for j in range(len(op.results))]
+            made = tuple(batch(b, size, marks, out) for b in branches)
+            results = current_builder().emit(self, [index.value, *values], {"branches": made})
+            return [Batched(r, m) for r, m in zip(results, out, strict=True)]
+        # Elements take different branches: all of them run.
+        made_all = [
+            current_builder().inline(batch(b, size, marks), values) if any(marks)
+            else [along(Batched(v, False), size) for v in current_builder().inline(b, values)]
+            for b in branches
+        ]  # fmt: skip
+        return [_select(index.value, each) for each in zip(*made_all, strict=True)]
+
+
+def _select(index: Value, cases: Sequence[Value]) -> Value:
+    result = cases[-1]
+    for k in reversed(range(len(cases) - 1)):
+        here = _at_most(index, k)
+        if result.type.ndim > 1:
+            here = broadcast(here, shape=result.shape, dims=(0,))
+        result = select(here, cases[k], result)
+    return result
+
+
+def _at_most(index: Value, k: int) -> Value:
+    from .arithmetic import le
+
+    return eq(index, k) if k else le(index, 0)
+
+
+def _padded(
+    program: Program, outs: int, active: Sequence[int], moving: Sequence[int],
+    types: Sequence[Type],
+) -> Program:  # fmt: skip
+    """A forward program that returns a tangent for each output in ``moving``."""
+    builder = Builder()
+    inputs = [Value(v.type) for v in program.inputs]
+    with building(builder):
+        made = builder.inline(program, inputs)
+        of = dict(zip(active, made[outs:], strict=True))
+        tangents = [or_zero(of.get(j), types[j]) for j in moving]
+    return builder.finish(inputs, [*made[:outs], *tangents], name=program.name)
+
+
+def _places(primal: Program, outs: int, slots: list[Type]) -> list[int]:
+    """Where each residual is: the number of an input, or beyond them that of a slot.
+
+    Slots are added where those of a type run out.
+    """
+    n = len(primal.inputs)
+    position = {v: i for i, v in enumerate(primal.inputs)}
+    taken: set[int] = set()
+    places = []
+    for v in primal.outputs[outs:]:
+        if v in position:
+            places.append(position[v])
+            continue
+        open_slots = (j for j, t in enumerate(slots) if t == v.type and j not in taken)
+        slot = next(open_slots, len(slots))
+        if slot == len(slots):
+            slots.append(v.type)
+        taken.add(slot)
+        places.append(n + slot)
+    return places
+
+
+def _transposed(branch: Program, marks: list[bool], there: list[bool]) -> Program:
+    """``(nonlinear operands, cotangents) -> cotangents of the linear operands``."""
+    from ..transforms.transpose import transpose
+
+    fixed = others(branch.inputs, marks)
+    inputs = [*fixed, *chosen(branch.inputs, marks)]
+    outputs = chosen(branch.outputs, there)
+    return transpose(Program(inputs, branch.ops, outputs, name=branch.name), len(fixed))
+
+
+switch = Switch("switch")
