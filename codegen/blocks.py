@@ -34,6 +34,7 @@ from .loops import (
     ScatterAdd,
     Store,
     buffers_of,
+    in_sequence,
     used,
     walk,
 )
@@ -48,6 +49,8 @@ _CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "mi
 
 def in_blocks(kernel: Kernel) -> Kernel:
     """The kernel with its loops over rows run in blocks, where that pays."""
+    if in_sequence(kernel.body):
+        return kernel
     body: list[Any] = []
     for s in kernel.body:
         body.extend(_blocked(s) if isinstance(s, Loop) and _worth(s) else [s])

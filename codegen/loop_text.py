@@ -10,6 +10,7 @@ from .loops import (
     Accumulate,
     AccumulateInto,
     Begin,
+    Branch,
     Compute,
     Constant,
     Fill,
@@ -22,10 +23,14 @@ from .loops import (
     LoopProgram,
     MatrixProduct,
     Place,
+    Release,
+    Repeat,
     RunTasks,
     Scalar,
     ScatterAdd,
+    Steps,
     Store,
+    Swap,
 )
 
 
@@ -103,6 +108,9 @@ _WRITERS: dict[type, Callable[..., str]] = {
         f"a{s.accumulator.number} {_combine(s.accumulator.combine)} {n(s.value)}"
     ),
     Finish: lambda s, n, ix: f"{n(s.result)} = a{s.accumulator.number}",
+    MatrixProduct: lambda s, n, ix: _product(s, ix),
+    Release: lambda s, n, ix: f"free {', '.join(map(str, s.tapes))}",
+    Swap: lambda s, n, ix: f"swap {s.first}, {s.second}",
 }
 
 
@@ -124,19 +132,63 @@ def _combine(name: str) -> str:
     return f"{_SYMBOLS[name]}=" if name in _SYMBOLS else f"{name}="
 
 
+_ROLES = {"map": "", "reduce": "  # reduces", "sequence": "  # in turn"}
+
+
 def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -> None:
     for s in body:
         if isinstance(s, RunTasks):
             task = names.var(s.tasks.var)
             lines.append(f"{indent}for task {task} in 0..{s.tasks.count}, in threads:")
             _print_body(s.tasks.body, names, indent + "  ", lines)
+        elif type(s) in _BLOCKS:
+            _BLOCKS[type(s)](s, names, indent, lines)
         elif isinstance(s, Loop):
-            mark = ("" if s.role == "map" else "  # reduces") + ("  # unrolled" if s.unroll else "")
+            mark = _ROLES[s.role] + ("  # unrolled" if s.unroll else "")
             share = f" (share {names.var(s.share)})" if s.share is not None else ""
             lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{share}:{mark}")
             _print_body(s.body, names, indent + "  ", lines)
         else:
             lines.append(indent + _statement(s, names))
+
+
+def _print_repeat(s: Repeat, names: _Names, indent: str, lines: list[str]) -> None:
+    tapes = f", tapes {', '.join(map(str, s.tapes))}" if s.tapes else ""
+    lines.append(f"{indent}repeat, steps {names.var(s.step)}{tapes}:")
+    _print_body(s.condition, names, indent + "  ", lines)
+    lines.append(f"{indent}  while {names.scalar(s.test)}:")
+    _print_body(s.body, names, indent + "    ", lines)
+
+
+def _print_steps(s: Steps, names: _Names, indent: str, lines: list[str]) -> None:
+    order = ", the last first" if s.backward else ""
+    lines.append(f"{indent}for each of the steps {names.var(s.step)}{order}:")
+    _print_body(s.body, names, indent + "  ", lines)
+
+
+def _print_branch(s: Branch, names: _Names, indent: str, lines: list[str]) -> None:
+    for k, body in enumerate(s.bodies):
+        lines.append(f"{indent}{'if' if not k else 'elif'} {names.scalar(s.index)} is {k}:")
+        _print_body(body, names, indent + "  ", lines)
+
+
+#: How statements with bodies are written.
+_BLOCKS: dict[type, Callable[[Any, _Names, str, list[str]], None]] = {
+    Repeat: _print_repeat,
+    Steps: _print_steps,
+    Branch: _print_branch,
+}
+
+
+def _product(s: MatrixProduct, ix: Callable[[Affine], str]) -> str:
+    batch = f"{s.batch} x " if s.batch else ""
+    shape = f"{batch}[{s.m},{s.k}] @ [{s.k},{s.n}]"
+
+    def place(buffer: Any, offset: Affine) -> str:
+        return f"{buffer}" if offset == Affine(0) else f"{buffer}[{ix(offset)}:]"
+
+    a, b = place(s.a.buffer, s.a.offset), place(s.b.buffer, s.b.offset)
+    return f"{place(s.c, s.c_offset)} = {a} @ {b}  # {shape}, BLAS"
 
 
 def print_loops(program: LoopProgram) -> str:
@@ -148,9 +200,7 @@ def print_loops(program: LoopProgram) -> str:
         lines.append(f"  temp {buffer}: {buffer.dtype}[{buffer.size}] at byte {offset}")
     for step in program.steps:
         if isinstance(step, MatrixProduct):
-            batch = f"{step.batch} x " if step.batch else ""
-            shape = f"{batch}[{step.m},{step.k}] @ [{step.k},{step.n}]"
-            lines.append(f"  {step.c} = {step.a.buffer} @ {step.b.buffer}  # {shape}, BLAS")
+            lines.append(f"  {_product(step, _Names().index)}")
         else:
             lines.append(f"  kernel {step.name}:")
             for buffer in step.buffers:

@@ -18,17 +18,22 @@ from .affine import Affine, Var
 class Buffer:
     """A flat array of scalars.
 
-    ``kind`` is ``input``, ``output``, ``temp`` (in the arena of the call) or
-    ``local`` (a few scalars, private to one iteration of the loops around it).
+    ``kind`` is ``input``, ``output``, ``temp`` (in the arena of the call), ``local`` (a few
+    scalars, private to one iteration of the loops around it) or ``tape`` (``size`` scalars for
+    each step of a loop whose number of steps is not known).  ``over`` is the buffer whose
+    memory it takes over, where the old value is not needed any more.
     """
 
-    __slots__ = ("dtype", "kind", "name", "size")
+    __slots__ = ("dtype", "kind", "name", "over", "size")
 
-    def __init__(self, name: str, dtype: str, size: int, kind: str) -> None:
+    def __init__(
+        self, name: str, dtype: str, size: int, kind: str, over: Buffer | None = None
+    ) -> None:
         self.name = name
         self.dtype = dtype
         self.size = size
         self.kind = kind
+        self.over = over
 
     def __repr__(self) -> str:
         return self.name
@@ -205,7 +210,7 @@ class Loop:
     """``for var in range(start, stop): body``.
 
     ``role`` says how iterations depend on each other: ``map`` (not at all),
-    ``reduce`` (only through accumulators and AccumulateInto).
+    ``reduce`` (only through accumulators and AccumulateInto), ``sequence`` (they run in turn).
     """
 
     var: Var
@@ -236,6 +241,59 @@ class RunTasks:
 
 
 @dataclass(slots=True)
+class Repeat:
+    """``body`` as long as the scalar ``test``, which ``condition`` computes, is true.
+
+    ``step`` counts the iterations, and ``trips`` are how many there were in the end.
+    ``tapes`` have room for one more step before each.
+    """
+
+    step: Var
+    condition: list[Any]
+    test: Scalar
+    body: list[Any]
+    tapes: list[Buffer]
+    trips: Trips
+
+
+class Trips:
+    """How often a loop ran, known when it has."""
+
+
+@dataclass(slots=True)
+class Steps:
+    """``body`` for each step of a loop that ran, in its order or the other way round."""
+
+    step: Var
+    trips: Trips
+    backward: bool
+    body: list[Any]
+
+
+@dataclass(slots=True)
+class Release:
+    """The memory of tapes is given back."""
+
+    tapes: list[Buffer]
+
+
+@dataclass(slots=True)
+class Branch:
+    """One of several bodies: that with the number ``index`` (clipped to the range)."""
+
+    index: Scalar
+    bodies: list[list[Any]]
+
+
+@dataclass(slots=True)
+class Swap:
+    """Two buffers of one size change places."""
+
+    first: Buffer
+    second: Buffer
+
+
+@dataclass(slots=True)
 class Kernel:
     """A loop nest with what comes before and after it."""
 
@@ -250,13 +308,16 @@ class Operand:
     """A matrix in a buffer: offset, and strides in elements of (batch…, rows, columns)."""
 
     buffer: Buffer
-    offset: int
+    offset: Affine
     strides: tuple[int, ...]
 
 
 @dataclass(slots=True)
 class MatrixProduct:
-    """``c[batch] = a[batch] @ b[batch]`` by the BLAS; c is row-major and contiguous."""
+    """``c[batch] = a[batch] @ b[batch]`` by the BLAS; c is row-major and contiguous.
+
+    A step of the program, or a statement in the body of a loop.
+    """
 
     dtype: str
     batch: tuple[int, ...]
@@ -266,6 +327,7 @@ class MatrixProduct:
     a: Operand
     b: Operand
     c: Buffer
+    c_offset: Affine = Affine(0)
 
 
 @dataclass(slots=True)
@@ -297,32 +359,66 @@ class LoopProgram:
         )
 
 
+def bodies_of(statement: Any) -> list[list[Any]]:
+    """The lists of statements inside of a statement."""
+    if isinstance(statement, (Loop, Steps)):
+        return [statement.body]
+    if isinstance(statement, RunTasks):
+        return [statement.tasks.body]
+    if isinstance(statement, Repeat):
+        return [statement.condition, statement.body]
+    return statement.bodies if isinstance(statement, Branch) else []
+
+
 def walk(body: list[Any]) -> Iterator[Any]:
     """Every statement, loops before their bodies."""
     for statement in body:
         yield statement
-        if isinstance(statement, Loop):
-            yield from walk(statement.body)
-        elif isinstance(statement, RunTasks):
-            yield from walk(statement.tasks.body)
+        for inner in bodies_of(statement):
+            yield from walk(inner)
 
 
 def used(statement: Any) -> list[Scalar]:
     """The scalars that a statement reads."""
     found = list(getattr(statement, "args", ()))
-    for name in ("value", "guard"):
+    for name in ("value", "guard", "test"):
         scalar = getattr(statement, name, None)
         if isinstance(scalar, Scalar):
             found.append(scalar)
+    if isinstance(statement, Branch):
+        found.append(statement.index)
     found += [place.scalar for place in getattr(statement, "places", ())]
     return found
 
 
+def in_sequence(body: list[Any]) -> bool:
+    """Whether statements hold loops whose steps run in turn, or branches."""
+    return any(
+        isinstance(s, (Repeat, Steps, Branch)) or (isinstance(s, Loop) and s.role == "sequence")
+        for s in walk(body)
+    )
+
+
+def memory(buffer: Buffer) -> Buffer:
+    """The buffer whose memory a buffer is in."""
+    while buffer.over is not None:
+        buffer = buffer.over
+    return buffer
+
+
+def buffers_named(statement: Any) -> list[Buffer]:
+    """The buffers that a statement names itself."""
+    if isinstance(statement, MatrixProduct):
+        return [statement.a.buffer, statement.b.buffer, statement.c]
+    if isinstance(statement, Swap):
+        return [statement.first, statement.second]
+    if isinstance(statement, Repeat):
+        return statement.tapes
+    buffer = getattr(statement, "buffer", None)
+    return [] if buffer is None else [buffer]
+
+
 def buffers_of(body: list[Any]) -> list[Buffer]:
-    """The buffers that statements name, in order."""
-    found: dict[Buffer, None] = {}
-    for statement in walk(body):
-        buffer = getattr(statement, "buffer", None)
-        if buffer is not None:
-            found[buffer] = None
-    return list(found)
+    """The buffers that statements use, in order."""
+    found = (memory(b) for statement in walk(body) for b in buffers_named(statement))
+    return list(dict.fromkeys(found))

@@ -17,7 +17,6 @@ from .loops import (
     AccumulateInto,
     Accumulator,
     Begin,
-    Buffer,
     Fill,
     Finish,
     Kernel,
@@ -30,7 +29,7 @@ from .loops import (
     Store,
     buffers_of,
 )
-from .placement import Placement, parts_of, scalar_dtype
+from .placement import Location, Placement, parts_of, scalar_dtype
 from .pull import Index
 from .scalar_code import Pair, ScalarCode, Scope, parts
 from .schedule import Node, Schedule
@@ -47,11 +46,18 @@ MOST_SEGMENTS = 8
 class Lowering(ScalarCode):
     """Writes the loop nests of one program."""
 
-    def __init__(self, program: Program, traits: Traits) -> None:
-        self.schedule = Schedule(program, traits)
+    def __init__(
+        self,
+        program: Program,
+        traits: Traits,
+        schedule: Schedule | None = None,
+        placement: Placement | None = None,
+    ) -> None:
+        self.schedule = schedule or Schedule(program, traits)
         self.traits = traits
         self.program = program
-        super().__init__(self.schedule, Placement(program, self.schedule, traits))
+        placement = placement or Placement(program, self.schedule, traits)
+        super().__init__(self.schedule, placement)
         self._accumulators: dict[Value, list[Accumulator]] = {}
 
     # -- writing the nests ------------------------------------------------
@@ -68,7 +74,11 @@ class Lowering(ScalarCode):
                 steps.append(self._product(kernel))
             else:
                 steps.append(self._kernel(f"k{number}", kernel))
-        steps.extend(self._copy(i, *copy) for i, copy in enumerate(self.placement.copies))
+        for number, (place, value) in enumerate(self.placement.copies):
+            self.scopes = [Scope()]
+            self.copy(Location(self.placement.of[value]), place, value)
+            body = self.scopes[0].body
+            steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
         if self.traits.tasks:
             steps = [parallelize(in_blocks(s)) if isinstance(s, Kernel) else s for s in steps]
         result = LoopProgram(
@@ -76,6 +86,24 @@ class Lowering(ScalarCode):
         )
         plan(result)
         return result
+
+    def write(self) -> None:
+        """The statements of a body, in one scope."""
+        self.scopes = [Scope()]
+        copies = self.placement.copies
+        inputs = set(self.program.inputs)
+        for place, value in copies:  # inputs may be overwritten later
+            if value in inputs:
+                self.copy(self._location(value), place, value)
+        for child in self.schedule.root.children:
+            self._child(child)
+        for place, value in copies:
+            if value not in inputs:
+                self.copy(self._location(value), place, value)
+
+    def _location(self, value: Value) -> Location:
+        base = self.placement.base.get(value, Affine(0))
+        return Location(self.placement.of[value], base)
 
     def _kernel(self, name: str, children: list[Any]) -> Kernel:
         self.scopes = [Scope()]
@@ -89,8 +117,14 @@ class Lowering(ScalarCode):
     def _child(self, child: Any) -> None:
         if isinstance(child, Node):
             self._loop(child)
-        else:
+        elif isinstance(child, Stored):
             self._leaf(child)
+        elif isinstance(child, LibraryCall):
+            self.scopes[-1].body.append(self._product(child))
+        else:
+            from .regions import lower_bodies
+
+            lower_bodies(self, child)
 
     def _loop(self, node: Node) -> None:
         assert node.var is not None
@@ -262,23 +296,36 @@ class Lowering(ScalarCode):
         k = prod(a.shape[i] for i in ca)
         m = a.type.size // max(1, k * prod(batch))
         n = b.type.size // max(1, k * prod(batch))
-        left, right = (Operand(self.placement.of[v.base], v.offset, v.strides) for v in call.views)
-        name = dtype_name(op.result.dtype)
-        return MatrixProduct(name, batch, m, n, k, left, right, self.placement.of[op.result])
+        left, right = (
+            Operand(
+                self.placement.of[v.base],
+                self.placement.base.get(v.base, Affine(0)) + v.offset,
+                v.strides,
+            )
+            for v in call.views
+        )
+        name, result = dtype_name(op.result.dtype), op.result
+        place = self.placement.base.get(result, Affine(0))
+        c = self.placement.of[result]
+        return MatrixProduct(name, batch, m, n, k, left, right, c, place)
 
-    def _copy(self, number: int, buffer: Buffer, value: Value) -> Kernel:
-        self.scopes = [Scope()]
-        source = self.placement.of[value]
-        variable = Var(buffer.size)
-        self.level[variable] = 1
+    def copy(self, source: Location, target: Location, like: Value) -> None:
+        """A loop that copies a value's elements from one place to another."""
+        parts = parts_of(like.dtype)
+        size = like.type.size * parts
+        if not size:
+            return
+        variable = Var(size)
+        depth = len(self.scopes)
+        self.level[variable] = depth
         self.scopes.append(Scope())
         here = affine.of(variable)
-        element = self.load(source, here, None)
-        self.scopes[-1].body.append(Store(buffer, here, element))
+        element = self.load(source.buffer, source.offset * parts + here, None)
+        store = Store(target.buffer, target.offset * parts + here, element)
+        self.scopes[-1].body.append(store)
         body = self.scopes.pop().body
-        loop = Loop(variable, 0, buffer.size, body, "map")
-        outer = [loop] if buffer.size else []
-        return Kernel(f"copy{number}", outer, buffers_of(outer))
+        del self.level[variable]
+        self.scopes[-1].body.append(Loop(variable, 0, size, body, "map", size <= UNROLL))
 
 
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:

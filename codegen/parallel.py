@@ -37,6 +37,7 @@ from .loops import (
     Store,
     Tasks,
     buffers_of,
+    in_sequence,
     used,
     walk,
 )
@@ -70,7 +71,7 @@ def work(body: list[Any]) -> int:
 def parallelize(kernel: Kernel) -> Kernel:
     """The kernel with its main loop cut into tasks, or as it is."""
     loops = [s for s in kernel.body if isinstance(s, Loop)]
-    if not loops:
+    if not loops or in_sequence(kernel.body):
         return kernel
     main = max(loops, key=lambda s: work([s]))
     amount = work([main])

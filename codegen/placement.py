@@ -6,9 +6,11 @@ only inside of the loops around it needs room for one of their iterations.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from .affine import Affine
 from .loops import Buffer
 from .pull import Index
 from .schedule import Node, Schedule
-from .storage import LibraryCall, Stored
+from .storage import Stored
 from .traits import Traits
 
 #: Buffers of one iteration with at most this many scalars live in registers or on the stack.
@@ -37,6 +39,23 @@ def parts_of(dtype: np.dtype) -> int:
     return 2 if dtype.kind == "c" else 1
 
 
+class Location(NamedTuple):
+    """Where a value lies: in a buffer, from an offset on (in elements), contiguous."""
+
+    buffer: Buffer
+    offset: Affine = Affine(0)
+
+
+@dataclass
+class Frame:
+    """What is around the body of a loop or a branch: where its inputs lie, and where its
+    outputs go (a scalar that goes nowhere is taken from its register)."""
+
+    inputs: dict[Value, Location]
+    outputs: Sequence[Location | None]
+    names: Iterator[int]
+
+
 class Placement:
     """The buffers of a scheduled program.
 
@@ -45,44 +64,65 @@ class Placement:
     one iteration of, and ``floor`` the same by buffer.
     """
 
-    def __init__(self, program: Program, schedule: Schedule, traits: Traits) -> None:
+    def __init__(
+        self, program: Program, schedule: Schedule, traits: Traits, frame: Frame | None = None
+    ) -> None:
         self.schedule = schedule
         self.traits = traits
         self.of: dict[Value, Buffer] = {}
+        self.base: dict[Value, Affine] = {}
         self.shared: dict[Value, int] = {}
         self.floor: dict[Buffer, int] = {}
-        self.copies: list[tuple[Buffer, Value]] = []
-        self.inputs = [self._whole(v, f"in{i}", "input") for i, v in enumerate(program.inputs)]
-        self.of.update(zip(program.inputs, self.inputs, strict=True))
-        self.outputs = [self._output(v, i) for i, v in enumerate(program.outputs)]
+        self.copies: list[tuple[Location, Value]] = []
+        self.inside = frame is not None
+        self.inputs: list[Buffer] = []
+        self.outputs: list[Buffer] = []
+        if frame is None:
+            self.inputs = [self._whole(v, f"in{i}", "input") for i, v in enumerate(program.inputs)]
+            self.outputs = [
+                self._whole(v, f"out{i}", "output") for i, v in enumerate(program.outputs)
+            ]
+            frame = Frame(
+                dict(zip(program.inputs, map(Location, self.inputs), strict=True)),
+                [Location(b) for b in self.outputs],
+                count(),
+            )
+        for value, location in frame.inputs.items():
+            self._locate(value, location)
+        for value, place in zip(program.outputs, frame.outputs, strict=True):
+            if place is not None:
+                self._output(value, place)
         self._kernel_of, self._readers = self._reading()
-        names = count()
+        self.names = frame.names
         for value, item in schedule.stored.items():
             if value not in self.of:
                 shared = self._shared_loops(value, item)
                 if shared is not None:
-                    self._place(value, shared, names)
+                    self._place(value, shared)
 
     def _whole(self, value: Value, name: str, kind: str) -> Buffer:
         size = value.type.size * parts_of(value.dtype)
         return Buffer(name, scalar_dtype(value.dtype), size, kind)
 
-    def _output(self, value: Value, number: int) -> Buffer:
-        buffer = self._whole(value, f"out{number}", "output")
-        if value in self.of:  # an input, or an output that is returned twice
-            self.copies.append((buffer, value))
-        else:
-            self.of[value] = buffer
-        return buffer
+    def _locate(self, value: Value, location: Location) -> None:
+        self.of[value] = location.buffer
+        if location.offset != Affine(0):
+            self.base[value] = location.offset
 
-    def _place(self, value: Value, shared: int, names: Any) -> None:
+    def _output(self, value: Value, place: Location) -> None:
+        if value in self.of:  # an input, or an output that is returned twice
+            self.copies.append((place, value))
+        else:
+            self._locate(value, place)
+
+    def _place(self, value: Value, shared: int) -> None:
         parts = parts_of(value.dtype)
         gone = self.gone(value, shared)
         size = prod(n for d, n in enumerate(value.shape) if d not in gone) * parts
         if size > LOCAL and not self.traits.serial_rows:
             shared, size = 0, value.type.size * parts
-        kind = "local" if shared and size <= LOCAL else "temp"
-        buffer = Buffer(f"t{next(names)}", scalar_dtype(value.dtype), size, kind)
+        kind = "local" if (shared or self.inside) and size <= LOCAL else "temp"
+        buffer = Buffer(f"t{next(self.names)}", scalar_dtype(value.dtype), size, kind)
         self.of[value] = buffer
         self.shared[value] = shared
         self.floor[buffer] = shared
@@ -92,29 +132,25 @@ class Placement:
         kernel_of: dict[Value, int] = {}
         readers: dict[Value, list[Any]] = {}
         for number, kernel in enumerate(self.schedule.kernels()):
-            if isinstance(kernel, LibraryCall):
-                kernel_of[kernel.value] = number
-                for view in kernel.views:
-                    readers.setdefault(view.base, []).append(kernel)
-                continue
-            for child in kernel:
+            for child in kernel if isinstance(kernel, list) else [kernel]:
                 for leaf in child.leaves() if isinstance(child, Node) else (child,):
-                    assert isinstance(leaf, Stored)
-                    kernel_of[leaf.value] = number
+                    values = [leaf.value] if isinstance(leaf, Stored) else leaf.values
+                    # A body is one kernel, whatever it calls.
+                    kernel_of.update((v, 0 if self.inside else number) for v in values)
                     for value in leaf.reads:
                         readers.setdefault(value, []).append(leaf)
         return kernel_of, readers
 
     def _shared_loops(self, value: Value, item: Any) -> int | None:
         """How many outer loops all readers share with it; None if all read a register."""
-        if isinstance(item, LibraryCall):
+        if not isinstance(item, Stored):
             return 0
         path = self.schedule.path[value]
         complete = item.first_reduced
         in_registers = item.in_register
         shared = complete
         for reader in self._readers.get(value, ()):
-            if isinstance(reader, LibraryCall):
+            if not isinstance(reader, Stored):
                 return 0
             if self._kernel_of[reader.value] != self._kernel_of[value]:
                 return 0
@@ -141,7 +177,9 @@ class Placement:
         gone = self.gone(value)
         kept = [i for d, i in enumerate(index) if d not in gone]
         extents = [n for d, n in enumerate(value.shape) if d not in gone]
-        return affine.flatten(kept, extents)
+        offset = affine.flatten(kept, extents)
+        base = self.base.get(value)
+        return offset if base is None else offset + base
 
 
 def _reads_in_place(item: Stored, reader: Stored) -> bool:

@@ -69,6 +69,10 @@ class ScalarCode(Puller):
         self.numbers = count()
         #: Stored values that are in a register now: at which index, and the scalars.
         self.registers: dict[Value, tuple[Index, Any]] = {}
+        #: Values that are the index of a loop around.
+        self.indices: dict[Value, Affine] = {}
+        #: What is known of integer scalars: the index expressions that they are.
+        self.known_index: dict[int, Affine] = {}
 
     # -- the vocabulary that kernels are written in -------------------------
 
@@ -112,6 +116,8 @@ class ScalarCode(Puller):
     # -- the walk ---------------------------------------------------------
 
     def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
+        if value in self.indices:
+            return self._index_number(self.indices[value], "i64")
         register = self.registers.get(value)
         if register is not None and register[0] == index:
             return register[1]
@@ -186,9 +192,15 @@ class ScalarCode(Puller):
     def index_value(self, op: Op, index: Affine) -> Any:
         dtype = op.params["dtype"]
         name = scalar_dtype(dtype)
-        key = ("index", name, index)
-        number = self._once(key, self._depth(index), name, lambda s: IndexValue(s, index))
+        number = self._index_number(index, name)
         return Pair(number, self.number(0.0, name)) if dtype.kind == "c" else number
+
+    def _index_number(self, index: Affine, dtype: str) -> Scalar:
+        key = ("index", dtype, index)
+        number = self._once(key, self._depth(index), dtype, lambda s: IndexValue(s, index))
+        if dtype == "i64":
+            self.known_index[number.number] = index
+        return number
 
     def compute(self, op: Op, operands: list[Any]) -> Any:
         kind = op.kind

@@ -17,7 +17,7 @@ from autojit.ir.program import Op, Program, Value
 from . import affine
 from .affine import Affine, Var
 from .pull import Index, Puller
-from .storage import LibraryCall, Selection, Stored
+from .storage import BodyCall, Call, LibraryCall, Selection, Stored
 from .traits import Traits
 
 
@@ -26,12 +26,12 @@ class Node:
 
     def __init__(self, var: Var | None = None) -> None:
         self.var = var
-        self.children: list[Node | Stored | LibraryCall] = []
+        self.children: list[Node | Stored | Call] = []
         #: Stored values computed below, and those read there (inputs included).
         self.members: set[Value] = set()
         self.touched: set[Value] = set()
 
-    def leaves(self) -> Iterator[Stored | LibraryCall]:
+    def leaves(self) -> Iterator[Stored | Call]:
         for child in self.children:
             if isinstance(child, Node):
                 yield from child.leaves()
@@ -91,7 +91,7 @@ class Schedule:
         self.path: dict[Value, list[Node]] = {}
         self.conditions: dict[Value, list[Any]] = {}
         for op in selection.ops:
-            item = self.stored.get(op.result)
+            item = self.stored.get(op.results[0]) if op.results else None
             if isinstance(item, Stored):
                 self._insert_loops(item)
             elif item is not None:
@@ -99,10 +99,11 @@ class Schedule:
 
     # -- building the tree ------------------------------------------------
 
-    def _insert_call(self, call: LibraryCall) -> None:
+    def _insert_call(self, call: Call) -> None:
         self.root.children.append(call)
-        self.root.members.add(call.value)
-        self.path[call.value] = []
+        for value in call.values:
+            self.root.members.add(value)
+            self.path[value] = []
 
     def _insert_loops(self, item: Stored) -> None:
         item.vars = tuple(Var(n) for n in item.extents)
@@ -146,7 +147,7 @@ class Schedule:
         """The position of the last child that computes something the item reads."""
         for position in range(len(node.children) - 1, -1, -1):
             child = node.children[position]
-            members = child.members if isinstance(child, Node) else {child.value}
+            members = child.members if isinstance(child, Node) else set(_values(child))
             if not members.isdisjoint(item.reads):
                 return position if isinstance(child, Node) else position + 1
         return 0
@@ -166,13 +167,21 @@ class Schedule:
 
     # -- questions of the lowering ----------------------------------------
 
-    def kernels(self) -> list[LibraryCall | list[Node | Stored]]:
-        """The root's children in runs: a loop with the scalars after it, or a library call."""
+    def kernels(self) -> list[LibraryCall | list[Any]]:
+        """The root's children in runs: a loop with the scalars after it, or one call."""
         result: list[Any] = []
         for child in self.root.children:
-            starts_new = isinstance(child, (Node, LibraryCall)) or not result
-            if starts_new or isinstance(result[-1], LibraryCall):
+            starts_new = not isinstance(child, Stored) or not result
+            if starts_new or not isinstance(result[-1], list) or _is_body(result[-1][0]):
                 result.append(child if isinstance(child, LibraryCall) else [child])
             else:
                 result[-1].append(child)
         return result
+
+
+def _is_body(child: Any) -> bool:
+    return isinstance(child, BodyCall)
+
+
+def _values(child: Stored | Call) -> tuple[Value, ...]:
+    return (child.value,) if isinstance(child, Stored) else child.values

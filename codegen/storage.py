@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
+from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
+from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Op, Program, Value
@@ -88,8 +90,37 @@ class LibraryCall:
     views: tuple[Strided, Strided]
 
     @property
-    def value(self) -> Value:
-        return self.op.result
+    def values(self) -> tuple[Value, ...]:
+        """What the call computes."""
+        return self.op.results
+
+    @property
+    def reads(self) -> list[Value]:
+        """The stored values that it reads."""
+        return [view.base for view in self.views]
+
+
+@dataclass(eq=False)
+class BodyCall:
+    """An op with bodies: a loop or a branch, with its operands as contiguous parts of stored
+    values, or as constants (``views[k]`` is then None)."""
+
+    op: Op
+    views: tuple[Strided | None, ...]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """What the op computes."""
+        return self.op.results
+
+    @property
+    def reads(self) -> list[Value]:
+        """The stored values that it reads."""
+        return [view.base for view in self.views if view is not None]
+
+
+#: What is a step of its own between loops.
+Call = LibraryCall | BodyCall
 
 
 class Selection:
@@ -100,7 +131,7 @@ class Selection:
         self.traits = traits
         self.ops = list(program.ops)
         self.definers = {v: op for op in self.ops for v in op.results}
-        self.stored: dict[Value, Stored | LibraryCall] = {}
+        self.stored: dict[Value, Stored | Call] = {}
         self._prepare_products()
         self._costs()
         self._choose()
@@ -111,12 +142,31 @@ class Selection:
         """Operands that the BLAS cannot read where they lie get a copy in its layout."""
         self.forced: set[Value] = set()
         self.calls: dict[Value, LibraryCall] = {}
+        self.bodies: dict[Op, BodyCall] = {}
         ops: list[Op] = []
         for op in self.ops:
             if isinstance(op.kind, Dot) and not _as_loops(op):
                 self._prepare_product(op, ops)
+            if isinstance(op.kind, BodyOp):
+                self._prepare_bodies(op)
             ops.append(op)
         self.ops = ops
+
+    def _prepare_bodies(self, op: Op) -> None:
+        """Operands of an op with bodies are read where they lie if they are contiguous."""
+        initial = op.kind.initial(op.params)  # type: ignore[attr-defined]
+        views: list[Strided | None] = []
+        for k, value in enumerate(op.operands):
+            definer = self.definers.get(value)
+            if k in initial and definer is not None and isinstance(definer.kind, Constant):
+                views.append(None)
+                continue
+            view = strided_view(value, self.definers, self.calls)
+            if view is None or view.strides != row_major_strides(value.shape):
+                view = Strided(value, 0, row_major_strides(value.shape))
+            self.forced.add(view.base)
+            views.append(view)
+        self.bodies[op] = BodyCall(op, tuple(views))
 
     def _prepare_product(self, op: Op, ops: list[Op]) -> None:
         operands, views = [], []
@@ -155,9 +205,9 @@ class Selection:
         self.depth: dict[Value, int] = {}
         self.cut: set[Value] = set()
         for op in self.ops:
-            value = op.result
-            if isinstance(op.kind, _REDUCING):
+            if isinstance(op.kind, (*_REDUCING, BodyOp)):
                 continue
+            value = op.result
             own = op.kind.cost if isinstance(op.kind, Elementwise) else 0
             if isinstance(op.kind, Gather) and op.operands[0] in self.definers:
                 self.forced.add(op.operands[0])
@@ -172,6 +222,9 @@ class Selection:
         contexts: dict[Value, set[Any]] = {}
         repeated: set[Value] = set()
         for op in reversed(self.ops):
+            if isinstance(op.kind, BodyOp):
+                self._choose_bodies(op, outputs, contexts)
+                continue
             value = op.result
             seen = contexts.pop(value, set())
             if not seen and value not in outputs:
@@ -192,6 +245,16 @@ class Selection:
             if isinstance(op.kind, Dot) and value not in self.calls:
                 for operand in op.operands:
                     self._mark_repeated(operand, repeated)
+
+    def _choose_bodies(self, op: Op, outputs: set[Value], contexts: dict[Value, set[Any]]) -> None:
+        if outputs.isdisjoint(op.results) and contexts.keys().isdisjoint(op.results):
+            return
+        call = self.bodies[op]
+        for value in op.results:
+            contexts.pop(value, None)
+            self.stored[value] = call
+        for k, value in enumerate(call.reads):
+            contexts.setdefault(value, set()).add((op, k))
 
     def _mark_repeated(self, value: Value, repeated: set[Value]) -> None:
         if self.cost.get(value, 0) > CHEAP_TO_REPEAT:

@@ -36,11 +36,12 @@ class _ViewWalk(Puller):
     def condition(self, conditions: list[Any], guard: Any) -> Any:
         return True
 
-    def pull_op(self, op: Op, index: Index, guard: Any = None) -> Any:
+    def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
         # What is not a movement is computed: it is the base, stored row-major.
-        if not hasattr(op.kind, "sources"):
-            return self.read(op.result, index, guard)
-        return super().pull_op(op, index, guard)
+        definer = self.definers.get(value)
+        if definer is None or not hasattr(definer.kind, "sources"):
+            return self.read(value, index, guard)
+        return super().pull(value, index, guard)
 
 
 def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided | None:

@@ -59,6 +59,8 @@ for _name in (
     "None",
     "PyExc_IndexError",
     "PyExc_ValueError",
+    "PyExc_MemoryError",
+    "realloc",
     "malloc",
     "free",
     "threads_allowed",
@@ -113,8 +115,10 @@ def fixed_table() -> tuple[int, ...]:
         "None": id(None),
         "PyExc_IndexError": id(IndexError),
         "PyExc_ValueError": id(ValueError),
+        "PyExc_MemoryError": id(MemoryError),
         "threads_allowed": ctypes.addressof(threads.allowed),
         "malloc": _address(_library.malloc),
+        "realloc": _address(_library.realloc),
         "free": _address(_free),
     }
     for name in _PYTHON:

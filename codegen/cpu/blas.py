@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from llvmlite import ir
 
-from ..loops import Buffer, LoopProgram, MatrixProduct, Operand
+from ..affine import Affine
+from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct, Operand, walk
+from . import abi
 from .scalars import llvm_type
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
@@ -25,7 +28,10 @@ def function_name(product: MatrixProduct) -> str:
 
 def needed(program: LoopProgram) -> list[str]:
     """The BLAS functions that a program calls."""
-    names = {function_name(s) for s in program.steps if isinstance(s, MatrixProduct)}
+    statements = [
+        s for k in program.steps for s in (walk(k.body) if isinstance(k, Kernel) else [k])
+    ]
+    names = {function_name(s) for s in statements if isinstance(s, MatrixProduct)}
     return sorted(names)
 
 
@@ -43,12 +49,20 @@ def address(name: str) -> int:
     return found
 
 
+def load(
+    builder: ir.IRBuilder, table: ir.Value, functions: Sequence[str], product: MatrixProduct
+) -> ir.Value:
+    """The BLAS function of a product, from the table."""
+    position = abi.OWN_SLOTS + functions.index(function_name(product))
+    return abi.load(builder, table, position, SIGNATURE.as_pointer())
+
+
 def emit(
     module: ir.Module,
     builder: ir.IRBuilder,
     function: ir.Value,
     product: MatrixProduct,
-    places: dict[Buffer, ir.Value],
+    address: Callable[[Buffer, Affine], ir.Value],
 ) -> None:
     """The calls of one product, one for each matrix of the batch.
 
@@ -68,16 +82,12 @@ def emit(
     one = _scalar(module, part, parts, 1.0)
     zero = _scalar(module, part, parts, 0.0)
     for index, offset_c in _batch(product):
-        at_a = product.a.offset + _dot(product.a.strides, index)
-        at_b = product.b.offset + _dot(product.b.strides, index)
-        pointers = [
-            _at(builder, places[buffer], offset * parts, part)
-            for buffer, offset in (
-                (product.a.buffer, at_a),
-                (product.b.buffer, at_b),
-                (product.c, offset_c),
-            )
-        ]
+        places = (
+            (product.a.buffer, product.a.offset + _dot(product.a.strides, index)),
+            (product.b.buffer, product.b.offset + _dot(product.b.strides, index)),
+            (product.c, product.c_offset + offset_c),
+        )
+        pointers = [address(buffer, offset * parts) for buffer, offset in places]
         a, b, c = pointers
         builder.call(
             function,
@@ -109,14 +119,6 @@ def _batch(product: MatrixProduct) -> Any:
 
 def _dot(strides: tuple[int, ...], index: tuple[int, ...]) -> int:
     return sum(s * i for s, i in zip(strides, index, strict=False))
-
-
-def _at(builder: ir.IRBuilder, base: ir.Value, offset: int, part: str) -> ir.Value:
-    if not offset:
-        return base
-    return builder.gep(
-        base, [ir.Constant(I64, offset)], inbounds=True, source_etype=llvm_type(part)
-    )
 
 
 def _constant(module: ir.Module, kind: ir.Type, value: int) -> ir.Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -13,6 +14,7 @@ from ..loops import (
     AccumulateInto,
     Accumulator,
     Begin,
+    Branch,
     Buffer,
     Compute,
     Constant,
@@ -24,12 +26,20 @@ from ..loops import (
     Kernel,
     Load,
     Loop,
+    MatrixProduct,
     Place,
+    Release,
+    Repeat,
     RunTasks,
     ScatterAdd,
+    Steps,
     Store,
+    Swap,
+    Trips,
+    memory,
     walk,
 )
+from . import blas, sequences
 from .counted import CountedLoop
 from .scalars import (
     REASSOCIATE,
@@ -55,18 +65,25 @@ class KernelEmitter:
     """Writes one kernel as ``void kernel(ptr noalias buffer, …)``."""
 
     def __init__(
-        self, module: ir.Module, kernel: Kernel, symbol: str, task: Var | None = None
+        self,
+        module: ir.Module,
+        kernel: Kernel,
+        symbol: str,
+        task: Var | None = None,
+        functions: Sequence[str] = (),
     ) -> None:
         self.module = module
+        #: The BLAS functions of the program, in the order of the table.
+        self.functions = functions
         self.kernel = kernel
-        self.arguments = [b for b in kernel.buffers if b.kind != "local"]
+        self.arguments = [b for b in kernel.buffers if b.kind not in ("local", "tape")]
         #: Whether the kernel can fail as it runs (see FAILURES).
         self.checks = can_fail(kernel)
-        #: Whether it runs tasks, for which it needs the table.
-        self.runs_tasks = any(isinstance(s, RunTasks) for s in kernel.body)
+        #: Whether it calls what only the table knows.
+        self.needs_table = any(map(_needs_table, walk(kernel.body)))
         kinds: list[ir.Type] = [] if task is None else [I64]
         first = len(kinds)
-        kinds += [POINTER] * (len(self.arguments) + self.checks + self.runs_tasks)
+        kinds += [POINTER] * (len(self.arguments) + self.checks + self.needs_table)
         signature = ir.FunctionType(ir.VoidType(), kinds)
         self.function = ir.Function(module, signature, symbol)
         self.function.linkage = "internal"
@@ -86,14 +103,24 @@ class KernelEmitter:
             self.vars[task] = self.function.args[0]
         rest = self.function.args[first + len(self.arguments) :]
         self.status = rest[0] if self.checks else None
-        self.table = rest[-1] if self.runs_tasks else None
+        self.table = rest[-1] if self.needs_table else None
         if self.checks:
             self.failures = self.allocas.alloca(I64)
             self.allocas.store(ir.Constant(I64, 0), self.failures)
         for buffer in kernel.buffers:
             if buffer.kind == "local":
                 kind = memory_type(buffer.dtype)
-                self.pointers[buffer] = self.allocas.alloca(kind, size=buffer.size)
+                # An array type, not a count: LLVM takes arrays apart at once.
+                place = self.allocas.alloca(ir.ArrayType(kind, max(1, buffer.size)))
+                self.pointers[buffer] = self.allocas.bitcast(place, kind.as_pointer())
+        #: Pointers that change: buffers that change places, and tapes.
+        self.moving: dict[Buffer, ir.Value] = {}
+        for s in walk(kernel.body):
+            for buffer in (s.first, s.second) if isinstance(s, Swap) else ():
+                self._moves(buffer, self.pointers[memory(buffer)])
+            for buffer in s.tapes if isinstance(s, Repeat) else ():
+                self._moves(buffer, ir.Constant(POINTER, None))
+        self.trips: dict[Trips, ir.Value] = {}
 
     def emit(self) -> ir.Function:
         """The finished function."""
@@ -111,6 +138,16 @@ class KernelEmitter:
             _EMITTERS[type(statement)](self, statement)
 
     # -- addresses ------------------------------------------------------------
+
+    def _moves(self, buffer: Buffer, pointer: ir.Value) -> None:
+        slot = self.moving[memory(buffer)] = self.allocas.alloca(POINTER)
+        self.allocas.store(pointer, slot)
+
+    def pointer(self, buffer: Buffer) -> ir.Value:
+        """Where a buffer begins."""
+        place = memory(buffer)
+        slot = self.moving.get(place)
+        return self.pointers[place] if slot is None else self.builder.load(slot, typ=POINTER)
 
     def index(self, index: Affine) -> ir.Value:
         """An index expression as an i64."""
@@ -134,7 +171,7 @@ class KernelEmitter:
 
     def address(self, buffer: Buffer, index: Affine) -> ir.Value:
         return self.builder.gep(
-            self.pointers[buffer],
+            self.pointer(buffer),
             [self.index(index)],
             inbounds=True,
             source_etype=memory_type(buffer.dtype),
@@ -218,7 +255,7 @@ class KernelEmitter:
         for offset in self.place(s.places, guard):
             total = self.builder.add(total, offset, flags=("nsw",))
         kind = memory_type(s.buffer.dtype)
-        return self.builder.gep(self.pointers[s.buffer], [total], inbounds=True, source_etype=kind)
+        return self.builder.gep(self.pointer(s.buffer), [total], inbounds=True, source_etype=kind)
 
     def gather(self, s: Gather) -> None:
         guard = None if s.guard is None else self.registers[s.guard.number]
@@ -261,7 +298,7 @@ class KernelEmitter:
         zero, count = ir.Constant(I64, 0), ir.Constant(I64, s.count)
         with CountedLoop(self.builder, zero, count) as i:
             address = self.builder.gep(
-                self.pointers[s.buffer],
+                self.pointer(s.buffer),
                 [self.builder.add(start, i)],
                 inbounds=True,
                 source_etype=memory_type(dtype),
@@ -315,6 +352,10 @@ class KernelEmitter:
     def run_tasks(self, s: RunTasks) -> None:
         emit_run(self, s)
 
+    def product(self, s: MatrixProduct) -> None:
+        function = blas.load(self.builder, self.table, self.functions, s)
+        blas.emit(self.module, self.builder, function, s, self.address)
+
 
 def can_fail(kernel: Kernel) -> bool:
     """Whether a kernel can fail as it runs."""
@@ -324,6 +365,8 @@ def can_fail(kernel: Kernel) -> bool:
 def _can_fail(statement: Any) -> bool:
     if isinstance(statement, Compute):
         return statement.name == "pow" and not is_float(statement.result.dtype)
+    if isinstance(statement, Repeat):
+        return bool(statement.tapes)
     return isinstance(statement, (Gather, ScatterAdd))
 
 
@@ -343,7 +386,17 @@ _EMITTERS: dict[type, Any] = {
     Finish: KernelEmitter.finish,
     Loop: KernelEmitter.loop,
     RunTasks: KernelEmitter.run_tasks,
+    MatrixProduct: KernelEmitter.product,
+    Repeat: sequences.repeat,
+    Steps: sequences.steps,
+    Release: sequences.release,
+    Branch: sequences.branch,
+    Swap: sequences.swap,
 }
+
+
+def _needs_table(s: Any) -> bool:
+    return isinstance(s, (RunTasks, MatrixProduct)) or (isinstance(s, Repeat) and bool(s.tapes))
 
 
 def _bytes(kind: ir.Type) -> int:

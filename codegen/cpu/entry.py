@@ -8,7 +8,7 @@ just what the program was compiled for it returns None, and Python converts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,13 @@ from llvmlite import ir
 
 from autojit.ir.types import Type, dtype_name
 
+from ..affine import Affine
 from ..errors import FAILURES
 from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
 from . import abi, blas
 from .emit import I64, POINTER, KernelEmitter, can_fail
 from .results import POOLED
+from .scalars import memory_type
 
 I32 = ir.IntType(32)
 _NULL = ir.Constant(POINTER, None)
@@ -70,9 +72,8 @@ class Module:
             places[buffer] = _offset(builder, arena, ir.Constant(I64, offset))
         for number, step in enumerate(self.program.steps):
             if isinstance(step, MatrixProduct):
-                position = abi.OWN_SLOTS + self.functions.index(blas.function_name(step))
-                function = abi.load(builder, table, position, blas.SIGNATURE.as_pointer())
-                blas.emit(self.module, builder, function, step, places)
+                function = blas.load(builder, table, self.functions, step)
+                blas.emit(self.module, builder, function, step, _addresses(builder, places))
             else:
                 self._call_kernel(builder, step, number, places)
         builder.ret_void()
@@ -83,12 +84,12 @@ class Module:
     ) -> None:
         if not kernel.body:
             return
-        emitter = KernelEmitter(self.module, kernel, f"kernel{number}")
+        emitter = KernelEmitter(self.module, kernel, f"kernel{number}", functions=self.functions)
         function = emitter.emit()
         arguments = [places[b] for b in emitter.arguments]
         if emitter.checks:
             arguments.append(self.status)
-        if emitter.runs_tasks:
+        if emitter.needs_table:
             arguments.append(self.table)
         builder.call(function, arguments)
 
@@ -354,6 +355,17 @@ class _Entry:
     def _write_failed(self) -> None:
         self.builder.position_at_end(self.failed)
         self.builder.ret(_NULL)
+
+
+def _addresses(
+    builder: ir.IRBuilder, places: dict[Buffer, ir.Value]
+) -> Callable[[Buffer, Affine], ir.Value]:
+    def address(buffer: Buffer, index: Affine) -> ir.Value:
+        number = ir.Constant(I64, index.constant)
+        kind = memory_type(buffer.dtype)
+        return builder.gep(places[buffer], [number], inbounds=True, source_etype=kind)
+
+    return address
 
 
 def _offset(builder: ir.IRBuilder, base: ir.Value, offset: ir.Value) -> ir.Value:

@@ -11,12 +11,20 @@ import numpy as np
 from ..program import Program, Value
 from ..types import Type
 from .batching import Batched, along
-from .declaration import MaybeValue, full, require
+from .declaration import Declaration, MaybeValue, full, require
 
 T = TypeVar("T")
 
 INDEX = Type(np.dtype(np.int64), ())
 BOOL = Type(np.dtype(np.bool_), ())
+
+
+class BodyOp(Declaration):
+    """An op with programs among its parameters, which run as parts of it."""
+
+    def initial(self, params: dict[str, Any]) -> range:
+        """Which operands are carries before the first step: they are only read once."""
+        return range(0)
 
 
 def groups(items: Sequence[T], *counts: int) -> list[list[T]]:

@@ -18,6 +18,7 @@ from . import move
 from .batching import Batched
 from .bodies import (
     INDEX,
+    BodyOp,
     batched_as,
     check_types,
     chosen,
@@ -29,10 +30,10 @@ from .bodies import (
     run,
     spread,
 )
-from .declaration import Declaration, MaybeValue, full, require
+from .declaration import MaybeValue, full, require
 
 
-class Scan(Declaration):
+class Scan(BodyOp):
     """``scan(constants…, carries…, xs…, body=p, constants=n, carries=m, length=k, reverse=r)``.
 
     ``body(constants…, index, carries…, slices of xs…) -> (carries…, slices of ys…)`` with the
@@ -41,6 +42,10 @@ class Scan(Declaration):
     """
 
     parameters = ("body", "carries", "constants", "length", "reverse")
+
+    def initial(self, params: dict[str, Any]) -> range:
+        n = params["constants"]
+        return range(n, n + params["carries"])
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         body, length = params["body"], params["length"]

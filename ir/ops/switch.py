@@ -11,12 +11,12 @@ from ..program import Builder, Op, Program, Value, building, current_builder
 from ..types import Type
 from .arithmetic import eq, select
 from .batching import Batched, along
-from .bodies import INDEX, check_types, chosen, flags, or_zero, others, run, spread
-from .declaration import Declaration, MaybeValue, require
+from .bodies import INDEX, BodyOp, check_types, chosen, flags, or_zero, others, run, spread
+from .declaration import MaybeValue, require
 from .move import broadcast
 
 
-class Switch(Declaration):
+class Switch(BodyOp):
     """``switch(index, operands…, branches=(p0, p1, …))``: branch number ``index`` of the operands.
 
     An index below 0 or beyond the last branch chooses the nearest one.

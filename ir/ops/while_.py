@@ -18,6 +18,7 @@ from ..types import Type
 from .batching import Batched
 from .bodies import (
     BOOL,
+    BodyOp,
     check_types,
     chosen,
     flags,
@@ -27,10 +28,10 @@ from .bodies import (
     run,
     spread,
 )
-from .declaration import Declaration, MaybeValue, require
+from .declaration import MaybeValue, require
 
 
-class While(Declaration):
+class While(BodyOp):
     """``while(constants…, carries of sweep 0…, carries of sweep 1…, …)``.
 
     Parameters: ``condition(constants…, carries…) -> bool`` of the first sweep; ``sweeps``, a
@@ -40,6 +41,10 @@ class While(Declaration):
     """
 
     parameters = ("backward", "carries", "condition", "constants", "sweeps")
+
+    def initial(self, params: dict[str, Any]) -> range:
+        n = params["constants"]
+        return range(n, n + sum(params["carries"]))
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         sweeps, counts = params["sweeps"], params["carries"]

@@ -1,0 +1,351 @@
+"""Loops and branches of the program: native ones, with their bodies inlined.
+
+A body is scheduled and lowered like a program, but its inputs and outputs lie where the
+loop has them: rows of what is scanned over, the carries' own memory, rows of what is
+stacked.  Scalars among the carries are stored as a step ends, and LLVM keeps them in
+registers.  A larger carry is updated in place where every reader of the old elements comes
+before the new ones are written; otherwise two buffers change places at each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autojit.ir.ops.linear import Constant as ConstantOp
+from autojit.ir.ops.scan import Scan
+from autojit.ir.ops.switch import Switch
+from autojit.ir.ops.while_ import While
+from autojit.ir.program import Op, Program, Value
+
+from . import affine
+from .affine import Affine, Var
+from .errors import TargetError
+from .in_place import may_overwrite
+from .loops import Branch, Buffer, Fill, Loop, Release, Repeat, Scalar, Steps, Store, Swap, Trips
+from .lower import Lowering
+from .placement import LOCAL, Frame, Location, Placement, parts_of, scalar_dtype
+from .scalar_code import parts
+from .schedule import Schedule
+from .storage import BodyCall
+
+#: Values of at most this many scalars are carried in registers or on the stack.
+SMALL = LOCAL
+#: More steps than any loop whose number of steps is not known beforehand.
+MANY = 1 << 40
+
+
+def lower_bodies(outer: Lowering, call: BodyCall) -> None:
+    """Write the statements of an op with bodies where the lowering stands."""
+    if not outer.traits.bodies:
+        raise TargetError(
+            f"{call.op.kind.name} cannot be compiled for this device yet. Compile the function "
+            "for the CPU, or run it with autojit.disable_jit().",
+            call.op.source,
+        )
+    region = _Region(outer, call)
+    if isinstance(call.op.kind, Scan):
+        region.scan()
+    elif isinstance(call.op.kind, While):
+        region.loop()
+    elif isinstance(call.op.kind, Switch):
+        region.switch()
+    else:
+        region.once()
+
+
+class _Region:
+    """One op with bodies, being lowered."""
+
+    def __init__(self, outer: Lowering, call: BodyCall) -> None:
+        self.outer = outer
+        self.call = call
+        self.op: Op = call.op
+        self.params = call.op.params
+        self.placement = outer.placement
+        self.here = outer.scopes[-1].body
+
+    # -- where things are -------------------------------------------------------
+
+    def operand(self, k: int) -> Location:
+        """Where an operand lies."""
+        view = self.call.views[k]
+        assert view is not None
+        base = self.placement.base.get(view.base, Affine(0))
+        return Location(self.placement.of[view.base], base + view.offset)
+
+    def result(self, k: int) -> Location:
+        """Where a result is to lie."""
+        value = self.op.results[k]
+        return Location(self.placement.of[value], self.placement.base.get(value, Affine(0)))
+
+    def buffer(self, like: Value, what: str, over: Buffer | None = None) -> Buffer:
+        """Memory for a value of the loop."""
+        size = like.type.size * parts_of(like.dtype)
+        kind = "local" if size <= SMALL else "temp"
+        name = f"{what}{next(self.placement.names)}"
+        return Buffer(name, scalar_dtype(like.dtype), size, kind, over)
+
+    def initialize(self, k: int, place: Location) -> None:
+        """Before the first step: a carry is its operand."""
+        value = self.op.operands[k]
+        if self.call.views[k] is not None:
+            self.outer.copy(self.operand(k), place, value)
+            return
+        constant = self.outer.definers[value]
+        assert isinstance(constant.kind, ConstantOp)
+        count, number = parts_of(value.dtype), constant.params["value"]
+        if count == 1:
+            start, size = place.offset, value.type.size
+            if size:
+                self.here.append(Fill(place.buffer, start, size, number))
+            return
+        if number == 0:
+            self.here.append(Fill(place.buffer, place.offset * 2, value.type.size * 2, 0.0))
+            return
+        raise TargetError("a complex constant as a carry cannot be compiled", self.op.source)
+
+    # -- bodies -----------------------------------------------------------------
+
+    def body(
+        self,
+        program: Program,
+        inputs: dict[Value, Location],
+        outputs: Sequence[Location | None],
+        indices: dict[Value, Affine],
+        variables: dict[Var, tuple[int, int]],
+        schedule: Schedule | None = None,
+    ) -> tuple[Lowering, list[Any]]:
+        """The lowering of a body, and its statements."""
+        schedule = schedule or Schedule(program, self.outer.traits)
+        frame = Frame(inputs, outputs, self.placement.names)
+        placement = Placement(program, schedule, self.outer.traits, frame)
+        inner = Lowering(program, self.outer.traits, schedule, placement)
+        inner.numbers = self.outer.numbers
+        inner.indices = dict(indices)
+        inner.bounds = {**_sequences(self.outer), **variables}
+        inner.level = dict.fromkeys(inner.bounds, 0)
+        inner.write()
+        return inner, inner.scopes[0].body
+
+    def finish(
+        self, inner: Lowering, outputs: Sequence[Value], places: Sequence[Location | None]
+    ) -> None:
+        """Store scalars that a body leaves in registers."""
+        elements = [
+            inner.pull(v, ()) if p is not None else None
+            for v, p in zip(outputs, places, strict=True)
+        ]
+        for element, place in zip(elements, places, strict=True):
+            if place is not None:
+                for i, part in enumerate(parts(element)):
+                    count = len(parts(element))
+                    store = Store(place.buffer, place.offset * count + i, part)
+                    inner.scopes[0].body.append(store)
+
+    # -- loops --------------------------------------------------------------------
+
+    def scan(self) -> None:
+        """``for step in range(length)``."""
+        body, length = self.params["body"], self.params["length"]
+        n, m = self.params["constants"], self.params["carries"]
+        carries = _Carries(self, body, n, n + 1, m, range(m))
+        if not length:
+            carries.start()
+            carries.end()
+            return
+        step = Var(length)
+        index = affine.of(step)
+        if self.params["reverse"]:
+            index = index * -1 + (length - 1)
+        inputs = {body.inputs[k]: self.operand(k) for k in range(n)}
+        inputs.update(carries.inputs)
+        for k in range(n + m, len(self.op.operands)):
+            where, row = self.operand(k), body.inputs[k + 1]
+            inputs[row] = Location(where.buffer, where.offset + index * row.type.size)
+        outputs: list[Location | None] = list(carries.outputs)
+        for k, value in enumerate(body.outputs[m:], m):
+            where = self.result(k)
+            outputs.append(Location(where.buffer, where.offset + index * value.type.size))
+        carries.start()
+        inner, statements = self.body(
+            body, inputs, outputs, {body.inputs[n]: index}, {step: (0, length - 1)},
+            carries.schedule,
+        )  # fmt: skip
+        carries.step(inner)
+        self.here.append(Loop(step, 0, length, statements, "sequence"))
+        carries.end()
+
+    def loop(self) -> None:
+        """A loop with a condition, and the sweeps after it."""
+        n, counts = self.params["constants"], self.params["carries"]
+        tapes: list[Buffer] = []
+        streams: list[Location] = []
+        trips = Trips()
+        position = n
+        for k, body in enumerate(self.params["sweeps"]):
+            m = counts[k]
+            step = Var(MANY)
+            results = range(position - n, position - n + m)
+            first = len(body.inputs) - m
+            carries = _Carries(self, body, position, first, m, results)
+            inputs = {body.inputs[j]: self.operand(j) for j in range(n)}
+            for value, place in zip(body.inputs[n:first], streams, strict=True):
+                inputs[value] = self._at(place, step, value)
+            inputs.update(carries.inputs)
+            pushed = [
+                Location(self._tape(value)) for value in body.outputs[m:]
+            ]  # fmt: skip
+            outputs: list[Location | None] = list(carries.outputs)
+            for value, place in zip(body.outputs[m:], pushed, strict=True):
+                outputs.append(self._at(place, step, value))
+            carries.start()
+            inner, statements = self.body(
+                body, inputs, outputs, {}, {step: (0, MANY - 1)}, carries.schedule
+            )
+            carries.step(inner)
+            if k == 0:
+                self._first_sweep(step, carries, statements, tapes, trips)
+            else:
+                backward = self.params["backward"][k]
+                self.here.append(Steps(step, trips, backward, statements))
+            tapes += [p.buffer for p in pushed]
+            streams += pushed
+            carries.end()
+            position += m
+        if tapes:
+            self.here.append(Release(tapes))
+
+    def _first_sweep(
+        self, step: Var, carries: _Carries, statements: list[Any], tapes: list[Buffer],
+        trips: Trips,
+    ) -> None:  # fmt: skip
+        condition = self.params["condition"]
+        n = self.params["constants"]
+        inputs = {condition.inputs[j]: self.operand(j) for j in range(n)}
+        for value, (_, place) in zip(condition.inputs[n:], carries.inputs.items(), strict=True):
+            inputs[value] = place
+        inner, test_body = self.body(condition, inputs, [None], {}, {step: (0, MANY - 1)})
+        test = inner.pull(condition.outputs[0], ())
+        self.here.append(Repeat(step, test_body, test, statements, tapes, trips))
+
+    def _tape(self, like: Value) -> Buffer:
+        size = like.type.size * parts_of(like.dtype)
+        return Buffer(f"tape{next(self.placement.names)}", scalar_dtype(like.dtype), size, "tape")
+
+    def _at(self, place: Location, step: Var, like: Value) -> Location:
+        return Location(place.buffer, place.offset + affine.of(step) * like.type.size)
+
+    # -- branches and plain bodies ------------------------------------------------
+
+    def switch(self) -> None:
+        """One of several bodies."""
+        (index,) = (self._scalar(0),)
+        bodies = []
+        for branch in self.params["branches"]:
+            inputs = {v: self.operand(k) for k, v in enumerate(branch.inputs, 1)}
+            bodies.append(self._plain(branch, inputs))
+        self.here.append(Branch(index, bodies))
+
+    def once(self) -> None:
+        """A body that runs once, by itself."""
+        body = self.params["body"]
+        inputs = {v: self.operand(k) for k, v in enumerate(body.inputs)}
+        self.here.extend(self._plain(body, inputs))
+
+    def _plain(self, body: Program, inputs: dict[Value, Location]) -> list[Any]:
+        places = [self.result(k) for k in range(len(body.outputs))]
+        scalar = [v.shape == () for v in body.outputs]
+        outputs = [None if s else p for s, p in zip(scalar, places, strict=True)]
+        inner, statements = self.body(body, inputs, outputs, {}, {})
+        late = [p if s else None for s, p in zip(scalar, places, strict=True)]
+        self.finish(inner, body.outputs, late)
+        return statements
+
+    def _scalar(self, k: int) -> Scalar:
+        place = self.operand(k)
+        return self.outer.load(place.buffer, place.offset, None)
+
+
+class _Carries:
+    """The carries of one loop: where each is kept, and how a step hands them on."""
+
+    def __init__(
+        self, region: _Region, body: Program, operand: int, first: int, count: int, results: range
+    ) -> None:
+        self.region = region
+        self.operand = operand
+        self.old = body.inputs[first : first + count]
+        self.new = body.outputs[:count]
+        self.results = [region.result(k) for k in results]
+        self.schedule = Schedule(body, region.outer.traits)
+        self.kept: list[Location] = []
+        self.next: list[Location | None] = []
+        self.swapped: list[bool] = []
+        self.late: list[Location | None] = []
+        overwritten = may_overwrite(self.schedule, self.old, self.new)
+        for old, new, result, in_place in zip(
+            self.old, self.new, self.results, overwritten, strict=True
+        ):
+            self._keep(old, new, result, in_place)
+
+    def _keep(self, old: Value, new: Value, result: Location, in_place: bool) -> None:
+        region, size = self.region, old.type.size * parts_of(old.dtype)
+        small = size <= SMALL
+        kept = Location(region.buffer(old, "carry")) if small else result
+        if old is new:
+            following: Location | None = None
+        elif old.shape == ():
+            following = None
+        elif in_place:
+            over = Buffer(f"{kept.buffer.name}_next", kept.buffer.dtype, kept.buffer.size,
+                          kept.buffer.kind, kept.buffer)  # fmt: skip
+            following = Location(over, kept.offset)
+        else:
+            following = Location(region.buffer(old, "next"))
+        self.swapped.append(following is not None and not in_place and not small)
+        if self.swapped[-1]:
+            kept = Location(region.buffer(old, "carry"))
+        self.kept.append(kept)
+        self.next.append(following)
+        self.late.append(kept if old.shape == () and old is not new else None)
+
+    @property
+    def inputs(self) -> dict[Value, Location]:
+        """Where the body finds the carries."""
+        return dict(zip(self.old, self.kept, strict=True))
+
+    @property
+    def outputs(self) -> list[Location | None]:
+        """Where the body puts the next ones."""
+        return self.next
+
+    def start(self) -> None:
+        """Before the first step."""
+        for k, kept in enumerate(self.kept):
+            self.region.initialize(self.operand + k, kept)
+
+    def step(self, inner: Lowering) -> None:
+        """At the end of a step."""
+        self.region.finish(inner, self.new, self.late)
+        for old, kept, following, swapped in zip(
+            self.old, self.kept, self.next, self.swapped, strict=True
+        ):
+            if following is None or following.buffer.over is not None:
+                continue
+            if swapped:
+                inner.scopes[0].body.append(Swap(kept.buffer, following.buffer))
+            else:
+                inner.copy(following, kept, old)
+
+    def end(self) -> None:
+        """After the last step: the results."""
+        outer = self.region.outer
+        for value, kept, result in zip(self.old, self.kept, self.results, strict=True):
+            if kept.buffer is not result.buffer:
+                outer.copy(kept, result, value)
+
+
+def _sequences(outer: Lowering) -> dict[Var, tuple[int, int]]:
+    """The loops around, whose steps run in turn."""
+    return {v: b for v, b in outer.bounds.items() if outer.level.get(v) == 0}
