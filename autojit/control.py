@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autojit.ir.ops.arithmetic import convert, ne
+from autojit.ir.ops.bodies import groups
 from autojit.ir.ops.scan import scan as scan_op
 from autojit.ir.ops.switch import switch as switch_op
 from autojit.ir.ops.while_ import while_ as while_op
@@ -65,7 +66,8 @@ def scan(
     """
     check_function(f, "argument 0", "scan")
     steps = _length(xs, length, "scan")
-    return in_a_trace(lambda i, x: _scan(f, i, x, steps, reverse), init, xs)  # type: ignore[no-any-return]
+    result: tuple[Any, Any] = in_a_trace(lambda i, x: _scan(f, i, x, steps, reverse), init, xs)
+    return result
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -> Any:
@@ -97,8 +99,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
         i, carry = state
         return i + 1, body_fun(i, carry)
 
-    start = lower if is_tracer(lower) else np.int64(lower)
-    return while_loop(lambda state: state[0] < upper, body, (start, init))[1]
+    first = lower if is_tracer(lower) else np.int64(lower)
+    return while_loop(lambda state: state[0] < upper, body, (first, init))[1]
 
 
 def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init: Any) -> Any:
@@ -336,9 +338,8 @@ def _carry_body(
         ending: list[Any] = []
 
         def run(g: Callable[..., Any], tracers: Sequence[Any], ending: list[Any] = ending) -> Any:
-            head, rest = tracers[: len(before)], tracers[len(before) :]
-            carry = trees.unflatten(structure, rest[: len(types)])
-            result = call(g, head, carry, rest[len(types) :])
+            head, carries, slices, _ = groups(tracers, len(before), len(leaves), len(rows))
+            result = call(g, head, trees.unflatten(structure, carries), slices)
             ending.append(split(result))
             return ending[-1]
 
@@ -535,7 +536,7 @@ def _common_results(bodies: Sequence[Body], names: Sequence[str], of: str) -> li
         dtype = np.result_type(*strong, *scalars) if strong else np.result_type(
             *(t.dtype for t in columns)
         )  # fmt: skip
-        for t, name in zip(columns, names, strict=True):
+        for t in columns:
             if t.shape != columns[0].shape or (len(strong) > 1):
                 kind = ShapeError if t.shape != columns[0].shape else DtypeError
                 raise kind(

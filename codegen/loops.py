@@ -327,7 +327,7 @@ class MatrixProduct:
     a: Operand
     b: Operand
     c: Buffer
-    c_offset: Affine = Affine(0)
+    c_offset: Affine
 
 
 @dataclass(slots=True)

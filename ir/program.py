@@ -121,7 +121,7 @@ class Program:
     Sources do not take part in equality either.
     """
 
-    __slots__ = ("_key", "captured", "inputs", "name", "ops", "outputs")
+    __slots__ = ("_key", "captured", "inputs", "name", "ops", "optimized", "outputs")
 
     def __init__(
         self,
@@ -138,6 +138,8 @@ class Program:
         self.outputs = tuple(outputs)
         self.captured = tuple(captured)
         self._key: Any = None
+        #: Whether the passes have nothing left to do.
+        self.optimized = False
 
     @property
     def in_types(self) -> tuple[Type, ...]:

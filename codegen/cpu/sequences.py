@@ -78,11 +78,12 @@ def steps(emitter: KernelEmitter, s: Steps) -> None:
     """The body for each step that a loop ran."""
     b = emitter.builder
     count = b.load(emitter.trips[s.trips], typ=I64)
-    with b.if_then(b.icmp_unsigned(">", count, ir.Constant(I64, 0))):
-        with CountedLoop(b, ir.Constant(I64, 0), count, keep_rolled=True) as i:
-            last = b.sub(count, ir.Constant(I64, 1), flags=("nuw", "nsw"))
-            emitter.vars[s.step] = b.sub(last, i, flags=("nuw", "nsw")) if s.backward else i
-            emitter.body(s.body)
+    zero, one = ir.Constant(I64, 0), ir.Constant(I64, 1)
+    some = b.icmp_unsigned(">", count, zero)
+    with b.if_then(some), CountedLoop(b, zero, count, keep_rolled=True) as i:
+        last = b.sub(count, one, flags=("nuw", "nsw"))
+        emitter.vars[s.step] = b.sub(last, i, flags=("nuw", "nsw")) if s.backward else i
+        emitter.body(s.body)
 
 
 def release(emitter: KernelEmitter, s: Release) -> None:

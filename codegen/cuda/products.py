@@ -94,8 +94,8 @@ def _place(operand: Operand, batch: tuple[int, ...], row: str, column: str) -> s
         terms.append((index, operand.strides[position]))
     terms += [(row, operand.strides[-2]), (column, operand.strides[-1])]
     parts = [_times(index, stride) for index, stride in terms if stride]
-    if operand.offset:
-        parts.append(str(operand.offset))
+    if operand.offset.constant:
+        parts.append(str(operand.offset.constant))
     return " + ".join(parts) or "0"
 
 

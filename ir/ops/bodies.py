@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..program import Program, Value
+from ..program import Op, Program, Value
 from ..types import Type
 from .batching import Batched, along
 from .declaration import Declaration, MaybeValue, full, require
@@ -25,6 +25,28 @@ class BodyOp(Declaration):
     def initial(self, params: dict[str, Any]) -> range:
         """Which operands are carries before the first step: they are only read once."""
         return range(0)
+
+    def shared(self, op: Op) -> range:
+        """The operands that bodies take as they are."""
+        return range(0)
+
+    def reads(self, op: Op, k: int) -> bool:
+        """Whether a body reads shared operand k."""
+        return True
+
+    def without(self, op: Op, replaced: dict[int, Any]) -> Op:
+        """The op without shared operands: each a constant (the parameters of the op
+        ``constant``), another shared operand (its position), or not read (None)."""
+        raise NotImplementedError
+
+    def simplified(self, op: Op) -> Op | tuple[Value, ...] | None:
+        """Another op that computes the same with less work, or the values of the results."""
+        return None
+
+    def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
+        """The op computing only what the used results need (at least one); its results are
+        those that are left.  None where nothing can be left out."""
+        return None
 
 
 def groups(items: Sequence[T], *counts: int) -> list[list[T]]:
@@ -52,6 +74,11 @@ def spread(items: Sequence[T], marked: Sequence[bool]) -> list[T | None]:
     """The items at the marked places, None at the others."""
     source = iter(items)
     return [next(source) if m else None for m in marked]
+
+
+def present(values: Sequence[T | None]) -> list[T]:
+    """The values that are there."""
+    return [v for v in values if v is not None]
 
 
 def or_zero(value: MaybeValue, type: Type) -> Value:
@@ -87,6 +114,19 @@ def batched_as(operands: Sequence[Batched], marked: Sequence[bool], size: int) -
         along(operand, size) if m else operand.value
         for operand, m in zip(operands, marked, strict=True)
     ]
+
+
+def read_inputs(body: Program) -> list[bool]:
+    """Which inputs a program reads."""
+    found = {v for op in body.ops for v in op.operands} | set(body.outputs)
+    return [v in found for v in body.inputs]
+
+
+def with_outputs(body: Program, outputs: Sequence[Value]) -> Program:
+    """The program returning other values, without the ops that these do not need."""
+    from ..passes import dce
+
+    return dce.run(body.with_body(body.ops, outputs))
 
 
 def run(body: Program, arguments: Sequence[Any]) -> list[Any]:

@@ -27,8 +27,11 @@ from .bodies import (
     grown,
     or_zero,
     others,
+    present,
+    read_inputs,
     run,
     spread,
+    with_outputs,
 )
 from .declaration import MaybeValue, full, require
 
@@ -78,6 +81,90 @@ class Scan(BodyOp):
         results = [*carries, *ys]
         return results[0] if len(results) == 1 else results
 
+    # -- what passes ask ----------------------------------------------------------
+
+    def shared(self, op: Op) -> range:
+        return range(op.params["constants"])
+
+    def reads(self, op: Op, k: int) -> bool:
+        return read_inputs(op.params["body"])[k]
+
+    def without(self, op: Op, replaced: dict[int, Any]) -> Op:
+        from ..passes.bodies import rebuilt
+
+        operands = tuple(v for k, v in enumerate(op.operands) if k not in replaced)
+        body = rebuilt(op.params["body"], replaced)
+        count = op.params["constants"] - len(replaced)
+        return Op(self, operands, {**op.params, "body": body, "constants": count}, op.results,
+                  op.source)  # fmt: skip
+
+    def simplified(self, op: Op) -> Op | tuple[Value, ...] | None:
+        """Carries that never change become constants, and dear invariants are hoisted."""
+        from ..transforms.hoist import hoist
+
+        body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
+        fixed = [body.inputs[n + 1 + k] is body.outputs[k] for k in range(m)]
+        if any(fixed):
+            return self._with_constants(op, fixed)
+        outer, inner = hoist(body, [i < n for i in range(len(body.inputs))])
+        if not outer.outputs or not op.params["length"]:
+            return None
+        extra = current_builder().inline(outer, op.operands[:n])
+        params = {**op.params, "body": inner, "constants": n + len(extra)}
+        return Op(self, (*extra, *op.operands), params, op.results, op.source)
+
+    def _with_constants(self, op: Op, fixed: list[bool]) -> tuple[Value, ...]:
+        body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
+        constants, carries, xs = groups(op.operands, n, m)
+        ins_c, ins_i, ins_k, ins_x = groups(body.inputs, n, 1, m)
+        inputs = [*ins_c, *chosen(ins_k, fixed), *ins_i, *others(ins_k, fixed), *ins_x]
+        outputs = [*others(body.outputs[:m], fixed), *body.outputs[m:]]
+        params = {
+            **op.params, "body": Program(inputs, body.ops, outputs, name=body.name),
+            "constants": n + sum(fixed), "carries": m - sum(fixed),
+        }  # fmt: skip
+        operands = [*constants, *chosen(carries, fixed), *others(carries, fixed), *xs]
+        made = iter(current_builder().emit(self, operands, params) if outputs else ())
+        first = [k if f else next(made) for k, f in zip(carries, fixed, strict=True)]
+        return (*first, *made)
+
+    def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
+        from ..transforms.separate import depends
+
+        body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
+        # A carry is needed if it is read afterwards, or for something that is.
+        outputs = list(body.outputs)
+        needed = [u and j >= m for j, u in enumerate(used)]
+        kept = list(used[:m])
+        while True:
+            wanted = [v for j, v in enumerate(outputs) if (kept[j] if j < m else needed[j])]
+            reached = [
+                k or any(depends(Program(body.inputs, body.ops, wanted),
+                                 [i == n + 1 + j for i in range(len(body.inputs))]))
+                for j, k in enumerate(kept)
+            ]  # fmt: skip
+            if reached == kept:
+                break
+            kept = reached
+        smaller = with_outputs(body, wanted)
+        reads = read_inputs(smaller)
+        xs = reads[n + 1 + m :]
+        if all(kept) and all(used[m:]) and all(xs) and all(reads[:n]):
+            return None
+        inputs = [
+            *chosen(smaller.inputs[:n], reads[:n]), smaller.inputs[n],
+            *chosen(smaller.inputs[n + 1 : n + 1 + m], kept),
+            *chosen(smaller.inputs[n + 1 + m :], xs),
+        ]  # fmt: skip
+        constants, carries, rows = groups(op.operands, n, m)
+        operands = (*chosen(constants, reads[:n]), *chosen(carries, kept), *chosen(rows, xs))
+        params = {
+            **op.params, "body": Program(inputs, smaller.ops, smaller.outputs, name=body.name),
+            "constants": sum(reads[:n]), "carries": sum(kept),
+        }  # fmt: skip
+        results = chosen(op.results, [*kept, *used[m:]])
+        return Op(self, operands, params, tuple(results), op.source)
+
     # -- derivatives ------------------------------------------------------------
 
     def differentiate(
@@ -120,7 +207,7 @@ class Scan(BodyOp):
         made, active = forward(body, wrt)
         outs = len(body.outputs)
         constants, carries, xs = groups(operands, n, m)
-        dn, dm, dx = map(len, given)
+        dn, dm, _ = map(len, given)
         builder = Builder()
         with building(builder):
             sizes = (n, dn, 1, m, dm, len(xs))
@@ -184,7 +271,7 @@ class Scan(BodyOp):
             else:
                 slots.append(("constant", len(fixed)))
                 fixed.append(operands[p])
-        dn, dm, dx = map(len, given)
+        dn, dm, _ = map(len, given)
         builder = Builder()
         with building(builder):
             d_types = groups([body.in_types[i] for i in wrt], dn, dm)
@@ -218,8 +305,8 @@ class Scan(BodyOp):
         from ..transforms.hoist import hoist
 
         n = params["constants"]
-        outer, body = hoist(params["body"], [i < n and i not in wrt
-                                             for i in range(len(params["body"].inputs))])  # fmt: skip
+        fixed_inputs = [i < n and i not in wrt for i in range(len(params["body"].inputs))]
+        outer, body = hoist(params["body"], fixed_inputs)
         if not outer.outputs:
             return operands, params, wrt
         fixed = [v for i, v in enumerate(operands[:n]) if i not in wrt]
@@ -316,8 +403,8 @@ class Scan(BodyOp):
             carries, lambda marked: depends(body, [*constants, False, *marked, *xs])[:m]
         )
         marked = [*constants, False, *carries, *xs]
-        out = [a or b for a, b in zip(depends(body, marked), [*carries, *[False] * len(body.outputs)],
-                                      strict=False)]  # fmt: skip
+        out = depends(body, marked)
+        out[:m] = carries
         new_body = batch(body, size, marked, out)
         c, k, x = groups(operands, n, m)
         rows = [_axis_second(o.value) if o.batched else o.value for o in x]
@@ -372,7 +459,7 @@ def _transposed(
         **op.params, "body": new_body, "constants": len(fc), "carries": len(dc) + m,
         "reverse": not op.params["reverse"],
     }  # fmt: skip
-    operands = [*others(c, constants), *starts, *others(x, xs), *chosen(given, flags(given))]
+    operands = [*others(c, constants), *starts, *others(x, xs), *present(given)]
     results = current_builder().emit(op.kind, operands, params)
     of_c, of_k, of_x = groups(results, len(dc), m)
     return of_c, of_k, of_x

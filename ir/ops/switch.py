@@ -11,7 +11,20 @@ from ..program import Builder, Op, Program, Value, building, current_builder
 from ..types import Type
 from .arithmetic import eq, select
 from .batching import Batched, along
-from .bodies import INDEX, BodyOp, check_types, chosen, flags, or_zero, others, run, spread
+from .bodies import (
+    INDEX,
+    BodyOp,
+    check_types,
+    chosen,
+    flags,
+    or_zero,
+    others,
+    present,
+    read_inputs,
+    run,
+    spread,
+    with_outputs,
+)
 from .declaration import MaybeValue, require
 from .move import broadcast
 
@@ -38,6 +51,29 @@ class Switch(BodyOp):
         branches = params["branches"]
         made = run(branches[int(np.clip(arrays[0], 0, len(branches) - 1))], arrays[1:])
         return made[0] if len(made) == 1 else made
+
+    # -- what passes ask ----------------------------------------------------------
+
+    def shared(self, op: Op) -> range:
+        return range(1, len(op.operands))
+
+    def reads(self, op: Op, k: int) -> bool:
+        return any(read_inputs(b)[k - 1] for b in op.params["branches"])
+
+    def without(self, op: Op, replaced: dict[int, Any]) -> Op:
+        from ..passes.bodies import rebuilt
+
+        operands = tuple(v for k, v in enumerate(op.operands) if k not in replaced)
+        inner = {k - 1: w - 1 if isinstance(w, int) else w for k, w in replaced.items()}
+        branches = tuple(rebuilt(b, inner) for b in op.params["branches"])
+        return Op(self, operands, {"branches": branches}, op.results, op.source)
+
+    def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
+        if all(used):
+            return None
+        branches = tuple(with_outputs(b, chosen(b.outputs, used)) for b in op.params["branches"])
+        results = tuple(chosen(op.results, used))
+        return Op(self, op.operands, {"branches": branches}, results, op.source)
 
     # -- derivatives ------------------------------------------------------------
 
@@ -107,11 +143,10 @@ class Switch(BodyOp):
                 outputs = [or_zero(of_out.get(j), branches[0].out_types[j]) for j in moving]
             linears.append(builder.finish([*fixed, *moved], outputs, name=p.linear.name))
         everything = [*operands, *results[outs:], *given]
-        made = (
-            current_builder().emit(self, everything, {"branches": tuple(linears)})
-            if moving else ()
-        )  # fmt: skip
-        return results[:outs], spread(made, [j in moving for j in range(outs)])
+        tangents: Sequence[Value] = ()
+        if moving:
+            tangents = current_builder().emit(self, everything, {"branches": tuple(linears)})
+        return results[:outs], spread(tangents, [j in moving for j in range(outs)])
 
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
@@ -120,7 +155,7 @@ class Switch(BodyOp):
         fixed = others(op.operands[1:], marks)
         there = flags(cotangents)
         branches = [_transposed(b, marks, there) for b in op.params["branches"]]
-        operands = [op.operands[0], *fixed, *chosen(cotangents, there)]
+        operands = [op.operands[0], *fixed, *present(cotangents)]
         made = current_builder().emit(self, operands, {"branches": tuple(branches)})
         return [None, *spread(made, marks)]
 

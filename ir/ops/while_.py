@@ -25,6 +25,7 @@ from .bodies import (
     groups,
     grown,
     or_zero,
+    read_inputs,
     run,
     spread,
 )
@@ -83,6 +84,31 @@ class While(BodyOp):
             results.extend(mine)
         return results[0] if len(results) == 1 else results
 
+    # -- what passes ask ----------------------------------------------------------
+
+    def shared(self, op: Op) -> range:
+        return range(op.params["constants"])
+
+    def reads(self, op: Op, k: int) -> bool:
+        return any(read_inputs(b)[k] for b in (op.params["condition"], *op.params["sweeps"]))
+
+    def without(self, op: Op, replaced: dict[int, Any]) -> Op:
+        from ..passes.bodies import rebuilt
+
+        operands = tuple(v for k, v in enumerate(op.operands) if k not in replaced)
+        params = {
+            **op.params,
+            "condition": rebuilt(op.params["condition"], replaced),
+            "sweeps": tuple(rebuilt(b, replaced) for b in op.params["sweeps"]),
+            "constants": op.params["constants"] - len(replaced),
+        }
+        return Op(self, operands, params, op.results, op.source)
+
+    def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
+        from .while_narrow import narrowed
+
+        return narrowed(self, op, used)
+
     # -- derivatives ------------------------------------------------------------
 
     def differentiate(
@@ -107,9 +133,9 @@ class While(BodyOp):
         ]
         active = [chosen(ts, ms) for ts, ms in zip(given, moving.carries, strict=True)]
         dc = [t for t in d_constants if t is not None]
-        everything = [*constants, *dc]
+        everything: list[Value] = [*constants, *dc]
         for values, ts in zip(carries, active, strict=True):
-            everything += [*values, *ts]
+            everything += [*values, *(t for t in ts if t is not None)]
         made = current_builder().emit(self, everything, _forward_params(params, moving))
         sizes = [n for values, ts in zip(carries, active, strict=True)
                  for n in (len(values), len(ts))]  # fmt: skip

@@ -31,7 +31,7 @@ def batched(
     if not together:
         moving = _moving(params, marks, everything=True)
     bodies = []
-    for k, (body, m) in enumerate(zip(params["sweeps"], params["carries"], strict=True)):
+    for k, body in enumerate(params["sweeps"]):
         outputs = [*moving.carries[k], *moving.streams[k]]
         bodies.append(batch(body, size, moving.inputs(k), outputs))
     if together:

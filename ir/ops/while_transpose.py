@@ -106,8 +106,7 @@ class _Transposition:
         from ..transforms.residuals import choose_residuals
         from ..transforms.separate import separate
 
-        body, m = self.old["sweeps"][k], self.old["carries"][k]
-        marks = self.moving.inputs(k)
+        body, marks = self.old["sweeps"][k], self.moving.inputs(k)
         marked = [*self.moving.carries[k], *self.moving.streams[k]]
         fixed_outputs = others(body.outputs, marked)
         moved_outputs = chosen(body.outputs, marked)

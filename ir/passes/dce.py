@@ -15,22 +15,27 @@ After::
       return %1
     }
 
-Inputs stay, read or not: they are what callers pass.
+Inputs stay, read or not: they are what callers pass.  Ops with bodies are narrowed to the
+results that are read (see ``bodies``).
 """
 
 from __future__ import annotations
 
 from ..program import Op, Program
+from .bodies import narrowed
 
 
 def run(program: Program) -> Program:
     """Leave out what is not needed; the same object where everything is."""
     live = set(program.outputs)
     kept: list[Op] = []
+    changed = False
     for op in reversed(program.ops):
         if not live.isdisjoint(op.results):
-            kept.append(op)
-            live.update(op.operands)
-    if len(kept) == len(program.ops):
+            smaller = narrowed(op, [v in live for v in op.results])
+            changed = changed or smaller is not None
+            kept.append(smaller or op)
+            live.update(kept[-1].operands)
+    if len(kept) == len(program.ops) and not changed:
         return program
     return program.with_body(reversed(kept), program.outputs)

@@ -29,6 +29,8 @@ def fold(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
     scalars = [rewriter.scalar(v) for v in op.operands]
     if not scalars or any(s is None for s in scalars):
         return None
+    if len(op.results) != 1:
+        return None
     element = op.kind.uniform(op, scalars)
     return None if element is None else (full(element, op.result.type),)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..ops.bodies import BodyOp
 from ..program import Program
 from ..verify import verify as check
-from . import cse, dce
+from . import bodies, cse, dce
 from .fold import fold
 from .rewrite import rewrite
 from .simplify import simplify
@@ -20,9 +21,18 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
 
     With ``verify`` the program is checked before and after.
     """
+    if program.optimized:
+        return program
     if verify:
         check(program)
-    program = dce.run(rewrite(program, [fold, simplify, cse.rule()]))
+    rules = [fold, simplify, bodies.rule(optimize), cse.rule()]
+    while True:
+        made = dce.run(rewrite(program, rules))
+        # What a loop no longer computes may have been all that read something in it.
+        if made is program or not any(isinstance(op.kind, BodyOp) for op in made.ops):
+            break
+        program, rules = made, [fold, simplify, bodies.rule(optimize), cse.rule()]
     if verify:
-        check(program)
-    return program
+        check(made)
+    made.optimized = True
+    return made

@@ -35,8 +35,8 @@ def batch(
             with builder.at(op.source):
                 if any(o.batched for o in operands):
                     made = op.kind.batch(op, operands, size)
-                    results = [made] if isinstance(made, Value) else list(made)
-                    results = [Batched(r, True) if isinstance(r, Value) else r for r in results]
+                    several = [made] if isinstance(made, Value) else made
+                    results = [Batched(r, True) if isinstance(r, Value) else r for r in several]
                 else:
                     plain = builder.emit(op.kind, [o.value for o in operands], op.params)
                     results = [Batched(r, False) for r in plain]
