@@ -61,6 +61,8 @@ class Puller:
 
     def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
         """The element of a value at an index."""
+        if guard is not None and self._inside(value, index):
+            guard = None
         if value in self.stored or value not in self.definers:
             return self.read(value, index, guard)
         return self.pull_op(self.definers[value], index, guard)
@@ -76,6 +78,14 @@ class Puller:
         if isinstance(op.kind, Gather):
             return self._gather(op, index, guard)
         return self._move(op, index, guard)
+
+    def _inside(self, value: Value, index: Index) -> bool:
+        """Whether the element exists whatever the guard, so that it may be computed anyway."""
+        for i, extent in zip(index, value.shape, strict=True):
+            low, high = i.range(self.bounds)
+            if low < 0 or high >= extent:
+                return False
+        return True
 
     def _gather(self, op: Op, index: Index, guard: Any) -> Any:
         picked = op.operands[1].type.ndim

@@ -118,6 +118,8 @@ class ScalarCode(Puller):
     def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
         if value in self.indices:
             return self._index_number(self.indices[value], "i64")
+        if guard is not None and self._inside(value, index):
+            guard = None
         register = self.registers.get(value)
         if register is not None and register[0] == index:
             return register[1]
