@@ -24,7 +24,7 @@ from .loops import (
     Place,
     RunTasks,
     Scalar,
-    ScatterAdd,
+    ScatterInto,
     Store,
 )
 
@@ -92,7 +92,9 @@ _WRITERS: dict[type, Callable[..., str]] = {
     Gather: lambda s, n, ix: (
         f"{n(s.result)} = {s.buffer}[{_places(s.index, s.places, n, ix)}]{_guarded(s, n)}"
     ),
-    ScatterAdd: lambda s, n, ix: f"{s.buffer}[{_places(s.index, s.places, n, ix)}] += {n(s.value)}",
+    ScatterInto: lambda s, n, ix: (
+        f"{s.buffer}[{_places(s.index, s.places, n, ix)}] {_combine(s.combine)} {n(s.value)}"
+    ),
     Store: lambda s, n, ix: f"{s.buffer}[{ix(s.index)}] = {n(s.value)}",
     AccumulateInto: lambda s, n, ix: (
         f"{s.buffer}[{ix(s.index)}] {_combine(s.combine)} {n(s.value)}"
@@ -121,6 +123,8 @@ def _places(
 
 
 def _combine(name: str) -> str:
+    if name == "set":
+        return "="
     return f"{_SYMBOLS[name]}=" if name in _SYMBOLS else f"{name}="
 
 

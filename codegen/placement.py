@@ -57,11 +57,13 @@ class Placement:
         self.outputs = [self._output(v, i) for i, v in enumerate(program.outputs)]
         self._kernel_of, self._readers = self._reading()
         names = count()
-        for value, item in schedule.stored.items():
+        for value, item in schedule.stored.items():  # from the last to the first
             if value not in self.of:
                 shared = self._shared_loops(value, item)
                 if shared is not None:
                     self._place(value, shared, names)
+            if isinstance(item, Stored) and item.base is not None:
+                self.of[item.base] = self.of[value]
 
     def _whole(self, value: Value, name: str, kind: str) -> Buffer:
         size = value.type.size * parts_of(value.dtype)

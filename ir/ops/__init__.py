@@ -1,6 +1,6 @@
 """All op declarations.  Importing this package declares every op."""
 
-from . import arithmetic, contract, elementary, index, linear, move, reduce
+from . import arithmetic, contract, elementary, index, linear, move, reduce, update
 from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "linear",
     "move",
     "reduce",
+    "update",
 ]
