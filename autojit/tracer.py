@@ -178,16 +178,18 @@ class Tracer:
             "    np.concatenate([a, b])             # not: out[:n] = a; out[n:] = b",
         )
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise InPlaceError(
-            with_place(
-                f"Assigning to items of a traced array of type {self.type} is not supported yet. "
-                "Build a new array:\n"
-                "    y = np.where(mask, value, x)               # not: x[mask] = value\n"
-                "    y = np.concatenate([x[:i], value, x[i+n:]])  # not: x[i:i+n] = value",
-                user_source(),
+    def assign(self, value: Value) -> None:
+        """Take another value of the same type: every name bound to this array sees it."""
+        _check_unshared(self)
+        if self.owner is not current_trace():
+            raise InPlaceError(
+                with_place(
+                    "A traced array of an outer function is changed in place inside of a "
+                    "transformed function. Return the new value instead.",
+                    user_source(),
+                )
             )
-        )
+        self.value = value
 
 
 def _check_unshared(x: Tracer) -> None:
@@ -226,15 +228,7 @@ def _binary(ufunc: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callabl
                     user_source(),
                 )
             )
-        self.value = result.astype(self.dtype).value
-        if self.owner is not current_trace():
-            raise InPlaceError(
-                with_place(
-                    "A traced array of an outer function is changed in place inside of a "
-                    "transformed function. Return the new value instead.",
-                    user_source(),
-                )
-            )
+        self.assign(result.astype(self.dtype).value)
         return self
 
     return forward, backward, in_place

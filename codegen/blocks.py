@@ -31,7 +31,7 @@ from .loops import (
     Load,
     Loop,
     Scalar,
-    ScatterAdd,
+    ScatterInto,
     Store,
     buffers_of,
     in_sequence,
@@ -69,7 +69,7 @@ def _worth(loop: Loop) -> bool:
 
 def _independent(loop: Loop) -> bool:
     """Whether iterations touch the same memory only by adding to it."""
-    added = {s.buffer for s in walk(loop.body) if isinstance(s, (AccumulateInto, ScatterAdd))}
+    added = {s.buffer for s in walk(loop.body) if isinstance(s, (AccumulateInto, ScatterInto))}
     for s in walk(loop.body):
         buffer = getattr(s, "buffer", None)
         if buffer is None:

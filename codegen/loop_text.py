@@ -27,7 +27,7 @@ from .loops import (
     Repeat,
     RunTasks,
     Scalar,
-    ScatterAdd,
+    ScatterInto,
     Steps,
     Store,
     Swap,
@@ -97,7 +97,9 @@ _WRITERS: dict[type, Callable[..., str]] = {
     Gather: lambda s, n, ix: (
         f"{n(s.result)} = {s.buffer}[{_places(s.index, s.places, n, ix)}]{_guarded(s, n)}"
     ),
-    ScatterAdd: lambda s, n, ix: f"{s.buffer}[{_places(s.index, s.places, n, ix)}] += {n(s.value)}",
+    ScatterInto: lambda s, n, ix: (
+        f"{s.buffer}[{_places(s.index, s.places, n, ix)}] {_combine(s.combine)} {n(s.value)}"
+    ),
     Store: lambda s, n, ix: f"{s.buffer}[{ix(s.index)}] = {n(s.value)}",
     AccumulateInto: lambda s, n, ix: (
         f"{s.buffer}[{ix(s.index)}] {_combine(s.combine)} {n(s.value)}"
@@ -129,6 +131,8 @@ def _places(
 
 
 def _combine(name: str) -> str:
+    if name == "set":
+        return "="
     return f"{_SYMBOLS[name]}=" if name in _SYMBOLS else f"{name}="
 
 

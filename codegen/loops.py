@@ -138,12 +138,16 @@ class Place:
 
 
 @dataclass(slots=True)
-class ScatterAdd:
-    """``buffer[index + sum(stride * place)] += value``; places may repeat."""
+class ScatterInto:
+    """``buffer[index + sum(stride * place)] = combine(buffer[…], value)``; places may repeat.
+
+    To "set" is to leave the value of the last iteration.
+    """
 
     buffer: Buffer
     index: Affine
     places: tuple[Place, ...]
+    combine: str
     value: Scalar
 
 

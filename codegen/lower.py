@@ -25,7 +25,7 @@ from .loops import (
     MatrixProduct,
     Operand,
     Scalar,
-    ScatterAdd,
+    ScatterInto,
     Store,
     buffers_of,
 )
@@ -225,20 +225,21 @@ class Lowering(ScalarCode):
         buffer = self.placement.of[leaf.value]
         scalars = parts(element)
         offset = self.placement.offset(leaf.value, index) * len(scalars)
-        assert leaf.combine is not None
+        combine, body = leaf.combine, self.scopes[-1].body
+        assert combine is not None
         for i, part in enumerate(scalars):
             if leaf.places is not None:
                 found = self.places(leaf.value, leaf.axes, leaf.places(self, loops), len(scalars))
-                self.scopes[-1].body.append(ScatterAdd(buffer, offset + i, found, part))
+                body.append(ScatterInto(buffer, offset + i, found, combine, part))
             else:
-                self.scopes[-1].body.append(AccumulateInto(buffer, offset + i, leaf.combine, part))
+                body.append(AccumulateInto(buffer, offset + i, combine, part))
 
     def _begin(self, leaf: Stored) -> None:
-        """Before the first reduced loop: an accumulator, or a filled part of the buffer."""
+        """Before the first reduced loop: an accumulator, or a new buffer (or its part) filled."""
         if leaf.in_register:
             self._accumulators[leaf.value] = self._new_accumulators(leaf)
             self.scopes[-1].body.extend(map(Begin, self._accumulators[leaf.value]))
-        else:
+        elif leaf.base is None:
             self.scopes[-1].body.append(self._fill(leaf))
 
     def _new_accumulators(self, leaf: Stored) -> list[Accumulator]:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from . import affine
-from .affine import Var
+from .affine import Affine, Var
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -33,7 +33,7 @@ from .loops import (
     Loop,
     RunTasks,
     Scalar,
-    ScatterAdd,
+    ScatterInto,
     Store,
     Tasks,
     buffers_of,
@@ -52,7 +52,7 @@ MOST_PRIVATE = 1 << 19
 
 _COSTS = {"div": 4, "sqrt": 4, "add": 1, "sub": 1, "mul": 1, "neg": 1, "select": 1, "convert": 1}
 _PURE = (Compute, Constant, IndexValue, InRange, Load, Gather)
-_WRITES = (Store, AccumulateInto, Fill, ScatterAdd)
+_WRITES = (Store, AccumulateInto, Fill, ScatterInto)
 
 
 def work(body: list[Any]) -> int:
@@ -76,9 +76,14 @@ def parallelize(kernel: Kernel) -> Kernel:
     main = max(loops, key=lambda s: work([s]))
     amount = work([main])
     tasks = min(MOST_TASKS, amount // WORK_OF_TASK, main.stop - main.start)
-    if amount < WORTH_THREADS or tasks < 2:
+    if amount < WORTH_THREADS or tasks < 2 or _in_order([main]):
         return kernel
     return _Cut(kernel, main, tasks, amount).run()
+
+
+def _in_order(body: list[Any]) -> bool:
+    """Whether a later iteration may overwrite what an earlier one has written."""
+    return any(isinstance(s, ScatterInto) and s.combine == "set" for s in walk(body))
 
 
 @dataclass
@@ -136,16 +141,22 @@ class _Cut:
         for s in walk(self.main.body):
             if isinstance(s, _WRITES) and s.buffer.kind != "local":
                 index = s.start if isinstance(s, Fill) else s.index
-                if self.main.var not in index.variables() or isinstance(s, ScatterAdd):
+                if self.main.var not in index.variables() or isinstance(s, ScatterInto):
                     found[s.buffer] = None
         return list(found)
 
     def _private(self, buffer: Buffer) -> _Private:
         fills = [s for s in self.before if isinstance(s, Fill) and s.buffer is buffer]
+        if not fills and self._is_added_to(buffer):  # what is in it stays, the tasks start from 0
+            fills = [Fill(buffer, Affine(0), buffer.size, 0)]
         stride = -(-buffer.size // 16) * 16  # whole cache lines
         name = f"{buffer.name}_of_task"
         copies = Buffer(name, buffer.dtype, stride * self.tasks, "temp")
         return _Private(buffer, copies, stride, fills[-1] if fills else None)
+
+    def _is_added_to(self, buffer: Buffer) -> bool:
+        body = walk(self.main.body)
+        return any(isinstance(s, ScatterInto) and s.buffer is buffer for s in body)
 
     def _accumulators(self) -> list[Accumulator]:
         begun = {s.accumulator.number for s in self.before if isinstance(s, Begin)}
@@ -203,7 +214,7 @@ class _Cut:
         combine = next(
             getattr(s, "combine", "add")
             for s in walk(self.main.body)
-            if isinstance(s, (AccumulateInto, ScatterAdd)) and s.buffer is p.shared
+            if isinstance(s, (AccumulateInto, ScatterInto)) and s.buffer is p.shared
         )
         value = Scalar(next(self.numbers), p.shared.dtype, 2, None)
         index = affine.of(task) * p.stride + affine.of(place)

@@ -94,11 +94,13 @@ class Placement:
                 self._output(value, place)
         self._kernel_of, self._readers = self._reading()
         self.names = frame.names
-        for value, item in schedule.stored.items():
+        for value, item in schedule.stored.items():  # from the last to the first
             if value not in self.of:
                 shared = self._shared_loops(value, item)
                 if shared is not None:
                     self._place(value, shared)
+            if isinstance(item, Stored) and item.base is not None:
+                self._locate(item.base, Location(self.of[value], self.base.get(value, Affine(0))))
 
     def _whole(self, value: Value, name: str, kind: str) -> Buffer:
         size = value.type.size * parts_of(value.dtype)

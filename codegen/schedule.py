@@ -57,9 +57,11 @@ class _Reads(Puller):
         self.found.setdefault(value, set()).add(index)
 
     def gather(self, op: Op, places: list[Any], index: Index, guard: Any) -> Any:
-        # Anywhere in the value: an index that no loop variable equals.
-        anywhere = tuple(affine.of(Var(n)) for n in op.operands[0].shape)
-        self.found.setdefault(op.operands[0], set()).add(anywhere)
+        self.anywhere(op.operands[0])
+
+    def anywhere(self, value: Value) -> None:
+        """The value is read at an index that no loop variable equals."""
+        self.found.setdefault(value, set()).add(tuple(affine.of(Var(n)) for n in value.shape))
 
     def constant(self, op: Op) -> Any:
         return None
@@ -111,6 +113,8 @@ class Schedule:
         item.element(reads, tuple(map(affine.of, item.vars)))
         if item.places is not None:
             item.places(reads, tuple(map(affine.of, item.vars)))
+        if item.base is not None:
+            reads.anywhere(item.base)
         item.reads = reads.found
         self.conditions[item.value] = reads.conditions
         touched = set(item.reads) | {item.value}

@@ -7,6 +7,7 @@ products, and values that are expensive and needed in several places.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -19,6 +20,7 @@ from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, transpose
 from autojit.ir.ops.reduce import Reduce
+from autojit.ir.ops.update import AddAt, Scatter
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 
@@ -45,6 +47,7 @@ class Stored:
     ``dims[j]`` is the axis of the value that loop j runs over, or None for an axis
     that is reduced.  ``element(puller, indices)`` gives what is stored or combined,
     ``places(puller, indices)`` at which computed places of the leading ``axes``.
+    What updates a ``base`` does so in its buffer, which nothing else reads.
     """
 
     op: Op
@@ -55,6 +58,7 @@ class Stored:
     identity: Any = None
     places: Callable[[Puller, Index], list[Any]] | None = None
     axes: tuple[int, ...] = ()
+    base: Value | None = None
     vars: tuple[Var, ...] = ()
     reads: dict[Value, set[Index]] = field(default_factory=dict)
 
@@ -133,6 +137,7 @@ class Selection:
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
         self._prepare_products()
+        self._prepare_updates()
         self._costs()
         self._choose()
 
@@ -175,14 +180,7 @@ class Selection:
             value = op.operands[side]
             view = self._matrix_view(value, groups)
             if view is None:
-                order = tuple(a for group in groups for a in group)
-                (shape,) = transpose.infer(value.type, axes=order)
-                copy = Value(shape)
-                copy_op = Op(transpose, (value,), {"axes": order}, (copy,), op.source)
-                ops.append(copy_op)
-                self.definers[copy] = copy_op
-                self.forced.add(copy)
-                value = copy
+                value = copy = self._copy(op, value, tuple(a for g in groups for a in g), ops)
                 view = matrix_view(
                     Strided(copy, 0, row_major_strides(copy.shape)), renumbered(groups), copy
                 )
@@ -193,9 +191,40 @@ class Selection:
             views.append(view)
         self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))  # type: ignore[arg-type]
 
+    def _copy(self, reader: Op, value: Value, order: tuple[int, ...], ops: list[Op]) -> Value:
+        """A stored copy with the axes in that order, made before the op that reads it."""
+        copy = Value(*transpose.infer(value.type, axes=order))
+        ops.append(Op(transpose, (value,), {"axes": order}, (copy,), reader.source))
+        self.definers[copy] = ops[-1]
+        self.forced.add(copy)
+        return copy
+
     def _matrix_view(self, value: Value, groups: Any) -> Strided | None:
         view = strided_view(value, self.definers, self.calls)
         return None if view is None else matrix_view(view, groups, value)
+
+    # -- updates in place -------------------------------------------------
+
+    def _prepare_updates(self) -> None:
+        """What is updated in place is read by nothing else, or is a copy."""
+        readers = Counter(v for op in self.ops for v in op.operands)
+        readers.update(self.program.outputs)
+        ops: list[Op] = []
+        for op in self.ops:
+            if isinstance(op.kind, _UPDATING):
+                op = self._prepare_update(op, readers, ops)
+            ops.append(op)
+        self.ops = ops
+
+    def _prepare_update(self, op: Op, readers: Counter[Value], ops: list[Op]) -> Op:
+        base, *rest = op.operands
+        if base in self.definers and readers[base] == 1:
+            self.forced.add(base)
+            return op
+        copy = self._copy(op, base, tuple(range(base.type.ndim)), ops)
+        op = Op(op.kind, (copy, *rest), op.params, op.results, op.source)
+        self.definers[op.result] = op
+        return op
 
     # -- costs and contexts -----------------------------------------------
 
@@ -277,7 +306,8 @@ class Selection:
         return item if self.traits.reduce_into_buffers else _kept_outermost(item)
 
 
-_REDUCING = (Reduce, Dot, ScatterAdd)
+_UPDATING = (Scatter, AddAt)
+_REDUCING = (Reduce, Dot, ScatterAdd, *_UPDATING)
 
 
 def _repeats(op: Op) -> bool:
@@ -310,7 +340,7 @@ def _loops_of(op: Op, definers: dict[Value, Op]) -> Stored:
         return _reduction(op)
     if isinstance(op.kind, Dot):
         return _product_loops(op, definers)
-    if isinstance(op.kind, ScatterAdd):
+    if isinstance(op.kind, (ScatterAdd, *_UPDATING)):
         return _scatter(op)
     shape = op.result.shape
     return Stored(op, shape, tuple(range(len(shape))), lambda p, i: p.pull_op(op, i))
@@ -328,8 +358,9 @@ def _reduction(op: Op) -> Stored:
 
 def _scatter(op: Op) -> Stored:
     """Loops over the updates: the axes of the indices are reduced, the others kept."""
-    updates, *indices = op.operands
-    axes, shape = op.params["axes"], op.params["shape"]
+    base = op.operands[0] if isinstance(op.kind, _UPDATING) else None
+    updates, *indices = op.operands if base is None else op.operands[1:]
+    axes, shape = op.params["axes"], op.result.shape
     picked = indices[0].type.ndim
     kept = [d for d in range(len(shape)) if d not in axes]
     # A scalar index has no axis to reduce; a loop of one iteration stands for it.
@@ -344,7 +375,8 @@ def _scatter(op: Op) -> Stored:
         return [puller.pull(v, index[skip : skip + picked]) for v in indices]
 
     zero = op.result.dtype.type(0).item()
-    return Stored(op, extents, dims, element, "add", zero, places, axes)
+    combine = op.kind.combine  # type: ignore[attr-defined]
+    return Stored(op, extents, dims, element, combine, zero, places, axes, base)
 
 
 def _product_loops(op: Op, definers: dict[Value, Op]) -> Stored:

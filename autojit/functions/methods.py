@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..tracer import Tracer
+from .assignment import setitem
 from .indexing import getitem
 from .lifting import as_value, to_dtype, tracer
 
@@ -66,6 +67,7 @@ def _attach() -> None:
         setattr(Tracer, name, delegate(function))
     attributes: dict[str, Any] = {
         "__getitem__": getitem,
+        "__setitem__": setitem,
         "astype": _astype,
         "transpose": _transpose,
         "reshape": _reshape,

@@ -180,6 +180,10 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
+    if method == "at" and ufunc is np.add and isinstance(inputs[0], Tracer) and not kwargs:
+        from .assignment import add_at
+
+        return add_at(*inputs)
     if method != "__call__":
         raise uncovered(f"{name_of(ufunc)}.{method}")
     dtype = _asked_dtype(ufunc, **kwargs)

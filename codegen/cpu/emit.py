@@ -31,7 +31,7 @@ from ..loops import (
     Release,
     Repeat,
     RunTasks,
-    ScatterAdd,
+    ScatterInto,
     Steps,
     Store,
     Swap,
@@ -250,7 +250,7 @@ class KernelEmitter:
         mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
         b.store(b.or_(b.load(self.failures, typ=I64), mark), self.failures)
 
-    def address_at(self, s: Gather | ScatterAdd, guard: ir.Value | None) -> ir.Value:
+    def address_at(self, s: Gather | ScatterInto, guard: ir.Value | None) -> ir.Value:
         total = self.index(s.index)
         for offset in self.place(s.places, guard):
             total = self.builder.add(total, offset, flags=("nsw",))
@@ -264,12 +264,12 @@ class KernelEmitter:
             value = self.builder.select(guard, value, constant(0, s.buffer.dtype))
         self.registers[s.result.number] = value
 
-    def scatter_add(self, s: ScatterAdd) -> None:
+    def scatter_into(self, s: ScatterInto) -> None:
         address = self.address_at(s, None)
-        dtype = s.buffer.dtype
-        old = self.load_from(address, dtype)
-        new = self.combine("add", old, self.registers[s.value.number], dtype)
-        self.store_to(address, new, dtype)
+        dtype, value = s.buffer.dtype, self.registers[s.value.number]
+        if s.combine != "set":
+            value = self.combine(s.combine, self.load_from(address, dtype), value, dtype)
+        self.store_to(address, value, dtype)
 
     def store(self, s: Store) -> None:
         address = self.address(s.buffer, s.index)
@@ -367,7 +367,7 @@ def _can_fail(statement: Any) -> bool:
         return statement.name == "pow" and not is_float(statement.result.dtype)
     if isinstance(statement, Repeat):
         return bool(statement.tapes)
-    return isinstance(statement, (Gather, ScatterAdd))
+    return isinstance(statement, (Gather, ScatterInto))
 
 
 _EMITTERS: dict[type, Any] = {
@@ -377,7 +377,7 @@ _EMITTERS: dict[type, Any] = {
     InRange: KernelEmitter.in_range,
     Load: KernelEmitter.load,
     Gather: KernelEmitter.gather,
-    ScatterAdd: KernelEmitter.scatter_add,
+    ScatterInto: KernelEmitter.scatter_into,
     Store: KernelEmitter.store,
     AccumulateInto: KernelEmitter.accumulate_into,
     Fill: KernelEmitter.fill,

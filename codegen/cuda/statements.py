@@ -24,7 +24,7 @@ from ..loops import (
     Load,
     Loop,
     Scalar,
-    ScatterAdd,
+    ScatterInto,
     Store,
 )
 from .helpers import numpy_type
@@ -148,7 +148,7 @@ class Statements:
             text += f" if {self.scalar(s.guard)} else {constant(0, s.buffer.dtype)}"
         self.define(s.result, text)
 
-    def place(self, s: Gather | ScatterAdd) -> str:
+    def place(self, s: Gather | ScatterInto) -> str:
         """The index of a computed place, with every part of it checked."""
         self.can_fail = True
         bounded = self.words.helpers.bounded()
@@ -164,8 +164,8 @@ class Statements:
             text += f" if {self.scalar(s.guard)} else {constant(0, s.buffer.dtype)}"
         self.define(s.result, text)
 
-    def scatter_add(self, s: ScatterAdd) -> None:
-        self.combine_into(s.buffer, self.place(s), "add", self.scalar(s.value))
+    def scatter_into(self, s: ScatterInto) -> None:
+        self.combine_into(s.buffer, self.place(s), s.combine, self.scalar(s.value))
 
     def store(self, s: Store) -> None:
         self.line(f"{s.buffer}[{self.index(s.index)}] = {self.scalar(s.value)}")
@@ -178,6 +178,9 @@ class Statements:
             self.line(f"cuda.atomic.add({buffer}, {index}, {value})")
             return
         place, dtype = f"{buffer}[{index}]", buffer.dtype
+        if combine == "set":
+            self.line(f"{place} = {value}")
+            return
         self.line(f"{place} = {self.words.expression(combine, [place, value], dtype, dtype)}")
 
     def fill(self, s: Fill) -> None:
@@ -221,7 +224,7 @@ _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     InRange: Statements.in_range,
     Load: Statements.load,
     Gather: Statements.gather,
-    ScatterAdd: Statements.scatter_add,
+    ScatterInto: Statements.scatter_into,
     Store: Statements.store,
     AccumulateInto: Statements.accumulate_into,
     Fill: Statements.fill,

@@ -19,11 +19,11 @@ from ..loops import (
     Loop,
     Place,
     Scalar,
-    ScatterAdd,
+    ScatterInto,
     walk,
 )
 
-_COMBINING = (AccumulateInto, ScatterAdd)
+_COMBINING = (AccumulateInto, ScatterInto)
 #: What ``cuda.atomic.add`` takes.
 _ATOMIC = ("f32", "f64", "i32", "i64", "u32", "u64")
 

@@ -10,6 +10,7 @@ from . import (
     reduce,
     scan,
     switch,
+    update,
     while_,
 )
 from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
@@ -29,5 +30,6 @@ __all__ = [
     "reduce",
     "scan",
     "switch",
+    "update",
     "while_",
 ]

@@ -46,7 +46,7 @@ class Gather(_Indexing):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         (x, *indices), axes = arrays, params["axes"]
         x = np.asarray(x)
-        _check_bounds(indices, [x.shape[a] for a in axes])
+        check_bounds(indices, [x.shape[a] for a in axes])
         return np.moveaxis(x, axes, range(len(axes)))[tuple(indices)]
 
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
@@ -81,21 +81,17 @@ class ScatterAdd(_Indexing):
     """
 
     parameters = ("axes", "shape")
+    combine = "add"
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
-        (updates, *indices), axes, shape = types, params["axes"], params["shape"]
-        _check_indices("scatter_add", indices, axes, len(shape))
-        wanted = (*indices[0].shape, *shapes.without_axes(shape, axes))
-        require(
-            updates.shape == wanted and updates.dtype.kind in "iufc",
-            f"scatter_add into shape {shape} takes updates of shape {wanted}; got {updates}",
-        )
-        return (updates.with_shape(shape),)
+        updates, *indices = types
+        check_updates(self.name, updates, indices, params["axes"], params["shape"])
+        return (updates.with_shape(params["shape"]),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         (updates, *indices), axes, shape = arrays, params["axes"], params["shape"]
         updates = np.asarray(updates)
-        _check_bounds(indices, [shape[a] for a in axes])
+        check_bounds(indices, [shape[a] for a in axes])
         result = np.zeros(shape, updates.dtype)
         np.add.at(np.moveaxis(result, axes, range(len(axes))), tuple(indices), updates)
         return result
@@ -130,7 +126,25 @@ def _check_indices(name: str, indices: Sequence[Type], axes: tuple[int, ...], nd
     )
 
 
-def _check_bounds(indices: Sequence[Any], extents: Sequence[int]) -> None:
+def check_updates(
+    name: str,
+    updates: Type,
+    indices: Sequence[Type],
+    axes: tuple[int, ...],
+    shape: shapes.Shape,
+    kinds: str = "iufc",
+) -> None:
+    """Raise TypeMismatch unless updates fit the places in an array of that shape."""
+    _check_indices(name, indices, axes, len(shape))
+    wanted = (*indices[0].shape, *shapes.without_axes(shape, axes))
+    require(
+        updates.shape == wanted and updates.dtype.kind in kinds,
+        f"{name} into shape {shape} takes updates of shape {wanted}; got {updates}",
+    )
+
+
+def check_bounds(indices: Sequence[Any], extents: Sequence[int]) -> None:
+    """Raise IndexError unless all indices are within the extents."""
     for index, extent in zip(indices, extents, strict=True):
         index = np.asarray(index)
         if index.size and not (index.min() >= 0 and index.max() < extent):

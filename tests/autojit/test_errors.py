@@ -58,7 +58,7 @@ UNCOVERED = {
     "np.unique": lambda x: np.unique(x),
     "np.partition": lambda x: np.partition(x, 1),
     "np.spacing": lambda x: np.spacing(x),
-    "np.add.at": lambda x: np.add.at(x, [0], 1.0),
+    "np.multiply.at": lambda x: np.multiply.at(x, [0], 1.0),
     "np.sum with out=": lambda x: np.sum(x, out=np.empty(())),
     "np.pad with mode=": lambda x: np.pad(x, 1, mode="maximum"),
     "np.linalg.norm with ord=": lambda x: np.linalg.norm(np.outer(x, x), 2),
@@ -280,11 +280,20 @@ def test_dtypes() -> None:
 
 def test_item_assignment() -> None:
     def f(x: Any) -> Any:
-        x[0] = 1.0
+        x[0] = 1j
+        return x
+
+    text = message(DtypeError, f, X)
+    assert_says(text, "x[0] = 1j", "discard their imaginary parts", "x[i] = z.real")
+
+
+def test_changes_in_place_that_do_not_fit() -> None:
+    def f(x: Any) -> Any:
+        x += np.ones((2, 3))
         return x
 
     text = message(InPlaceError, f, X)
-    assert_says(text, "x[0] = 1.0", "np.where(mask, value, x)", "not: x[mask] = value")
+    assert_says(text, "x += np.ones((2, 3))", "does not fit into the array", "x = x + y")
 
 
 # -- arguments and results ----------------------------------------------------

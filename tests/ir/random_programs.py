@@ -22,6 +22,7 @@ from autojit.ir.ops.linear import Constant, Iota
 from autojit.ir.ops.linear import iota as iota_op
 from autojit.ir.ops.move import Broadcast, Concatenate, Flip, Pad, Reshape, Slice, Transpose
 from autojit.ir.ops.reduce import Reduce
+from autojit.ir.ops.update import AddAt, Scatter, Update
 from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
 
@@ -224,6 +225,9 @@ def dot(grow: Grower, kind: Dot) -> Value | None:
 def indices(grow: Grower, extents: Sequence[int]) -> list[Value]:
     """Index arrays of one shape, one an extent, within bounds."""
     shape = (grow.integer(0, 3), *([2] if grow.flag() else []))
+    if not grow.integer(0, 3):
+        place = Type(np.dtype(np.int64), ())
+        return [full(grow.integer(0, n - 1), place) for n in extents]
     type = Type(np.dtype(np.int64), shape)
     numbers = iota_op(axis=0, dtype=type.dtype, shape=shape)
     return [
@@ -251,6 +255,29 @@ def scatter_add(grow: Grower, kind: ScatterAdd) -> Value | None:
     return kind(updates, *places, axes=axes, shape=shape)
 
 
+def update(grow: Grower, kind: Update) -> Value | None:
+    x = grow.value()
+    assert x is not None
+    start = tuple(grow.integer(0, n) for n in x.shape)
+    stride = tuple(grow.integer(1, 3) for _ in x.shape)
+    room = [-((a - n) // s) for a, n, s in zip(start, x.shape, stride, strict=True)]
+    v = grow.like(x.type.with_shape(tuple(grow.integer(0, m) for m in room)))
+    return kind(x, v, start=start, stride=stride)
+
+
+def at_indices(grow: Grower, kind: Scatter | AddAt) -> Value | None:
+    x = grow.value(kind.kinds, min_ndim=1)
+    if x is None:
+        return None
+    axes = grow.subset(a for a in range(x.type.ndim) if x.shape[a]) or (0,)
+    if 0 in (x.shape[a] for a in axes):
+        return None
+    places = indices(grow, [x.shape[a] for a in axes])
+    rest = tuple(n for a, n in enumerate(x.shape) if a not in axes)
+    updates = grow.like(x.type.with_shape((*places[0].shape, *rest)))
+    return kind(x, updates, *places, axes=axes)
+
+
 #: How an op of a family is drawn; the nearest base class of a declaration counts.
 SAMPLERS: dict[type[Declaration], Sampler] = {
     Elementwise: elementwise,
@@ -270,6 +297,9 @@ SAMPLERS: dict[type[Declaration], Sampler] = {
     Dot: dot,
     Gather: gather,
     ScatterAdd: scatter_add,
+    Update: update,
+    Scatter: at_indices,
+    AddAt: at_indices,
 }
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from tests.samples.elementwise import ARITHMETIC, BINARY, CHOICES, COMPLEX, UNARY
 from tests.samples.formulas import FORMULAS
 from tests.samples.kinds import Sample
-from tests.samples.movement import INDEXING, MOVEMENT
+from tests.samples.movement import ASSIGNMENT, INDEXING, MOVEMENT
 from tests.samples.products import CONTRACTIONS
 from tests.samples.reductions import REDUCTIONS
 from tests.samples.steps import STEPS
@@ -21,5 +21,5 @@ __all__ = ["SAMPLES", "Sample"]
 
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
-    *CONTRACTIONS, *FORMULAS,
+    *ASSIGNMENT, *CONTRACTIONS, *FORMULAS,
 ]  # fmt: skip

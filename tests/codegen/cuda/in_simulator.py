@@ -148,6 +148,20 @@ def test_scattering_adds_at_repeated_places() -> None:
     assert_same(on_gpu(grad(f), X), jit(grad(f))(X))
 
 
+def test_updates_in_place_and_of_copies() -> None:
+    places = np.array([3, 1, 1, 0])
+
+    def f(x: Any, v: Any) -> Any:
+        y, z = x * 2, np.copy(x)
+        y[places] = v
+        np.add.at(z, places, v)
+        z[1:3] = y[:2]
+        return y, z
+
+    x, v = X.reshape(-1)[:5], X.reshape(-1)[5:9]
+    assert_same(on_gpu(f, x, v), f(x, v))
+
+
 def test_a_kernel_that_one_thread_runs() -> None:
     """No atomic operation adds 8-bit integers."""
     builder = Builder()

@@ -1,0 +1,271 @@
+"""What an index means: parts of basic indexing as a window, and index arrays along axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autojit.ir import shapes
+from autojit.ir.ops import arithmetic, move
+from autojit.ir.ops.index import gather
+from autojit.ir.ops.update import add_at, scatter, update
+from autojit.ir.program import Value
+
+from ..errors import UncoveredFunctionError, with_place
+from ..tracer import Tracer
+from ..tracing import user_source
+from .lifting import as_value, common_shape
+
+
+@dataclass(frozen=True)
+class Window:
+    """What integers, slices and ``None`` pick: a range of each axis, some backwards, in a shape."""
+
+    start: tuple[int, ...]
+    stop: tuple[int, ...]
+    stride: tuple[int, ...]
+    flips: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def extents(self) -> shapes.Shape:
+        """How many elements of each axis are in it."""
+        return tuple(map(shapes.slice_extent, self.start, self.stop, self.stride))
+
+    def read(self, x: Value) -> Value:
+        """The part of an array."""
+        if self.stop != x.shape or any(self.start) or set(self.stride) > {1}:
+            x = move.slice_(x, start=self.start, stop=self.stop, stride=self.stride)
+        if self.flips:
+            x = move.flip(x, axes=self.flips)
+        return move.reshape(x, shape=self.shape) if x.shape != self.shape else x
+
+    def write(self, x: Value, part: Value) -> Value:
+        """The array with that part in place of its own."""
+        if part.shape != self.extents:
+            part = move.reshape(part, shape=self.extents)
+        if self.flips:
+            part = move.flip(part, axes=self.flips)
+        if part.shape == x.shape:
+            return part
+        return update(x, part, start=self.start, stride=self.stride)
+
+
+@dataclass(frozen=True)
+class Places:
+    """What index arrays pick along some ``axes`` of a window; the arrays' axes come at ``at``."""
+
+    around: Window
+    axes: tuple[int, ...]
+    indices: tuple[Value, ...]
+    at: int
+
+    @property
+    def shape(self) -> shapes.Shape:
+        rest = shapes.without_axes(self.around.shape, self.axes)
+        return (*rest[: self.at], *self.indices[0].shape, *rest[self.at :])
+
+    def read(self, x: Value) -> Value:
+        """The elements at the places."""
+        picked = gather(self.around.read(x), *self.indices, axes=self.axes)
+        count = self.indices[0].type.ndim
+        order = range(picked.type.ndim)
+        first, rest = order[:count], order[count:]
+        return _transposed(picked, (*rest[: self.at], *first, *rest[self.at :]))
+
+    def write(self, x: Value, part: Value) -> Value:
+        """The array with those elements set; of several at one place the last stays."""
+        return self._changed(scatter, x, part)
+
+    def add(self, x: Value, part: Value) -> Value:
+        """The array with all of those elements added to its own."""
+        return self._changed(add_at, x, part)
+
+    def _changed(self, change: Any, x: Value, part: Value) -> Value:
+        end = self.at + self.indices[0].type.ndim
+        order = range(part.type.ndim)
+        part = _transposed(part, (*order[self.at : end], *order[: self.at], *order[end:]))
+        changed = change(self.around.read(x), part, *self.indices, axes=self.axes)
+        return self.around.write(x, changed)
+
+
+def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
+    return x if axes == tuple(range(len(axes))) else move.transpose(x, axes=axes)
+
+
+def selection(index: Any, x: Tracer) -> Window | Places:
+    """What an index of an array picks."""
+    items, together = parse(index, x)
+    if not any(map(is_array, items)):
+        return window(items, x)
+    # Integers count as arrays beside arrays, and broadcast with them.
+    picked = [isinstance(item, int) or is_array(item) for item in items]
+    around = window([slice(None) if p else item for p, item in zip(picked, items, strict=True)], x)
+    axes = tuple(i for i, p in enumerate(picked) if p)
+    arrays = [item for p, item in zip(picked, items, strict=True) if p]
+    shape = common_shape(*arrays)
+    indices = tuple(
+        move.broadcast_to(_resolved(item, around.shape[axis], axis, x), shape)
+        for item, axis in zip(arrays, axes, strict=True)
+    )
+    return Places(around, axes, indices, axes[0] if together else 0)
+
+
+def parse(index: Any, x: Tracer) -> tuple[list[Any], bool]:
+    """One item for each axis, and None; whether nothing stands between the arrays."""
+    items = [_understood(item, x) for item in (index if isinstance(index, tuple) else (index,))]
+    together = _are_together(items)
+    return _with_places(_expand_ellipsis(items, x), x), together
+
+
+def _understood(item: Any, x: Tracer) -> Any:
+    """An index as a basic one, or an array of integers or truth values."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        return int(item)
+    if isinstance(item, Tracer) and item.dtype.kind in "iu":
+        return item
+    if isinstance(item, (list, np.ndarray)) and not isinstance(item, Tracer):
+        array = np.asarray(item)
+        if array.dtype.kind == "b" and array.ndim:
+            return array
+        if array.dtype.kind in "iu" or array.size == 0:
+            return array.astype(np.int64)
+    raise UncoveredFunctionError(
+        with_place(
+            f"Indexing a traced array of type {x.type} with {_describe(item)} is not covered by "
+            "autojit; integers, slices, ..., None, integer arrays, and masks that are known when "
+            "the function is traced are.\n"
+            "A traced mask gives a result whose shape depends on values. Keep the shape:\n"
+            "    np.where(mask, x, 0)               # not: x[mask]",
+            user_source(),
+        )
+    )
+
+
+def _axes_of(item: Any) -> int:
+    """How many axes an item indexes."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if is_array(item) and item.dtype.kind == "b" else 1
+
+
+def _with_places(items: list[Any], x: Tracer) -> list[Any]:
+    """The items with a known mask as index arrays of the places where it holds."""
+    result: list[Any] = []
+    axis = 0
+    for item in items:
+        extents = x.shape[axis : axis + _axes_of(item)]
+        axis += len(extents)
+        if not (isinstance(item, np.ndarray) and item.dtype.kind == "b"):
+            result.append(item)
+            continue
+        if item.shape != extents:
+            raise IndexError(
+                with_place(
+                    f"a mask of shape {item.shape} does not fit axes of extents {extents} of an "
+                    f"array of type {x.type}",
+                    user_source(),
+                )
+            )
+        result.extend(np.nonzero(item))
+    return result
+
+
+def _describe(item: Any) -> str:
+    if isinstance(item, Tracer):
+        return f"a traced array of type {item.type}"
+    if isinstance(item, np.ndarray):
+        return f"an array of dtype {item.dtype}"
+    return f"a {type(item).__name__}"
+
+
+def is_array(item: Any) -> bool:
+    """Whether an index makes the whole index an advanced one."""
+    return isinstance(item, (np.ndarray, Tracer))
+
+
+def _are_together(items: list[Any]) -> bool:
+    """Whether nothing stands between the arrays (an ellipsis for no axes does)."""
+    picked = [isinstance(item, int) or is_array(item) for item in items]
+    if True not in picked:
+        return False
+    first, last = picked.index(True), len(picked) - 1 - picked[::-1].index(True)
+    return all(picked[first : last + 1])
+
+
+def _expand_ellipsis(items: list[Any], x: Tracer) -> list[Any]:
+    used = sum(map(_axes_of, items))
+    if used > x.ndim:
+        raise IndexError(
+            with_place(f"too many indices: {used} for an array of type {x.type}", user_source())
+        )
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if not dots:
+        items, dots = [*items, Ellipsis], [len(items)]
+    (at,) = dots
+    return [*items[:at], *([slice(None)] * (x.ndim - used)), *items[at + 1 :]]
+
+
+def window(items: list[Any], x: Tracer) -> Window:
+    """Integers, slices and ``None``, one for every axis."""
+    ranges: list[tuple[int, int, int]] = []
+    flips, shape = [], []
+    for item in items:
+        if item is None:
+            shape.append(1)
+            continue
+        axis = len(ranges)
+        start, stop, stride, flipped, keep = _range(item, x, axis)
+        if flipped:
+            flips.append(axis)
+        if keep:
+            shape.append(len(range(start, stop, stride)))
+        ranges.append((start, stop, stride))
+    start_, stop_, stride_ = zip(*ranges, strict=True) if ranges else ((), (), ())
+    return Window(start_, stop_, stride_, tuple(flips), tuple(shape))
+
+
+def _range(item: Any, x: Tracer, axis: int) -> tuple[int, int, int, bool, bool]:
+    """start, stop, positive stride, whether to flip, whether the axis stays."""
+    extent = x.shape[axis]
+    if not isinstance(item, slice):
+        i = int(item)
+        if not -extent <= i < extent:
+            raise IndexError(
+                with_place(
+                    f"index {i} is out of bounds for axis {axis} of an array of type {x.type}",
+                    user_source(),
+                )
+            )
+        return i % extent, i % extent + 1, 1, False, False
+    picked = range(*item.indices(extent))
+    if not len(picked):
+        return 0, 0, 1, False, True
+    first, last, step = picked[0], picked[-1], picked.step
+    if step > 0:
+        return first, last + 1, step, False, True
+    return last, first + 1, -step, True, True
+
+
+def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value:
+    """Indices from 0 on; known ones are checked now, traced ones when the code runs."""
+    if isinstance(item, Tracer):
+        index = as_value(item, np.dtype(np.int64))
+        return arithmetic.select(arithmetic.lt(index, 0), index + extent, index)
+    known = np.asarray(item, np.int64)
+    wrong = known[(known < -extent) | (known >= extent)]
+    if wrong.size:
+        raise IndexError(
+            with_place(
+                f"index {wrong.flat[0]} is out of bounds for axis {axis} of an array of type "
+                f"{x.type}",
+                user_source(),
+            )
+        )
+    return as_value(np.where(known < 0, known + extent, known))

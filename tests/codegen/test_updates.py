@@ -1,0 +1,136 @@
+"""Updates: in the buffer of what nothing else reads, in a copy otherwise, and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit.codegen import parallel
+from autojit.codegen.loops import Loop, LoopProgram, RunTasks, ScatterInto, Store, walk
+from autojit.codegen.lower import lower
+from autojit.codegen.runtime import Executable
+from autojit.ir.interpreter import interpret
+from autojit.ir.ops.update import add_at, scatter, update
+from autojit.ir.program import Builder, Program, Value, building
+from autojit.ir.types import Type, TypeMismatch
+
+RNG = np.random.default_rng(0)
+X, V, AT = RNG.normal(size=(40, 12)), RNG.normal(size=(5, 12)), np.array([3, 0, 3, 39, 0])
+
+
+def program_of(function: Callable[..., Any], *arguments: Any) -> Program:
+    builder = Builder()
+    inputs = [Value(Type(np.asarray(a).dtype, np.shape(a))) for a in arguments]
+    with building(builder):
+        outputs = function(*inputs)
+    return builder.finish(inputs, outputs if isinstance(outputs, list) else [outputs])
+
+
+def check(function: Callable[..., Any], *arguments: Any) -> LoopProgram:
+    """The loops of a function, once they have been seen to give what the interpreter gives."""
+    program = program_of(function, *arguments)
+    results = Executable(program).call(list(arguments))
+    for got, want in zip(results, interpret(program, arguments), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-13)
+    return lower(program)
+
+
+def all_statements(program: LoopProgram) -> list[Any]:
+    return [s for kernel in program.steps for s in walk(kernel.body)]  # type: ignore[union-attr]
+
+
+def stores(program: LoopProgram) -> int:
+    return sum(isinstance(s, Store) for s in all_statements(program))
+
+
+EACH = pytest.mark.parametrize("op", [scatter, add_at])
+
+
+@EACH
+def test_what_nothing_else_reads_is_updated_in_place(op: Any) -> None:
+    def f(x: Any, v: Any, i: Any) -> Any:
+        return op(op(x * 2.0, v, i, axes=(0,)), v + 1.0, i, axes=(0,))
+
+    program = check(f, X, V, AT)
+    assert not program.temps
+    assert stores(program) == 1  # x * 2, where it is updated
+
+
+@EACH
+def test_what_is_read_again_is_copied(op: Any) -> None:
+    for f in (
+        lambda x, v, i: op(x, v, i, axes=(0,)),  # an argument
+        lambda x, v, i: [y := x * 2.0, op(y, v, i, axes=(0,))],
+        lambda x, v, i: op(y := x * 2.0, v, i, axes=(0,)) + y,
+        lambda x, v, i: [op(y := op(x, v, i, axes=(0,)), v, i, axes=(0,)), y],
+    ):
+        check(f, X, V, AT)
+
+
+def test_operands_that_are_the_array_itself() -> None:
+    backwards = np.arange(40)[::-1].copy()
+    for op in (scatter, add_at):
+        check(lambda x, i, op=op: op(y := x * 2.0, y, i, axes=(0,)), X, backwards)
+
+
+@EACH
+def test_out_of_bounds(op: Any) -> None:
+    program = program_of(lambda x, v, i: op(x, v, i, axes=(0,)), X, V, AT)
+    for wrong in (AT + 1, AT - 1):
+        with pytest.raises(IndexError):
+            Executable(program).call([X, V, wrong])
+        with pytest.raises(IndexError):
+            interpret(program, [X, V, wrong])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c16", "i4", "?"])
+def test_dtypes(dtype: str) -> None:
+    x, v = (X > 0).astype(dtype), (V > 0).astype(dtype)
+    check(lambda x, v, i: scatter(x, v, i, axes=(0,)), x, v, AT)
+    check(lambda x, v: update(x, v, start=(1, 2), stride=(3, 1)), x, v[:, :6])
+    if dtype != "?":
+        check(lambda x, v, i: add_at(x, v, i, axes=(0,)), x, v, AT)
+
+
+def test_windows_are_loops_of_their_own() -> None:
+    program = check(lambda x, v: update(x, v, start=(9, 0), stride=(1, 1)), X, X[:21] * 2)
+    loops = [s for kernel in program.steps for s in kernel.body if isinstance(s, Loop)]  # type: ignore[union-attr]
+    assert [(s.start, s.stop) for s in loops] == [(0, 9), (9, 30), (30, 40)]
+    assert "select" not in str(program)
+
+
+def test_windows_with_strides_and_without_elements() -> None:
+    for start, stride, extents in [((1, 0), (3, 2), (13, 6)), ((4, 12), (1, 1), (7, 0))]:
+        part = RNG.normal(size=extents)
+        check(lambda x, v, a=start, s=stride: update(x, v, start=a, stride=s), X, part)
+
+
+def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks add to copies of their own; what is set in order is not cut into tasks."""
+    monkeypatch.setattr(parallel, "WORTH_THREADS", 0)
+    monkeypatch.setattr(parallel, "WORK_OF_TASK", 1)
+    x, v, i = RNG.normal(size=7), RNG.normal(size=5000), RNG.integers(0, 7, 5000)
+    for op in (scatter, add_at):
+        program = check(lambda x, v, i, op=op: op(x, v, i, axes=(0,)), x, v, i)
+        tasks = [s.tasks.body for s in all_statements(program) if isinstance(s, RunTasks)]
+        cut = any(isinstance(s, ScatterInto) for body in tasks for s in walk(body))
+        assert cut is (op is add_at)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x, v, i: update(x, v, start=(36, 0), stride=(1, 1)), "update of f64"),
+        (lambda x, v, i: update(x, v, start=(0, 0), stride=(8, 2)), "update of f64"),
+        (lambda x, v, i: scatter(x, v, i, axes=(1,)), r"updates of shape \(5, 40\)"),
+        (lambda x, v, i: scatter(v, i, i, axes=(0,)), "updates of shape"),
+        (lambda x, v, i: scatter(x, v, v, axes=(0,)), "int64 index array"),
+        (lambda x, v, i: add_at(x, v, i, i, axes=(0,)), "one int64 index array an axis"),
+    ],
+)
+def test_operands_that_do_not_fit(function: Callable[..., Any], words: str) -> None:
+    with pytest.raises(TypeMismatch, match=words):
+        program_of(function, X, V, AT)
