@@ -1,6 +1,6 @@
 """All op declarations.  Importing this package declares every op."""
 
-from . import arithmetic, contract, elementary, index, linear, move, reduce
+from . import arithmetic, contract, elementary, index, linalg, linear, move, reduce
 from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "elementary",
     "full",
     "index",
+    "linalg",
     "linear",
     "move",
     "reduce",

@@ -24,6 +24,7 @@ from autojit.ir.ops.move import Broadcast, Concatenate, Flip, Pad, Reshape, Slic
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
+from tests.ir.random_linalg import LINALG
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -270,6 +271,7 @@ SAMPLERS: dict[type[Declaration], Sampler] = {
     Dot: dot,
     Gather: gather,
     ScatterAdd: scatter_add,
+    **LINALG,
 }
 
 
