@@ -269,13 +269,34 @@ class MatrixProduct:
 
 
 @dataclass(slots=True)
+class Factorization:
+    """A linear algebra op on every matrix of a batch.
+
+    ``n`` is the order of the matrices, ``k`` the number of right-hand sides. The results are
+    row-major and contiguous, ``shapes`` those for one element of the batch; so are the matrices
+    of all inputs but the last, whose strides are free. ``scratch`` is memory to work in.
+    """
+
+    name: str
+    dtype: str
+    batch: tuple[int, ...]
+    n: int
+    k: int
+    params: dict[str, Any]
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Buffer, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    scratch: tuple[Buffer, ...] = ()
+
+
+@dataclass(slots=True)
 class LoopProgram:
     """Everything that one call runs."""
 
     name: str
     inputs: list[Buffer]
     outputs: list[Buffer]
-    steps: list[Kernel | MatrixProduct]
+    steps: list[Kernel | MatrixProduct | Factorization]
     temps: dict[Buffer, int] = field(default_factory=dict)
     arena: int = 0
     flops: int = 0
@@ -288,7 +309,7 @@ class LoopProgram:
 
     @property
     def loop_count(self) -> int:
-        """How many outermost loops the program runs (matrix products not counted)."""
+        """How many outermost loops the program runs (library calls not counted)."""
         return sum(
             isinstance(s, (Loop, RunTasks))
             for k in self.steps

@@ -25,7 +25,12 @@ SINGULAR = "Singular matrix"
 
 
 class Matrices(Declaration):
-    """Ops on the last two axes: a batch is one more leading axis."""
+    """Ops on the last two axes: a batch is one more leading axis.
+
+    ``unread``   how many of the first operands only derivatives need
+    """
+
+    unread = 0
 
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
         made: Value | Sequence[Value] = self(*[along(o, size) for o in operands], **op.params)
@@ -213,6 +218,7 @@ class Solve(_LinearInRight):
 
     arity = 4
     parameters = ("transpose",)
+    unread = 1
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         a, packed, pivots, b = types
