@@ -12,6 +12,7 @@ from .loops import (
     Begin,
     Compute,
     Constant,
+    Factorization,
     Fill,
     Finish,
     Gather,
@@ -139,6 +140,14 @@ def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -
             lines.append(indent + _statement(s, names))
 
 
+def _factorization(step: Factorization) -> str:
+    results = ", ".join(map(str, step.outputs))
+    operands = ", ".join(str(o.buffer) for o in step.inputs)
+    batch = f"{step.batch} x " if step.batch else ""
+    sides = f", {step.k} right-hand sides" if step.k else ""
+    return f"{results} = {step.name}({operands})  # {batch}[{step.n},{step.n}]{sides}"
+
+
 def print_loops(program: LoopProgram) -> str:
     """The readable text of a loop program."""
     lines = [f"loops {program.name}:"]
@@ -151,6 +160,8 @@ def print_loops(program: LoopProgram) -> str:
             batch = f"{step.batch} x " if step.batch else ""
             shape = f"{batch}[{step.m},{step.k}] @ [{step.k},{step.n}]"
             lines.append(f"  {step.c} = {step.a.buffer} @ {step.b.buffer}  # {shape}, BLAS")
+        elif isinstance(step, Factorization):
+            lines.append(f"  {_factorization(step)}")
         else:
             lines.append(f"  kernel {step.name}:")
             for buffer in step.buffers:

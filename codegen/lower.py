@@ -6,6 +6,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from autojit.ir.ops.contract import Dot
 from autojit.ir.program import Program, Value
 from autojit.ir.types import dtype_name
 
@@ -18,6 +19,7 @@ from .loops import (
     Accumulator,
     Begin,
     Buffer,
+    Factorization,
     Fill,
     Finish,
     Kernel,
@@ -65,7 +67,8 @@ class Lowering(ScalarCode):
         steps: list[Any] = []
         for number, kernel in enumerate(self.schedule.kernels()):
             if isinstance(kernel, LibraryCall):
-                steps.append(self._product(kernel))
+                is_product = isinstance(kernel.op.kind, Dot)
+                steps.append((self._product if is_product else self._factorization)(kernel))
             else:
                 steps.append(self._kernel(f"k{number}", kernel))
         steps.extend(self._copy(i, *copy) for i, copy in enumerate(self.placement.copies))
@@ -265,6 +268,24 @@ class Lowering(ScalarCode):
         left, right = (Operand(self.placement.of[v.base], v.offset, v.strides) for v in call.views)
         name = dtype_name(op.result.dtype)
         return MatrixProduct(name, batch, m, n, k, left, right, self.placement.of[op.result])
+
+    def _factorization(self, call: LibraryCall) -> Factorization:
+        op = call.op
+        if not self.traits.factorizations:
+            raise TargetError(f"{op.kind.name} can be compiled for the CPU only", op.source)
+        first, last = op.operands[0], op.operands[-1]
+        vectors = first.type.ndim - 2 if op.kind.name != "permutation" else first.type.ndim - 1
+        return Factorization(
+            op.kind.name,
+            dtype_name(first.dtype),
+            first.shape[:vectors],
+            first.shape[-1],
+            last.shape[-1] if len(op.operands) > 1 else 0,
+            op.params,
+            tuple(Operand(self.placement.of[v.base], v.offset, v.strides) for v in call.views),
+            tuple(self.placement.of[v] for v in op.results),
+            tuple(v.shape[vectors:] for v in op.results),
+        )
 
     def _copy(self, number: int, buffer: Buffer, value: Value) -> Kernel:
         self.scopes = [Scope()]

@@ -93,7 +93,7 @@ class Placement:
         readers: dict[Value, list[Any]] = {}
         for number, kernel in enumerate(self.schedule.kernels()):
             if isinstance(kernel, LibraryCall):
-                kernel_of[kernel.value] = number
+                kernel_of.update((v, number) for v in kernel.values)
                 for view in kernel.views:
                     readers.setdefault(view.base, []).append(kernel)
                 continue

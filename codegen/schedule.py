@@ -91,7 +91,7 @@ class Schedule:
         self.path: dict[Value, list[Node]] = {}
         self.conditions: dict[Value, list[Any]] = {}
         for op in selection.ops:
-            item = self.stored.get(op.result)
+            item = self.stored.get(op.results[0])
             if isinstance(item, Stored):
                 self._insert_loops(item)
             elif item is not None:
@@ -101,8 +101,8 @@ class Schedule:
 
     def _insert_call(self, call: LibraryCall) -> None:
         self.root.children.append(call)
-        self.root.members.add(call.value)
-        self.path[call.value] = []
+        self.root.members.update(call.values)
+        self.path.update((v, []) for v in call.values)
 
     def _insert_loops(self, item: Stored) -> None:
         item.vars = tuple(Var(n) for n in item.extents)
@@ -146,7 +146,7 @@ class Schedule:
         """The position of the last child that computes something the item reads."""
         for position in range(len(node.children) - 1, -1, -1):
             child = node.children[position]
-            members = child.members if isinstance(child, Node) else {child.value}
+            members = child.members if isinstance(child, Node) else set(child.values)
             if not members.isdisjoint(item.reads):
                 return position if isinstance(child, Node) else position + 1
         return 0

@@ -15,6 +15,7 @@ from typing import Any
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
+from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.move import Broadcast, transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Op, Program, Value
@@ -24,7 +25,7 @@ from . import affine
 from .affine import Affine, Var
 from .pull import Index, Puller
 from .traits import Traits
-from .views import Strided, axis_groups, matrix_view, renumbered, strided_view
+from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
 #: A value this expensive (in additions) is stored when it is needed in two places.
 EXPENSIVE = 10
@@ -61,6 +62,10 @@ class Stored:
         return self.op.result
 
     @property
+    def values(self) -> tuple[Value, ...]:
+        return self.op.results
+
+    @property
     def first_reduced(self) -> int:
         """The position of the outermost loop that is reduced (the number of loops if none is)."""
         return next((j for j, d in enumerate(self.dims) if d is None), len(self.dims))
@@ -81,15 +86,15 @@ class Stored:
 
 @dataclass(eq=False)
 class LibraryCall:
-    """A matrix product by the BLAS."""
+    """A matrix product by the BLAS, or linear algebra; ``operands`` are those that it reads."""
 
     op: Op
-    operands: tuple[Value, Value]
-    views: tuple[Strided, Strided]
+    operands: tuple[Value, ...]
+    views: tuple[Strided, ...]
 
     @property
-    def value(self) -> Value:
-        return self.op.result
+    def values(self) -> tuple[Value, ...]:
+        return self.op.results
 
 
 class Selection:
@@ -115,6 +120,8 @@ class Selection:
         for op in self.ops:
             if isinstance(op.kind, Dot) and not _as_loops(op):
                 self._prepare_product(op, ops)
+            elif isinstance(op.kind, Matrices):
+                self._prepare_matrices(op)
             ops.append(op)
         self.ops = ops
 
@@ -141,7 +148,20 @@ class Selection:
                 self.forced.add(view.base)
             operands.append(value)
             views.append(view)
-        self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))  # type: ignore[arg-type]
+        self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))
+
+    def _prepare_matrices(self, op: Op) -> None:
+        """Matrices that are read in place are contiguous; the last operand is copied as it is."""
+        assert isinstance(op.kind, Matrices)
+        operands, views = op.operands[op.kind.unread :], []
+        for value in operands:
+            view = strided_view(value, self.definers, self.calls)
+            if view is None or not (value is operands[-1] or is_row_major(view, value)):
+                view = Strided(value, 0, row_major_strides(value.shape))
+            self.forced.add(view.base)
+            views.append(view)
+        call = LibraryCall(op, operands, tuple(views))
+        self.calls.update((v, call) for v in op.results)
 
     def _matrix_view(self, value: Value, groups: Any) -> Strided | None:
         view = strided_view(value, self.definers, self.calls)
@@ -155,9 +175,9 @@ class Selection:
         self.depth: dict[Value, int] = {}
         self.cut: set[Value] = set()
         for op in self.ops:
-            value = op.result
             if isinstance(op.kind, _REDUCING):
                 continue
+            value = op.result
             own = op.kind.cost if isinstance(op.kind, Elementwise) else 0
             if isinstance(op.kind, Gather) and op.operands[0] in self.definers:
                 self.forced.add(op.operands[0])
@@ -172,9 +192,9 @@ class Selection:
         contexts: dict[Value, set[Any]] = {}
         repeated: set[Value] = set()
         for op in reversed(self.ops):
-            value = op.result
-            seen = contexts.pop(value, set())
-            if not seen and value not in outputs:
+            value = op.results[0]
+            seen = set().union(*(contexts.pop(v, set()) for v in op.results))
+            if not seen and outputs.isdisjoint(op.results):
                 continue
             if self._is_stored(op, seen, value in outputs or value in repeated):
                 self._store(op)
@@ -198,7 +218,7 @@ class Selection:
             repeated.add(value)
 
     def _is_stored(self, op: Op, contexts: set[Any], needed: bool) -> bool:
-        value = op.result
+        value = op.results[0]
         if needed or isinstance(op.kind, _REDUCING) or value in self.forced:
             return True
         if value in self.cut:
@@ -207,14 +227,15 @@ class Selection:
         return worth and len(contexts) > 1
 
     def _store(self, op: Op) -> None:
-        self.stored[op.result] = self.calls.get(op.result) or self._loops(op)
+        for value in op.results:
+            self.stored[value] = self.calls.get(value) or self._loops(op)
 
     def _loops(self, op: Op) -> Stored:
         item = _loops_of(op, self.definers)
         return item if self.traits.reduce_into_buffers else _kept_outermost(item)
 
 
-_REDUCING = (Reduce, Dot, ScatterAdd)
+_REDUCING = (Reduce, Dot, ScatterAdd, Matrices)
 
 
 def _repeats(op: Op) -> bool:

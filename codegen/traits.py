@@ -15,6 +15,7 @@ class Traits:
     ``serial_rows``  iterations of outer loops follow each other, so a buffer for one of
                  them can serve all in turn; otherwise each iteration has its own
     ``splits``   a loop is split where conditions on its index change
+    ``factorizations``  there is linear algebra beyond products
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
     """
 
@@ -22,9 +23,12 @@ class Traits:
     serial_rows: bool = True
     splits: bool = True
     tasks: bool = True
+    factorizations: bool = True
 
 
 CPU = Traits()
 #: Iterations of outer loops run at the same time, and a thread keeps what it sums in a register;
 #: it decides conditions as it goes, since more loops would mean less to do at the same time.
-CUDA = Traits(reduce_into_buffers=False, serial_rows=False, splits=False, tasks=False)
+CUDA = Traits(
+    reduce_into_buffers=False, serial_rows=False, splits=False, tasks=False, factorizations=False
+)

@@ -17,9 +17,10 @@ from llvmlite import ir
 from autojit.ir.types import Type, dtype_name
 
 from ..errors import FAILURES
-from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
-from . import abi, blas
+from ..loops import Buffer, Factorization, Kernel, LoopProgram, MatrixProduct
+from . import abi, blas, matrices
 from .emit import I64, POINTER, KernelEmitter, can_fail
+from .matrices import MatrixEmitter
 from .results import POOLED
 
 I32 = ir.IntType(32)
@@ -48,7 +49,7 @@ class Module:
         self.in_types = in_types
         self.out_types = out_types
         self.module = ir.Module("autojit")
-        self.functions = blas.needed(program)
+        self.functions = sorted({*blas.needed(program), *matrices.needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         self.core = self._core()
@@ -73,6 +74,11 @@ class Module:
                 position = abi.OWN_SLOTS + self.functions.index(blas.function_name(step))
                 function = abi.load(builder, table, position, blas.SIGNATURE.as_pointer())
                 blas.emit(self.module, builder, function, step, places)
+            elif isinstance(step, Factorization):
+                emitter = MatrixEmitter(self.module, step, f"matrices{number}", self.functions)
+                made = emitter.emit()
+                arguments = [*(places[b] for b in emitter.buffers), self.status, self.table]
+                builder.call(made, arguments)
             else:
                 self._call_kernel(builder, step, number, places)
         builder.ret_void()
@@ -159,7 +165,10 @@ class _Entry:
         builder.call(owner.core, [self.table, arena, status, *inputs, *outputs])
         self._call("PyEval_RestoreThread", ir.VoidType(), state)
         release()
-        if any(isinstance(k, Kernel) and can_fail(k) for k in owner.program.steps):
+        if any(
+            isinstance(s, Factorization) or (isinstance(s, Kernel) and can_fail(s))
+            for s in owner.program.steps
+        ):
             self._check(status)
         self._return()
         self._write_miss()
