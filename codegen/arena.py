@@ -6,7 +6,7 @@ two that do not live at the same time may share bytes.
 
 from __future__ import annotations
 
-from .loops import Buffer, Kernel, LoopProgram, MatrixProduct
+from .loops import Buffer, Factorization, Kernel, LoopProgram, MatrixProduct, buffers_named
 
 #: Cache lines; enough for any vector.
 ALIGNMENT = 64
@@ -43,7 +43,7 @@ def plan(program: LoopProgram) -> None:
         program.arena = max(program.arena, offset + size)
 
 
-def _used(step: Kernel | MatrixProduct) -> list[Buffer]:
-    if isinstance(step, MatrixProduct):
-        return [step.a.buffer, step.b.buffer, step.c]
+def _used(step: Kernel | MatrixProduct | Factorization) -> list[Buffer]:
+    if isinstance(step, (MatrixProduct, Factorization)):
+        return buffers_named(step)
     return step.buffers

@@ -13,6 +13,7 @@ from .loops import (
     Branch,
     Compute,
     Constant,
+    Factorization,
     Fill,
     Finish,
     Gather,
@@ -22,6 +23,7 @@ from .loops import (
     Loop,
     LoopProgram,
     MatrixProduct,
+    Operand,
     Place,
     Release,
     Repeat,
@@ -111,6 +113,7 @@ _WRITERS: dict[type, Callable[..., str]] = {
     ),
     Finish: lambda s, n, ix: f"{n(s.result)} = a{s.accumulator.number}",
     MatrixProduct: lambda s, n, ix: _product(s, ix),
+    Factorization: lambda s, n, ix: _factorization(s, ix),
     Release: lambda s, n, ix: f"free {', '.join(map(str, s.tapes))}",
     Swap: lambda s, n, ix: f"swap {s.first}, {s.second}",
 }
@@ -187,12 +190,20 @@ _BLOCKS: dict[type, Callable[[Any, _Names, str, list[str]], None]] = {
 def _product(s: MatrixProduct, ix: Callable[[Affine], str]) -> str:
     batch = f"{s.batch} x " if s.batch else ""
     shape = f"{batch}[{s.m},{s.k}] @ [{s.k},{s.n}]"
+    c = Operand(s.c, s.c_offset, ())
+    return f"{_operand(c, ix)} = {_operand(s.a, ix)} @ {_operand(s.b, ix)}  # {shape}, BLAS"
 
-    def place(buffer: Any, offset: Affine) -> str:
-        return f"{buffer}" if offset == Affine(0) else f"{buffer}[{ix(offset)}:]"
 
-    a, b = place(s.a.buffer, s.a.offset), place(s.b.buffer, s.b.offset)
-    return f"{place(s.c, s.c_offset)} = {a} @ {b}  # {shape}, BLAS"
+def _operand(o: Operand, ix: Callable[[Affine], str]) -> str:
+    return f"{o.buffer}" if o.offset == Affine(0) else f"{o.buffer}[{ix(o.offset)}:]"
+
+
+def _factorization(step: Factorization, ix: Callable[[Affine], str]) -> str:
+    results = ", ".join(_operand(o, ix) for o in step.outputs)
+    operands = ", ".join(_operand(o, ix) for o in step.inputs)
+    batch = f"{step.batch} x " if step.batch else ""
+    sides = f", {step.k} right-hand sides" if step.k else ""
+    return f"{results} = {step.name}({operands})  # {batch}[{step.n},{step.n}]{sides}"
 
 
 def print_loops(program: LoopProgram) -> str:
@@ -205,6 +216,8 @@ def print_loops(program: LoopProgram) -> str:
     for step in program.steps:
         if isinstance(step, MatrixProduct):
             lines.append(f"  {_product(step, _Names().index)}")
+        elif isinstance(step, Factorization):
+            lines.append(f"  {_factorization(step, _Names().index)}")
         else:
             lines.append(f"  kernel {step.name}:")
             for buffer in step.buffers:

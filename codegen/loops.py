@@ -335,13 +335,37 @@ class MatrixProduct:
 
 
 @dataclass(slots=True)
+class Factorization:
+    """A linear algebra op on every matrix of a batch.
+
+    ``n`` is the order of the matrices, ``k`` the number of right-hand sides.  The results are
+    row-major and contiguous, and so are the matrices of all inputs but the last, whose strides
+    are free.  A step of the program, or a statement in the body of a loop.
+    """
+
+    name: str
+    dtype: str
+    batch: tuple[int, ...]
+    n: int
+    k: int
+    params: dict[str, Any]
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """Inputs, then results."""
+        return [o.buffer for o in (*self.inputs, *self.outputs)]
+
+
+@dataclass(slots=True)
 class LoopProgram:
     """Everything that one call runs."""
 
     name: str
     inputs: list[Buffer]
     outputs: list[Buffer]
-    steps: list[Kernel | MatrixProduct]
+    steps: list[Kernel | MatrixProduct | Factorization]
     temps: dict[Buffer, int] = field(default_factory=dict)
     arena: int = 0
     flops: int = 0
@@ -354,7 +378,7 @@ class LoopProgram:
 
     @property
     def loop_count(self) -> int:
-        """How many outermost loops the program runs (matrix products not counted)."""
+        """How many outermost loops the program runs (library calls not counted)."""
         return sum(
             isinstance(s, (Loop, RunTasks))
             for k in self.steps
@@ -380,6 +404,12 @@ def walk(body: list[Any]) -> Iterator[Any]:
         yield statement
         for inner in bodies_of(statement):
             yield from walk(inner)
+
+
+def statements(program: LoopProgram) -> Iterator[Any]:
+    """Every statement of a program, library calls included."""
+    for step in program.steps:
+        yield from walk(step.body if isinstance(step, Kernel) else [step])
 
 
 def used(statement: Any) -> list[Scalar]:
@@ -414,6 +444,8 @@ def buffers_named(statement: Any) -> list[Buffer]:
     """The buffers that a statement names itself."""
     if isinstance(statement, MatrixProduct):
         return [statement.a.buffer, statement.b.buffer, statement.c]
+    if isinstance(statement, Factorization):
+        return statement.buffers
     if isinstance(statement, Swap):
         return [statement.first, statement.second]
     if isinstance(statement, Repeat):

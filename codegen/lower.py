@@ -6,7 +6,9 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from autojit.ir.ops.contract import Dot
 from autojit.ir.program import Program, Value
+from autojit.ir.shapes import row_major_strides
 from autojit.ir.types import dtype_name
 
 from . import affine
@@ -17,6 +19,7 @@ from .loops import (
     AccumulateInto,
     Accumulator,
     Begin,
+    Factorization,
     Fill,
     Finish,
     Kernel,
@@ -35,6 +38,7 @@ from .scalar_code import Pair, ScalarCode, Scope, parts
 from .schedule import Node, Schedule
 from .storage import LibraryCall, Stored
 from .traits import CPU, Traits
+from .views import Strided
 
 #: Innermost loops of at most this extent are unrolled.
 UNROLL = 4
@@ -71,7 +75,7 @@ class Lowering(ScalarCode):
         steps: list[Any] = []
         for number, kernel in enumerate(self.schedule.kernels()):
             if isinstance(kernel, LibraryCall):
-                steps.append(self._product(kernel))
+                steps.append(self._library_call(kernel))
             else:
                 steps.append(self._kernel(f"k{number}", kernel))
         for number, (place, value) in enumerate(self.placement.copies):
@@ -120,7 +124,7 @@ class Lowering(ScalarCode):
         elif isinstance(child, Stored):
             self._leaf(child)
         elif isinstance(child, LibraryCall):
-            self.scopes[-1].body.append(self._product(child))
+            self.scopes[-1].body.append(self._library_call(child))
         else:
             from .regions import lower_bodies
 
@@ -289,6 +293,10 @@ class Lowering(ScalarCode):
 
     # -- library calls and copies -----------------------------------------
 
+    def _library_call(self, call: LibraryCall) -> MatrixProduct | Factorization:
+        is_product = isinstance(call.op.kind, Dot)
+        return self._product(call) if is_product else self._factorization(call)
+
     def _product(self, call: LibraryCall) -> MatrixProduct:
         op = call.op
         a, b = op.operands
@@ -297,18 +305,36 @@ class Lowering(ScalarCode):
         k = prod(a.shape[i] for i in ca)
         m = a.type.size // max(1, k * prod(batch))
         n = b.type.size // max(1, k * prod(batch))
-        left, right = (
-            Operand(
-                self.placement.of[v.base],
-                self.placement.base.get(v.base, Affine(0)) + v.offset,
-                v.strides,
-            )
-            for v in call.views
-        )
+        left, right = (self._operand(v) for v in call.views)
         name, result = dtype_name(op.result.dtype), op.result
         place = self.placement.base.get(result, Affine(0))
         c = self.placement.of[result]
         return MatrixProduct(name, batch, m, n, k, left, right, c, place)
+
+    def _factorization(self, call: LibraryCall) -> Factorization:
+        op = call.op
+        if not self.traits.factorizations:
+            raise TargetError(f"{op.kind.name} can be compiled for the CPU only", op.source)
+        first, last = op.operands[0], op.operands[-1]
+        vectors = first.type.ndim - 2 if op.kind.name != "permutation" else first.type.ndim - 1
+        return Factorization(
+            op.kind.name,
+            dtype_name(first.dtype),
+            first.shape[:vectors],
+            first.shape[-1],
+            last.shape[-1] if len(op.operands) > 1 else 0,
+            op.params,
+            tuple(self._operand(v) for v in call.views),
+            tuple(self._whole(v) for v in op.results),
+        )
+
+    def _operand(self, view: Strided) -> Operand:
+        base = self.placement.base.get(view.base, Affine(0))
+        return Operand(self.placement.of[view.base], base + view.offset, view.strides)
+
+    def _whole(self, value: Value) -> Operand:
+        place = self._location(value)
+        return Operand(place.buffer, place.offset, row_major_strides(value.shape))
 
     def copy(self, source: Location, target: Location, like: Value) -> None:
         """A loop that copies a value's elements from one place to another."""

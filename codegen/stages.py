@@ -8,7 +8,7 @@ from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Program
 
 from .arena import itemsize
-from .loops import Compute, Kernel, Loop, MatrixProduct, RunTasks
+from .loops import Compute, Factorization, Kernel, Loop, MatrixProduct, RunTasks
 from .lower import lower
 
 
@@ -38,6 +38,8 @@ def cost(program: Program) -> dict[str, int]:
     for step in loops.steps:
         if isinstance(step, MatrixProduct):
             flops += 2 * prod(step.batch) * step.m * step.n * step.k
+        elif isinstance(step, Factorization):
+            flops += prod(step.batch) * step.n**2 * (step.k or step.n)
         else:
             flops += _operations(step.body, 1)
     moved = sum(b.size * itemsize(b.dtype) for b in (*loops.inputs, *loops.outputs))

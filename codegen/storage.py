@@ -17,6 +17,7 @@ from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
+from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, transpose
 from autojit.ir.ops.reduce import Reduce
@@ -28,7 +29,7 @@ from . import affine
 from .affine import Affine, Var
 from .pull import Index, Puller
 from .traits import Traits
-from .views import Strided, axis_groups, matrix_view, renumbered, strided_view
+from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
 #: A value this expensive (in additions) is stored when it is needed in two places.
 EXPENSIVE = 10
@@ -67,6 +68,10 @@ class Stored:
         return self.op.result
 
     @property
+    def values(self) -> tuple[Value, ...]:
+        return self.op.results
+
+    @property
     def first_reduced(self) -> int:
         """The position of the outermost loop that is reduced (the number of loops if none is)."""
         return next((j for j, d in enumerate(self.dims) if d is None), len(self.dims))
@@ -87,11 +92,11 @@ class Stored:
 
 @dataclass(eq=False)
 class LibraryCall:
-    """A matrix product by the BLAS."""
+    """A matrix product by the BLAS, or linear algebra; ``operands`` are those that it reads."""
 
     op: Op
-    operands: tuple[Value, Value]
-    views: tuple[Strided, Strided]
+    operands: tuple[Value, ...]
+    views: tuple[Strided, ...]
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -152,7 +157,9 @@ class Selection:
         for op in self.ops:
             if isinstance(op.kind, Dot) and not _as_loops(op):
                 self._prepare_product(op, ops)
-            if isinstance(op.kind, BodyOp):
+            elif isinstance(op.kind, Matrices):
+                self._prepare_matrices(op)
+            elif isinstance(op.kind, BodyOp):
                 self._prepare_bodies(op)
             ops.append(op)
         self.ops = ops
@@ -189,7 +196,20 @@ class Selection:
                 self.forced.add(view.base)
             operands.append(value)
             views.append(view)
-        self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))  # type: ignore[arg-type]
+        self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))
+
+    def _prepare_matrices(self, op: Op) -> None:
+        """Matrices that are read in place are contiguous; the last operand is copied as it is."""
+        assert isinstance(op.kind, Matrices)
+        operands, views = op.operands[op.kind.unread :], []
+        for value in operands:
+            view = strided_view(value, self.definers, self.calls)
+            if view is None or not (value is operands[-1] or is_row_major(view, value)):
+                view = Strided(value, 0, row_major_strides(value.shape))
+            self.forced.add(view.base)
+            views.append(view)
+        call = LibraryCall(op, operands, tuple(views))
+        self.calls.update((v, call) for v in op.results)
 
     def _copy(self, reader: Op, value: Value, order: tuple[int, ...], ops: list[Op]) -> Value:
         """A stored copy with the axes in that order, made before the op that reads it."""
@@ -254,9 +274,9 @@ class Selection:
             if isinstance(op.kind, BodyOp):
                 self._choose_bodies(op, outputs, contexts)
                 continue
-            value = op.result
-            seen = contexts.pop(value, set())
-            if not seen and value not in outputs:
+            value = op.results[0]
+            seen = set().union(*(contexts.pop(v, set()) for v in op.results))
+            if not seen and outputs.isdisjoint(op.results):
                 continue
             if self._is_stored(op, seen, value in outputs or value in repeated):
                 self._store(op)
@@ -290,7 +310,7 @@ class Selection:
             repeated.add(value)
 
     def _is_stored(self, op: Op, contexts: set[Any], needed: bool) -> bool:
-        value = op.result
+        value = op.results[0]
         if needed or isinstance(op.kind, _REDUCING) or value in self.forced:
             return True
         if value in self.cut:
@@ -299,7 +319,8 @@ class Selection:
         return worth and len(contexts) > 1
 
     def _store(self, op: Op) -> None:
-        self.stored[op.result] = self.calls.get(op.result) or self._loops(op)
+        for value in op.results:
+            self.stored[value] = self.calls.get(value) or self._loops(op)
 
     def _loops(self, op: Op) -> Stored:
         item = _loops_of(op, self.definers)
@@ -307,7 +328,7 @@ class Selection:
 
 
 _UPDATING = (Scatter, AddAt)
-_REDUCING = (Reduce, Dot, ScatterAdd, *_UPDATING)
+_REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *_UPDATING)
 
 
 def _repeats(op: Op) -> bool:

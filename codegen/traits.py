@@ -16,6 +16,7 @@ class Traits:
                  them can serve all in turn; otherwise each iteration has its own
     ``splits``   a loop is split where conditions on its index change
     ``bodies``   loops and branches with bodies are compiled
+    ``factorizations``  there is linear algebra beyond products
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
     """
 
@@ -24,9 +25,17 @@ class Traits:
     splits: bool = True
     tasks: bool = True
     bodies: bool = True
+    factorizations: bool = True
 
 
 CPU = Traits()
 #: Iterations of outer loops run at the same time, and a thread keeps what it sums in a register;
 #: it decides conditions as it goes, since more loops would mean less to do at the same time.
-CUDA = Traits(reduce_into_buffers=False, serial_rows=False, splits=False, tasks=False, bodies=False)
+CUDA = Traits(
+    reduce_into_buffers=False,
+    serial_rows=False,
+    splits=False,
+    tasks=False,
+    bodies=False,
+    factorizations=False,
+)

@@ -9,6 +9,7 @@ from typing import Any
 
 from autojit.ir.ops.contract import free_axes
 from autojit.ir.program import Op, Value
+from autojit.ir.shapes import row_major_strides
 
 from . import affine
 from .affine import Var
@@ -58,6 +59,17 @@ def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided
     if any(not isinstance(atom, Var) for atom in strides):
         return None
     return Strided(base, offset.constant, tuple(strides.get(v, 0) for v in variables))
+
+
+def is_row_major(view: Strided, value: Value) -> bool:
+    """Whether the last two axes of a view (or its only one) lie as in an array of their own."""
+    shape = value.shape[-2:]
+    return all(
+        n == 1 or stride == wanted
+        for n, stride, wanted in zip(
+            shape, view.strides[-2:], row_major_strides(shape), strict=True
+        )
+    )
 
 
 Groups = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]

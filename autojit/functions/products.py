@@ -15,8 +15,8 @@ from autojit.ir.types import TypeMismatch
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import as_tracer, dtype_of, promoted, shape_of, to_dtype, tracer
-from .registry import implements, reject, uncovered
+from .lifting import promoted, shape_of, to_dtype, tracer
+from .registry import implements, reject
 
 
 def _mismatch(name: str, a: Any, b: Any, rule: str) -> ShapeError:
@@ -132,28 +132,6 @@ def kron(a: Any, b: Any) -> Any:
     x = np.reshape(a, [k for n in rows for k in (n, 1)])
     y = np.reshape(b, [k for n in columns for k in (1, n)])
     return np.reshape(x * y, tuple(m * n for m, n in zip(rows, columns, strict=True)))
-
-
-@implements(np.linalg.multi_dot)
-def multi_dot(arrays: Any, *, out: Any = None) -> Any:
-    reject("np.linalg.multi_dot", out=out)
-    first, *middle, last = arrays
-    labels = "abcdefghijklmnopqrstuvwxyz"
-    names = [labels[i : i + 2] for i in range(len(arrays))]
-    names[0] = names[0][2 - np.ndim(first) :]
-    names[-1] = names[-1][: np.ndim(last)]
-    return einsum(",".join(names), first, *middle, last)
-
-
-@implements(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
-    if n < 0:
-        raise uncovered("np.linalg.matrix_power", " with a negative power")
-    if n == 0:
-        return np.zeros_like(a) + np.eye(shape_of(a)[-1], dtype=dtype_of(a))
-    half = matrix_power(a, n // 2) if n > 1 else None
-    square = None if half is None else half @ half
-    return a if square is None else square @ a if n % 2 else square
 
 
 def vecdot(a: Any, b: Any) -> Any:
@@ -368,24 +346,3 @@ def _sum_out(value: Value, labels: str, keep: set[str]) -> Term:
 def _permute(value: Value, labels: str, output: str) -> Value:
     axes = tuple(labels.index(c) for c in output)
     return value if axes == tuple(range(len(axes))) else move.transpose(value, axes=axes)
-
-
-@implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Vector norms and the Frobenius norm; the derivative at 0 is 0."""
-    from .reductions import safe_sqrt
-
-    if dtype_of(x).kind not in "fc":
-        x = as_tracer(x).astype(np.float64)
-    matrix = ord is not None and (np.ndim(x) if axis is None else np.size(axis)) == 2
-    if ord == "fro" or (ord in (None, 2) and not matrix):
-        square = np.real(x) ** 2 + np.imag(x) ** 2 if x.dtype.kind == "c" else x * x
-        return safe_sqrt(np.sum(square, axis, keepdims=keepdims))
-    if matrix or isinstance(ord, str) or not ord:
-        raise uncovered("np.linalg.norm", " with ord= of this kind for these axes")
-    if abs(ord) != np.inf and ord != 1:
-        return np.sum(np.abs(x) ** ord, axis, keepdims=keepdims) ** (1 / ord)
-    if ord == 1:
-        return np.sum(np.abs(x), axis, keepdims=keepdims)
-    extreme = np.max if ord == np.inf else np.min
-    return extreme(np.abs(x), axis, keepdims=keepdims)

@@ -27,6 +27,7 @@ _MODULES = (
     "creation",
     "indexing",
     "products",
+    "linalg",
     "mathematics",
     "logic",
 )

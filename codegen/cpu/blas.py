@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from ..affine import Affine
-from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct, Operand, walk
+from ..loops import Buffer, LoopProgram, MatrixProduct, Operand, statements
 from . import abi
 from .scalars import llvm_type
 
@@ -28,19 +28,17 @@ def function_name(product: MatrixProduct) -> str:
 
 def needed(program: LoopProgram) -> list[str]:
     """The BLAS functions that a program calls."""
-    statements = [
-        s for k in program.steps for s in (walk(k.body) if isinstance(k, Kernel) else [k])
-    ]
-    names = {function_name(s) for s in statements if isinstance(s, MatrixProduct)}
+    names = {function_name(s) for s in statements(program) if isinstance(s, MatrixProduct)}
     return sorted(names)
 
 
 @cache
 def address(name: str) -> int:
-    """The address of a BLAS function."""
-    import scipy.linalg.cython_blas as cython_blas
+    """The address of a BLAS or LAPACK function."""
+    from scipy.linalg import cython_blas, cython_lapack
 
-    capsule = cython_blas.__pyx_capi__[name]
+    functions = {**cython_lapack.__pyx_capi__, **cython_blas.__pyx_capi__}
+    capsule = functions[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -73,14 +71,14 @@ def emit(
     trans_a, lead_a = _layout(product.a, product.m, product.k)
     trans_b, lead_b = _layout(product.b, product.k, product.n)
     numbers = {
-        name: _constant(module, I32, value)
+        name: integer(module, I32, value)
         for name, value in {
             "m": product.m, "n": product.n, "k": product.k, "lda": lead_a, "ldb": lead_b,
             "ldc": max(1, product.n),
         }.items()
     }  # fmt: skip
-    one = _scalar(module, part, parts, 1.0)
-    zero = _scalar(module, part, parts, 0.0)
+    one = scalar(module, part, parts, 1.0)
+    zero = scalar(module, part, parts, 0.0)
     for index, offset_c in _batch(product):
         places = (
             (product.a.buffer, product.a.offset + _dot(product.a.strides, index)),
@@ -92,7 +90,7 @@ def emit(
         builder.call(
             function,
             [
-                _character(module, trans_b), _character(module, trans_a),
+                character(module, trans_b), character(module, trans_a),
                 numbers["n"], numbers["m"], numbers["k"],
                 one, b, numbers["ldb"], a, numbers["lda"], zero, c, numbers["ldc"],
             ],
@@ -121,15 +119,15 @@ def _dot(strides: tuple[int, ...], index: tuple[int, ...]) -> int:
     return sum(s * i for s, i in zip(strides, index, strict=False))
 
 
-def _constant(module: ir.Module, kind: ir.Type, value: int) -> ir.Value:
+def integer(module: ir.Module, kind: ir.Type, value: int) -> ir.Value:
     return _global(module, f"int_{value}", ir.Constant(kind, value))
 
 
-def _character(module: ir.Module, letter: str) -> ir.Value:
+def character(module: ir.Module, letter: str) -> ir.Value:
     return _global(module, f"char_{letter}", ir.Constant(ir.IntType(8), ord(letter)))
 
 
-def _scalar(module: ir.Module, part: str, parts: int, value: float) -> ir.Value:
+def scalar(module: ir.Module, part: str, parts: int, value: float) -> ir.Value:
     kind = ir.ArrayType(llvm_type(part), parts)
     return _global(
         module,

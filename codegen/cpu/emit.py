@@ -18,6 +18,7 @@ from ..loops import (
     Buffer,
     Compute,
     Constant,
+    Factorization,
     Fill,
     Finish,
     Gather,
@@ -39,7 +40,7 @@ from ..loops import (
     memory,
     walk,
 )
-from . import blas, sequences
+from . import blas, matrices, sequences
 from .counted import CountedLoop
 from .scalars import (
     REASSOCIATE,
@@ -78,7 +79,7 @@ class KernelEmitter:
         self.kernel = kernel
         self.arguments = [b for b in kernel.buffers if b.kind not in ("local", "tape")]
         #: Whether the kernel can fail as it runs (see FAILURES).
-        self.checks = can_fail(kernel)
+        self.checks = any(map(can_fail, walk(kernel.body)))
         #: Whether it calls what only the table knows.
         self.needs_table = any(map(_needs_table, walk(kernel.body)))
         kinds: list[ir.Type] = [] if task is None else [I64]
@@ -195,7 +196,7 @@ class KernelEmitter:
     def compute(self, s: Compute) -> None:
         args = [self.registers[a.number] for a in s.args]
         operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
-        if _can_fail(s) and is_signed(operand):
+        if can_fail(s) and is_signed(operand):
             negative = self.builder.icmp_signed("<", args[1], constant(0, operand))
             self.fail_if(negative, NEGATIVE_POWER)
         self.registers[s.result.number] = self.scalars.emit(s.name, args, operand, s.result.dtype)
@@ -356,18 +357,21 @@ class KernelEmitter:
         function = blas.load(self.builder, self.table, self.functions, s)
         blas.emit(self.module, self.builder, function, s, self.address)
 
+    def factorization(self, s: Factorization) -> None:
+        symbol = f"{self.function.name}_matrices{len(self.module.functions)}"
+        matrices.call(
+            self.module, self.builder, s, symbol, self.functions, self.address, self.status,
+            self.table,
+        )  # fmt: skip
 
-def can_fail(kernel: Kernel) -> bool:
-    """Whether a kernel can fail as it runs."""
-    return any(map(_can_fail, walk(kernel.body)))
 
-
-def _can_fail(statement: Any) -> bool:
+def can_fail(statement: Any) -> bool:
+    """Whether a statement can fail as it runs."""
     if isinstance(statement, Compute):
         return statement.name == "pow" and not is_float(statement.result.dtype)
     if isinstance(statement, Repeat):
         return bool(statement.tapes)
-    return isinstance(statement, (Gather, ScatterInto))
+    return isinstance(statement, (Gather, ScatterInto, Factorization))
 
 
 _EMITTERS: dict[type, Any] = {
@@ -387,6 +391,7 @@ _EMITTERS: dict[type, Any] = {
     Loop: KernelEmitter.loop,
     RunTasks: KernelEmitter.run_tasks,
     MatrixProduct: KernelEmitter.product,
+    Factorization: KernelEmitter.factorization,
     Repeat: sequences.repeat,
     Steps: sequences.steps,
     Release: sequences.release,
@@ -396,7 +401,9 @@ _EMITTERS: dict[type, Any] = {
 
 
 def _needs_table(s: Any) -> bool:
-    return isinstance(s, (RunTasks, MatrixProduct)) or (isinstance(s, Repeat) and bool(s.tapes))
+    return isinstance(s, (RunTasks, MatrixProduct, Factorization)) or (
+        isinstance(s, Repeat) and bool(s.tapes)
+    )
 
 
 def _bytes(kind: ir.Type) -> int:

@@ -18,8 +18,8 @@ from autojit.ir.types import Type, dtype_name
 
 from ..affine import Affine
 from ..errors import FAILURES
-from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
-from . import abi, blas
+from ..loops import Buffer, Factorization, Kernel, LoopProgram, MatrixProduct, statements
+from . import abi, blas, matrices
 from .emit import I64, POINTER, KernelEmitter, can_fail
 from .results import POOLED
 from .scalars import memory_type
@@ -50,7 +50,7 @@ class Module:
         self.in_types = in_types
         self.out_types = out_types
         self.module = ir.Module("autojit")
-        self.functions = blas.needed(program)
+        self.functions = sorted({*blas.needed(program), *matrices.needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         self.core = self._core()
@@ -74,6 +74,13 @@ class Module:
             if isinstance(step, MatrixProduct):
                 function = blas.load(builder, table, self.functions, step)
                 blas.emit(self.module, builder, function, step, _addresses(builder, places))
+            elif isinstance(step, Factorization):
+                symbol = f"matrices{number}"
+                addresses = _addresses(builder, places)
+                matrices.call(
+                    self.module, builder, step, symbol, self.functions, addresses,
+                    self.status, table,
+                )  # fmt: skip
             else:
                 self._call_kernel(builder, step, number, places)
         builder.ret_void()
@@ -160,7 +167,7 @@ class _Entry:
         builder.call(owner.core, [self.table, arena, status, *inputs, *outputs])
         self._call("PyEval_RestoreThread", ir.VoidType(), state)
         release()
-        if any(isinstance(k, Kernel) and can_fail(k) for k in owner.program.steps):
+        if any(map(can_fail, statements(owner.program))):
             self._check(status)
         self._return()
         self._write_miss()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..loops import Buffer, LoopProgram, MatrixProduct
+from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
 from . import products
 from .kernels import STATUS, KernelWriter, Launch
 from .structure import Machine
@@ -36,6 +36,7 @@ def print_source(program: LoopProgram, machine: Machine | None = None) -> Source
         if isinstance(step, MatrixProduct):
             launches += products.write(step, f"product{number}", machine)
         else:
+            assert isinstance(step, Kernel)  # the traits of CUDA have no factorizations
             writer = KernelWriter(step, machine, words, len(partials))
             launches += writer.write()
             partials += writer.partials

@@ -53,7 +53,7 @@ def assert_says(text: str, *words: str) -> None:
 
 UNCOVERED = {
     "np.fft.fft": lambda x: np.fft.fft(x),
-    "np.linalg.svd": lambda x: np.linalg.svd(np.outer(x, x)),
+    "np.linalg.eig": lambda x: np.linalg.eig(np.outer(x, x)),
     "np.histogram": lambda x: np.histogram(x),
     "np.unique": lambda x: np.unique(x),
     "np.partition": lambda x: np.partition(x, 1),

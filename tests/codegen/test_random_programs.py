@@ -18,11 +18,13 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from autojit.codegen import blocks, lower, parallel, placement, storage
+from autojit.codegen.cpu import small_matrices
 from autojit.codegen.runtime import Executable
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops import Declaration
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.reduce import Product, Sum
 from autojit.ir.program import Program
 from autojit.ir.text import parse
@@ -54,6 +56,7 @@ LARGE = [
     (placement, "LOCAL", 0),
     (storage, "SMALL_PRODUCT", 0),
     (storage, "EXPENSIVE", 2),
+    (small_matrices, "LARGEST", 0),
 ]
 THREADED = [
     (blocks, "BLOCK", 2),
@@ -81,13 +84,17 @@ def compiled(program: Program, arguments: Sequence[Any]) -> list[Any]:
 
 
 def is_exact(kind: Declaration) -> bool:
-    return not isinstance(kind, Elementwise) or kind.name in EXACT
+    return not isinstance(kind, (Elementwise, Matrices)) or kind.name in EXACT
+
+
+def is_on_every_target(kind: Declaration) -> bool:
+    return not isinstance(kind, Matrices)
 
 
 def is_rounded(kind: Declaration) -> bool:
     if isinstance(kind, Elementwise):
         return kind.name in {"add", "sub", "mul"} or kind.name not in EXACT
-    return isinstance(kind, (Dot, Sum, Product))
+    return isinstance(kind, (Dot, Sum, Product, Matrices))
 
 
 def noisy(program: Program, arguments: Sequence[Any], rng: np.random.Generator) -> list[Any]:
@@ -165,7 +172,12 @@ def derivative(program: Program) -> Program:
 ALL = programs()
 REALS = tuple(np.dtype(d) for d in ("f8", "f4", "i8", "i4", "u1", "?"))
 EXACTLY = programs(kinds=is_exact, dtypes=REALS)
-SMOOTH = programs(dtypes=tuple(map(np.dtype, ("f8", "c16"))), inexact_outputs=True)
+INEXACT = tuple(map(np.dtype, ("f8", "c16")))
+SMOOTH = programs(dtypes=INEXACT, inexact_outputs=True)
+
+#: Without what only the CPU has.
+ALL_ON_CUDA = programs(kinds=is_on_every_target)
+SMOOTH_ON_CUDA = programs(kinds=is_on_every_target, dtypes=INEXACT, inexact_outputs=True)
 
 
 @examples(60)

@@ -25,6 +25,7 @@ from autojit.ir.ops.reduce import Reduce
 from autojit.ir.ops.update import AddAt, Scatter, Update
 from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
+from tests.ir.random_linalg import LINALG
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -300,6 +301,7 @@ SAMPLERS: dict[type[Declaration], Sampler] = {
     Update: update,
     Scatter: at_indices,
     AddAt: at_indices,
+    **LINALG,
 }
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from tests.samples.elementwise import ARITHMETIC, BINARY, CHOICES, COMPLEX, UNARY
 from tests.samples.formulas import FORMULAS
 from tests.samples.kinds import Sample
+from tests.samples.linalg import FACTORS
 from tests.samples.movement import ASSIGNMENT, INDEXING, MOVEMENT
 from tests.samples.products import CONTRACTIONS
 from tests.samples.reductions import REDUCTIONS
@@ -21,5 +22,5 @@ __all__ = ["SAMPLES", "Sample"]
 
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
-    *ASSIGNMENT, *CONTRACTIONS, *FORMULAS,
+    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *FORMULAS,
 ]  # fmt: skip

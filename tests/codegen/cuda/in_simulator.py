@@ -25,6 +25,7 @@ from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
 from tests.codegen import test_random_programs as checks
 from tests.samples import SAMPLES, Sample
+from tests.samples.linalg import FACTORS
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (9, 18))
@@ -52,12 +53,18 @@ def on_gpu(f: Callable[..., Any], *arguments: Any) -> Any:
 # -- the table of samples -------------------------------------------------------
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s not in FACTORS], ids=lambda s: s.name)
 def test_value_of(sample: Sample) -> None:
     arguments = sample.draw()
     with np.errstate(all="ignore"):
         want = interpret_jit(sample.function, arguments)
     assert_same(on_gpu(sample.function, *arguments), want)
+
+
+@pytest.mark.parametrize("sample", FACTORS, ids=lambda s: s.name)
+def test_linear_algebra_is_refused(sample: Sample) -> None:
+    with pytest.raises(autojit.errors.UnsupportedTargetError, match="can be compiled for the CPU"):
+        on_gpu(sample.function, *sample.draw())
 
 
 def interpret_jit(f: Callable[..., Any], arguments: list[Any]) -> Any:
@@ -288,7 +295,7 @@ def call(program: Program, arguments: list[Any]) -> list[Any]:
 
 @pytest.mark.usefixtures("_choices")
 @checks.examples(40)
-@given(checks.ALL, checks.SEEDS)
+@given(checks.ALL_ON_CUDA, checks.SEEDS)
 def test_values(program: Program, seed: int) -> None:
     checks.check_near(program, seed, low=-2, high=2)
 
@@ -302,7 +309,7 @@ def test_exact_values(program: Program, seed: int) -> None:
 
 @pytest.mark.usefixtures("_choices")
 @checks.examples(10)
-@given(checks.SMOOTH, checks.SEEDS)
+@given(checks.SMOOTH_ON_CUDA, checks.SEEDS)
 def test_derivatives(program: Program, seed: int) -> None:
     checks.check_near(checks.derivative(program), seed, low=0.2, high=0.9)
 

@@ -21,7 +21,7 @@ from autojit.ir.ops import REGISTRY
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
 from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
-from tests.ir.random_programs import programs
+from tests.codegen.test_random_programs import ALL_ON_CUDA
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -215,6 +215,6 @@ def parameters(kind: Elementwise, type: Type) -> list[dict[str, Any]]:
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-@given(programs())
+@given(ALL_ON_CUDA)
 def test_random_programs_compile_to_ptx(program: Program) -> None:
     stages.text(program, "ptx")

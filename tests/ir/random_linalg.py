@@ -1,0 +1,72 @@
+"""How the linear algebra ops of random programs are drawn: on matrices that are far from singular.
+
+The functions take a `Grower` (see `random_programs`), which gets values and numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.ops import Declaration, arithmetic, elementary, full, linalg, move
+from autojit.ir.ops.linear import iota
+from autojit.ir.program import Value
+from autojit.ir.types import Type
+
+
+def regular(grow: Any, *, dominant: float = 8.0) -> Any:
+    """Matrices far from singular: bounded elements, none of them NaN, and a large diagonal."""
+    x = grow.value("f", min_ndim=2)
+    if x is None:
+        return None
+    n = min(*x.shape[-2:], 3)
+    x = move.slice_(
+        x, start=(0,) * x.type.ndim, stop=(*x.shape[:-2], n, n), stride=(1,) * x.type.ndim
+    )
+    bounded = arithmetic.select(arithmetic.eq(x, x), elementary.arctan(x), full(1, x.type))
+    rows, columns = linalg.places(x.type)
+    unit = arithmetic.convert(arithmetic.eq(rows, columns), dtype=x.dtype)
+    return bounded + unit * dominant
+
+
+def right_side(grow: Any, a: Value) -> Any:
+    return grow.like(a.type.with_shape((*a.shape[:-1], grow.draw(grow.extents))))
+
+
+def one_matrix(grow: Any, kind: Declaration) -> Any:
+    a = regular(grow)
+    if a is None or not isinstance(kind, linalg.Cholesky):
+        return a and grow.pick(kind(a))
+    return kind(linalg.symmetrised(a))
+
+
+def triangular_solve(grow: Any, kind: linalg.TriangularSolve) -> Any:
+    a = regular(grow)
+    settings = {name: grow.flag() for name in kind.parameters}
+    return a and kind(a, right_side(grow, a), **settings)
+
+
+def lu_solve(grow: Any, kind: linalg.Solve) -> Any:
+    a = regular(grow)
+    if a is None:
+        return None
+    if grow.flag():  # rows are exchanged
+        a = move.flip(a, axes=(a.type.ndim - 2,))
+    return kind(a, *linalg.lu(a), right_side(grow, a), transpose=grow.flag())
+
+
+def permutation(grow: Any, kind: linalg.Permutation) -> Any:
+    shape = (*grow.shape()[:1], grow.integer(1, 3))
+    type = Type(np.dtype(np.int64), shape)
+    numbers = iota(axis=len(shape) - 1, dtype=type.dtype, shape=shape)
+    return kind(numbers if grow.flag() else full(shape[-1] - 1, type))
+
+
+LINALG: dict[type[Declaration], Any] = {
+    linalg.Cholesky: one_matrix,
+    linalg.LU: one_matrix,
+    linalg.TriangularSolve: triangular_solve,
+    linalg.Permutation: permutation,
+    linalg.Solve: lu_solve,
+}
