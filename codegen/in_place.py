@@ -11,20 +11,29 @@ from .schedule import Node, Schedule
 from .storage import Stored
 
 
-def may_overwrite(schedule: Schedule, old: Sequence[Value], new: Sequence[Value]) -> list[bool]:
-    """For each pair, whether the new value may be written over the old one.
+def may_overwrite(
+    schedule: Schedule, old: Sequence[Value], new: Sequence[Value]
+) -> tuple[list[bool], set[Value]]:
+    """For each pair, whether the new value may be written over the old one; and the copies of
+    old values that are not needed then, since what updates them may do so in place.
 
     Every read of an old element has to come before the new element is written there: in
     loops that are complete by then, or in the same iteration.
     """
     order = _Order(schedule)
-    found = []
+    found, needless = [], set()
     for before, after in zip(old, new, strict=True):
         item = schedule.stored.get(after)
-        taken = [v for v in new if v is after or v is before]
-        fits = isinstance(item, Stored) and item.combine is None and len(taken) == 1
-        found.append(fits and order.safe(before, item))  # type: ignore[arg-type]
-    return found
+        alone = sum(v is after or v is before for v in new) == 1
+        fits = isinstance(item, Stored) and alone and not schedule.program.outputs.count(before)
+        if fits and item.base is not None:  # type: ignore[union-attr]
+            copy = order.copy_under(before, item)  # type: ignore[arg-type]
+            fits = copy is not None
+            needless |= {copy.value} if copy is not None else set()
+        elif fits:
+            fits = item.combine is None and order.safe(before, item)  # type: ignore[union-attr]
+        found.append(fits)
+    return found, needless
 
 
 class _Order:
@@ -39,11 +48,26 @@ class _Order:
             for position, child in enumerate(schedule.root.children)
             for leaf in (child.leaves() if isinstance(child, Node) else (child,))
         }
-        self.program = schedule.program
+
+    def copy_under(self, before: Value, item: Stored) -> Stored | None:
+        """The copy of a value that a chain of updates begins with, if nothing else reads the
+        value once the first of them begins."""
+        first = item
+        while first.base is not None:
+            under = self.schedule.stored.get(first.base)
+            if not isinstance(under, Stored):
+                return None
+            if under.copied is before:
+                begins = self.child[id(first)]
+                others = [
+                    leaf for leaf in self.leaves if before in leaf.reads and leaf is not under
+                ]
+                late = any(self.child[id(leaf)] >= begins for leaf in others)
+                return None if late else under
+            first = under
+        return None
 
     def safe(self, before: Value, item: Stored) -> bool:
-        if self.program.outputs.count(before):
-            return False
         mine = self.child[id(item)]
         position = next(i for i, leaf in enumerate(self.leaves) if leaf is item)
         for i, leaf in enumerate(self.leaves):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -63,6 +64,8 @@ class Lowering(ScalarCode):
         placement = placement or Placement(program, self.schedule, traits)
         super().__init__(self.schedule, placement)
         self._accumulators: dict[Value, list[Accumulator]] = {}
+        #: Copies that are not made, since the original may be changed in place.
+        self.needless: Collection[Value] = ()
 
     # -- writing the nests ------------------------------------------------
 
@@ -132,6 +135,8 @@ class Lowering(ScalarCode):
 
     def _loop(self, node: Node) -> None:
         assert node.var is not None
+        if self.needless and all(leaf.values[0] in self.needless for leaf in node.leaves()):
+            return
         depth = len(self.scopes) - 1
         beginning = [
             leaf
@@ -200,6 +205,8 @@ class Lowering(ScalarCode):
     # -- leaves -----------------------------------------------------------
 
     def _leaf(self, leaf: Stored) -> None:
+        if leaf.value in self.needless:
+            return
         path = self.schedule.path[leaf.value]
         indices = tuple(affine.of(node.var) for node in path if node.var is not None)
         element = leaf.element(self, indices)

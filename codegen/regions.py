@@ -9,7 +9,7 @@ before the new ones are written; otherwise two buffers change places at each ste
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from autojit.ir.ops.linear import Constant as ConstantOp
@@ -115,6 +115,7 @@ class _Region:
         indices: dict[Value, Affine],
         variables: dict[Var, tuple[int, int]],
         schedule: Schedule | None = None,
+        needless: Collection[Value] = (),
     ) -> tuple[Lowering, list[Any]]:
         """The lowering of a body, and its statements."""
         schedule = schedule or Schedule(program, self.outer.traits)
@@ -125,6 +126,7 @@ class _Region:
         inner.indices = dict(indices)
         inner.bounds = {**_sequences(self.outer), **variables}
         inner.level = dict.fromkeys(inner.bounds, 0)
+        inner.needless = needless
         inner.write()
         return inner, inner.scopes[0].body
 
@@ -170,7 +172,7 @@ class _Region:
         carries.start()
         inner, statements = self.body(
             body, inputs, outputs, {body.inputs[n]: index}, {step: (0, length - 1)},
-            carries.schedule,
+            carries.schedule, carries.needless,
         )  # fmt: skip
         carries.step(inner)
         self.here.append(Loop(step, 0, length, statements, "sequence"))
@@ -201,7 +203,7 @@ class _Region:
                 outputs.append(self._at(place, step, value))
             carries.start()
             inner, statements = self.body(
-                body, inputs, outputs, {}, {step: (0, MANY - 1)}, carries.schedule
+                body, inputs, outputs, {}, {step: (0, MANY - 1)}, carries.schedule, carries.needless
             )
             carries.step(inner)
             if k == 0:
@@ -283,7 +285,7 @@ class _Carries:
         self.next: list[Location | None] = []
         self.swapped: list[bool] = []
         self.late: list[Location | None] = []
-        overwritten = may_overwrite(self.schedule, self.old, self.new)
+        overwritten, self.needless = may_overwrite(self.schedule, self.old, self.new)
         for old, new, result, in_place in zip(
             self.old, self.new, self.results, overwritten, strict=True
         ):

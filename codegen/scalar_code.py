@@ -73,6 +73,8 @@ class ScalarCode(Puller):
         self.indices: dict[Value, Affine] = {}
         #: What is known of integer scalars: the index expressions that they are.
         self.known_index: dict[int, Affine] = {}
+        #: Comparisons of indices whose answer is known.
+        self.decided: dict[int, bool] = {}
 
     # -- the vocabulary that kernels are written in -------------------------
 
@@ -91,13 +93,43 @@ class ScalarCode(Puller):
         return Pair(re, im)
 
     def word(self, name: str, args: tuple[Scalar, ...], dtype: str) -> Scalar:
+        if args[-1].dtype == "i64":
+            known = self._known(name, args)
+            if known is not None:
+                return known
         depth = max(a.depth for a in args)
         key = (name, dtype, *(a.number for a in args))
         return self._once(key, depth, dtype, lambda s: Compute(s, name, args))
 
+    def _known(self, name: str, args: tuple[Scalar, ...]) -> Scalar | None:
+        """The result of integer arithmetic on indices of loops, where it is an index too."""
+        if name == "select":
+            chosen = self.decided.get(args[0].number)
+            return None if chosen is None else args[1] if chosen else args[2]
+        facts = [self.known_index.get(a.number) for a in args]
+        if len(facts) != 2 or facts[0] is None or facts[1] is None:
+            return None
+        a, b = facts
+        if name in ("add", "sub"):
+            return self._index_number(a + b if name == "add" else a - b, "i64")
+        if name == "mul" and not (a.terms and b.terms):
+            factor, other = (a, b) if not a.terms else (b, a)
+            return self._index_number(other * factor.constant, "i64")
+        if name in ("lt", "ge"):
+            low, high = (a - b).range(self.bounds)
+            if high < 0 or low >= 0:
+                holds = (high < 0) == (name == "lt")
+                result = self.number(holds, "bool")
+                self.decided[result.number] = holds
+                return result
+        return None
+
     def number(self, value: Any, dtype: str) -> Scalar:
         key = ("constant", dtype, param_key(value))
-        return self._once(key, 0, dtype, lambda s: Constant(s, value))
+        made = self._once(key, 0, dtype, lambda s: Constant(s, value))
+        if dtype == "i64":
+            self.known_index[made.number] = Affine(value)
+        return made
 
     def _once(self, key: Any, depth: int, dtype: str, make: Callable[[Scalar], Any]) -> Scalar:
         """The scalar of this key if one is in scope, else a new statement at that depth."""
@@ -155,8 +187,12 @@ class ScalarCode(Puller):
         x, axes = op.operands[0], op.params["axes"]
         rest = iter(index)
         full = tuple(Affine(0) if d in axes else next(rest) for d in range(x.type.ndim))
-        buffer, offset = self.placement.of[x], self.placement.offset(x, full)
         count = parts_of(x.dtype)
+        known = self._known_places(places, [x.shape[a] for a in axes])
+        if known is not None:
+            at = dict(zip(axes, known, strict=True))
+            return self.read(x, tuple(at.get(d, i) for d, i in enumerate(full)), guard)
+        buffer, offset = self.placement.of[x], self.placement.offset(x, full)
         found = [
             self._gather_scalar(
                 buffer, offset * count + i, self.places(x, axes, places, count), guard
@@ -164,6 +200,17 @@ class ScalarCode(Puller):
             for i in range(count)
         ]
         return found[0] if count == 1 else Pair(*found)
+
+    def _known_places(self, places: list[Any], extents: list[int]) -> list[Affine] | None:
+        """Places as index expressions, if they are known to be within bounds."""
+        found = [self.known_index.get(p.number) for p in places]
+        for index, extent in zip(found, extents, strict=True):
+            if index is None:
+                return None
+            low, high = index.range(self.bounds)
+            if low < 0 or high >= extent:
+                return None
+        return [index for index in found if index is not None]
 
     def places(
         self, value: Value, axes: tuple[int, ...], places: list[Any], count: int

@@ -8,7 +8,7 @@ products, and values that are expensive and needed in several places.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -70,6 +70,13 @@ class Stored:
     @property
     def values(self) -> tuple[Value, ...]:
         return self.op.results
+
+    @property
+    def copied(self) -> Value | None:
+        """The value of which this is a copy."""
+        op = self.op
+        in_order = op.kind is transpose and op.params["axes"] == tuple(range(op.result.type.ndim))
+        return op.operands[0] if in_order else None
 
     @property
     def first_reduced(self) -> int:
@@ -138,7 +145,7 @@ class Selection:
     def __init__(self, program: Program, traits: Traits) -> None:
         self.program = program
         self.traits = traits
-        self.ops = list(program.ops)
+        self.ops = _updates_last(program.ops)
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
         self._prepare_products()
@@ -227,6 +234,8 @@ class Selection:
 
     def _prepare_updates(self) -> None:
         """What is updated in place is read by nothing else, or is a copy."""
+        #: Results of updates that begin with a copy.
+        self.over_copies: set[Value] = set()
         readers = Counter(v for op in self.ops for v in op.operands)
         readers.update(self.program.outputs)
         ops: list[Op] = []
@@ -238,7 +247,12 @@ class Selection:
 
     def _prepare_update(self, op: Op, readers: Counter[Value], ops: list[Op]) -> Op:
         base, *rest = op.operands
-        if base in self.definers and readers[base] == 1:
+        alone = base in self.definers and readers[base] == 1
+        if not alone or base in self.over_copies:
+            # Where the copy turns out not to be needed, what is written is not read any more.
+            self.forced.update(v for v in rest if v in self.definers)
+            self.over_copies.add(op.result)
+        if alone:
             self.forced.add(base)
             return op
         copy = self._copy(op, base, tuple(range(base.type.ndim)), ops)
@@ -325,6 +339,19 @@ class Selection:
     def _loops(self, op: Op) -> Stored:
         item = _loops_of(op, self.definers)
         return item if self.traits.reduce_into_buffers else _kept_outermost(item)
+
+
+def _updates_last(ops: Sequence[Op]) -> list[Op]:
+    """The ops with what does not need an update before it: an array can be updated in place
+    once all that reads it is computed."""
+    level: dict[Value, int] = {}
+    levels = []
+    for op in ops:
+        own = max((level.get(v, 0) for v in op.operands), default=0)
+        own += isinstance(op.kind, _UPDATING)
+        levels.append(own)
+        level.update((v, own) for v in op.results)
+    return [op for _, op in sorted(zip(levels, ops, strict=True), key=lambda pair: pair[0])]
 
 
 _UPDATING = (Scatter, AddAt)

@@ -10,10 +10,12 @@ from math import prod
 
 import numpy as np
 
-from ..ops.arithmetic import mul
+from ..ops.arithmetic import add, mul
 from ..ops.declaration import full
+from ..ops.index import scatter_add
 from ..ops.move import broadcast, concatenate, flip, pad, reshape, slice_, transpose
 from ..ops.reduce import all_, any_, max_, min_, prod_, sum_
+from ..ops.update import add_at
 from ..program import Op, Value
 from .rewrite import Rewriter, RuleTable
 
@@ -144,3 +146,15 @@ def reduce_broadcast(op: Op, at: Rewriter) -> Value | None:
     left = [a for a in range(len(shape)) if a not in axes]
     kept = tuple(left.index(d) for d in dims if d not in axes)
     return broadcast(value, shape=op.result.shape, dims=kept)
+
+
+@rules(add)
+def add_scattered(op: Op, at: Rewriter) -> Value | None:
+    """x + scatter_add(u, i) → add_at(x, u, i), which a loop can do in place"""
+    a, b = op.operands
+    for x, other in ((a, b), (b, a)):
+        scattered = at.definition(other, scatter_add)
+        if scattered and at.definition(x, scatter_add) is None and at.scalar(x) is None:
+            updates, *indices = scattered.operands
+            return add_at(x, updates, *indices, axes=scattered.params["axes"])
+    return None

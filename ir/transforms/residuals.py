@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..ops.elementwise import Elementwise
+from ..ops.index import Gather
 from ..program import Builder, Op, Program, Value, building
 from .linearize import Linearized
 
@@ -24,7 +25,7 @@ def repeatable(op: Op) -> bool:
     """Whether computing an op again beats storing its result."""
     if isinstance(op.kind, Elementwise):
         return op.kind.cost < DEAR
-    return hasattr(op.kind, "sources") or not op.operands
+    return hasattr(op.kind, "sources") or isinstance(op.kind, Gather) or not op.operands
 
 
 def choose_residuals(
