@@ -21,6 +21,7 @@ __all__ = [
     "TypeMismatch",
     "UncoveredFunctionError",
     "UnhashableStaticError",
+    "UnrolledLoopWarning",
     "UnsupportedTargetError",
 ]
 
@@ -71,6 +72,10 @@ class UnhashableStaticError(AutojitError, TypeError):
 
 class InPlaceError(AutojitError, TypeError):
     """An in-place change of a traced array that cannot be followed exactly."""
+
+
+class UnrolledLoopWarning(UserWarning):
+    """A Python loop made a trace so long that compiling it takes seconds."""
 
 
 class UnsupportedTargetError(AutojitError, RuntimeError):

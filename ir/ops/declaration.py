@@ -120,6 +120,18 @@ class Declaration:
         op = Op(self, tuple(operands), params, results, builder.source)
         return results, self.jvp(op, tangents)
 
+    #: Parameters that may move by the same amount from step to step of a loop: see ``at_step``.
+    sliding: tuple[str, ...] = ()
+
+    def slide(self, params: Sequence[dict[str, Any]]) -> Any:
+        """How the sliding parameters move along equal ops, or None where they do not evenly."""
+        return None
+
+    def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
+        """The op with its sliding parameters as they are at a step (an int64 scalar), when they
+        are those of ``op`` at step 0."""
+        raise TypeError(f"op {self.name} has no sliding parameters")
+
     def mask(self, op: Op, operand: int) -> Literal | None:
         """The condition under which an operand reaches the result, if there is one."""
         return None
