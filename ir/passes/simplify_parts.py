@@ -1,4 +1,4 @@
-"""Rules for parts of arrays: windows that are replaced, and what is read of them; all exact."""
+"""Rules for parts of arrays: replaced windows, and what is read of them.  All are exact."""
 
 from __future__ import annotations
 
