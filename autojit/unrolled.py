@@ -1,4 +1,4 @@
-"""Python loops in traced functions: rolled up again where they repeat themselves, else warned of."""
+"""Python loops in traced functions: rolled up where they repeat themselves, else warned of."""
 
 from __future__ import annotations
 

@@ -23,9 +23,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 _MODULES = (
     "reductions",
     "manipulation",
+    "matrices",
     "joining",
     "creation",
     "indexing",
+    "writing",
     "products",
     "linalg",
     "mathematics",

@@ -242,18 +242,18 @@ class _Rolled:
         source = self.ops[self.start].source
         with builder.at(source):
             firsts = [full(0, t) if v is None else v for v, t in starts]
-            results = scan_results = builder.emit(
+            made = builder.emit(
                 scan,
                 [*self.constants, *firsts],
                 {"body": body, "constants": len(self.constants), "carries": len(firsts),
                  "length": self.steps, "reverse": False},
             )  # fmt: skip
-            results = dict(zip([*self.carried, *[("y", *s) for s in self.stacked]], scan_results,
-                               strict=True))  # fmt: skip
+            last = dict(zip(self.carried, made, strict=False))
+            stacks = dict(zip(self.stacked, made[len(self.carried) :], strict=True))
             replaced = {}
             for (step, k, r), value in later.items():
-                stacked = results.get(("y", k, r))
-                replaced[value] = results[k, r] if stacked is None else _row(stacked, step)
+                stacked = stacks.get((k, r))
+                replaced[value] = last[k, r] if stacked is None else _row(stacked, step)
         return replaced
 
     def _body(self) -> tuple[Program, list[tuple[Value | None, Any]]]:

@@ -7,6 +7,7 @@ where the sum rounds often, and keeps the sign of -0.0.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +124,8 @@ def concatenate_one(op: Op, at: Rewriter) -> Value | None:
 @rules(concatenate)
 def concatenate_neighbours(op: Op, at: Rewriter) -> Value | None:
     """concatenate(x[:3], x[3:5], y) → concatenate(x[:5], y)"""
-    axis, merged = op.params["axis"], []
+    axis = op.params["axis"]
+    merged: list[Any] = []
     for v in op.operands:
         part = at.definition(v, slice_)
         if merged and part is not None and _follows(merged[-1], part, axis):
