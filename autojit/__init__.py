@@ -17,6 +17,7 @@ from . import errors, testing
 from .batching import vmap
 from .compiled import jit
 from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
+from .custom import custom_jvp, custom_vjp
 from .derivatives import hvp, jvp, linearize, stop_gradient, vjp
 from .execute import disable_jit
 from .gradients import grad, value_and_grad
@@ -28,6 +29,8 @@ __version__ = "0.1.0"
 __all__ = [
     "associative_scan",
     "cond",
+    "custom_jvp",
+    "custom_vjp",
     "disable_jit",
     "errors",
     "fori_loop",

@@ -3,6 +3,7 @@
 from . import (
     arithmetic,
     contract,
+    custom,
     elementary,
     index,
     linear,
@@ -20,6 +21,7 @@ __all__ = [
     "Declaration",
     "arithmetic",
     "contract",
+    "custom",
     "declaration",
     "elementary",
     "full",
