@@ -15,6 +15,7 @@ from typing import Any
 
 from . import errors, testing
 from .batching import vmap
+from .checkpointing import checkpoint, peak_memory, saved_residuals
 from .compiled import jit
 from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from .custom import custom_jvp, custom_vjp
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "associative_scan",
+    "checkpoint",
     "cond",
     "custom_jvp",
     "custom_vjp",
@@ -44,6 +46,8 @@ __all__ = [
     "linearize",
     "map",
     "parse",
+    "peak_memory",
+    "saved_residuals",
     "scan",
     "stop_gradient",
     "switch",

@@ -2,6 +2,7 @@
 
 from . import (
     arithmetic,
+    checkpoint,
     contract,
     custom,
     elementary,
@@ -20,6 +21,7 @@ __all__ = [
     "REGISTRY",
     "Declaration",
     "arithmetic",
+    "checkpoint",
     "contract",
     "custom",
     "declaration",
