@@ -22,6 +22,7 @@ from .custom import custom_jvp, custom_vjp
 from .derivatives import hvp, jvp, linearize, stop_gradient, vjp
 from .execute import disable_jit
 from .gradients import grad, value_and_grad
+from .implicit import custom_linear_solve, custom_root, fixed_point
 from .inspection import trace
 from .jacobians import hessian, jacfwd, jacrev
 
@@ -32,9 +33,12 @@ __all__ = [
     "checkpoint",
     "cond",
     "custom_jvp",
+    "custom_linear_solve",
+    "custom_root",
     "custom_vjp",
     "disable_jit",
     "errors",
+    "fixed_point",
     "fori_loop",
     "grad",
     "hessian",

@@ -9,6 +9,7 @@ Domains keep away from kinks and poles, so that central differences mean somethi
 
 from __future__ import annotations
 
+from tests.samples.calls import CALLS
 from tests.samples.elementwise import ARITHMETIC, BINARY, CHOICES, COMPLEX, UNARY
 from tests.samples.formulas import FORMULAS
 from tests.samples.kinds import Sample
@@ -21,5 +22,5 @@ __all__ = ["SAMPLES", "Sample"]
 
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
-    *CONTRACTIONS, *FORMULAS,
+    *CONTRACTIONS, *FORMULAS, *CALLS,
 ]  # fmt: skip
