@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import linecache
-
-from autojit.ir.program import Source
+from autojit.ir.errors import AutojitError, DerivativeError
+from autojit.ir.errors import with_place as with_place
 from autojit.ir.types import TypeMismatch
 
 __all__ = [
     "AutojitError",
     "ConcreteValueError",
+    "DerivativeError",
     "DtypeError",
     "InPlaceError",
     "IntegerGradientError",
@@ -24,10 +24,6 @@ __all__ = [
     "UnrolledLoopWarning",
     "UnsupportedTargetError",
 ]
-
-
-class AutojitError(Exception):
-    """Base of all errors that autojit raises about a user's program."""
 
 
 class UncoveredFunctionError(AutojitError, NotImplementedError):
@@ -80,16 +76,3 @@ class UnrolledLoopWarning(UserWarning):
 
 class UnsupportedTargetError(AutojitError, RuntimeError):
     """A program or machine that a backend does not support."""
-
-
-def with_place(message: str, source: Source | None) -> str:
-    """The message with the user's line under it.
-
-    >>> print(with_place("x is traced.", None))
-    x is traced.
-    """
-    if source is None:
-        return message
-    line = linecache.getline(source.file, source.line).strip()
-    where = f'\n\n  File "{source.file}", line {source.line}, in {source.function}'
-    return message + where + (f"\n    {line}" if line else "")

@@ -15,6 +15,7 @@ from autojit import errors, grad, jit, value_and_grad
 from autojit.errors import (
     AutojitError,
     ConcreteValueError,
+    DerivativeError,
     DtypeError,
     InPlaceError,
     IntegerGradientError,
@@ -214,6 +215,13 @@ def test_auxiliary_results_that_are_not_a_pair() -> None:
     assert_says(text, "square must return a pair (value, auxiliary)")
     text = refusal(StructureError, grad(lambda x: (x, 1, 2), has_aux=True), 3.0)
     assert_says(text, "returned a tuple of 3")
+
+
+def test_derivatives_that_a_rule_does_not_give() -> None:
+    square = autojit.custom_vjp(lambda x: x * x)
+    square.defvjp(lambda x: (x * x, x), lambda x, ct: (2 * x * ct,))
+    text = message(DerivativeError, lambda x: autojit.jvp(square, (x,), (x,)), X)
+    assert_says(text, "has a custom vjp, and so no forward mode", "custom_jvp(")
 
 
 def test_gradient_by_something_else() -> None:
