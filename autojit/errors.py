@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import linecache
 
+from autojit.codegen.errors import CacheWarning, CorruptCacheWarning
 from autojit.ir.program import Source
 from autojit.ir.types import TypeMismatch
 
 __all__ = [
     "AutojitError",
+    "CacheWarning",
     "ConcreteValueError",
+    "CorruptCacheWarning",
     "DtypeError",
     "InPlaceError",
     "IntegerGradientError",
