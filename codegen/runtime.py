@@ -171,7 +171,7 @@ class Executable:
             symbol, *needs = entry.about["entry"]
             native = _Native(*load_object(entry.code, symbol), Needs(*needs))
         except (KeyError, TypeError, ValueError) as error:
-            self._cache.discard(key, str(error))
+            self._cache.discard(key, f"it cannot be loaded, {error!r}")
             return None
         self.loaded += 1
         return native

@@ -87,11 +87,11 @@ def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) ->
     """Say whether the code of a call is kept; if not, how the nearest entry differs."""
     cache = _cache()
     compiled = f if isinstance(f, CompiledFunction) else jit(f)
+    if compiled.device != "cpu":
+        raise Failure(f"{target} is compiled for {compiled.device}: only the CPU's code is kept")
     with running(target):
         program = compiled.program(*args)
         key = compiled.key(*args)
-    if compiled.device != "cpu":
-        raise Failure(f"{target} is compiled for {compiled.device}: only the CPU's code is kept")
     if key is None:
         raise Failure("autojit's own files have changed since this process began", FAULT)
     if cache.load(key) is not None:
@@ -112,7 +112,7 @@ def _nearest(
         return nearest.path, differences(nearest.key, key)
     here = signature(program)
     named = [entry for entry in entries if entry.about.get("name") == program.name]
-    if not named:
+    if not named or program.name == "main":  # that of programs whose function has none
         return None, [("program", "no entry for this program")]
     nearest = min(named, key=lambda entry: entry.about.get("types") != here)
     there = nearest.about.get("types")
@@ -207,8 +207,9 @@ def _as_object(entry: Listed, here: dict[str, Any]) -> dict[str, Any]:
 
 
 def _title(entry: Listed) -> str:
-    about = entry.about
-    return f"{about.get('name')}: {about.get('types')}" if entry.key else f"{entry.path.name}?"
+    if not entry.key:
+        return f"{entry.path.name}, which is damaged"
+    return f"{entry.about.get('name')}: {entry.about.get('types')}"
 
 
 def _print_json(found: dict[str, Any]) -> None:
