@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from autojit.codegen.errors import CacheWarning, CorruptCacheWarning
 from autojit.ir.errors import AutojitError, DerivativeError
 from autojit.ir.errors import with_place as with_place
 from autojit.ir.types import TypeMismatch
 
 __all__ = [
     "AutojitError",
+    "CacheWarning",
     "ConcreteValueError",
+    "CorruptCacheWarning",
     "DerivativeError",
     "DtypeError",
     "InPlaceError",

@@ -21,3 +21,11 @@ class TargetError(Exception):
     def __init__(self, message: str, source: Source | None = None) -> None:
         super().__init__(message)
         self.source = source
+
+
+class CacheWarning(UserWarning):
+    """Compiled code cannot be kept on disk, or not be taken from there; it is compiled anew."""
+
+
+class CorruptCacheWarning(CacheWarning):
+    """A file of the cache is not what was written; it was removed."""
