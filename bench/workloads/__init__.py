@@ -6,7 +6,15 @@ from importlib import import_module
 
 from bench.workload import Workload
 
-FILES = ("rosenbrock", "black_scholes", "logistic", "lennard_jones", "mlp")
+FILES = (
+    "rosenbrock",
+    "black_scholes",
+    "logistic",
+    "lennard_jones",
+    "mlp",
+    "second_order",
+    "per_example",
+)
 
 
 def all_workloads() -> dict[str, Workload]:

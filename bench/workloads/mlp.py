@@ -185,7 +185,7 @@ def _workload(name: str, dtype: str) -> Workload:
 
     return Workload(
         name=name,
-        gradient_of=f"cross-entropy of an MLP 784-256-128-10, batch {BATCH}, {dtype}",
+        derivative_of=f"cross-entropy of an MLP 784-256-128-10, batch {BATCH}, {dtype}",
         dtype=dtype,
         target=1.2,
         inputs=inputs,
