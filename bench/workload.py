@@ -58,7 +58,7 @@ class Workload:
     - "jax", "autojit", "autograd": `factory(library) -> primal`, only where `primal` is not their
       idiom.
 
-    A factory raises NotWritten where its library has no way to write the function.
+    `not_written(words)` stands for a version where a library has no reasonable way.
 
     `target` is the JAX time over ours that we mean to reach.
     """
@@ -88,6 +88,15 @@ class Workload:
 
     def reference(self, inputs: Arrays) -> Arrays:
         return as_tuple(self.version("numpy", np)(*inputs))
+
+
+def not_written(words: str) -> Callable[[Any], Any]:
+    """A version for `Workload.versions` that says why there is none."""
+
+    def factory(library: Any) -> Any:
+        raise NotWritten(words)
+
+    return factory
 
 
 def as_tuple(result: Any) -> tuple[Any, ...]:

@@ -14,6 +14,8 @@ FILES = (
     "mlp",
     "second_order",
     "per_example",
+    "lotka_volterra",
+    "heat",
 )
 
 

@@ -76,14 +76,7 @@ def numba_version(numba: Any) -> tuple[Function, Function]:
     """Products by BLAS; each thread writes the outer products of its examples."""
     njit = numba.njit(**mlp.OPTIONS)
     bias_relu, mask_and_sum, softmax_row = mlp.numba_sweeps(numba)
-
-    @njit
-    def forward(w1, b1, w2, b2, w3, images):
-        first = numpy.dot(images, w1)
-        bias_relu(first, b1)
-        second = numpy.dot(first, w2)
-        bias_relu(second, b2)
-        return first, second, numpy.dot(second, w3)
+    forward = mlp.numba_forward(numba, bias_relu)
 
     @njit
     def values(w1, b1, w2, b2, w3, b3, images, labels):
