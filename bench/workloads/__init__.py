@@ -16,6 +16,7 @@ FILES = (
     "per_example",
     "lotka_volterra",
     "heat",
+    "kalman",
 )
 
 
