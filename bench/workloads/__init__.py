@@ -17,6 +17,7 @@ FILES = (
     "lotka_volterra",
     "heat",
     "kalman",
+    "recurrent",
 )
 
 
