@@ -18,6 +18,7 @@ FILES = (
     "heat",
     "kalman",
     "recurrent",
+    "newton",
 )
 
 
