@@ -19,6 +19,7 @@ FILES = (
     "kalman",
     "recurrent",
     "newton",
+    "quasiseparable",
 )
 
 
