@@ -19,6 +19,7 @@ FILES = (
     "kalman",
     "recurrent",
     "newton",
+    "many_leaves",
     "quasiseparable",
 )
 
