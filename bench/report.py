@@ -174,7 +174,8 @@ def machine_lines(machine: Machine, threads: int) -> list[str]:
     )
     return [
         f"Copy bandwidth (read and written): {number(machine.copy_one_thread / 1e9)} GB/s with one "
-        f"thread, {number(machine.copy_all_threads / 1e9)} with {threads}. BLAS: {rates}."
+        f"thread, {number(machine.copy_all_threads / 1e9)} with {threads}. BLAS: {rates}. "
+        f"A multiplication waits {number(machine.step * 1e9)} ns for the one before."
     ]
 
 
