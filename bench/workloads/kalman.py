@@ -19,7 +19,8 @@ LOG_TWO_PI = float(numpy.log(2.0 * numpy.pi))
 def likelihood(np: Any, scan: Function) -> Function:
     """Minus the log-likelihood of observations `ys` (STEPS, SEEN).
 
-    State: x' = A x + N(0, diag(exp(log_q))), from N(mean, cov); observed: y = H x + N(0, ...r).
+    The state moves by A x + N(0, diag(exp(log_q))), from N(mean, cov); seen is
+    H x + N(0, diag(exp(log_r))).
     """
 
     def loss(transition, log_q, log_r, seen, mean, cov, ys):
