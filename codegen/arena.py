@@ -45,7 +45,7 @@ def plan(program: LoopProgram) -> None:
 
 def _used(step: Kernel | MatrixProduct | Factorization) -> list[Buffer]:
     if isinstance(step, Factorization):
-        return [*(o.buffer for o in step.inputs), *step.outputs, *step.scratch]
+        return [*(o.buffer for o in step.inputs), *step.outputs]
     if isinstance(step, MatrixProduct):
         return [step.a.buffer, step.b.buffer, step.c]
     return step.buffers

@@ -5,12 +5,14 @@ from __future__ import annotations
 from autojit.ir.program import Source
 
 #: What can go wrong as a kernel runs, as bits of the status: the exception and its words.
-OUT_OF_BOUNDS, NEGATIVE_POWER, SINGULAR, NOT_POSITIVE = 1, 2, 4, 8
+OUT_OF_BOUNDS, NEGATIVE_POWER, SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SVD = 1, 2, 4, 8, 16, 32
 FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
     SINGULAR: ("LinAlgError", "Singular matrix"),
     NOT_POSITIVE: ("LinAlgError", "Matrix is not positive definite"),
+    NO_EIGENVALUES: ("LinAlgError", "Eigenvalues did not converge"),
+    NO_SVD: ("LinAlgError", "SVD did not converge"),
 }
 
 

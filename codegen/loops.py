@@ -272,21 +272,21 @@ class MatrixProduct:
 class Factorization:
     """A linear algebra op on every matrix of a batch.
 
-    ``n`` is the order of the matrices, ``k`` the number of right-hand sides. The results are
-    row-major and contiguous, ``shapes`` those for one element of the batch; so are the matrices
-    of all inputs but the last, whose strides are free. ``scratch`` is memory to work in.
+    A matrix has ``m`` rows and ``n`` columns; ``k`` is the number of right-hand sides. The results
+    are row-major and contiguous, ``shapes`` those for one element of the batch; so are the
+    matrices of all inputs but the last, whose strides are free.
     """
 
     name: str
     dtype: str
     batch: tuple[int, ...]
+    m: int
     n: int
     k: int
     params: dict[str, Any]
     inputs: tuple[Operand, ...]
     outputs: tuple[Buffer, ...]
     shapes: tuple[tuple[int, ...], ...]
-    scratch: tuple[Buffer, ...] = ()
 
 
 @dataclass(slots=True)

@@ -28,6 +28,7 @@ _MODULES = (
     "indexing",
     "products",
     "linalg",
+    "spectral",
     "mathematics",
     "logic",
 )

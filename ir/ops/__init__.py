@@ -1,6 +1,6 @@
 """All op declarations.  Importing this package declares every op."""
 
-from . import arithmetic, contract, elementary, index, linalg, linear, move, reduce
+from . import arithmetic, contract, elementary, index, linalg, linear, move, reduce, spectral
 from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "linear",
     "move",
     "reduce",
+    "spectral",
 ]
