@@ -159,7 +159,8 @@ def geometric_mean(results: list[WorkloadResult], dtype: str) -> str:
 def summary(results: list[WorkloadResult]) -> list[str]:
     dtypes = dict.fromkeys(result.workload.dtype for result in results)
     means = "; ".join(geometric_mean(results, dtype) for dtype in dtypes)
-    own = [r.peers[OURS].gradient_over_primal for r in results if OURS in r.peers]
+    gradients = [r for r in results if r.workload.derivative == "gradient"]
+    own = [r.peers[OURS].gradient_over_primal for r in gradients if OURS in r.peers]
     shares = [value for value in own if value is not None]
     lines = [f"JAX / ours, geometric mean: {means}."]
     if shares:

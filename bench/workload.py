@@ -55,8 +55,8 @@ class Workload:
       hand,
     - "numpy": `factory(np) -> derivative`, derived by hand; the reference of the comparison,
     - "torch", "pytensor" (called with `pytensor.tensor`): `factory(library) -> primal`,
-    - "jax", "autojit", "autograd": `factory(library) -> primal`, only where `primal` is not their
-      idiom.
+    - "jax", "autojit", "autograd": likewise, only where `primal` is not their idiom,
+    - "torch_compile": likewise, only where "torch" is not for it.
 
     `not_written(words)` stands for a version where a library has no reasonable way.
 

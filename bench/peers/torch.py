@@ -32,14 +32,16 @@ def to_arrays(result: Any) -> Arrays:
     return tuple(part.detach().numpy() for part in as_tuple(result))
 
 
-def compiled(workload: Workload, inputs: Arrays, compiler: Callable[[Any], Any]) -> Compiled:
+def compiled(
+    workload: Workload, inputs: Arrays, compiler: Callable[[Any], Any], peer: str = "torch"
+) -> Compiled:
     """A gradient as PyTorch's users take it, by the tape; any other derivative by `torch.func`.
 
     `compiler` is given the function to be taped, or else the whole derivative: PyTorch does not
     differentiate twice what it has compiled.
     """
     torch = load()
-    function = workload.version("torch", torch)
+    function = workload.version(peer if peer in workload.versions else "torch", torch)
     if workload.derivative == "gradient":
         return taped(workload, inputs, compiler(function))
     derivative, primal = build_derivative(TRANSFORMED, torch.func, workload, function)

@@ -20,7 +20,8 @@ def environment(threads: int, dtype: str) -> dict[str, str]:
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     torch = load()
     torch.set_num_threads(threads)
-    return compiled(workload, inputs, partial(torch.compile, fullgraph=True, dynamic=False))
+    compiler = partial(torch.compile, fullgraph=True, dynamic=False)
+    return compiled(workload, inputs, compiler, "torch_compile")
 
 
 def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload, not_written
-from bench.workloads.loops import scan_of
+from bench.workloads.loops import UNROLLED, scan_of
 
 SIDE, STEPS = 128, 500
 RATE = 0.2  # diffusivity times the time step over the square of the spacing; stable below 0.25
@@ -186,6 +186,7 @@ WORKLOADS = (
             "jax": jax_primal,
             "autojit": autojit_primal,
             "torch": torch_primal,
+            "torch_compile": UNROLLED,
             "autograd": not_written("autograd's arrays take no assignment"),
         },
         # Six a point and step, forward and back; the fields stay in the second-level cache.

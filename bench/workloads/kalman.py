@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload
-from bench.workloads.loops import scan_of
+from bench.workloads.loops import UNROLLED, scan_of
 
 STEPS, STATES, SEEN = 1000, 4, 2
 LOG_TWO_PI = float(numpy.log(2.0 * numpy.pi))
@@ -19,7 +19,8 @@ LOG_TWO_PI = float(numpy.log(2.0 * numpy.pi))
 def likelihood(np: Any, scan: Function) -> Function:
     """Minus the log-likelihood of observations `ys` (STEPS, SEEN).
 
-    State: x' = A x + N(0, diag(exp(log_q))), from N(mean, cov); observed: y = H x + N(0, ...r).
+    The state moves by A x + N(0, diag(exp(log_q))), from N(mean, cov); seen is
+    H x + N(0, diag(exp(log_r))).
     """
 
     def loss(transition, log_q, log_r, seen, mean, cov, ys):
@@ -340,6 +341,7 @@ WORKLOADS = (
             "jax": jax_primal,
             "autojit": autojit_primal,
             "torch": torch_primal,
+            "torch_compile": UNROLLED,
         },
         # Forward 500 flops a step, back some 800. A step waits for two products of four, half of
         # them by the observation, the inverse of its covariance and the update; back for as much.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload
-from bench.workloads.loops import scan_of
+from bench.workloads.loops import UNROLLED, scan_of
 
 POINTS, RANK = 2000, 3
 OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
@@ -249,6 +249,7 @@ WORKLOADS = (
             "jax": jax_primal,
             "autojit": autojit_primal,
             "torch": torch_primal,
+            "torch_compile": UNROLLED,
         },
         # A step waits for f p, p f p, a division and two products; back for as much.
         limit=Limit(bytes_moved=256 * POINTS, flops=340 * POINTS, chain=18 * POINTS),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload
-from bench.workloads.loops import scan_of
+from bench.workloads.loops import UNROLLED, scan_of
 from bench.workloads.mlp import numba_sweeps
 from bench.workloads.vector_math import vector_math
 
@@ -376,6 +376,7 @@ def _workload(kind: str, dtype: str) -> Workload:
             "jax": lambda jax: loss(jax_tools(jax)),
             "autojit": lambda autojit: loss(autojit_tools(autojit)),
             "torch": lambda torch: loss(torch_tools(torch)),
+            "torch_compile": UNROLLED,
         },
         limit=Limit(gemms=products),
     )
