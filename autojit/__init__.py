@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import errors, testing
+from . import errors, ode, testing
 from .batching import vmap
 from .checkpointing import checkpoint, peak_memory, saved_residuals
 from .compiled import jit
@@ -49,6 +49,7 @@ __all__ = [
     "jvp",
     "linearize",
     "map",
+    "ode",
     "parse",
     "peak_memory",
     "saved_residuals",
