@@ -61,7 +61,7 @@ def program_lines(program: Program, *, sources: bool = False, indent: str = "") 
     lines = [f"program {name}({define(program.inputs)}) {{"]
     for op in program.ops:
         operands = use(op.operands)  # before its results are defined
-        parts = [f"{indent}  {define(op.results)} = {op.kind.name}", operands]
+        parts = [f"{indent}  {define(op.results) or '()'} = {op.kind.name}", operands]
         parts.append(_print_params(op, sources, indent))
         parts.append(f" # {op.source}" if sources and op.source else "")
         lines.append(" ".join(part for part in parts if part))
@@ -70,14 +70,19 @@ def program_lines(program: Program, *, sources: bool = False, indent: str = "") 
 
 
 def _print_params(op: Op, sources: bool, indent: str) -> str:
-    def pair(name: str) -> str:
-        value = op.params[name]
+    def written(value: Any) -> str:
         if isinstance(value, Program):
-            inner = program_lines(value, sources=sources, indent=indent + "  ")
-            return f"{name}=" + "\n".join(inner)
-        return f"{name}={print_static(value)}"
+            return "\n".join(program_lines(value, sources=sources, indent=indent + "  "))
+        if isinstance(value, tuple):
+            return _in_brackets([written(item) for item in value])
+        return print_static(value)
 
-    return f"{{{', '.join(map(pair, sorted(op.params)))}}}" if op.params else ""
+    pairs = [f"{name}={written(op.params[name])}" for name in sorted(op.params)]
+    return f"{{{', '.join(pairs)}}}" if pairs else ""
+
+
+def _in_brackets(items: Sequence[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def print_static(value: Any) -> str:
@@ -89,8 +94,7 @@ def print_static(value: Any) -> str:
     if isinstance(value, np.dtype):
         return dtype_name(value)
     if isinstance(value, tuple):
-        items = ", ".join(map(print_static, value))
-        return f"({items},)" if len(value) == 1 else f"({items})"
+        return _in_brackets([print_static(item) for item in value])
     text = repr(value)
     if isinstance(value, complex) and not text.startswith("("):
         return f"(0{text})" if text.startswith("-") else f"(0+{text})"
@@ -222,7 +226,7 @@ class _Parser:
         self.end_line()
         values = [self.define(token, Value(type), scope) for token, type in inputs]
         ops = []
-        while self.next.kind == "value":
+        while self.next.kind == "value" or self.at_mark("("):
             ops.append(self.op(scope))
             self.end_line()
         self.take("word", "an op (%name: type = …) or 'return'", "return")
@@ -261,7 +265,10 @@ class _Parser:
         return self.listed(use, self.next.kind == "value")
 
     def op(self, scope: dict[str, Value]) -> Op:
-        results = self.listed(self.definition, True)
+        results = self.listed(self.definition, not self.at_mark("("))
+        if not results:
+            self.mark("(")
+            self.mark(")")
         self.mark("=")
         name = self.take("word", "the name of an op")
         try:
