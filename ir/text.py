@@ -61,7 +61,7 @@ def program_lines(program: Program, *, sources: bool = False, indent: str = "") 
     lines = [f"program {name}({define(program.inputs)}) {{"]
     for op in program.ops:
         operands = use(op.operands)  # before its results are defined
-        parts = [f"{indent}  {define(op.results) or '()'} = {op.kind.name}", operands]
+        parts = [f"{indent}  {define(op.results)} = {op.kind.name}", operands]
         parts.append(_print_params(op, sources, indent))
         parts.append(f" # {op.source}" if sources and op.source else "")
         lines.append(" ".join(part for part in parts if part))
@@ -226,7 +226,7 @@ class _Parser:
         self.end_line()
         values = [self.define(token, Value(type), scope) for token, type in inputs]
         ops = []
-        while self.next.kind == "value" or self.at_mark("("):
+        while self.next.kind == "value":
             ops.append(self.op(scope))
             self.end_line()
         self.take("word", "an op (%name: type = …) or 'return'", "return")
@@ -265,10 +265,7 @@ class _Parser:
         return self.listed(use, self.next.kind == "value")
 
     def op(self, scope: dict[str, Value]) -> Op:
-        results = self.listed(self.definition, not self.at_mark("("))
-        if not results:
-            self.mark("(")
-            self.mark(")")
+        results = self.listed(self.definition, True)
         self.mark("=")
         name = self.take("word", "the name of an op")
         try:
