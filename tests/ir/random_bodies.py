@@ -33,7 +33,6 @@ class Inner(Grower):
         super().__init__(outer.draw, outer.dtypes, outer.min_extent, outer.kinds)
         self.outer = outer
         self.depth = outer.depth + 1
-        self.index = outer.index if outer.depth else None
         self.values = list(inputs)
         self.bound: list[Value] = []  # inputs of the body, for …
         self.captured: list[Value] = []  # … values around it
