@@ -15,7 +15,7 @@ from autojit.ir.ops.bodies import BOOL, INDEX, BodyOp
 from autojit.ir.ops.scan import Scan
 from autojit.ir.ops.switch import Switch
 from autojit.ir.ops.while_ import While
-from autojit.ir.program import Program, Value, building
+from autojit.ir.program import Value, building
 from autojit.ir.types import Type
 from tests.ir.grower import MAX_SIZE, Grower
 
