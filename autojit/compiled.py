@@ -250,11 +250,13 @@ class CompiledFunction:
         """The traced program for these arguments."""
         return self._specialize(args, kwargs)[1].traced.program
 
-    def key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
-        """The key under which native code for these arguments is kept on disk, if it is."""
+    def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """What native code for these arguments depends on: its key on disk, None if it has none."""
         _, found = self._specialize(args, kwargs)
+        if self.device != "cpu":
+            return None
         program, bare = found.traced.program, found.traced.structure.is_leaf()
-        code = executable(program, self.device)
+        code = executable(program)
         key: dict[str, Any] | None
         key = code.key(found.weak, len(program.captured), as_tuple=not bare)
         return key

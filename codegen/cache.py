@@ -155,11 +155,14 @@ class Cache:
     def discard(self, key: Mapping[str, Any], reason: str) -> None:
         """Remove an entry that turned out to be damaged, and say so."""
         path = self._path(key)
-        with contextlib.suppress(OSError):
-            path.unlink()
+        removed = "It was removed"
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            removed = f"It cannot be removed ({_words(error)})"
         _warn(
-            f"the compiled code in {path} is damaged: {reason}. It was removed, and the program "
-            "is compiled anew.",
+            f"the compiled code in {path} is damaged: {reason}. {removed}, and the program is "
+            "compiled anew.",
             CorruptCacheWarning,
         )
 

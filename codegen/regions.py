@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from autojit.ir.ops.linear import Constant as ConstantOp
 from autojit.ir.ops.scan import Scan
 from autojit.ir.ops.switch import Switch
 from autojit.ir.ops.while_ import While
@@ -93,17 +92,10 @@ class _Region:
             self.outer.copy(self.operand(k), place, value)
             return
         constant = self.outer.definers[value]
-        assert isinstance(constant.kind, ConstantOp)
         count, number = parts_of(value.dtype), constant.params["value"]
-        if count == 1:
-            start, size = place.offset, value.type.size
-            if size:
-                self.here.append(Fill(place.buffer, start, size, number))
-            return
-        if number == 0:
-            self.here.append(Fill(place.buffer, place.offset * 2, value.type.size * 2, 0.0))
-            return
-        raise TargetError("a complex constant as a carry cannot be compiled", self.op.source)
+        start, size = place.offset * count, value.type.size * count
+        if size:
+            self.here.append(Fill(place.buffer, start, size, number.real if count > 1 else number))
 
     # -- bodies -----------------------------------------------------------------
 
@@ -119,7 +111,10 @@ class _Region:
     ) -> tuple[Lowering, list[Any]]:
         """The lowering of a body, and its statements."""
         schedule = schedule or Schedule(program, self.outer.traits)
-        frame = Frame(inputs, outputs, self.placement.names)
+        # An index lies nowhere: it is stored where it is returned.
+        is_index = [v in indices for v in program.outputs]
+        computed = [None if i else p for i, p in zip(is_index, outputs, strict=True)]
+        frame = Frame(inputs, computed, self.placement.names)
         placement = Placement(program, schedule, self.outer.traits, frame)
         inner = Lowering(program, self.outer.traits, schedule, placement)
         inner.numbers = self.outer.numbers
@@ -128,6 +123,8 @@ class _Region:
         inner.level = dict.fromkeys(inner.bounds, 0)
         inner.needless = needless
         inner.write()
+        late = [p if i else None for i, p in zip(is_index, outputs, strict=True)]
+        self.finish(inner, program.outputs, late)
         return inner, inner.scopes[0].body
 
     def finish(

@@ -181,6 +181,7 @@ class Executable:
         from .cpu.counted import text
         from .cpu.engine import compile_module, serial
         from .cpu.entry import Module
+        from .cpu.key import unchanged
 
         symbol = f"autojit_entry_{serial()}"
         module = Module(self.loops, self.in_types, self.out_types)
@@ -188,14 +189,15 @@ class Executable:
         keep = self._cache is not None and key is not None
         compiled = compile_module(text(module.module), keep_object=keep)
         self._compiled.append(compiled)
-        if self._cache and key:
+        native = _Native(compiled.address(symbol), compiled, module.needs)
+        if self._cache and key and unchanged():
             about = {
                 "name": self.source.name,
                 "types": signature(self.source),
-                "entry": [symbol, *module.needs],
+                "entry": [symbol, *native.needs],
             }
             self._cache.store(key, about, compiled.object_code())
-        return _Native(compiled.address(symbol), compiled, module.needs)
+        return native
 
     def llvm(self) -> str:
         """The optimised LLVM IR: of what was compiled here first, or is now."""

@@ -176,8 +176,7 @@ class Selection:
         initial = op.kind.initial(op.params)  # type: ignore[attr-defined]
         views: list[Strided | None] = []
         for k, value in enumerate(op.operands):
-            definer = self.definers.get(value)
-            if k in initial and definer is not None and isinstance(definer.kind, Constant):
+            if k in initial and _can_be_filled(self.definers.get(value)):
                 views.append(None)
                 continue
             view = strided_view(value, self.definers, self.calls)
@@ -356,6 +355,13 @@ def _updates_last(ops: Sequence[Op]) -> list[Op]:
 
 _UPDATING = (Scatter, AddAt)
 _REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *_UPDATING)
+
+
+def _can_be_filled(op: Op | None) -> bool:
+    """Whether an op makes a constant of equal scalars."""
+    if op is None or not isinstance(op.kind, Constant):
+        return False
+    return op.params["dtype"].kind != "c" or repr(op.params["value"]) == "0j"
 
 
 def _repeats(op: Op) -> bool:

@@ -219,13 +219,17 @@ class Builder:
     def emit(
         self, kind: Declaration, operands: Sequence[Value], params: dict[str, Any]
     ) -> tuple[Value, ...]:
-        """Append an op and return its results, after inferring their types."""
+        """Append an op and return its results, after inferring their types.
+
+        One without results (a loop that has nothing to compute) is left out.
+        """
         source = self.source
         if source is None and self._find_source is not None:
             source = self._find_source()
         types = kind.infer(*[v.type for v in operands], **params)
         results = tuple(Value(t) for t in types)
-        self.append(Op(kind, tuple(operands), params, results, source))
+        if results:
+            self.append(Op(kind, tuple(operands), params, results, source))
         return results
 
     def append(self, op: Op) -> None:

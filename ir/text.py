@@ -70,14 +70,19 @@ def program_lines(program: Program, *, sources: bool = False, indent: str = "") 
 
 
 def _print_params(op: Op, sources: bool, indent: str) -> str:
-    def pair(name: str) -> str:
-        value = op.params[name]
+    def written(value: Any) -> str:
         if isinstance(value, Program):
-            inner = program_lines(value, sources=sources, indent=indent + "  ")
-            return f"{name}=" + "\n".join(inner)
-        return f"{name}={print_static(value)}"
+            return "\n".join(program_lines(value, sources=sources, indent=indent + "  "))
+        if isinstance(value, tuple):
+            return _in_brackets([written(item) for item in value])
+        return print_static(value)
 
-    return f"{{{', '.join(map(pair, sorted(op.params)))}}}" if op.params else ""
+    pairs = [f"{name}={written(op.params[name])}" for name in sorted(op.params)]
+    return f"{{{', '.join(pairs)}}}" if pairs else ""
+
+
+def _in_brackets(items: Sequence[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def print_static(value: Any) -> str:
@@ -89,8 +94,7 @@ def print_static(value: Any) -> str:
     if isinstance(value, np.dtype):
         return dtype_name(value)
     if isinstance(value, tuple):
-        items = ", ".join(map(print_static, value))
-        return f"({items},)" if len(value) == 1 else f"({items})"
+        return _in_brackets([print_static(item) for item in value])
     text = repr(value)
     if isinstance(value, complex) and not text.startswith("("):
         return f"(0{text})" if text.startswith("-") else f"(0+{text})"

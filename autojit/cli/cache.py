@@ -91,7 +91,7 @@ def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) ->
         raise Failure(f"{target} is compiled for {compiled.device}: only the CPU's code is kept")
     with running(target):
         program = compiled.program(*args)
-        key = compiled.key(*args)
+        key = compiled.cache_key(*args)
     if key is None:
         raise Failure("autojit's own files have changed since this process began", FAULT)
     if cache.load(key) is not None:

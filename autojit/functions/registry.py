@@ -30,6 +30,7 @@ _MODULES = (
     "writing",
     "products",
     "linalg",
+    "spectral",
     "mathematics",
     "logic",
 )

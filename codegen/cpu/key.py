@@ -13,6 +13,7 @@ import hashlib
 import os
 import re
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -97,21 +98,31 @@ def settings() -> dict[str, str]:
 def sources() -> str | None:
     """A hash of our own sources, so that changed ones find nothing that others compiled.
 
-    None if a file is newer than this process's copy of it: what runs is not what is on disk.
+    None if they have changed since they were loaded.
     """
     summed = hashlib.sha256()
+    for name, path in _source_files():
+        with open(path, "rb") as file:
+            content = file.read()
+        summed.update(f"{name} {len(content)}\n".encode() + content)
+    return summed.hexdigest() if unchanged() else None
+
+
+def unchanged() -> bool:
+    """Whether the sources on disk are those that this process has loaded, or will load."""
+    return all(os.stat(path).st_mtime <= LOADED for _, path in _source_files())
+
+
+def _source_files() -> Iterator[tuple[str, str]]:
+    """Name in its package, and path, of each file that has a part in code for the CPU."""
     for package in (Path(__file__).parents[1], Path(autojit.ir.__file__).parent):
-        for parent, folders, files in os.walk(os.path.realpath(package)):
+        root = os.path.realpath(package)
+        for parent, folders, files in os.walk(root):
             folders[:] = sorted(set(folders) - {"__pycache__", "cuda"})
-            for name in sorted(name for name in files if name.endswith(".py")):
-                with open(os.path.join(parent, name), "rb") as file:
-                    content = file.read()
-                    changed = os.fstat(file.fileno()).st_mtime
-                if changed > LOADED:
-                    return None
-                place = os.path.join(os.path.basename(parent), name)
-                summed.update(f"{place} {len(content)}\n".encode() + content)
-    return summed.hexdigest()
+            for name in sorted(files):
+                if name.endswith(".py"):
+                    path = os.path.join(parent, name)
+                    yield path[len(root) + 1 :], path
 
 
 def _numba_version() -> str:

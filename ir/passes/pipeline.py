@@ -31,7 +31,8 @@ def simplified(program: Program) -> Program:
     One walk reaches the fixed point, because every rule looks only at an op and at what
     its operands are made by, and because what the rules emit is offered to them again.
     Values are unchanged to rounding; NaN, infinities and signed zeros stay, except for the
-    sign of a sum of copies of -0.0 (see ``simplify_moves``).
+    sign of a sum of copies of -0.0 (see ``simplify_moves``) and for 0 times infinity in a
+    product with a unit matrix (see ``simplify_units``).
     """
     if program.simplified:
         return program

@@ -62,7 +62,7 @@ def keep(folder: Path, **changes: Any) -> Path:
     def loss(w: Any, x: Any) -> Any:
         return np.mean(np.tanh(x @ w) ** 2)
 
-    key = autojit.jit(loss).key(np.ones(3), np.ones((10, 3)))
+    key = autojit.jit(loss).cache_key(np.ones(3), np.ones((10, 3)))
     assert key is not None
     key = {**key, **changes}
     Cache(folder).store(key, {"name": "loss", "types": SIGNATURE}, bytes(3000))

@@ -84,6 +84,19 @@ def test_damaged_entry_is_named_removed_and_made_anew(damage: str, cache: Cache)
     assert cache.load(KEY) is not None
 
 
+def test_damaged_entry_that_cannot_be_removed(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(30, "Read-only file system")
+
+    cache.store(KEY, ABOUT, CODE)
+    entry_file(cache).write_bytes(b"")
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.warns(CorruptCacheWarning, match="cannot be removed .Read-only file system"):
+        assert cache.load(KEY) is None
+
+
 # -- who may write --------------------------------------------------------------
 
 

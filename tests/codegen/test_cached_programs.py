@@ -52,7 +52,7 @@ def no_compilation() -> Iterator[None]:
 
 
 def key_of(f: Callable[..., Any], *args: Any) -> dict[str, Any]:
-    key = autojit.jit(f).key(*args)
+    key = autojit.jit(f).cache_key(*args)
     assert key is not None
     return key
 
@@ -99,11 +99,14 @@ def test_key_is_the_machine_and_the_translators(monkeypatch: pytest.MonkeyPatch)
     assert keys.key(program, convention, "1") != key
 
 
+@pytest.mark.parametrize("before_the_first_key", [True, False])
 def test_nothing_is_kept_when_sources_changed_under_a_running_process(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch
+    before_the_first_key: bool, cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    keys.sources()
     monkeypatch.setattr(keys, "LOADED", 0.0)
-    keys.sources.cache_clear()
+    if before_the_first_key:
+        keys.sources.cache_clear()
     executable = Executable(autojit.trace(np.sin)(X), cache)
     np.testing.assert_allclose(executable.call([X])[0], np.sin(X))
     keys.sources.cache_clear()

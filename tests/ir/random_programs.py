@@ -7,7 +7,7 @@ takes part without being named here, and `test_every_op_is_sampled` finds a fami
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,88 +23,19 @@ from autojit.ir.ops.linear import iota as iota_op
 from autojit.ir.ops.move import Broadcast, Concatenate, Flip, Pad, Reshape, Slice, Transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.ops.update import AddAt, Scatter, Update
-from autojit.ir.program import Builder, Program, Value, building
+from autojit.ir.program import Program, Value, building
 from autojit.ir.types import Type
+from tests.ir.grower import DTYPES, MAX_NDIM, SPECIAL, Draw, Grower
+from tests.ir.random_bodies import bodies, loop_index
 from tests.ir.random_linalg import LINALG
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
-
-DTYPES = tuple(np.dtype(d) for d in ("f8", "f4", "c16", "i8", "i4", "u1", "?"))
-SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
+__all__ = ["DTYPES", "Grower", "arguments_for", "assert_same_results", "programs", "sampler"]
 
 #: Where a difference of rounding can be seen as one of values: at a step, in the derivative at a
 #: kink, and by the sign of a zero on a branch cut (of complex numbers, but for arctan2).
 STEPS = {"floor", "ceil", "trunc", "rint", "sign", "floor_divide", "remainder", "fmod", "copysign"}
 KINKS = {"abs", "maximum", "minimum", "fmax", "fmin", "max", "min"}
 CUTS = {"arctan2", "sqrt", "log", "power"}
-
-MAX_NDIM = 3
-MAX_EXTENT = 3
-
-
-class Grower:
-    """A program being grown: its inputs, its values so far, and how to get more."""
-
-    def __init__(self, draw: Draw, dtypes: Sequence[np.dtype], min_extent: int) -> None:
-        self.draw = draw
-        self.dtypes = dtypes
-        self.inputs: list[Value] = []
-        self.values: list[Value] = []
-        self.extents = st.integers(min_extent, MAX_EXTENT)
-
-    def pick(self, items: Iterable[Any]) -> Any:
-        return self.draw(st.sampled_from(list(items)))
-
-    def integer(self, low: int, high: int) -> int:
-        return int(self.draw(st.integers(low, high)))
-
-    def flag(self) -> bool:
-        return bool(self.draw(st.booleans()))
-
-    def subset(self, items: Iterable[int]) -> tuple[int, ...]:
-        return tuple(i for i in items if self.flag())
-
-    def permutation(self, items: Iterable[int]) -> tuple[int, ...]:
-        return tuple(self.draw(st.permutations(list(items))))
-
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.draw(st.lists(self.extents, max_size=MAX_NDIM)))
-
-    def fresh(self, type: Type) -> Value:
-        """A new input, or now and then a constant, of a type."""
-        if self.integer(0, 2):
-            value = Value(type)
-            self.inputs.append(value)
-        else:
-            value = full(self.element(type.dtype), type)
-        self.values.append(value)
-        return value
-
-    def element(self, dtype: np.dtype) -> Any:
-        if dtype.kind == "b":
-            return self.flag()
-        if dtype.kind in "iu":
-            return self.integer(0 if dtype.kind == "u" else -5, 5)
-        parts = [self.pick((*SPECIAL[:4], 0.5, 2.0, -3.0)) for _ in range(2)]
-        return complex(*parts) if dtype.kind == "c" else parts[0]
-
-    def value(self, kinds: str = "biufc", min_ndim: int = 0) -> Value | None:
-        """A value whose dtype is of one of the kinds; None if no dtype is."""
-        kinds = kinds.replace("?", "b")
-        known = [v for v in self.values if v.dtype.kind in kinds and v.type.ndim >= min_ndim]
-        if known and self.integer(0, 4):
-            return self.pick(known[-6:])
-        dtypes = [d for d in self.dtypes if d.kind in kinds]
-        if not dtypes:
-            return None
-        shape = self.shape()
-        return self.fresh(Type(self.pick(dtypes), (2,) * (min_ndim - len(shape)) + shape))
-
-    def like(self, type: Type) -> Value:
-        """A value of exactly that type."""
-        known = [v for v in self.values if v.type == type]
-        return self.pick(known[-6:]) if known and self.integer(0, 4) else self.fresh(type)
-
 
 Sampler = Callable[[Grower, Any], Value | None]
 
@@ -225,6 +156,8 @@ def dot(grow: Grower, kind: Dot) -> Value | None:
 
 def indices(grow: Grower, extents: Sequence[int]) -> list[Value]:
     """Index arrays of one shape, one an extent, within bounds."""
+    if grow.index is not None and grow.flag():
+        return [loop_index(grow, n) for n in extents]
     shape = (grow.integer(0, 3), *([2] if grow.flag() else []))
     if not grow.integer(0, 3):
         place = Type(np.dtype(np.int64), ())
@@ -309,31 +242,36 @@ def sampler(kind: Declaration) -> Sampler | None:
     return next((SAMPLERS[c] for c in type(kind).__mro__ if c in SAMPLERS), None)
 
 
+SAMPLERS.update(bodies(sampler))
+
+
 @st.composite
 def programs(
     draw: Draw,
     *,
     dtypes: Sequence[np.dtype] = DTYPES,
     kinds: Callable[[Declaration], bool] = lambda kind: True,
+    inside: Callable[[Declaration], bool] | None = None,
     max_ops: int = 10,
     min_extent: int = 0,
     inexact_outputs: bool = False,
 ) -> Program:
-    """Programs of ops that `kinds` accepts, on inputs of those dtypes; at least one output."""
-    grow = Grower(draw, dtypes, min_extent)
-    builder = Builder()
+    """Programs of ops that `kinds` accepts, on inputs of those dtypes; at least one output.
+
+    The bodies of ops hold what `inside` accepts, by default the same ops.
+    """
     sampled = [kind for kind in REGISTRY.values() if kinds(kind) and sampler(kind)]
-    with building(builder):
+    inner = [kind for kind in REGISTRY.values() if (inside or kinds)(kind) and sampler(kind)]
+    grow = Grower(draw, dtypes, min_extent, inner)
+    with building(grow.builder):
         grow.fresh(Type(grow.pick(dtypes), grow.shape()))
         for _ in range(grow.integer(1, max_ops)):
             kind = grow.pick(sampled)
             draw_op = sampler(kind)
             assert draw_op is not None
-            value = draw_op(grow, kind)
-            if value is not None and value.type.size <= 200:
-                grow.values.append(value)
+            grow.keep(draw_op(grow, kind))
     outputs = [v for v in grow.values if v.type.is_inexact or not inexact_outputs]
-    return builder.finish(grow.inputs, outputs[-3:])
+    return grow.builder.finish(grow.inputs, outputs[-3:])
 
 
 def arguments_for(

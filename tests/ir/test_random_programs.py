@@ -7,7 +7,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from autojit.ir.ops import REGISTRY, Declaration
-from autojit.ir.program import Builder, Program, building
+from autojit.ir.program import Program, building
 from autojit.ir.verify import verify
 from tests.ir.random_programs import DTYPES, Grower, programs, sampler
 
@@ -31,9 +31,9 @@ SAMPLED = [kind for kind in REGISTRY.values() if sampler(kind)]
 @settings(max_examples=3, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(data=st.data())
 def test_every_op_can_be_drawn(kind: Declaration, data: st.DataObject) -> None:
-    grow, draw_op, builder = Grower(data.draw, DTYPES, min_extent=1), sampler(kind), Builder()
+    grow, draw_op = Grower(data.draw, DTYPES, min_extent=1, kinds=SAMPLED), sampler(kind)
     assert draw_op is not None
-    with building(builder):
+    with building(grow.builder):
         values = [draw_op(grow, kind) for _ in range(8)]
     assert any(value is not None for value in values)
-    verify(builder.finish(grow.inputs, [v for v in values if v is not None]))
+    verify(grow.builder.finish(grow.inputs, [v for v in values if v is not None]))
