@@ -74,7 +74,8 @@ MOVEMENT = [
 INDEXING = [
     moved("x[1]", lambda x: x[1]), moved("x[-1]", lambda x: x[-1]), moved("x[1:]", lambda x: x[1:]),
     moved("x[:, 1]", lambda x: x[:, 1]), moved("x[1, 2]", lambda x: x[1, 2]),
-    moved("x[::2]", lambda x: x[::2]), moved("x[::-1]", lambda x: x[::-1]),
+    moved("x[::2]", lambda x: x[::2]), moved("x[::2] of 1-D", lambda x: x[::2], real(5)),
+    moved("x[::-1]", lambda x: x[::-1]),
     moved("x[:, 3:0:-2]", lambda x: x[:, 3:0:-2]), moved("x[..., None]", lambda x: x[..., None]),
     moved("x[None, :, None, 1]", lambda x: x[None, :, None, 1]),
     moved("x[..., -1, ::2]", lambda x: x[..., -1, ::2], real(2, 3, 4)),
