@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import errors, testing
+from . import errors, ode, testing
 from .batching import vmap
+from .checkpointing import checkpoint, peak_memory, saved_residuals
 from .compiled import jit
 from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
+from .custom import custom_jvp, custom_vjp
 from .derivatives import hvp, jvp, linearize, stop_gradient, vjp
 from .execute import disable_jit
 from .gradients import grad, value_and_grad
+from .implicit import custom_linear_solve, custom_root, fixed_point
 from .inspection import trace
 from .jacobians import hessian, jacfwd, jacrev
 
@@ -27,9 +30,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "associative_scan",
+    "checkpoint",
     "cond",
+    "custom_jvp",
+    "custom_linear_solve",
+    "custom_root",
+    "custom_vjp",
     "disable_jit",
     "errors",
+    "fixed_point",
     "fori_loop",
     "grad",
     "hessian",
@@ -40,7 +49,10 @@ __all__ = [
     "jvp",
     "linearize",
     "map",
+    "ode",
     "parse",
+    "peak_memory",
+    "saved_residuals",
     "scan",
     "stop_gradient",
     "switch",

@@ -13,6 +13,7 @@ from autojit.ir.types import Type, canonical_dtype
 from . import trees
 from .tracer import Tracer
 from .tracing import WEAK_TYPES, check_dtype, trace_flat
+from .unrolled import without_long_stretches
 
 
 class Traced(NamedTuple):
@@ -61,4 +62,5 @@ def trace_function(
         return [trees.check_result(r, f"The result of {name}") for r in results]
 
     program = trace_flat(flat, [t for t, _ in leaves], [w for _, w in leaves], name)
+    program = without_long_stretches(program)
     return Traced(program, structure, len(program.outputs))

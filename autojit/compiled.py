@@ -15,7 +15,7 @@ from autojit.ir.program import Program
 from . import trees
 from .abstract import LeafType, Traced, leaf_type, trace_function
 from .errors import StructureError, UnhashableStaticError, UnsupportedTargetError
-from .execute import apply, executable, settings
+from .execute import apply, executable, loaded, settings, target_errors
 from .tracing import is_tracer
 
 DEVICES = ("cpu", "cuda")
@@ -27,6 +27,8 @@ class CacheInfo(NamedTuple):
     traces: int
     hits: int
     last_retrace: str | None
+    #: Native entries that came from the cache on disk.
+    loaded: int
 
 
 class Specialization(NamedTuple):
@@ -37,6 +39,11 @@ class Specialization(NamedTuple):
     #: Of the arguments; plain if they are leaves given by position.
     structure: Any
     plain: bool
+
+    @property
+    def weak(self) -> tuple[type | None, ...]:
+        """Python's types of those leaves that are numbers."""
+        return tuple(leaf.weak for leaf in self.signature)
 
 
 class CompiledFunction:
@@ -95,6 +102,12 @@ class CompiledFunction:
         inside = any(map(is_tracer, (*leaves, *program.captured)))
         if inside or settings.interpret:
             return trees.unflatten(structure, apply(program, leaves))
+        with target_errors():
+            return self._run(leaves, found)
+
+    def _run(self, leaves: list[Any], found: Specialization) -> Any:
+        """Call the compiled code, which is made or loaded here if this is its first call."""
+        program, structure = found.traced.program, found.traced.structure
         code = executable(program, self.device)
         if self.device == "cpu":
             direct = self._install_fast_path(code, found)
@@ -112,10 +125,9 @@ class CompiledFunction:
         Flat positional arrays go there as they are, other trees after flattening.
         """
         program, results = found.traced.program, found.traced.structure
-        weak = [leaf.weak for leaf in found.signature]
         bare = results.is_leaf()
         native: Callable[..., Any] | None
-        native = code.direct(weak, program.captured, as_tuple=not bare)
+        native = code.direct(found.weak, program.captured, as_tuple=not bare)
         if native is None or self.static_argnums or self.static_argnames:
             return native
         flat = bare or (results.type is tuple and all(c.is_leaf() for c in results.children()))
@@ -217,9 +229,12 @@ class CompiledFunction:
     def cache_info(self) -> CacheInfo:
         """How often the function was traced, and which argument differed at the last retrace.
 
-        Calls on the fast path are not counted as hits.
+        Calls on the fast path are not counted as hits. ``loaded`` says how often native code came
+        from the cache on disk, where it would have been compiled without.
         """
-        return CacheInfo(len(self._specializations), self._hits, self._last_retrace)
+        programs = {found.traced.program for found in self._specializations.values()}
+        from_disk = sum(loaded(program, self.device) for program in programs)
+        return CacheInfo(len(self._specializations), self._hits, self._last_retrace, from_disk)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Trace and optimise for these arguments (or types), without running.
@@ -234,6 +249,17 @@ class CompiledFunction:
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The traced program for these arguments."""
         return self._specialize(args, kwargs)[1].traced.program
+
+    def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """What native code for these arguments depends on: its key on disk, None if it has none."""
+        _, found = self._specialize(args, kwargs)
+        if self.device != "cpu":
+            return None
+        program, bare = found.traced.program, found.traced.structure.is_leaf()
+        code = executable(program)
+        key: dict[str, Any] | None
+        key = code.key(found.weak, len(program.captured), as_tuple=not bare)
+        return key
 
 
 def jit(

@@ -18,11 +18,13 @@ from autojit.ir.ops.scan import scan as scan_op
 from autojit.ir.ops.switch import switch as switch_op
 from autojit.ir.ops.while_ import while_ as while_op
 from autojit.ir.program import Program, Value, current_builder
+from autojit.ir.transforms.segments import scan_in_segments
 from autojit.ir.types import Type
 
 from . import trees
 from .abstract import LeafType, leaf_type
 from .bodies import Body, check_function, in_a_trace, merged, name_of, trace_body
+from .checkpointing import Segments, check_segments, segment_size
 from .errors import DtypeError, ShapeError, StructureError, with_place
 from .functions.lifting import to_dtype
 from .tracer import Tracer
@@ -37,6 +39,7 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
+    checkpoint: Segments = None,
 ) -> tuple[Any, Any]:
     """Run ``carry, y = f(carry, x)`` over the rows of ``xs``, and stack the ys.
 
@@ -48,6 +51,12 @@ def scan(
         length: how many steps; needed only without ``xs``.
         reverse: whether to go from the last row to the first. Row i of ``xs`` and of the
             stacked results still belong together.
+        checkpoint: what reverse mode stores of n steps, where a step has a carry of c bytes and
+            r bytes of residuals. None: the residuals, n r bytes. A number k: the carries of
+            every k-th step and the residuals of k steps, c n/k + r k bytes; each step is then
+            computed a second time. ``"sqrt"``: k = ceil(sqrt(n)), at which that is
+            (c + r) sqrt(n) bytes. ``"auto"``: None where n r is at most 256 MB, else ``"sqrt"``.
+            ``peak_memory(grad(f))(x)`` states the bytes before anything is run.
 
     Returns:
         ``(carry, ys)``: the last carry, and the results stacked along a new first axis.
@@ -66,7 +75,10 @@ def scan(
     """
     check_function(f, "argument 0", "scan")
     steps = _length(xs, length, "scan")
-    result: tuple[Any, Any] = in_a_trace(lambda i, x: _scan(f, i, x, steps, reverse), init, xs)
+    check_segments(checkpoint)
+    result: tuple[Any, Any] = in_a_trace(
+        lambda i, x: _scan(f, i, x, steps, reverse, checkpoint), init, xs
+    )
     return result
 
 
@@ -388,7 +400,9 @@ def _carry_differs(what: str, path: str, old: Type, new: Type) -> NoReturn:
     )
 
 
-def _scan(f: Callable[..., Any], init: Any, xs: Any, steps: int, reverse: bool) -> Any:
+def _scan(
+    f: Callable[..., Any], init: Any, xs: Any, steps: int, reverse: bool, segments: Segments
+) -> Any:
     rows, row_structure = trees.flatten(xs)
     kinds = [leaf_type(x) for x in rows]
     row_types = [LeafType(k.type.with_shape(k.type.shape[1:]), None) for k in kinds]
@@ -410,7 +424,15 @@ def _scan(f: Callable[..., Any], init: Any, xs: Any, steps: int, reverse: bool) 
         return result
 
     body, types = _carry_body(f, [], init, row_types, call, pair, name)
-    results = _emit_scan(body, init, types, [lift(x) for x in rows], steps, reverse, index=False)
+    operands, params = _scan_op(
+        body, init, types, [lift(x) for x in rows], steps, reverse, index=False
+    )
+    size = segment_size(segments, params)
+    results: Sequence[Value]
+    if size is None:
+        results = current_builder().emit(scan_op, operands, params)
+    else:
+        results = scan_in_segments(operands, params, size)
     return trees.unflatten(body.structure, _tracers(results))
 
 
@@ -422,30 +444,29 @@ def _counted(f: Callable[..., Any], init: Any, start: int, steps: int) -> Any:
         return g(index, carry)
 
     body, types = _carry_body(f, [_INDEX], init, [], call, lambda r: (r, None), name)
-    results = _emit_scan(body, init, types, [], steps, False, index=True)
+    results = current_builder().emit(
+        scan_op, *_scan_op(body, init, types, [], steps, False, index=True)
+    )
     return trees.unflatten(trees.flatten(init)[1], _tracers(results))
 
 
-def _emit_scan(
+def _scan_op(
     body: Body, init: Any, types: Sequence[LeafType], rows: Sequence[Value], steps: int,
     reverse: bool, *, index: bool,
-) -> Sequence[Value]:  # fmt: skip
+) -> tuple[list[Value], dict[str, Any]]:  # fmt: skip
+    """The operands and parameters of a scan."""
     carries = _values(trees.flatten(init)[0], types)
     own = body.own if index else [Value(_INDEX.type), *body.own]
     program = Program(
         [*body.bound, *own], body.program.ops, body.program.outputs, name=body.program.name
     )
-    return current_builder().emit(
-        scan_op,
-        [*body.captured, *carries, *rows],
-        {
-            "body": program,
-            "constants": len(body.captured),
-            "carries": len(carries),
-            "length": steps,
-            "reverse": bool(reverse),
-        },
-    )
+    return [*body.captured, *carries, *rows], {
+        "body": program,
+        "constants": len(body.captured),
+        "carries": len(carries),
+        "length": steps,
+        "reverse": bool(reverse),
+    }
 
 
 def _while(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init: Any) -> Any:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import linecache
-
-from autojit.ir.program import Source
+from autojit.codegen.errors import CacheWarning, CorruptCacheWarning
+from autojit.ir.errors import AutojitError, DerivativeError
+from autojit.ir.errors import with_place as with_place
 from autojit.ir.types import TypeMismatch
 
 __all__ = [
     "AutojitError",
+    "CacheWarning",
     "ConcreteValueError",
+    "CorruptCacheWarning",
+    "DerivativeError",
     "DtypeError",
     "InPlaceError",
     "IntegerGradientError",
@@ -21,12 +24,9 @@ __all__ = [
     "TypeMismatch",
     "UncoveredFunctionError",
     "UnhashableStaticError",
+    "UnrolledLoopWarning",
     "UnsupportedTargetError",
 ]
-
-
-class AutojitError(Exception):
-    """Base of all errors that autojit raises about a user's program."""
 
 
 class UncoveredFunctionError(AutojitError, NotImplementedError):
@@ -73,18 +73,9 @@ class InPlaceError(AutojitError, TypeError):
     """An in-place change of a traced array that cannot be followed exactly."""
 
 
+class UnrolledLoopWarning(UserWarning):
+    """A Python loop made a trace so long that compiling it takes seconds."""
+
+
 class UnsupportedTargetError(AutojitError, RuntimeError):
     """A program or machine that a backend does not support."""
-
-
-def with_place(message: str, source: Source | None) -> str:
-    """The message with the user's line under it.
-
-    >>> print(with_place("x is traced.", None))
-    x is traced.
-    """
-    if source is None:
-        return message
-    line = linecache.getline(source.file, source.line).strip()
-    where = f'\n\n  File "{source.file}", line {source.line}, in {source.function}'
-    return message + where + (f"\n    {line}" if line else "")

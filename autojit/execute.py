@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.errors import TargetError
 from autojit.ir.program import Program
 
 from .errors import UnsupportedTargetError, with_place
@@ -42,8 +43,6 @@ def disable_jit() -> Iterator[None]:
 @contextmanager
 def target_errors() -> Iterator[None]:
     """What a target does not support becomes the user's error, with the line."""
-    from autojit.codegen.errors import TargetError
-
     try:
         yield
     except TargetError as error:
@@ -57,17 +56,23 @@ _lock = threading.Lock()
 
 
 def executable(program: Program, device: str = "cpu") -> Any:
-    """The compiled code of a program; programs equal in structure share it."""
+    """The compiled code of a program; programs equal in structure share it.
+
+    For the CPU it is compiled, or loaded from disk, when it is first called.
+    """
     key = (device, program.key)
     with _lock:
         found = _executables.get(key)
         if found is not None:
             _executables.move_to_end(key)
             return found
+    from autojit.codegen.cache import user_cache
     from autojit.codegen.runtime import compile_program
 
+    from . import __version__
+
     with target_errors():
-        made = compile_program(program, device)
+        made = compile_program(program, device, user_cache(), __version__)
     with _lock:
         found = _executables.setdefault(key, made)
         while len(_executables) > _MOST:
@@ -85,5 +90,12 @@ def apply(program: Program, arguments: Sequence[Any], device: str = "cpu") -> li
         from autojit.ir.interpreter import interpret
 
         return interpret(program, arrays)
-    results: list[Any] = executable(program, device).call(arrays)
+    with target_errors():
+        results: list[Any] = executable(program, device).call(arrays)
     return results
+
+
+def loaded(program: Program, device: str = "cpu") -> int:
+    """How many entries of a program came from the cache on disk, as far as it is in memory."""
+    with _lock:
+        return getattr(_executables.get((device, program.key)), "loaded", 0)

@@ -66,7 +66,11 @@ class Lowered:
 
     def compile(self) -> Any:
         """The executable: ``.call(arrays)`` runs it."""
-        return executable(self.program, self.device)
+        with target_errors():
+            code = executable(self.program, self.device)
+            if self.device == "cpu":
+                code.prepare()
+        return code
 
     def cost(self) -> dict[str, int]:
         """Floating-point operations, bytes moved and bytes of temporaries, as scheduled."""

@@ -10,8 +10,9 @@ import numpy as np
 from autojit.ir.program import Value
 from autojit.ir.types import Type
 
+from .aliasing import View, assign, refreshed
 from .errors import ConcreteValueError, InPlaceError, with_place
-from .tracing import Trace, check_not_leaked, current_trace, user_source
+from .tracing import Trace, check_not_leaked, user_source
 
 
 class Tracer:
@@ -23,38 +24,56 @@ class Tracer:
     dtype of the arrays that it meets.
     """
 
-    __slots__ = ("base", "owner", "value", "viewed", "weak")
+    __slots__ = ("base", "boxed", "lost", "ordered", "own", "owner", "seen", "view", "weak")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Value, trace: Trace, weak: type | None = None) -> None:
-        self.value = value
+        self.own = value
         self.owner = trace
         self.weak = weak
+        #: Of a view: what it is a view of, how, and the base's value that was last seen.
         self.base: Tracer | None = None
-        self.viewed = False
+        self.view: View | None = None
+        self.seen: Value | None = None
+        #: Whether a change elsewhere may have changed it (see ``aliasing``).
+        self.lost = False
+        #: Whether it lies in memory in row-major order without gaps, as far as is known.
+        self.ordered = False
+        #: Whether it is an array in NumPy even if it has no axes, and not a scalar.
+        self.boxed = False
+
+    @property
+    def value(self) -> Value:
+        """Its present value in the trace that it belongs to."""
+        return self.own if self.base is None and not self.lost else refreshed(self)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether NumPy has a scalar here, which is immutable."""
+        return not self.shape and not self.boxed and self.base is None
 
     # -- what is known ----------------------------------------------------
 
     @property
     def type(self) -> Type:
-        return self.value.type
+        return self.own.type
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.value.type.shape
+        return self.own.type.shape
 
     @property
     def dtype(self) -> np.dtype:
-        return self.value.type.dtype
+        return self.own.type.dtype
 
     @property
     def ndim(self) -> int:
-        return self.value.type.ndim
+        return self.own.type.ndim
 
     @property
     def size(self) -> int:
-        return self.value.type.size
+        return self.own.type.size
 
     @property
     def itemsize(self) -> int:
@@ -62,7 +81,7 @@ class Tracer:
 
     @property
     def nbytes(self) -> int:
-        return self.value.type.nbytes
+        return self.own.type.nbytes
 
     if TYPE_CHECKING:  # attached below, and by functions.methods
 
@@ -178,10 +197,10 @@ class Tracer:
             "    np.concatenate([a, b])             # not: out[:n] = a; out[n:] = b",
         )
 
-    def assign(self, value: Value) -> None:
-        """Take another value of the same type: every name bound to this array sees it."""
-        _check_unshared(self)
-        if self.owner is not current_trace():
+    def check_owner(self, trace: Trace | None) -> None:
+        """Raise unless the array belongs to that trace."""
+        check_not_leaked(self)
+        if self.owner is not trace:
             raise InPlaceError(
                 with_place(
                     "A traced array of an outer function is changed in place inside of a "
@@ -189,19 +208,6 @@ class Tracer:
                     user_source(),
                 )
             )
-        self.value = value
-
-
-def _check_unshared(x: Tracer) -> None:
-    if x.base is not None or x.viewed:
-        raise InPlaceError(
-            with_place(
-                f"An in-place operator on a traced array of type {x.type} that shares memory with "
-                "another one (a view such as x[1:], x.T or x.reshape) would have to change both. "
-                "Write it out:\n    x = x + y                          # not: x += y",
-                user_source(),
-            )
-        )
 
 
 def _binary(ufunc: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
@@ -217,9 +223,8 @@ def _binary(ufunc: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callabl
 
     def in_place(self: Tracer, other: Any) -> Any:
         result = forward(self, other)
-        if result is NotImplemented or not self.shape:
+        if result is NotImplemented or self.is_scalar:
             return result  # NumPy scalars are immutable: the name is bound anew
-        _check_unshared(self)
         if result.shape != self.shape or not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise InPlaceError(
                 with_place(
@@ -228,7 +233,7 @@ def _binary(ufunc: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callabl
                     user_source(),
                 )
             )
-        self.assign(result.astype(self.dtype).value)
+        assign(self, result.astype(self.dtype).value)
         return self
 
     return forward, backward, in_place

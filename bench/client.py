@@ -45,6 +45,7 @@ def process_environment(peer: Peer, threads: int, dtype: str, cache: str) -> dic
     environment = base_environment(threads)
     environment.update(
         XDG_CACHE_HOME=cache,
+        AUTOJIT_CACHE_DIR=f"{cache}/autojit",
         NUMBA_CACHE_DIR=f"{cache}/numba",
         TORCHINDUCTOR_CACHE_DIR=f"{cache}/inductor",
     )

@@ -1,4 +1,4 @@
-"""Physical limits, measured in the same run: copy bandwidth, BLAS rate, matrix products.
+"""Physical limits, measured in the same run: copy bandwidth, BLAS rate, matrix products, latency.
 
 `python -m bench.limits THREADS WORKLOAD…` prints one line of JSON; run in a process of its own,
 for its thread pools would otherwise stay beside the peers'.
@@ -23,6 +23,7 @@ from bench.worker import restrict
 from bench.workload import Workload
 
 LARGE_COPY = 256 << 20
+CHAIN = 100_000  # operations, each of which waits for the one before
 PEAK_SIDE = 1024  # a product large enough for the library's full rate
 TRIES = 7
 
@@ -37,11 +38,15 @@ class Bound:
 
 @dataclass(frozen=True)
 class Machine:
-    """Rates measured in this run: bytes read and written a second, flops a second by dtype."""
+    """Rates measured in this run: bytes read and written a second, flops a second by dtype.
+
+    `step` is the seconds from one operation to the next that needs its result.
+    """
 
     copy_one_thread: float
     copy_all_threads: float
     gemm: dict[str, float]
+    step: float
 
 
 def median_seconds(call: Callable[[], Any]) -> float:
@@ -82,6 +87,12 @@ def gemm_seconds(shapes: tuple[tuple[int, int, int], ...], dtype: str) -> float:
     return median_seconds(products) / repeats
 
 
+def step_seconds() -> float:
+    """From a multiplication to the next that needs its result: NumPy reorders sums, not these."""
+    factors = np.ones(CHAIN)
+    return median_seconds(lambda: np.multiply.reduce(factors)) / CHAIN
+
+
 def measure_machine(threads: int) -> Machine:
     side = PEAK_SIDE
     rates = {
@@ -90,7 +101,7 @@ def measure_machine(threads: int) -> Machine:
     }
     one = LARGE_COPY / copy_seconds(LARGE_COPY, 1)
     every = one if threads == 1 else LARGE_COPY / copy_seconds(LARGE_COPY, threads)
-    return Machine(one, every, rates)
+    return Machine(one, every, rates, step_seconds())
 
 
 def bounds(workload: Workload, machine: Machine, threads: int) -> tuple[Bound, ...]:
@@ -104,6 +115,8 @@ def bounds(workload: Workload, machine: Machine, threads: int) -> tuple[Bound, .
         found.append(Bound("memory", fastest))
     if limit.flops:
         found.append(Bound("arithmetic", limit.flops / machine.gemm[workload.dtype]))
+    if limit.chain:
+        found.append(Bound("waiting", limit.chain * machine.step))
     if limit.gemms:
         found.append(Bound("BLAS", gemm_seconds(limit.gemms, workload.dtype)))
     return tuple(sorted(found, key=lambda bound: -bound.seconds))

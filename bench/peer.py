@@ -1,4 +1,4 @@
-"""What a peer is: a library's process set-up, and how it builds and runs a gradient."""
+"""What a peer is: a library's process set-up, and how it builds and runs a derivative."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from bench.workload import Arrays, Workload, as_tuple
 class Compiled:
     """A gradient and its primal, bound to their inputs; a call returns when the result is there.
 
-    `arrays` turns a gradient into NumPy arrays. `primal` is None where the library has none of
+    The gradient stands for whichever derivative the workload asks for; `arrays` turns one into
+    NumPy arrays. `primal` is None where the library has none of
     its own.
     """
 
@@ -85,8 +86,3 @@ def no_environment(threads: int, dtype: str) -> dict[str, str]:
 
 def numpy_arrays(result: Any) -> Arrays:
     return tuple(np.asarray(part) for part in as_tuple(result))
-
-
-def argnums_of(workload: Workload) -> int | tuple[int, ...]:
-    """One argument is asked for by its number, so that no library pays for a tuple."""
-    return workload.argnums[0] if len(workload.argnums) == 1 else workload.argnums

@@ -159,7 +159,8 @@ def geometric_mean(results: list[WorkloadResult], dtype: str) -> str:
 def summary(results: list[WorkloadResult]) -> list[str]:
     dtypes = dict.fromkeys(result.workload.dtype for result in results)
     means = "; ".join(geometric_mean(results, dtype) for dtype in dtypes)
-    own = [r.peers[OURS].gradient_over_primal for r in results if OURS in r.peers]
+    gradients = [r for r in results if r.workload.derivative == "gradient"]
+    own = [r.peers[OURS].gradient_over_primal for r in gradients if OURS in r.peers]
     shares = [value for value in own if value is not None]
     lines = [f"JAX / ours, geometric mean: {means}."]
     if shares:
@@ -174,7 +175,8 @@ def machine_lines(machine: Machine, threads: int) -> list[str]:
     )
     return [
         f"Copy bandwidth (read and written): {number(machine.copy_one_thread / 1e9)} GB/s with one "
-        f"thread, {number(machine.copy_all_threads / 1e9)} with {threads}. BLAS: {rates}."
+        f"thread, {number(machine.copy_all_threads / 1e9)} with {threads}. BLAS: {rates}. "
+        f"A multiplication waits {number(machine.step * 1e9)} ns for the one before."
     ]
 
 

@@ -22,35 +22,49 @@ class NotWritten(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """What no implementation can avoid: traffic, arithmetic and matrix products.
+    """What no implementation can avoid: traffic, arithmetic, matrix products, waiting.
 
     `bytes_moved` counts inputs read once and results written once; `flops` counts additions and
-    multiplications of the cheapest known formula; `gemms` lists the (m, k, n) of the products.
+    multiplications of the cheapest known formula; `gemms` lists the (m, k, n) of the products;
+    `chain` counts the operations of a recurrence of which each waits for the one before, a
+    multiplication with its addition, a division, a root or an exponential as one.
     """
 
     bytes_moved: int = 0
     flops: int = 0
+    chain: int = 0
     gemms: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A scalar function whose gradient with respect to `argnums` is timed.
+    """A scalar function, one derivative of which, with respect to `argnums`, is timed.
+
+    `derivative` says which, and with it what the inputs are:
+
+    - "gradient" and "hessian": the inputs are the function's arguments,
+    - "hvp", the Hessian's product with a direction: the arguments, then the direction,
+    - "per_example", a gradient for each example: the function is one example's; the inputs at the
+      positions `mapped` hold one example in each row, and so do the results.
 
     `primal(np, special)` makes the function from an array namespace and its companion of
     `scipy.special`, so NumPy, autojit, autograd and JAX all run the same text. `versions` holds a
     factory for each peer that needs its own text; it is called with the peer's library:
 
-    - "numba": `factory(numba) -> (primal, gradient)`, derived and fused by hand,
-    - "numpy": `factory(np) -> gradient`, derived by hand; the reference of the comparison,
+    - "numba": `factory(numba) -> (primal, derivative)`, both of all inputs, derived and fused by
+      hand,
+    - "numpy": `factory(np) -> derivative`, derived by hand; the reference of the comparison,
     - "torch", "pytensor" (called with `pytensor.tensor`): `factory(library) -> primal`,
-    - "jax", "autojit": `factory(library) -> primal`, only where `primal` is not their idiom.
+    - "jax", "autojit", "autograd": likewise, only where `primal` is not their idiom,
+    - "torch_compile": likewise, only where "torch" is not for it.
+
+    `not_written(words)` stands for a version where a library has no reasonable way.
 
     `target` is the JAX time over ours that we mean to reach.
     """
 
     name: str
-    gradient_of: str
+    derivative_of: str
     dtype: str
     target: float | None
     inputs: Callable[[], Arrays]
@@ -58,18 +72,35 @@ class Workload:
     primal: Callable[[Any, Any], Function]
     versions: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     limit: Limit = Limit()
+    derivative: str = "gradient"
+    mapped: tuple[int, ...] = ()
 
     def version(self, peer: str, library: Any) -> Any:
         if peer not in self.versions:
             raise NotWritten(f"{self.name} has no {peer} version")
         return self.versions[peer](library)
 
+    def function(self, peer: str, library: Any, np: Any, special: Any) -> Function:
+        """The peer's own text where there is one, else the common text in its namespaces."""
+        if peer in self.versions:
+            return self.versions[peer](library)
+        return self.primal(np, special)
+
     def reference(self, inputs: Arrays) -> Arrays:
         return as_tuple(self.version("numpy", np)(*inputs))
 
 
+def not_written(words: str) -> Callable[[Any], Any]:
+    """A version for `Workload.versions` that says why there is none."""
+
+    def factory(library: Any) -> Any:
+        raise NotWritten(words)
+
+    return factory
+
+
 def as_tuple(result: Any) -> tuple[Any, ...]:
-    """A gradient with respect to one argument comes without a tuple around it."""
+    """A derivative with respect to one argument comes without a tuple around it."""
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from autojit.ir.program import Source
 
 #: What can go wrong as a kernel runs, as bits of the status: the exception and its words.
-OUT_OF_BOUNDS, NEGATIVE_POWER, OUT_OF_MEMORY, SINGULAR, NOT_POSITIVE = 1, 2, 4, 8, 16
+OUT_OF_BOUNDS, NEGATIVE_POWER, OUT_OF_MEMORY = 1, 2, 4
+SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SVD = 8, 16, 32, 64
 FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
     OUT_OF_MEMORY: ("MemoryError", "no memory for what the steps of a while_loop have to keep"),
     SINGULAR: ("LinAlgError", "Singular matrix"),
     NOT_POSITIVE: ("LinAlgError", "Matrix is not positive definite"),
+    NO_EIGENVALUES: ("LinAlgError", "Eigenvalues did not converge"),
+    NO_SVD: ("LinAlgError", "SVD did not converge"),
 }
 
 
@@ -21,3 +24,11 @@ class TargetError(Exception):
     def __init__(self, message: str, source: Source | None = None) -> None:
         super().__init__(message)
         self.source = source
+
+
+class CacheWarning(UserWarning):
+    """Compiled code cannot be kept on disk, or not be taken from there; it is compiled anew."""
+
+
+class CorruptCacheWarning(CacheWarning):
+    """A file of the cache is not what was written; it was removed."""

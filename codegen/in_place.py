@@ -23,15 +23,15 @@ def may_overwrite(
     order = _Order(schedule)
     found, needless = [], set()
     for before, after in zip(old, new, strict=True):
-        item = schedule.stored.get(after)
+        item: Any = schedule.stored.get(after)
         alone = sum(v is after or v is before for v in new) == 1
         fits = isinstance(item, Stored) and alone and not schedule.program.outputs.count(before)
-        if fits and item.base is not None:  # type: ignore[union-attr]
-            copy = order.copy_under(before, item)  # type: ignore[arg-type]
+        if fits and item.base is not None:
+            copy = order.copy_under(before, item)
             fits = copy is not None
             needless |= {copy.value} if copy is not None else set()
         elif fits:
-            fits = item.combine is None and order.safe(before, item)  # type: ignore[union-attr]
+            fits = item.combine is None and order.safe(before, item)
         found.append(fits)
     return found, needless
 

@@ -203,7 +203,7 @@ def _factorization(step: Factorization, ix: Callable[[Affine], str]) -> str:
     operands = ", ".join(_operand(o, ix) for o in step.inputs)
     batch = f"{step.batch} x " if step.batch else ""
     sides = f", {step.k} right-hand sides" if step.k else ""
-    return f"{results} = {step.name}({operands})  # {batch}[{step.n},{step.n}]{sides}"
+    return f"{results} = {step.name}({operands})  # {batch}[{step.m},{step.n}]{sides}"
 
 
 def print_loops(program: LoopProgram) -> str:

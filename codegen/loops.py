@@ -338,14 +338,15 @@ class MatrixProduct:
 class Factorization:
     """A linear algebra op on every matrix of a batch.
 
-    ``n`` is the order of the matrices, ``k`` the number of right-hand sides.  The results are
-    row-major and contiguous, and so are the matrices of all inputs but the last, whose strides
-    are free.  A step of the program, or a statement in the body of a loop.
+    A matrix has ``m`` rows and ``n`` columns; ``k`` is the number of right-hand sides.  The
+    results are row-major and contiguous, and so are the matrices of all inputs but the last,
+    whose strides are free.  A step of the program, or a statement in the body of a loop.
     """
 
     name: str
     dtype: str
     batch: tuple[int, ...]
+    m: int
     n: int
     k: int
     params: dict[str, Any]

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from autojit.ir.ops.contract import Dot
+from autojit.ir.ops.linalg import Matrices
 from autojit.ir.program import Program, Value
 from autojit.ir.shapes import row_major_strides
 from autojit.ir.types import dtype_name
@@ -323,11 +324,13 @@ class Lowering(ScalarCode):
         if not self.traits.factorizations:
             raise TargetError(f"{op.kind.name} can be compiled for the CPU only", op.source)
         first, last = op.operands[0], op.operands[-1]
-        vectors = first.type.ndim - 2 if op.kind.name != "permutation" else first.type.ndim - 1
+        assert isinstance(op.kind, Matrices)
+        outer = first.type.ndim - op.kind.core
         return Factorization(
             op.kind.name,
             dtype_name(first.dtype),
-            first.shape[:vectors],
+            first.shape[:outer],
+            first.shape[outer],
             first.shape[-1],
             last.shape[-1] if len(op.operands) > 1 else 0,
             op.params,

@@ -5,62 +5,92 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Program
 from autojit.ir.types import canonical_dtype
 
-from .loops import RunTasks
-from .lower import lower
+if TYPE_CHECKING:
+    from .cache import Cache
+    from .cpu.abi import Convention, Needs
+    from .loops import LoopProgram
 
 
-def compile_program(program: Program, device: str = "cpu") -> Any:
-    """Optimise, schedule and compile a program for a device."""
+def compile_program(
+    program: Program, device: str = "cpu", cache: Cache | None = None, version: str = ""
+) -> Any:
+    """A program's code for a device: at once for a GPU, for the CPU when it is first called."""
     if device == "cuda":
         from .cuda.runtime import compile_for_cuda
 
         return compile_for_cuda(program)
-    return Executable(program)
+    return Executable(program, cache, version)
+
+
+class _Native(NamedTuple):
+    """An entry in memory."""
+
+    address: int
+    #: Keeps the code alive.
+    owner: Any
+    needs: Needs
 
 
 class Executable:
     """A program compiled for the CPU.
 
     ``call(arrays)`` takes any arrays of the input types.  ``direct(…)`` gives a
-    builtin function for one calling convention.
+    builtin function for one calling convention.  Each convention is loaded from the
+    cache on disk, if there is one, or else compiled, when it is first asked for.
     """
 
-    def __init__(self, program: Program) -> None:
-        from .cpu.entry import Module
-
+    def __init__(self, program: Program, cache: Cache | None = None, version: str = "") -> None:
         self.source = program
-        self.optimized = optimize(program)
-        self.loops = lower(self.optimized)
         self.in_types = program.in_types
         self.out_types = program.out_types
-        self._module = Module(self.loops, self.in_types, self.out_types)
+        #: How many conventions were loaded from disk.
+        self.loaded = 0
+        self._cache = cache
+        self._version = version
         self._lock = threading.RLock()
-        self._entries: dict[Any, int] = {}
+        self._natives: dict[Convention, _Native] = {}
         self._compiled: list[Any] = []
         self._generic: Callable[..., Any] | None = None
 
+    @cached_property
+    def optimized(self) -> Program:
+        from autojit.ir.passes.pipeline import optimize
+
+        return optimize(self.source)
+
+    @cached_property
+    def loops(self) -> LoopProgram:
+        """What is compiled.  Not needed, and not made, where the code comes from disk."""
+        from .lower import lower
+
+        return lower(self.optimized)
+
     def call(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs for arrays of the input types, in any memory layout."""
-        if self._generic is None:
-            self._generic = self._entry((None,) * len(self.in_types), (), as_tuple=True)
-        result = self._generic(*arrays)
+        generic = self._generic or self.prepare()
+        result = generic(*arrays)
         if result is None:
             canonical = [_canonical(a, t.dtype) for a, t in zip(arrays, self.in_types, strict=True)]
-            result = self._generic(*canonical)
+            result = generic(*canonical)
         if result is None:
             raise TypeError(
                 f"compiled for {self.in_types}, called with "
                 f"{[(a.dtype, a.shape) for a in map(np.asarray, arrays)]}"
             )
         return list(result)
+
+    def prepare(self) -> Callable[..., Any]:
+        """Compile, or load, what :meth:`call` needs."""
+        self._generic = self._entry(self._general(), ())
+        return self._generic
 
     def direct(
         self, weak: Sequence[type | None], captured: Sequence[np.ndarray], *, as_tuple: bool
@@ -70,55 +100,107 @@ class Executable:
         It returns None where an argument is not just what the program was compiled for.
         There is none for Python's bool and complex.
         """
-        if any(w not in (None, float, int) for w in weak):
+        convention = _specific(weak, len(captured), as_tuple=as_tuple)
+        if convention is None:
             return None
         bound = [
             _canonical(a, t.dtype)
             for a, t in zip(captured, self.in_types[len(weak) :], strict=True)
         ]
-        return self._entry(tuple(weak), bound, as_tuple=as_tuple)
+        return self._entry(convention, bound)
 
-    def _entry(
-        self, weak: tuple[type | None, ...], bound: Sequence[np.ndarray], *, as_tuple: bool
-    ) -> Callable[..., Any]:
-        from .cpu import abi, blas, threads
-        from .cpu.counted import text
-        from .cpu.engine import compile_module, serial
-        from .cpu.entry import Convention
+    def key(
+        self, weak: Sequence[type | None], captured: int, *, as_tuple: bool
+    ) -> dict[str, Any] | None:
+        """The key on disk of what such a call runs; None if nothing is looked up there."""
+        return self._key(_specific(weak, captured, as_tuple=as_tuple) or self._general())
+
+    def _general(self) -> Convention:
+        """The convention of :meth:`call`: arrays only, and a tuple of results."""
+        from .cpu.abi import Convention
+
+        return Convention((None,) * len(self.in_types), 0, as_tuple=True)
+
+    def _entry(self, convention: Convention, bound: Sequence[np.ndarray]) -> Callable[..., Any]:
+        from .cpu import abi, threads
         from .cpu.results import allocator
 
-        convention = Convention(weak, len(bound), as_tuple)
-        with self._lock:
-            if convention not in self._entries:
-                symbol = f"autojit_entry_{serial()}"
-                module = self._module
-                if self._entries:
-                    from .cpu.entry import Module
-
-                    module = Module(self.loops, self.in_types, self.out_types)
-                module.add_entry(symbol, convention)
-                compiled = compile_module(text(module.module))
-                self._compiled.append(compiled)
-                self._entries[convention] = compiled.address(symbol)
-            address = self._entries[convention]
+        native = self._native(convention)
+        needs = native.needs
         allocators = [
-            allocator(self.out_types[i].shape, self.out_types[i].dtype) for i in self._module.pooled
+            allocator(self.out_types[i].shape, self.out_types[i].dtype) for i in needs.pooled
         ]
         own = [
-            *map(blas.address, self._module.functions),
+            *map(abi.library_function, needs.functions),
             *map(id, allocators),
             *(a.ctypes.data for a in bound),
         ]
-        parallel = (0, 0)
-        if any(isinstance(s, RunTasks) for k in self.loops.steps for s in getattr(k, "body", ())):
-            parallel = threads.layer()[1:]
+        parallel = threads.layer()[1:] if needs.parallel else (0, 0)
         numbers = [*abi.fixed_table(), 0, *parallel, *own]
         table = (ctypes.c_int64 * len(numbers))(*numbers)
         name = f"autojit_{self.source.name}"
-        return abi.native_function(address, name, table, list(bound), allocators, self._compiled)
+        return abi.native_function(
+            native.address, name, table, list(bound), allocators, native.owner
+        )
+
+    def _native(self, convention: Convention) -> _Native:
+        with self._lock:
+            if convention not in self._natives:
+                key = self._key(convention)
+                self._natives[convention] = self._load(key) or self._compile(convention, key)
+            return self._natives[convention]
+
+    def _key(self, convention: Convention) -> dict[str, Any] | None:
+        if self._cache is None:
+            return None
+        from .cpu.key import key
+
+        return key(self.source, convention, self._version)
+
+    def _load(self, key: dict[str, Any] | None) -> _Native | None:
+        """Code from disk."""
+        if self._cache is None or key is None:
+            return None
+        entry = self._cache.load(key)
+        if entry is None:
+            return None
+        from .cpu.abi import Needs
+        from .cpu.engine import load_object
+
+        try:
+            symbol, *needs = entry.about["entry"]
+            native = _Native(*load_object(entry.code, symbol), Needs(*needs))
+        except (KeyError, TypeError, ValueError) as error:
+            self._cache.discard(key, f"it cannot be loaded, {error!r}")
+            return None
+        self.loaded += 1
+        return native
+
+    def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
+        """Code made here, kept on disk under the key if there is one."""
+        from .cpu.counted import text
+        from .cpu.engine import compile_module, serial
+        from .cpu.entry import Module
+        from .cpu.key import unchanged
+
+        symbol = f"autojit_entry_{serial()}"
+        module = Module(self.loops, self.in_types, self.out_types)
+        module.add_entry(symbol, convention)
+        keep = self._cache is not None and key is not None
+        compiled = compile_module(text(module.module), keep_object=keep)
+        self._compiled.append(compiled)
+        native = _Native(compiled.address(symbol), compiled, module.needs)
+        if self._cache and key and unchanged():
+            about = {
+                "name": self.source.name,
+                "types": signature(self.source),
+                "entry": [symbol, *native.needs],
+            }
+            self._cache.store(key, about, compiled.object_code())
+        return native
 
     def llvm(self) -> str:
-        """The optimised LLVM IR."""
+        """The optimised LLVM IR: of what was compiled here first, or is now."""
         return str(self._any_compiled().llvm())
 
     def assembly(self) -> str:
@@ -126,9 +208,29 @@ class Executable:
         return str(self._any_compiled().assembly())
 
     def _any_compiled(self) -> Any:
-        if not self._compiled:
-            self._entry((None,) * len(self.in_types), (), as_tuple=True)
-        return self._compiled[0]
+        with self._lock:
+            if not self._compiled:
+                self._compile(self._general(), None)
+            return self._compiled[0]
+
+
+def _specific(weak: Sequence[type | None], bound: int, *, as_tuple: bool) -> Convention | None:
+    """The convention for inputs of these Python number types; none for bool and complex."""
+    from .cpu.abi import Convention
+
+    if any(w not in (None, float, int) for w in weak):
+        return None
+    return Convention(tuple(weak), bound, as_tuple)
+
+
+def signature(program: Program) -> str:
+    """The types of a program's inputs and outputs.
+
+    >>> signature(autojit.trace(np.sin)(np.ones(3)))
+    'f64[3] -> f64[3]'
+    """
+    inputs, outputs = (", ".join(map(str, t)) for t in (program.in_types, program.out_types))
+    return f"{inputs} -> {outputs}"
 
 
 def _canonical(array: Any, dtype: np.dtype) -> np.ndarray:

@@ -106,10 +106,11 @@ class ScalarCode(Puller):
         if name == "select":
             chosen = self.decided.get(args[0].number)
             return None if chosen is None else args[1] if chosen else args[2]
-        facts = [self.known_index.get(a.number) for a in args]
-        if len(facts) != 2 or facts[0] is None or facts[1] is None:
+        if len(args) != 2:
             return None
-        a, b = facts
+        a, b = (self.known_index.get(x.number) for x in args)
+        if a is None or b is None:
+            return None
         if name in ("add", "sub"):
             return self._index_number(a + b if name == "add" else a - b, "i64")
         if name == "mul" and not (a.terms and b.terms):

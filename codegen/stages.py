@@ -39,7 +39,7 @@ def cost(program: Program) -> dict[str, int]:
         if isinstance(step, MatrixProduct):
             flops += 2 * prod(step.batch) * step.m * step.n * step.k
         elif isinstance(step, Factorization):
-            flops += prod(step.batch) * step.n**2 * (step.k or step.n)
+            flops += prod(step.batch) * step.m * step.n * (step.k or step.n)
         else:
             flops += _operations(step.body, 1)
     moved = sum(b.size * itemsize(b.dtype) for b in (*loops.inputs, *loops.outputs))

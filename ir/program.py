@@ -121,7 +121,7 @@ class Program:
     Sources do not take part in equality either.
     """
 
-    __slots__ = ("_key", "captured", "inputs", "name", "ops", "optimized", "outputs")
+    __slots__ = ("_key", "captured", "inputs", "name", "ops", "outputs", "simplified")
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Program:
         self.captured = tuple(captured)
         self._key: Any = None
         #: Whether the passes have nothing left to do.
-        self.optimized = False
+        self.simplified = False
 
     @property
     def in_types(self) -> tuple[Type, ...]:

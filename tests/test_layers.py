@@ -44,6 +44,7 @@ LAYERS = {
         "autojit.codegen",
         below=("autojit.ir",),
         eager=frozenset({"numpy", "scipy", "numba", "llvmlite", "networkx"}),
+        lazy=frozenset({"platformdirs"}),
     ),
     "autojit": Layer(
         "autojit",
@@ -208,7 +209,7 @@ def test_checker_allows(folder: str, name: str, source: str, tmp_path: Path) -> 
     assert faults_of(folder, name, source, tmp_path) == []
 
 
-HEAVY = {"numba", "llvmlite", "scipy", "networkx", "typer", "rich", "jax", "torch"}
+HEAVY = {"numba", "llvmlite", "scipy", "networkx", "platformdirs", "typer", "rich", "jax", "torch"}
 
 
 def heavy_after(statement: str) -> set[str]:

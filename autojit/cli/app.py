@@ -31,6 +31,11 @@ Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARG", help="type
 Argnums = Annotated[
     str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0 or 0,1.")
 ]
+Grad = Annotated[bool, typer.Option("--grad", help="Same as --transform grad.")]
+Transform = Annotated[
+    str | None, typer.Option(metavar="NAMES", help='Such as "value_and_grad", "jit(grad)".')
+]
+Format = Annotated[str, typer.Option(metavar="FORMAT", help="text or json.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random arrays.")]
 Low = Annotated[float, typer.Option(metavar="X", help="Random numbers start here.")]
 High = Annotated[float, typer.Option(metavar="X", help="Random numbers end here.")]
@@ -53,10 +58,8 @@ def options(
 def dump(
     target: Target,
     args: Arguments = None,
-    grad: Annotated[bool, typer.Option("--grad", help="Same as --transform grad.")] = False,
-    transform: Annotated[
-        str | None, typer.Option(metavar="NAMES", help='Such as "value_and_grad", "jit(grad)".')
-    ] = None,
+    grad: Grad = False,
+    transform: Transform = None,
     argnums: Argnums = "0",
     stage: Annotated[
         str,
@@ -72,15 +75,9 @@ def dump(
 ) -> None:
     """Print a function at each stage of its compilation."""
     from . import dump as command
-    from .targets import parse_argnums, transformed
 
     command.check_choice(stage, format)
-    if grad and transform is not None:
-        raise Failure("give --grad or --transform, not both")
-    f, values = _call(target, args)
-    names = "grad" if grad else transform
-    if names:
-        f = transformed(f, names, parse_argnums(argnums))
+    f, values = _transformed_call(target, args, grad, transform, argnums)
     command.dump(f, values, stage, format, output)
 
 
@@ -148,6 +145,57 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
+cache = typer.Typer(
+    help="Look at the compiled code that is kept on disk, or remove it.", no_args_is_help=True
+)
+app.add_typer(cache, name="cache")
+
+
+@cache.command()
+@reporting()
+def path() -> None:
+    """Print the folder."""
+    from . import cache as command
+
+    command.path()
+
+
+@cache.command()
+@reporting()
+def ls(format: Format = "text") -> None:
+    """List what is kept, the last used first."""
+    from . import cache as command
+
+    command.ls(format)
+
+
+@cache.command()
+@reporting()
+def clear() -> None:
+    """Remove everything that is kept."""
+    from . import cache as command
+
+    command.clear()
+
+
+@cache.command(context_settings=_NEGATIVE_NUMBERS)
+@reporting()
+def why(
+    target: Target,
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    format: Format = "text",
+) -> None:
+    """Say whether a call's code is kept, or else what differs."""
+    from . import cache as command
+
+    command.check_format(format)
+    f, values = _transformed_call(target, args, grad, transform, argnums)
+    command.why(f, target, values, format)
+
+
 def _parsed(
     args: Sequence[str] | None, seed: int = 0, low: float = 0.0, high: float = 1.0
 ) -> list[Any]:
@@ -173,3 +221,16 @@ def _call(
     f = load(target)
     check_call(f, target, values)
     return f, values
+
+
+def _transformed_call(
+    target: str, args: Sequence[str] | None, grad: bool, transform: str | None, argnums: str
+) -> tuple[Callable[..., Any], list[Any]]:
+    """The function with what is applied to it, and its arguments."""
+    from .targets import parse_argnums, transformed
+
+    if grad and transform is not None:
+        raise Failure("give --grad or --transform, not both")
+    f, values = _call(target, args)
+    names = "grad" if grad else transform
+    return (transformed(f, names, parse_argnums(argnums)) if names else f), values

@@ -1,4 +1,4 @@
-"""Item assignment: ``x[index] = value``, and the NumPy functions that write into an array."""
+"""Item assignment: ``x[index] = value``, and what writes into an array in other words."""
 
 from __future__ import annotations
 
@@ -7,45 +7,73 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.ops import move
+from autojit.ir.ops.arithmetic import select
 from autojit.ir.program import Value
 from autojit.ir.types import Type
 
-from ..errors import DtypeError, ShapeError, with_place
+from ..aliasing import assign
+from ..errors import DtypeError, InPlaceError, ShapeError, UncoveredFunctionError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .indices import Window, selection
-from .lifting import as_value, dtype_of, shape_of, to_dtype
+from .indices import Masked, Window, has_ellipsis, masked_part, selection
+from .lifting import as_tracer, as_value, contains_tracer, dtype_of, tracer
 from .registry import uncovered
 
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:
     """``x[index] = value``: every name bound to x sees it."""
+    _check_array(x)
+    masked = masked_part(index, x)
+    if masked is not None:
+        return _set_where(x, masked, value)
     picked = selection(index, x)
-    x.assign(picked.write(as_value(x), fitted(value, x.type.with_shape(picked.shape))))
+    if isinstance(value, Tracer) and value.base is x and value.view == picked:
+        return None  # x[1:] += y: the operator has changed the view, and x with it
+    place = x.type.with_shape(picked.shape)
+    new = fitted(value, place, scalar=not place.shape and not has_ellipsis(index))
+    assign(x, picked.write(as_value(x), new))
+    return None
 
 
-def fitted(value: Any, place: Type) -> Value:
-    """A value as it goes into a place: cast as NumPy casts, and broadcast."""
-    shape = shape_of(value)
-    if dtype_of(value).kind == "c" and place.dtype.kind != "c":
+def _check_array(x: Tracer) -> None:
+    if x.is_scalar:
+        raise InPlaceError(
+            with_place(
+                f"A traced {x.type} without axes is a scalar, which is immutable in NumPy too. "
+                "Bind the name anew:\n    x = value                          # not: x[...] = value",
+                user_source(),
+            )
+        )
+
+
+def cast(value: Any, dtype: np.dtype) -> Value:
+    """A value cast as assignment casts: to whatever the array holds."""
+    if contains_tracer(value):
+        value = as_tracer(value)
+    if dtype_of(value).kind == "c" and dtype.kind != "c":
         raise DtypeError(
             with_place(
-                f"Assigning complex numbers into a traced array of type {place} would discard "
+                f"Assigning complex numbers into a traced array of dtype {dtype} would discard "
                 "their imaginary parts. Say so, or make the array complex:\n"
                 "    x[i] = z.real\n    x = x.astype(complex)",
                 user_source(),
             )
         )
-    result = to_dtype(as_value(value), place.dtype)
-    while len(shape) > place.ndim and shape[0] == 1:  # NumPy lets leading ones go
+    return as_value(value, dtype)
+
+
+def fitted(value: Any, place: Type, *, scalar: bool = False) -> Value:
+    """A value as it goes into a place: cast, and broadcast."""
+    result = cast(value, place.dtype)
+    shape = result.shape
+    while len(shape) > place.ndim and shape[0] == 1 and not scalar:  # NumPy lets leading ones go
         shape = shape[1:]
-    if len(shape) > place.ndim or any(
-        n not in (1, m) for n, m in zip(shape[::-1], place.shape[::-1], strict=False)
-    ):
+    aligned = zip(shape[::-1], place.shape[::-1], strict=False)
+    if len(shape) > place.ndim or any(n not in (1, m) for n, m in aligned):
         raise ShapeError(
             with_place(
-                f"could not broadcast a value of shape {shape_of(value)} into a part of shape "
-                f"{place.shape}",
+                f"A value of shape {result.shape} does not broadcast into a part of shape "
+                f"{place.shape}.",
                 user_source(),
             )
         )
@@ -54,21 +82,72 @@ def fitted(value: Any, place: Type) -> Value:
     return move.broadcast_to(result, place.shape)
 
 
+def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
+    """``x[mask] = value`` with a mask that is not known yet."""
+    part, mask, at = masked
+    old = part.read(as_value(x))
+    after = len(old.shape) - at - mask.ndim
+    new = cast(value, x.dtype)
+    cut = max(0, len(new.shape) - after)
+    first, rest = new.shape[:cut], new.shape[cut:]
+    if first:  # its last axis is one for all places where the mask holds
+        if first[-1] != 1:
+            raise UncoveredFunctionError(
+                with_place(
+                    f"x[mask] = v with a traced mask and v of shape {new.shape}: the mask, which "
+                    "is not known while the function is traced, need not hold in that many "
+                    "places. Give a value for each element:\n"
+                    "    x = np.where(mask, values, x)      # not: x[mask] = values[mask]",
+                    user_source(),
+                )
+            )
+        new = move.reshape(new, shape=(*first[:-1], *(1,) * mask.ndim, *rest))
+    dims = tuple(range(at, at + mask.ndim))
+    chosen = move.broadcast(as_value(mask), shape=old.shape, dims=dims)
+    new = fitted(tracer(new), old.type)
+    assign(x, part.write(as_value(x), select(chosen, new, old)))
+
+
 def add_at(x: Tracer, index: Any, value: Any) -> None:
     """``np.add.at(x, index, value)``: places that repeat add up."""
+    _check_array(x)
     picked = selection(index, x)
     if x.dtype.kind == "b":
         raise uncovered("np.add.at", " of a traced array of truth values")
-    place = x.type.with_shape(picked.shape)
-    if not np.can_cast(dtype_of(value), x.dtype, "same_kind"):
+    check_same_kind("np.add.at", value, x)
+    part = fitted(value, x.type.with_shape(picked.shape))
+    if isinstance(picked, Window):
+        assign(x, picked.write(as_value(x), picked.read(as_value(x)) + part))
+    else:
+        assign(x, picked.add(as_value(x), part))
+
+
+def check_same_kind(name: str, value: Any, x: Tracer) -> None:
+    """Raise unless a value goes into an array by NumPy's casting rule 'same_kind'."""
+    weak = type(value) if type(value) in (int, float, complex) else None
+    dtype = np.result_type(weak(0), x.dtype) if weak else dtype_of(value)
+    if not np.can_cast(dtype, x.dtype, "same_kind"):
         raise DtypeError(
             with_place(
-                f"np.add.at: cannot add {dtype_of(value)} into a traced array of type {x.type}",
+                f"{name}: cannot cast from {dtype} into a traced array of type {x.type} "
+                f"with casting rule 'same_kind'. Convert the value:\n"
+                f"    value.astype({x.dtype.name!r})",
                 user_source(),
             )
         )
-    part = fitted(value, place)
-    if isinstance(picked, Window):
-        x.assign(picked.write(as_value(x), picked.read(as_value(x)) + part))
-    else:
-        x.assign(picked.add(as_value(x), part))
+
+
+def write_out(name: str, out: Any, result: Tracer) -> Any:
+    """The result of a ufunc in the array that was given as ``out=``."""
+    if not isinstance(out, Tracer):
+        raise InPlaceError(
+            with_place(
+                f"{name} with out= an array of type {type(out).__name__} that was not made by the "
+                "traced function: the result is traced, and cannot be written into it. Bind it:\n"
+                f"    y = {name}(...)                     # not: {name}(..., out=y)",
+                user_source(),
+            )
+        )
+    check_same_kind(name, result, out)
+    setitem(out, ..., result)
+    return out

@@ -56,7 +56,10 @@ def full_like(
 
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Tracer:
-    return tracer(as_value(a))
+    result = tracer(as_value(a))
+    result.boxed = True
+    result.ordered = order == "C" or (isinstance(a, Tracer) and a.ordered and order in "KA")
+    return result
 
 
 @implements(np.empty_like)
@@ -112,4 +115,5 @@ def meshgrid(
     grids = [np.reshape(x, (1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, x in enumerate(xi)]
     if indexing == "xy" and n > 1:
         grids = [np.swapaxes(g, 0, 1) for g in grids]
-    return tuple(grids) if sparse else tuple(np.broadcast_arrays(*grids))
+    full = tuple(grids) if sparse else np.broadcast_arrays(*grids)
+    return tuple(map(np.copy, full)) if copy else tuple(full)

@@ -11,18 +11,17 @@ from autojit.ir import shapes
 from ..errors import UncoveredFunctionError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .indices import Places, selection
+from .indices import has_ellipsis, selection
 from .lifting import as_tracer, as_value, shape_of, tracer, view
 from .registry import implements, reject
 
 
 def getitem(x: Tracer, index: Any) -> Tracer:
     """``x[index]``."""
-    picked, before = selection(index, x), as_value(x)
-    value = picked.read(before)
-    if isinstance(picked, Places):
-        return tracer(value)
-    return x if value is before else view(value, x)
+    picked = selection(index, x)
+    if picked.copies or (not picked.shape and not has_ellipsis(index)):  # a scalar is no view
+        return tracer(picked.read(as_value(x)))
+    return view(x, picked)
 
 
 @implements(np.take)
@@ -38,7 +37,7 @@ def take(
         indices = np.clip(indices, 0, a.shape[axis] - 1)
     elif mode == "wrap":
         indices = np.mod(indices, a.shape[axis])
-    return a[(slice(None),) * axis + (indices,)]
+    return tracer(as_value(a[(slice(None),) * axis + (indices,)]))
 
 
 @implements(np.take_along_axis)
@@ -46,13 +45,18 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     arr = as_tracer(arr)
+    return arr[along_axis(arr, indices, axis)]
+
+
+def along_axis(arr: Tracer, indices: Any, axis: int) -> tuple[Any, ...]:
+    """Indices along one axis as an index of the whole array."""
     axis = shapes.normalize_axis(axis, arr.ndim)
-    grid = [
+    grid: list[Any] = [
         np.arange(n).reshape([-1 if j == i else 1 for j in range(arr.ndim)])
         for i, n in enumerate(shape_of(indices))
     ]
     grid[axis] = indices
-    return arr[tuple(grid)]
+    return tuple(grid)
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -102,6 +106,8 @@ def clip(
     reject("np.clip", out=out)
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
+    if low is None and high is None:
+        return np.copy(a)
     if low is not None:
         a = np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
@@ -111,6 +117,7 @@ def clip(
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
+    reject("np.nan_to_num", copy=copy)
     if x.dtype.kind not in "fc":
         return np.copy(x)
     limits = np.finfo(x.dtype)

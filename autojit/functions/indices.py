@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from autojit.ir.program import Value
 from ..errors import UncoveredFunctionError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import as_value, common_shape
+from .lifting import as_value, common_shape, shape_of
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Window:
     stride: tuple[int, ...]
     flips: tuple[int, ...]
     shape: tuple[int, ...]
+    #: Whether what is read is a copy in NumPy, and not a view.
+    copies = False
 
     @property
     def extents(self) -> shapes.Shape:
@@ -36,7 +38,7 @@ class Window:
 
     def read(self, x: Value) -> Value:
         """The part of an array."""
-        if self.stop != x.shape or any(self.start) or any(s != 1 for s in self.stride):
+        if self.extents != x.shape or max(self.stride, default=1) > 1:
             x = move.slice_(x, start=self.start, stop=self.stop, stride=self.stride)
         if self.flips:
             x = move.flip(x, axes=self.flips)
@@ -61,6 +63,7 @@ class Places:
     axes: tuple[int, ...]
     indices: tuple[Value, ...]
     at: int
+    copies: bool
 
     @property
     def shape(self) -> shapes.Shape:
@@ -110,7 +113,48 @@ def selection(index: Any, x: Tracer) -> Window | Places:
         move.broadcast_to(_resolved(item, around.shape[axis], axis, x), shape)
         for item, axis in zip(arrays, axes, strict=True)
     )
-    return Places(around, axes, indices, axes[0] if together else 0)
+    # Integers alone are basic indices, also those that are not known yet.
+    copies = any(isinstance(item, np.ndarray) or shape_of(item) for item in arrays)
+    return Places(around, axes, indices, axes[0] if together else 0, copies)
+
+
+def has_ellipsis(index: Any) -> bool:
+    """Whether an index has an ellipsis, beside which a result without axes is an array."""
+    return any(item is Ellipsis for item in (index if isinstance(index, tuple) else (index,)))
+
+
+class Masked(NamedTuple):
+    """A mask that is not known yet, over some axes of a part of an array, from ``at`` on."""
+
+    part: Window
+    mask: Tracer
+    at: int
+
+
+def masked_part(index: Any, x: Tracer) -> Masked | None:
+    """The part that a traced mask among the indices is over; None if there is none."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    masks = [item for item in items if isinstance(item, Tracer) and item.dtype.kind == "b"]
+    if len(masks) != 1:
+        return None
+    (mask,) = masks
+    items = _expand_ellipsis([i if i is mask else _understood(i, x) for i in items], x)
+    number = next(n for n, item in enumerate(items) if item is mask)
+    before, after = items[:number], items[number + 1 :]
+    if any(isinstance(item, int) or is_array(item) for item in (*before, *after)):
+        raise UncoveredFunctionError(
+            with_place(
+                "A traced mask beside integers in an index is not covered by autojit. "
+                "Index in two steps:\n"
+                "    row = x[i]; row[mask] = 0          # not: x[i, mask] = 0",
+                user_source(),
+            )
+        )
+    axis = sum(item is not None for item in before)
+    extents = x.shape[axis : axis + mask.ndim]
+    _check_mask(mask.shape, extents, x)
+    part = window([*before, *[slice(None)] * mask.ndim, *after], x)
+    return Masked(part, mask, len(before))
 
 
 def parse(index: Any, x: Tracer) -> tuple[list[Any], bool]:
@@ -140,7 +184,8 @@ def _understood(item: Any, x: Tracer) -> Any:
             "autojit; integers, slices, ..., None, integer arrays, and masks that are known when "
             "the function is traced are.\n"
             "A traced mask gives a result whose shape depends on values. Keep the shape:\n"
-            "    np.where(mask, x, 0)               # not: x[mask]",
+            "    np.where(mask, x, 0)               # not: x[mask]\n"
+            "    x = np.where(mask, x + y, x)       # not: x[mask] += y",
             user_source(),
         )
     )
@@ -163,16 +208,20 @@ def _with_places(items: list[Any], x: Tracer) -> list[Any]:
         if not (isinstance(item, np.ndarray) and item.dtype.kind == "b"):
             result.append(item)
             continue
-        if item.shape != extents:
-            raise IndexError(
-                with_place(
-                    f"a mask of shape {item.shape} does not fit axes of extents {extents} of an "
-                    f"array of type {x.type}",
-                    user_source(),
-                )
-            )
+        _check_mask(item.shape, extents, x)
         result.extend(np.nonzero(item))
     return result
+
+
+def _check_mask(shape: shapes.Shape, extents: shapes.Shape, x: Tracer) -> None:
+    if shape != extents:
+        raise IndexError(
+            with_place(
+                f"a mask of shape {shape} does not fit axes of extents {extents} of an array of "
+                f"type {x.type}",
+                user_source(),
+            )
+        )
 
 
 def _describe(item: Any) -> str:

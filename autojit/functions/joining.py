@@ -14,7 +14,7 @@ from autojit.ir.ops import move
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer, view
+from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
 from .registry import implements, reject
 
 
@@ -84,7 +84,7 @@ def block(arrays: Any) -> Tracer:
             return np.reshape(part, (1,) * (ndim - np.ndim(part)) + shape_of(part))
         return concatenate([join(p, level + 1) for p in part], ndim - depth + level)
 
-    return as_tracer(join(arrays, 0))
+    return tracer(as_value(join(arrays, 0)))
 
 
 def _depth(arrays: Any) -> int:
@@ -129,8 +129,8 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
         bounds = [each * i for i in range(n + 1)]
     else:
         bounds = [0, *(slice(int(i)).indices(extent)[1] for i in indices_or_sections), extent]
-    value = as_value(ary)
-    return [view(move.slice_axis(value, axis, a, max(a, b)), ary) for a, b in pairwise(bounds)]
+    before = (slice(None),) * axis
+    return [ary[(*before, slice(a, max(a, b)))] for a, b in pairwise(bounds)]
 
 
 @implements(np.hsplit)

@@ -10,6 +10,7 @@ from autojit.ir import shapes
 from autojit.ir.ops.arithmetic import convert
 from autojit.ir.program import Value
 
+from ..aliasing import Uncertain, View
 from ..errors import ShapeError, TypeMismatch, with_place
 from ..tracer import Tracer
 from ..tracing import WEAK_TYPES, check_dtype, current_trace, lift, user_source
@@ -22,11 +23,20 @@ def tracer(value: Value, weak: type | None = None) -> Tracer:
     return Tracer(value, trace, weak)
 
 
-def view(value: Value, base: Tracer) -> Tracer:
-    """A result that shares memory with ``base`` in NumPy."""
+def view(base: Tracer, how: View) -> Tracer:
+    """What shares memory with ``base`` in NumPy."""
+    before = as_value(base)
+    result = tracer(how.read(before))
+    if not base.is_scalar:  # of a scalar NumPy makes an array of its own
+        result.base, result.view, result.seen = base, how, base.value
+    return result
+
+
+def perhaps_view(base: Tracer, value: Value) -> Tracer:
+    """The same where NumPy decides by the layout in memory whether memory is shared."""
     result = tracer(value)
-    result.base = base
-    base.viewed = True
+    if not base.is_scalar:
+        result.base, result.view, result.seen = base, Uncertain(), base.value
     return result
 
 
@@ -55,7 +65,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
     """A value of the current trace in a dtype."""
-    if not isinstance(x, Tracer) and _contains_tracer(x):
+    if not isinstance(x, Tracer) and contains_tracer(x):
         from .joining import stack_nested
 
         x = stack_nested(x)
@@ -72,10 +82,11 @@ def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
     return convert(value, dtype=dtype)
 
 
-def _contains_tracer(x: Any) -> bool:
+def contains_tracer(x: Any) -> bool:
+    """Whether a value is traced, or a nest of lists with traced values in it."""
     if isinstance(x, Tracer):
         return True
-    return isinstance(x, (list, tuple)) and any(map(_contains_tracer, x))
+    return isinstance(x, (list, tuple)) and any(map(contains_tracer, x))
 
 
 def common_shape(*operands: Any) -> tuple[int, ...]:

@@ -211,24 +211,3 @@ def matrix_power(a: Any, n: int) -> Any:
     half = matrix_power(a, n // 2) if n > 1 else None
     square = None if half is None else half @ half
     return a if square is None else square @ a if n % 2 else square
-
-
-@implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Vector norms and the Frobenius norm; the derivative at 0 is 0."""
-    from .reductions import safe_sqrt
-
-    if dtype_of(x).kind not in "fc":
-        x = as_tracer(x).astype(np.float64)
-    matrix = ord is not None and (np.ndim(x) if axis is None else np.size(axis)) == 2
-    if ord == "fro" or (ord in (None, 2) and not matrix):
-        square = np.real(x) ** 2 + np.imag(x) ** 2 if x.dtype.kind == "c" else x * x
-        return safe_sqrt(np.sum(square, axis, keepdims=keepdims))
-    if matrix or isinstance(ord, str) or not ord:
-        raise uncovered("np.linalg.norm", " with ord= of this kind for these axes")
-    if abs(ord) != np.inf and ord != 1:
-        return np.sum(np.abs(x) ** ord, axis, keepdims=keepdims) ** (1 / ord)
-    if ord == 1:
-        return np.sum(np.abs(x), axis, keepdims=keepdims)
-    extreme = np.max if ord == np.inf else np.min
-    return extreme(np.abs(x), axis, keepdims=keepdims)

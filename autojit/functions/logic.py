@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import implements
+from .registry import implements, reject
 
 
 @implements(np.isclose)
@@ -35,11 +35,13 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 @implements(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
+    reject("np.isposinf", out=out)
     return x == np.inf
 
 
 @implements(np.isneginf)
 def isneginf(x: Any, out: Any = None) -> Any:
+    reject("np.isneginf", out=out)
     return x == -np.inf
 
 

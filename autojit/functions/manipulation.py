@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,14 +11,15 @@ import numpy as np
 from autojit.ir import shapes
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import imag as imag_op
+from autojit.ir.ops.arithmetic import make_complex
 from autojit.ir.ops.arithmetic import real as real_op
 from autojit.ir.ops.declaration import full
-from autojit.ir.program import Value
 
+from ..aliasing import Mapped
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import as_tracer, as_value, shape_of, tracer, view
+from .lifting import as_tracer, as_value, perhaps_view, shape_of, tracer, view
 from .registry import implements, reject
 
 # -- shape --------------------------------------------------------------------
@@ -33,12 +35,37 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None)
         return transpose(reshape(transpose(a), sizes[::-1]))
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     new = shapes.resolve_reshape(a.shape, sizes)
-    return a if new == a.shape else view(move.reshape(as_value(a), shape=new), a)
+    return a if new == a.shape else _reshaped(a, new, a.ordered or _splits(a.shape, new))
+
+
+def _reshaped(a: Tracer, new: shapes.Shape, is_view: bool) -> Tracer:
+    if not is_view:
+        return perhaps_view(a, move.reshape(as_value(a), shape=new))
+    old = a.shape
+    how = Mapped(lambda x: move.reshape(x, shape=new), lambda x, y: move.reshape(y, shape=old))
+    result = view(a, how)
+    result.ordered = a.ordered
+    return result
+
+
+def _splits(old: shapes.Shape, new: shapes.Shape) -> bool:
+    """Whether no axis of the new shape joins axes of the old one: a view in any layout."""
+    rest = [n for n in new if n != 1]
+    for extent in old:
+        whole = 1
+        while rest and whole < extent:
+            whole *= rest.pop(0)
+        if whole != extent:
+            return not math.prod(new)
+    return True
 
 
 @implements(np.ravel)
 def ravel(a: Any, order: str = "C") -> Tracer:
-    return reshape(a, -1, order)
+    a = as_tracer(a)
+    if order != "C":
+        return reshape(a, -1, order)
+    return _reshaped(a, (a.size,), a.ordered)
 
 
 @implements(np.transpose)
@@ -46,7 +73,9 @@ def transpose(a: Any, axes: Any = None) -> Tracer:
     a = as_tracer(a)
     order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)
     order = tuple(shapes.normalize_axis(i, a.ndim) for i in order)
-    return view(move.transpose(as_value(a), axes=order), a)
+    back = tuple(order.index(i) for i in range(a.ndim))
+    how = Mapped(lambda x: move.transpose(x, axes=order), lambda x, y: move.transpose(y, axes=back))
+    return view(a, how)
 
 
 @implements(np.matrix_transpose)
@@ -100,8 +129,7 @@ def expand_dims(a: Any, axis: Any) -> Tracer:
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Tracer:
     array = as_tracer(array)
     target = tuple(shape) if isinstance(shape, Sequence) else (int(shape),)
-    result = move.broadcast_to(as_value(array), target)
-    return view(result, array)
+    return view(array, Mapped(lambda x: move.broadcast_to(x, target)))
 
 
 @implements(np.broadcast_arrays)
@@ -114,7 +142,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 def flip(m: Any, axis: Any = None) -> Tracer:
     m = as_tracer(m)
     axes = shapes.normalize_axes(axis, m.ndim)
-    return view(move.flip(as_value(m), axes=axes), m)
+    return view(m, Mapped(lambda x: move.flip(x, axes=axes), lambda x, y: move.flip(y, axes=axes)))
 
 
 @implements(np.flipud)
@@ -187,6 +215,11 @@ def size(a: Any, axis: Any = None) -> int:
 # -- repeating and shifting ---------------------------------------------------
 
 
+def _copied(a: Tracer) -> Tracer:
+    """The array in memory of its own."""
+    return tracer(as_value(a))
+
+
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
     if axis is None:
@@ -200,7 +233,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
     wide = broadcast_to(
         expand_dims(a, axis + 1), (*old[: axis + 1], int(repeats), *old[axis + 1 :])
     )
-    return reshape(wide, (*old[:axis], old[axis] * int(repeats), *old[axis + 1 :]))
+    return _copied(reshape(wide, (*old[:axis], old[axis] * int(repeats), *old[axis + 1 :])))
 
 
 @implements(np.tile)
@@ -211,13 +244,13 @@ def tile(A: Any, reps: Any) -> Tracer:
     spaced = [n for extent in old for n in (1, extent)]
     wide = [n for pair in zip(counts, old, strict=True) for n in pair]
     result = broadcast_to(reshape(A, tuple(spaced)), tuple(wide))
-    return reshape(result, tuple(c * n for c, n in zip(counts, old, strict=True)))
+    return _copied(reshape(result, tuple(c * n for c, n in zip(counts, old, strict=True))))
 
 
 @implements(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Tracer:
     if axis is None:
-        return reshape(roll(np.ravel(a), shift, 0), shape_of(a))
+        return _copied(reshape(roll(np.ravel(a), shift, 0), shape_of(a)))
     value = as_value(a)
     for k, s in np.broadcast(np.atleast_1d(axis), np.atleast_1d(shift)):
         k = shapes.normalize_axis(int(k), value.type.ndim)
@@ -288,82 +321,20 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return a
 
 
-# -- parts of matrices --------------------------------------------------------
-
-
-def _mask(shape: tuple[int, ...], k: int, lower: bool) -> Value:
-    from autojit.ir.ops.arithmetic import gt, le
-    from autojit.ir.ops.linear import iota
-
-    ndim, index = len(shape), np.dtype(np.int64)
-    rows = iota(dtype=index, shape=shape, axis=ndim - 2)
-    columns = iota(dtype=index, shape=shape, axis=ndim - 1)
-    below: Value = le(columns - rows, k) if lower else gt(columns - rows, k - 1)
-    return below
-
-
-def _triangle(m: Any, k: int, lower: bool) -> Tracer:
-    from autojit.ir.ops.arithmetic import select
-
-    value = as_value(m)
-    return tracer(select(_mask(value.shape, k, lower), value, full(0, value.type)))
-
-
-@implements(np.tril)
-def tril(m: Any, k: int = 0) -> Tracer:
-    return _triangle(m, k, True)
-
-
-@implements(np.triu)
-def triu(m: Any, k: int = 0) -> Tracer:
-    return _triangle(m, k, False)
-
-
-@implements(np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
-    a = np.moveaxis(a, (axis1, axis2), (-2, -1))
-    *outer, rows, columns = a.shape
-    start = (max(0, -offset), max(0, offset))
-    n = max(0, min(rows - start[0], columns - start[1]))
-    # In row-major order the diagonal is every (columns + 1)-th element.
-    flat = reshape(a, (*outer, rows * columns))
-    first = start[0] * columns + start[1]
-    last = first + (n - 1) * (columns + 1) + 1 if n else first
-    value = move.slice_axis(as_value(flat), len(outer), first, last, columns + 1)
-    return view(value, flat)
-
-
-@implements(np.diag)
-def diag(v: Any, k: int = 0) -> Tracer:
-    if np.ndim(v) == 2:
-        return diagonal(v, k)
-    n = shape_of(v)[0] + abs(k)
-    value = as_value(v)
-    first = max(0, k) + max(0, -k) * n
-    length = (value.shape[0] - 1) * (n + 1) + 1 if value.shape[0] else 0
-    flat = move.pad(value, low=(first,), high=(n * n - first - length,), interior=(n,))
-    return tracer(move.reshape(flat, shape=(n, n)))
-
-
-@implements(np.trace)
-def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-) -> Any:
-    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
-
-
 # -- real and complex ---------------------------------------------------------
 
 
 @implements(np.real)
 def real(val: Any) -> Tracer:
     val = as_tracer(val)
-    return view(real_op(as_value(val)), val) if val.dtype.kind == "c" else val
+    if val.dtype.kind != "c":
+        return val
+    return view(val, Mapped(real_op, lambda x, part: make_complex(part, imag_op(x))))
 
 
 @implements(np.imag)
 def imag(val: Any) -> Tracer:
     val = as_tracer(val)
     if val.dtype.kind == "c":
-        return view(imag_op(as_value(val)), val)
-    return tracer(full(0, val.type))
+        return view(val, Mapped(imag_op, lambda x, part: make_complex(real_op(x), part)))
+    return view(val, Mapped(lambda x: full(0, x.type)))

@@ -10,6 +10,7 @@ from ..tracer import Tracer
 from .assignment import setitem
 from .indexing import getitem
 from .lifting import as_value, to_dtype, tracer
+from .writing import fill
 
 
 def _shape_arguments(shape: tuple[Any, ...]) -> Any:
@@ -17,7 +18,17 @@ def _shape_arguments(shape: tuple[Any, ...]) -> Any:
 
 
 def _astype(self: Tracer, dtype: Any, *args: Any, **kwargs: Any) -> Tracer:
-    return tracer(to_dtype(as_value(self), np.dtype(dtype)))
+    if kwargs.get("copy") is False and self.dtype == np.dtype(dtype):
+        return self
+    result = tracer(to_dtype(as_value(self), np.dtype(dtype)))
+    result.boxed = not self.is_scalar
+    return result
+
+
+def _copy(self: Tracer, order: str = "C") -> Any:
+    result = np.copy(self, order)  # type: ignore[call-overload]
+    result.boxed = not self.is_scalar
+    return result
 
 
 def _transpose(self: Tracer, *axes: Any) -> Any:
@@ -53,8 +64,8 @@ _DELEGATED = {
     "clip": np.clip,
     "conj": np.conj,
     "conjugate": np.conj,
-    "copy": np.copy,
     "ptp": np.ptp,
+    "put": np.put,
     "round": np.round,
 }
 
@@ -68,10 +79,14 @@ def _attach() -> None:
     attributes: dict[str, Any] = {
         "__getitem__": getitem,
         "__setitem__": setitem,
+        "fill": fill,
         "astype": _astype,
+        "copy": _copy,
+        "__copy__": _copy,
+        "__deepcopy__": lambda self, memo: _copy(self),
         "transpose": _transpose,
         "reshape": _reshape,
-        "flatten": lambda self, order="C": np.copy(np.ravel(self, order)),
+        "flatten": lambda self, order="C": np.copy(np.ravel(self, order), "C"),
         "T": property(delegate(np.transpose)),
         "mT": property(delegate(np.matrix_transpose)),
         "real": property(delegate(np.real)),

@@ -15,7 +15,7 @@ from autojit.ir.types import TypeMismatch
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import promoted, shape_of, to_dtype, tracer
+from .lifting import as_tracer, perhaps_view, promoted, shape_of, to_dtype, tracer
 from .registry import implements, reject
 
 
@@ -197,7 +197,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         terms.append(_combine(picked, needed))
     ((value, labels),) = terms
     value, labels = _sum_out(value, labels, set(output))
-    return tracer(_permute(value, labels, output))
+    result = _permute(value, labels, output)
+    if len(arrays) == 1 and set(output) == set(inputs[0]):  # a view where one is possible
+        return perhaps_view(as_tracer(arrays[0]), result)
+    return tracer(result)
 
 
 def _parse_subscripts(subscripts: str, arrays: list[Any]) -> tuple[list[str], str]:

@@ -23,11 +23,14 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 _MODULES = (
     "reductions",
     "manipulation",
+    "matrices",
     "joining",
     "creation",
     "indexing",
+    "writing",
     "products",
     "linalg",
+    "spectral",
     "mathematics",
     "logic",
 )

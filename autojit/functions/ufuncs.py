@@ -167,7 +167,10 @@ def name_of(ufunc: Any) -> str:
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``ufunc.method(*inputs, **kwargs)`` with a traced array among the inputs."""
-    if ufunc.signature is not None and method == "__call__" and not kwargs:
+    out = kwargs.get("out")
+    if out is not None and method == "__call__":
+        return _call_with_out(ufunc, inputs, kwargs, out)
+    if ufunc.signature is not None and method == "__call__" and not any(kwargs.values()):
         from .products import PRODUCTS
 
         if ufunc in PRODUCTS:
@@ -180,10 +183,11 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
-    if method == "at" and ufunc is np.add and isinstance(inputs[0], Tracer) and not kwargs:
+    if method == "at" and isinstance(inputs[0], Tracer) and ufunc in (np.add, np.subtract):
         from .assignment import add_at
 
-        return add_at(*inputs)
+        x, index, value = inputs
+        return add_at(x, index, value if ufunc is np.add else np.negative(value))
     if method != "__call__":
         raise uncovered(f"{name_of(ufunc)}.{method}")
     dtype = _asked_dtype(ufunc, **kwargs)
@@ -193,6 +197,21 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if answer is None:
         raise uncovered(name_of(ufunc))
     return _apply(ufunc, answer, inputs, dtype)
+
+
+def _call_with_out(
+    ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[Any, ...]
+) -> Any:
+    """A ufunc whose results go into arrays."""
+    from .assignment import write_out
+
+    results = call_ufunc(ufunc, "__call__", inputs, {**kwargs, "out": None})
+    pairs = zip(out, results if ufunc.nout > 1 else (results,), strict=True)
+    written = tuple(
+        result if into is None else write_out(name_of(ufunc), into, result)
+        for into, result in pairs
+    )
+    return written if ufunc.nout > 1 else written[0]
 
 
 def _asked_dtype(

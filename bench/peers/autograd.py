@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bench.peer import Compiled, Latency, Peer, argnums_of, no_environment, numpy_arrays
-from bench.workload import Arrays, Workload
+from bench.derivatives import Build, argnums_of, gradient, hessian, primal_of
+from bench.derivatives import build as build_derivative
+from bench.peer import Compiled, Latency, Peer, no_environment, numpy_arrays
+from bench.workload import Arrays, Function, Workload
 
 
 def load() -> Any:
@@ -25,14 +27,20 @@ def load_special() -> Any:
     return special
 
 
+def hvp(autograd: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    product = autograd.hessian_vector_product(function, argnums_of(workload))
+    return product, primal_of(workload, function)
+
+
+# No `vmap`: its gradients of many examples would be a Python loop.
+DERIVATIVES: Mapping[str, Build] = {"gradient": gradient, "hessian": hessian, "hvp": hvp}
+
+
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     autograd = load()
-    function = workload.primal(autograd.numpy, load_special())
-    return Compiled(
-        gradient=partial(autograd.grad(function, argnums_of(workload)), *inputs),
-        primal=partial(function, *inputs),
-        arrays=numpy_arrays,
-    )
+    function = workload.function("autograd", autograd, autograd.numpy, load_special())
+    derivative, primal = build_derivative(DERIVATIVES, autograd, workload, function)
+    return Compiled(partial(derivative, *inputs), partial(primal, *inputs), numpy_arrays)
 
 
 def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:

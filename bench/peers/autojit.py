@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.peer import Compiled, Latency, Peer, argnums_of, no_environment, numpy_arrays
-from bench.workload import Arrays, NotWritten, Workload
+from bench.derivatives import TRANSFORMED
+from bench.derivatives import build as build_derivative
+from bench.peer import Compiled, Latency, Peer, no_environment, numpy_arrays
+from bench.workload import Arrays, Workload
 
 
 def load() -> Any:
@@ -25,19 +27,13 @@ def load_special() -> Any:
     return scipy.special
 
 
-def _function(workload: Workload) -> Callable[..., Any]:
-    try:
-        return workload.version("autojit", load())
-    except NotWritten:
-        return workload.primal(np, load_special())
-
-
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     autojit = load()
-    function = _function(workload)
+    function = workload.function("autojit", autojit, np, load_special())
+    derivative, primal = build_derivative(TRANSFORMED, autojit, workload, function)
     return Compiled(
-        gradient=partial(autojit.jit(autojit.grad(function, argnums_of(workload))), *inputs),
-        primal=partial(autojit.jit(function), *inputs),
+        gradient=partial(autojit.jit(derivative), *inputs),
+        primal=partial(autojit.jit(primal), *inputs),
         arrays=numpy_arrays,
     )
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.peer import Compiled, Latency, Peer, argnums_of, numpy_arrays
-from bench.workload import Arrays, NotWritten, Workload
+from bench.derivatives import TRANSFORMED
+from bench.derivatives import build as build_derivative
+from bench.peer import Compiled, Latency, Peer, numpy_arrays
+from bench.workload import Arrays, Workload
 
 
 def environment(threads: int, dtype: str) -> dict[str, str]:
@@ -34,14 +36,6 @@ def load_special() -> Any:
     return special
 
 
-def _function(workload: Workload) -> Callable[..., Any]:
-    jax = load()
-    try:
-        return workload.version("jax", jax)
-    except NotWritten:
-        return workload.primal(jax.numpy, load_special())
-
-
 def _blocking(function: Callable[..., Any], arguments: list[Any], many: bool) -> Callable[[], Any]:
     """`jax.block_until_ready` walks a tree in Python, which a small function would notice."""
 
@@ -59,12 +53,12 @@ def _blocking(function: Callable[..., Any], arguments: list[Any], many: bool) ->
 
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     jax = load()
-    function = _function(workload)
+    function = workload.function("jax", jax, jax.numpy, load_special())
+    derivative, primal = build_derivative(TRANSFORMED, jax, workload, function)
     arguments = [jax.device_put(array) for array in inputs]
-    gradient = jax.jit(jax.grad(function, argnums_of(workload)))
     return Compiled(
-        gradient=_blocking(gradient, arguments, many=len(workload.argnums) > 1),
-        primal=_blocking(jax.jit(function), arguments, many=False),
+        gradient=_blocking(jax.jit(derivative), arguments, many=len(workload.argnums) > 1),
+        primal=_blocking(jax.jit(primal), arguments, many=False),
         arrays=numpy_arrays,
     )
 

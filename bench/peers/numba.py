@@ -1,4 +1,4 @@
-"""Primal and gradient derived and fused by hand, compiled by Numba: the nearest to the limit."""
+"""Primal and derivative derived and fused by hand, compiled by Numba: the nearest to the limit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def load() -> Any:
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     numba = load()
     numba.set_num_threads(threads)
-    primal, gradient = workload.version("numba", numba)
-    return Compiled(partial(gradient, *inputs), partial(primal, *inputs), numpy_arrays)
+    primal, derivative = workload.version("numba", numba)
+    return Compiled(partial(derivative, *inputs), partial(primal, *inputs), numpy_arrays)
 
 
 PEER = Peer(

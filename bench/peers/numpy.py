@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from bench.derivatives import primal_of
 from bench.peer import Compiled, Peer, no_environment, numpy_arrays
 from bench.workload import Arrays, Workload
 
@@ -23,9 +24,10 @@ def load_special() -> Any:
 
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     numpy = load()
+    primal = primal_of(workload, workload.primal(numpy, load_special()))
     return Compiled(
         gradient=partial(workload.version("numpy", numpy), *inputs),
-        primal=partial(workload.primal(numpy, load_special()), *inputs),
+        primal=partial(primal, *inputs),
         arrays=numpy_arrays,
     )
 

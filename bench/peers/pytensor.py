@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from bench.derivatives import Build, primal_of
+from bench.derivatives import build as build_derivative
 from bench.peer import Compiled, Latency, Peer, numpy_arrays
-from bench.workload import Arrays, Workload
+from bench.workload import Arrays, Function, Workload
 
 
 def environment(threads: int, dtype: str) -> dict[str, str]:
@@ -25,25 +27,52 @@ def load() -> Any:
 
 
 def _compile(variables: list[Any], outputs: Any) -> Callable[..., Any]:
-    function = load().function(variables, outputs, mode="NUMBA")
+    function = load().function(variables, outputs, mode="NUMBA", on_unused_input="ignore")
     function.trust_input = True  # the documented way to skip the checks of each argument
     return function
+
+
+def gradient(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    def gradients(*variables: Any) -> Any:
+        return library.grad(function(*variables), [variables[i] for i in workload.argnums])
+
+    return gradients, function
+
+
+def hessian(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    (at,) = workload.argnums
+    return lambda *xs: library.gradient.hessian(function(*xs), xs[at]), function
+
+
+def hvp(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    """Reverse over reverse, as PyTensor's own product with a Hessian."""
+    (at,) = workload.argnums
+    primal = primal_of(workload, function)
+
+    def product(*variables: Any) -> Any:
+        slope = library.grad(primal(*variables), variables[at])
+        return library.grad((slope * variables[-1]).sum(), variables[at])
+
+    return product, primal
+
+
+DERIVATIVES: Mapping[str, Build] = {"gradient": gradient, "hessian": hessian, "hvp": hvp}
 
 
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     pytensor = load()
     variables = [pytensor.tensor.tensor(dtype=a.dtype, shape=a.shape) for a in inputs]
-    value = workload.version("pytensor", pytensor.tensor)(*variables)
-    wanted = [variables[position] for position in workload.argnums]
+    function = workload.version("pytensor", pytensor.tensor)
+    derivative, value = build_derivative(DERIVATIVES, pytensor, workload, function)
     # The primal is compiled when first called, outside the gradient's compile time.
     compiled_primal: list[Callable[..., Any]] = []
 
     def primal() -> Any:
         if not compiled_primal:
-            compiled_primal.append(_compile(variables, value))
+            compiled_primal.append(_compile(variables, value(*variables)))
         return compiled_primal[0](*inputs)
 
-    gradient = _compile(variables, pytensor.grad(value, wanted))
+    gradient = _compile(variables, derivative(*variables))
     return Compiled(partial(gradient, *inputs), primal, numpy_arrays)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from bench.derivatives import TRANSFORMED
+from bench.derivatives import build as build_derivative
 from bench.peer import Compiled, Latency, Peer, no_environment
 from bench.workload import Arrays, Workload, as_tuple
 
@@ -29,7 +32,26 @@ def to_arrays(result: Any) -> Arrays:
     return tuple(part.detach().numpy() for part in as_tuple(result))
 
 
-def eager(workload: Workload, inputs: Arrays, function: Callable[..., Any]) -> Compiled:
+def compiled(
+    workload: Workload, inputs: Arrays, compiler: Callable[[Any], Any], peer: str = "torch"
+) -> Compiled:
+    """A gradient as PyTorch's users take it, by the tape; any other derivative by `torch.func`.
+
+    `compiler` is given the function to be taped, or else the whole derivative: PyTorch does not
+    differentiate twice what it has compiled.
+    """
+    torch = load()
+    function = workload.version(peer if peer in workload.versions else "torch", torch)
+    if workload.derivative == "gradient":
+        return taped(workload, inputs, compiler(function))
+    derivative, primal = build_derivative(TRANSFORMED, torch.func, workload, function)
+    arguments = [torch.tensor(array) for array in inputs]
+    return Compiled(
+        partial(compiler(derivative), *arguments), partial(compiler(primal), *arguments), to_arrays
+    )
+
+
+def taped(workload: Workload, inputs: Arrays, function: Callable[..., Any]) -> Compiled:
     """`torch.autograd.grad` of a function of tensors, compiled or not."""
     torch = load()
     arguments = tensors(workload, inputs)
@@ -48,7 +70,7 @@ def eager(workload: Workload, inputs: Arrays, function: Callable[..., Any]) -> C
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     torch = load()
     torch.set_num_threads(threads)
-    return eager(workload, inputs, workload.version("torch", torch))
+    return compiled(workload, inputs, lambda function: function)
 
 
 def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bench.peer import Compiled, Latency, Peer
-from bench.peers.torch import eager, load
+from bench.peers.torch import compiled, load
 from bench.workload import Arrays, Workload
 
 
@@ -19,8 +20,8 @@ def environment(threads: int, dtype: str) -> dict[str, str]:
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     torch = load()
     torch.set_num_threads(threads)
-    function = torch.compile(workload.version("torch", torch), fullgraph=True, dynamic=False)
-    return eager(workload, inputs, function)
+    compiler = partial(torch.compile, fullgraph=True, dynamic=False)
+    return compiled(workload, inputs, compiler, "torch_compile")
 
 
 def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:

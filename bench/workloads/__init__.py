@@ -6,7 +6,22 @@ from importlib import import_module
 
 from bench.workload import Workload
 
-FILES = ("rosenbrock", "black_scholes", "logistic", "lennard_jones", "mlp")
+FILES = (
+    "rosenbrock",
+    "black_scholes",
+    "logistic",
+    "lennard_jones",
+    "mlp",
+    "second_order",
+    "per_example",
+    "lotka_volterra",
+    "heat",
+    "kalman",
+    "recurrent",
+    "newton",
+    "many_leaves",
+    "quasiseparable",
+)
 
 
 def all_workloads() -> dict[str, Workload]:

@@ -115,7 +115,7 @@ def inputs() -> Arrays:
 WORKLOADS = (
     Workload(
         name="black_scholes",
-        gradient_of=f"sum of {OPTIONS:,} call prices, five inputs",
+        derivative_of=f"sum of {OPTIONS:,} call prices, five inputs",
         dtype="float64",
         target=8.0,
         inputs=inputs,

@@ -107,7 +107,7 @@ def inputs() -> Arrays:
 WORKLOADS = (
     Workload(
         name="lennard_jones",
-        gradient_of=f"Lennard-Jones energy of {ATOMS} atoms, all pairs",
+        derivative_of=f"Lennard-Jones energy of {ATOMS} atoms, all pairs",
         dtype="float64",
         target=3.0,
         inputs=inputs,

@@ -131,7 +131,7 @@ def inputs() -> Arrays:
 WORKLOADS = (
     Workload(
         name="logistic",
-        gradient_of=f"mean log-loss, {ROWS:,} x {COLUMNS}, weights and bias",
+        derivative_of=f"mean log-loss, {ROWS:,} x {COLUMNS}, weights and bias",
         dtype="float64",
         target=1.3,
         inputs=inputs,

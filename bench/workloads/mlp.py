@@ -124,18 +124,23 @@ def numba_sweeps(numba: Any) -> tuple[Function, Function, Function]:
     return bias_relu, mask_and_sum, softmax_row
 
 
-def numba_version(numba: Any) -> tuple[Function, Function]:
-    """BLAS for the products and fused sweeps for the rest."""
-    njit = numba.njit(**OPTIONS)
-    bias_relu, mask_and_sum, softmax_row = numba_sweeps(numba)
-
-    @njit
+def numba_forward(numba: Any, bias_relu: Function) -> Function:
+    @numba.njit(**OPTIONS)
     def forward(w1, b1, w2, b2, w3, images):
         first = numpy.dot(images, w1)
         bias_relu(first, b1)
         second = numpy.dot(first, w2)
         bias_relu(second, b2)
         return first, second, numpy.dot(second, w3)
+
+    return forward
+
+
+def numba_version(numba: Any) -> tuple[Function, Function]:
+    """BLAS for the products and fused sweeps for the rest."""
+    njit = numba.njit(**OPTIONS)
+    bias_relu, mask_and_sum, softmax_row = numba_sweeps(numba)
+    forward = numba_forward(numba, bias_relu)
 
     @njit
     def value(w1, b1, w2, b2, w3, b3, images, labels):
@@ -185,7 +190,7 @@ def _workload(name: str, dtype: str) -> Workload:
 
     return Workload(
         name=name,
-        gradient_of=f"cross-entropy of an MLP 784-256-128-10, batch {BATCH}, {dtype}",
+        derivative_of=f"cross-entropy of an MLP 784-256-128-10, batch {BATCH}, {dtype}",
         dtype=dtype,
         target=1.2,
         inputs=inputs,

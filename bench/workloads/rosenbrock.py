@@ -116,7 +116,7 @@ def _workload(name: str, n: int, target: float, numba_version: Any) -> Workload:
 
     return Workload(
         name=name,
-        gradient_of=f"Rosenbrock's function, n={n:,}",
+        derivative_of=f"Rosenbrock's function, n={n:,}",
         dtype="float64",
         target=target,
         inputs=inputs,

@@ -1,4 +1,4 @@
-"""Branch-free `exp`, `log` and normal cdf for hand-written Numba loops.
+"""Branch-free `exp`, `log`, normal cdf, sine and cosine for hand-written Numba loops.
 
 Numba calls libm for these, one element at a time. Written as arithmetic they are inlined and
 vectorised like the rest of the loop, which is what a hand-tuned loop would do. Accurate to a few
@@ -38,9 +38,16 @@ _BOTTOM = (
 
 _EXP_TERMS = tuple(1.0 / math.factorial(n) for n in range(14))
 _LOG_TERMS = tuple(2.0 / (2 * n + 1) for n in range(11))
+_SINE_TERMS = tuple((-1.0) ** n / math.factorial(2 * n + 1) for n in range(9))
+_COSINE_TERMS = tuple((-1.0) ** n / math.factorial(2 * n) for n in range(10))
 _LOG2_E = math.log2(math.e)
 # ln 2 in two parts: products of the first part with a small integer are exact.
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fefa0000p-1"), float.fromhex("0x1.cf79abc9e3b3ap-40")
+# pi / 2 likewise, in three.
+_QUARTERS = 2.0 / math.pi
+_HALF_PI_HIGH = float.fromhex("0x1.921fb54400000p+0")
+_HALF_PI_MIDDLE = float.fromhex("0x1.0b4611a600000p-34")
+_HALF_PI_LOW = float.fromhex("0x1.3198a2e037073p-69")
 _ROUNDER = 1.5 * 2.0**52  # adding it rounds to an integer, which stands in the low bits
 _ONE_BITS = 1023 << 52
 _SQRT_HALF_BITS = int(np.float64(math.sqrt(0.5)).view(np.int64))
@@ -88,3 +95,22 @@ def vector_math(numba: Any) -> tuple[Function, Function, Function]:
         return 1.0 - upper if x > 0.0 else upper
 
     return exp, log, cdf
+
+
+def sine_cosine(numba: Any) -> Function:
+    """`both(x)`: sine and cosine of a float64, for arguments of at most some thousand."""
+    sine_of, cosine_of = _horner(numba, _SINE_TERMS), _horner(numba, _COSINE_TERMS)
+
+    @numba.njit(fastmath={"contract"})
+    def both(x):
+        shifted = x * _QUARTERS + _ROUNDER
+        turns = shifted - _ROUNDER
+        r = ((x - turns * _HALF_PI_HIGH) - turns * _HALF_PI_MIDDLE) - turns * _HALF_PI_LOW
+        square = r * r
+        sine, cosine = r * sine_of(square), cosine_of(square)
+        quarter = np.float64(shifted).view(np.int64)
+        odd, late, lost = quarter & 1, quarter & 2, (quarter + 1) & 2
+        first, second = (cosine, sine) if odd else (sine, cosine)
+        return (-first if late else first), (-second if lost else second)
+
+    return both

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -79,6 +79,25 @@ PARALLEL_SLOT, COUNT_SLOT = ARENA_SLOT + 1, ARENA_SLOT + 2
 OWN_SLOTS = COUNT_SLOT + 1
 
 
+class Convention(NamedTuple):
+    """How an entry takes its inputs: Python's type of each number, what is bound, tuple or bare."""
+
+    weak: tuple[type | None, ...]
+    bound: int
+    as_tuple: bool
+
+
+class Needs(NamedTuple):
+    """What a program's own part of the table holds."""
+
+    #: BLAS and LAPACK functions by name.
+    functions: tuple[str, ...]
+    #: The results, by number, that come from the pool.
+    pooled: tuple[int, ...]
+    #: Whether some loop runs on threads.
+    parallel: bool
+
+
 def _c_library() -> ctypes.CDLL:
     return ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
 
@@ -131,6 +150,20 @@ def fixed_table() -> tuple[int, ...]:
         entries[f"descr_{name}"] = id(dtype)
         entries[f"scalar_{name}"] = id(dtype.type)
     return tuple(entries[name] for name in SLOTS)
+
+
+@cache
+def library_function(name: str) -> int:
+    """The address of a function of the BLAS or LAPACK that SciPy ships."""
+    from scipy.linalg import cython_blas, cython_lapack
+
+    capsule = {**cython_lapack.__pyx_capi__, **cython_blas.__pyx_capi__}[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    found: int = get(capsule, get_name(capsule))
+    return found
 
 
 class MethodDef(ctypes.Structure):

@@ -1,10 +1,8 @@
-"""Matrix products by the BLAS that SciPy ships (``scipy.linalg.cython_blas``)."""
+"""Matrix products as calls of the BLAS, whose functions are in the table (see ``abi``)."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -30,21 +28,6 @@ def needed(program: LoopProgram) -> list[str]:
     """The BLAS functions that a program calls."""
     names = {function_name(s) for s in statements(program) if isinstance(s, MatrixProduct)}
     return sorted(names)
-
-
-@cache
-def address(name: str) -> int:
-    """The address of a BLAS or LAPACK function."""
-    from scipy.linalg import cython_blas, cython_lapack
-
-    functions = {**cython_lapack.__pyx_capi__, **cython_blas.__pyx_capi__}
-    capsule = functions[name]
-    get_name = ctypes.pythonapi.PyCapsule_GetName
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    found: int = get(capsule, get_name(capsule))
-    return found
 
 
 def load(

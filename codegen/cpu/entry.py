@@ -9,7 +9,6 @@ just what the program was compiled for it returns None, and Python converts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -18,8 +17,17 @@ from autojit.ir.types import Type, dtype_name
 
 from ..affine import Affine
 from ..errors import FAILURES
-from ..loops import Buffer, Factorization, Kernel, LoopProgram, MatrixProduct, statements
+from ..loops import (
+    Buffer,
+    Factorization,
+    Kernel,
+    LoopProgram,
+    MatrixProduct,
+    RunTasks,
+    statements,
+)
 from . import abi, blas, matrices
+from .abi import Convention
 from .emit import I64, POINTER, KernelEmitter, can_fail
 from .results import POOLED
 from .scalars import memory_type
@@ -29,15 +37,6 @@ _NULL = ir.Constant(POINTER, None)
 
 #: Arenas up to this size live on the stack.
 STACK_ARENA = 4096
-
-
-@dataclass(frozen=True)
-class Convention:
-    """How an entry takes its inputs: Python's type of each number, what is bound, tuple or bare."""
-
-    weak: tuple[type | None, ...]
-    bound: int
-    as_tuple: bool
 
 
 class Module:
@@ -101,6 +100,13 @@ class Module:
         builder.call(function, arguments)
 
     # -- entries ------------------------------------------------------------
+
+    @property
+    def needs(self) -> abi.Needs:
+        """What the table that is handed in must hold."""
+        bodies = [getattr(step, "body", ()) for step in self.program.steps]
+        parallel = any(isinstance(s, RunTasks) for body in bodies for s in body)
+        return abi.Needs(tuple(self.functions), tuple(self.pooled), parallel)
 
     def add_entry(self, symbol: str, convention: Convention) -> None:
         """Add an entry for a calling convention."""

@@ -6,8 +6,6 @@ triangle is an upper one, and right-hand sides in columns stand in rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from llvmlite import ir
 
 from ..errors import NOT_POSITIVE, SINGULAR
@@ -17,17 +15,20 @@ from .matrices import I32, I64, Matrix, MatrixEmitter
 from .scalars import constant, llvm_type
 
 _PREFIX = {"f32": "s", "f64": "d"}
-_ROUTINES = {"cholesky": "potrf", "lu": "getrf"}
+_ROUTINES = {
+    "cholesky": ("potrf",),
+    "lu": ("getrf",),
+    "eigh": ("syevd",),
+    "qr": ("geqrf", "orgqr"),
+    "svd": ("gesdd",),
+    "pinv": ("gesdd", "gemm"),
+}
 
 
 def function_names(step: Factorization) -> list[str]:
     """The library functions that a step calls."""
-    routine = _ROUTINES.get(step.name) or _solver(step)
-    return [_PREFIX[step.dtype] + routine]
-
-
-def _solver(step: Factorization) -> str:
-    return "trsv" if step.k == 1 else "trsm"
+    routines = _ROUTINES.get(step.name) or ("trsv" if step.k == 1 else "trsm",)
+    return [_PREFIX[step.dtype] + routine for routine in routines]
 
 
 def cholesky(e: MatrixEmitter, a: Matrix, factor: Matrix) -> None:
@@ -38,9 +39,8 @@ def cholesky(e: MatrixEmitter, a: Matrix, factor: Matrix) -> None:
     with e.loop(0, n) as i, e.loop(0, e.add(i, 1)) as j:
         e.store(e.load(a, i, j), factor, i, j)
     info = e.allocas.alloca(I32)
-    order = _integer(e, n)
-    e.call(_name(e, "potrf"), character(e.module, "U"), order, factor.pointer, order, info)
-    e.fail_if(_some(e, info), NOT_POSITIVE)
+    call(e, "potrf", "U", n, factor.pointer, n, info)
+    e.fail_if(failed(e, info), NOT_POSITIVE)
 
 
 def triangular_solve(e: MatrixEmitter, t: Matrix, b: Matrix, x: Matrix) -> None:
@@ -56,17 +56,15 @@ def _solve_in_place(
     e: MatrixEmitter, t: Matrix, x: Matrix, *, lower: bool, transpose: bool, unit: bool
 ) -> None:
     """T X = B (or Tᵀ X = B) there reads Xᵀ Tᵀ = Bᵀ (or Xᵀ T = Bᵀ), Tᵀ being what t holds."""
-    n, k = _integer(e, e.step.n), _integer(e, e.step.k)
-    lead = _integer(e, max(e.step.n, t.row))
-    side, uplo = character(e.module, "R"), character(e.module, "U" if lower else "L")
-    diagonal = character(e.module, "U" if unit else "N")
-    if e.step.k == 1:
-        turned = character(e.module, "N" if transpose else "T")
-        e.call(_name(e, "trsv"), uplo, turned, diagonal, n, t.pointer, lead, x.pointer, k)
+    n, k, lead = e.step.n, e.step.k, max(e.step.n, t.row)
+    uplo, diagonal = "U" if lower else "L", "U" if unit else "N"
+    if k == 1:
+        turned = "N" if transpose else "T"
+        call(e, "trsv", uplo, turned, diagonal, n, t.pointer, lead, x.pointer, 1)
         return
-    turned = character(e.module, "T" if transpose else "N")
+    turned = "T" if transpose else "N"
     one = scalar(e.module, e.step.dtype, 1, 1.0)
-    e.call(_name(e, "trsm"), side, uplo, turned, diagonal, k, n, one, t.pointer, lead, x.pointer, k)
+    call(e, "trsm", "R", uplo, turned, diagonal, k, n, one, t.pointer, lead, x.pointer, k)
 
 
 def lu(e: MatrixEmitter, a: Matrix, packed: Matrix, pivots: Matrix) -> None:
@@ -74,14 +72,18 @@ def lu(e: MatrixEmitter, a: Matrix, packed: Matrix, pivots: Matrix) -> None:
     n = e.step.n
     by_columns = packed._replace(row=1, column=n)
     e.copy(a, by_columns, n, n)
-    order, info = _integer(e, n), e.allocas.alloca(I32)
-    e.call(_name(e, "getrf"), order, order, packed.pointer, order, pivots.pointer, info)
-    if n > 1:
-        with e.loop(1, n) as i, e.loop(0, i) as j:
-            above, below = e.load(packed, j, i), e.load(packed, i, j)
-            e.store(below, packed, j, i)
-            e.store(above, packed, i, j)
+    call(e, "getrf", n, n, packed.pointer, n, pivots.pointer, e.allocas.alloca(I32))
+    transpose_in_place(e, packed)
     _widen(e, pivots)
+
+
+def transpose_in_place(e: MatrixEmitter, a: Matrix) -> None:
+    """A square matrix."""
+    if e.step.n > 1:
+        with e.loop(1, e.step.n) as i, e.loop(0, i) as j:
+            above, below = e.load(a, j, i), e.load(a, i, j)
+            e.store(below, a, j, i)
+            e.store(above, a, i, j)
 
 
 def _widen(e: MatrixEmitter, pivots: Matrix) -> None:
@@ -122,23 +124,17 @@ def _exchange(e: MatrixEmitter, pivots: Matrix, x: Matrix, *, backwards: bool) -
             e.store(here, x, p, j)
 
 
-def _name(e: MatrixEmitter, routine: str) -> str:
-    return _PREFIX[e.step.dtype] + routine
+def call(e: MatrixEmitter, routine: str, *arguments: ir.Value | int | str) -> None:
+    """Call a routine: numbers and letters are passed by reference, as all else is."""
+    e.call(_PREFIX[e.step.dtype] + routine, *(_reference(e, a) for a in arguments))
 
 
-def _integer(e: MatrixEmitter, value: int) -> ir.Value:
-    return integer(e.module, I32, value)
+def _reference(e: MatrixEmitter, argument: ir.Value | int | str) -> ir.Value:
+    if isinstance(argument, str):
+        return character(e.module, argument)
+    return integer(e.module, I32, argument) if isinstance(argument, int) else argument
 
 
-def _some(e: MatrixEmitter, info: ir.Value) -> ir.Value:
-    found = e.builder.load(info, typ=I32)
-    return e.builder.icmp_signed(">", found, constant(0, "i32"))
-
-
-#: By op: ``emit(emitter, *inputs, *results)`` for one element of the batch.
-LARGE: dict[str, Callable[..., None]] = {
-    "cholesky": cholesky,
-    "triangular_solve": triangular_solve,
-    "lu": lu,
-    "solve": solve,
-}
+def failed(e: MatrixEmitter, info: ir.Value) -> ir.Value:
+    """Whether a routine says that it did not succeed."""
+    return e.builder.icmp_unsigned("!=", e.builder.load(info, typ=I32), constant(0, "i32"))

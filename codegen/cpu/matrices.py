@@ -20,6 +20,9 @@ from .scalars import CONTRACT, constant, llvm_type
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
 
+#: Scratch memory of at most this many scalars lies on the stack.
+ON_STACK = 512
+
 #: An index: an int, or a value that is known only when the code runs.
 Place = Any
 
@@ -55,20 +58,22 @@ class MatrixEmitter:
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
         self.failures = self.allocas.alloca(I64)
         self.allocas.store(ir.Constant(I64, 0), self.failures)
+        self._allocated: list[ir.Value] = []
 
     def emit(self) -> ir.Function:
         """The finished function."""
-        from .lapack import LARGE
+        from .decompositions import LARGE
         from .small_matrices import SMALL, is_small
 
         step, b = self.step, self.builder
         first = b.block
         body = (SMALL if is_small(step) else LARGE)[step.name]
-        if step.n and 0 not in step.batch:
+        if 0 not in (*step.batch, step.m, step.n):
             with ExitStack() as loops:
                 index = [loops.enter_context(self.loop(0, extent)) for extent in step.batch]
                 body(self, *self._operands(index))
             self._report()
+            self._free()
         b.ret_void()
         self.allocas.branch(first)
         return self.function
@@ -94,6 +99,27 @@ class MatrixEmitter:
         found = b.load(self.failures, typ=I64)
         with b.if_then(b.icmp_unsigned("!=", found, ir.Constant(I64, 0)), likely=False):
             b.atomic_rmw("or", self.status, found, "monotonic")
+
+    def scratch(self, dtype: str, size: int) -> ir.Value:
+        """Memory to work in, for the matrices of each element of the batch in turn."""
+        if size <= ON_STACK:
+            return self.allocas.alloca(llvm_type(dtype), size=size)
+        count = ir.Constant(I64, size * _bytes(dtype))
+        signature = ir.FunctionType(POINTER, [I64])
+        made = self._fixed(self.allocas, "malloc", signature, count)
+        self._allocated.append(made)
+        return made
+
+    def _free(self) -> None:
+        for pointer in self._allocated:
+            self._fixed(self.builder, "free", ir.FunctionType(ir.VoidType(), [POINTER]), pointer)
+
+    def _fixed(
+        self, builder: ir.IRBuilder, name: str, signature: ir.FunctionType, argument: ir.Value
+    ) -> ir.Value:
+        position = abi.SLOTS[name]
+        function = abi.load(builder, self.table, position, signature.as_pointer())
+        return builder.call(function, [argument])
 
     # -- indices --------------------------------------------------------------
 
@@ -198,4 +224,4 @@ def _index(i: Place) -> ir.Value:
 
 
 def _bytes(dtype: str) -> int:
-    return 4 if dtype == "f32" else 8
+    return 4 if dtype in ("f32", "i32") else 8

@@ -7,7 +7,6 @@ from typing import Any
 
 from llvmlite import ir
 
-from .. import vector_math
 from ..errors import TargetError
 
 #: Floating-point operations may contract into fused ones; nothing else is assumed.
@@ -100,6 +99,8 @@ class Scalars:
         special = _FLOAT_WORDS.get(name)
         if special is not None:
             return special(self, *args, dtype)
+        from .. import vector_math  # 7 ms, for programs that get here
+
         if name in vector_math.NAMES:
             bits = 64 if dtype == "f64" else 32
             return b.call(vector_math.function(self.module, name, bits), args)

@@ -25,7 +25,7 @@ Rows = list[ir.Value]
 
 def is_small(step: Factorization) -> bool:
     """Whether a step is done without a library."""
-    return step.n <= LARGEST or step.name == "permutation"
+    return step.name in SMALL and (step.n <= LARGEST or step.name == "permutation")
 
 
 # -- rows as vectors ----------------------------------------------------------

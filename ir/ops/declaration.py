@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..program import Op, Value, current_builder
+from ..errors import no_derivative
+from ..program import Op, Program, Value, current_builder
 from ..types import Type, TypeMismatch
 from .batching import Batched
 
@@ -41,6 +42,7 @@ class Declaration:
     ``jvp``        tangents of the results from tangents of the operands
     ``differentiate``  emits the op with its derivative; ops with bodies override it
     ``transpose``  cotangents of the linear operands from those of the results
+    ``expand``     the program that code is made of in place of the op, if there is one
     ``uniform``    the element of the result where every operand is a constant
     ``kernel``     how backends compute one element (elementwise family), or
                    None where the op moves, reduces or multiplies arrays
@@ -98,6 +100,11 @@ class Declaration:
         ``scalars[k]``; None where the elements differ or would be rounded differently."""
         return None
 
+    def expand(self, op: Op) -> Program | None:
+        """The program of the operands that takes the op's place when code is made; derivatives
+        and batching see the op itself."""
+        return None
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         """Tangents of the results.  The default is an op without derivative."""
         return (None,) * len(op.results)
@@ -120,6 +127,18 @@ class Declaration:
         op = Op(self, tuple(operands), params, results, builder.source)
         return results, self.jvp(op, tangents)
 
+    #: Parameters that may move by the same amount from step to step of a loop: see ``at_step``.
+    sliding: tuple[str, ...] = ()
+
+    def slide(self, params: Sequence[dict[str, Any]]) -> Any:
+        """How the sliding parameters move along equal ops, or None where they do not evenly."""
+        return None
+
+    def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
+        """The op with its sliding parameters as they are at a step (an int64 scalar), when they
+        are those of ``op`` at step 0."""
+        raise TypeError(f"op {self.name} has no sliding parameters")
+
     def mask(self, op: Op, operand: int) -> Literal | None:
         """The condition under which an operand reaches the result, if there is one."""
         return None
@@ -128,7 +147,7 @@ class Declaration:
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
     ) -> Sequence[MaybeValue]:
         """Cotangents of the operands that are marked linear (None for the others)."""
-        raise TypeError(f"op {self.name} is not linear and has no transpose")
+        raise no_derivative(f"op {self.name} is not linear and has no transpose", op.source)
 
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int

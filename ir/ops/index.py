@@ -153,3 +153,28 @@ def check_bounds(indices: Sequence[Any], extents: Sequence[int]) -> None:
 
 gather = Gather("gather")
 scatter_add = ScatterAdd("scatter_add")
+
+
+def even_steps(values: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """By how much tuples of integers grow from one to the next, if that is always the same."""
+    array = np.asarray(values)
+    steps = np.diff(array, axis=0)
+    if array.ndim < 2 or not len(steps) or (steps != steps[0]).any():
+        return None
+    return tuple(steps[0].tolist())
+
+
+def window_places(
+    extents: Sequence[int], start: Sequence[int], stride: Sequence[int], slide: Sequence[int],
+    step: Value,
+) -> tuple[list[Value], tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+    """Index arrays of a window that slides along some axes, these axes, and its extents there."""
+    axes = tuple(a for a, by in enumerate(slide) if by)
+    shape = tuple(extents[a] for a in axes)
+    places = []
+    for position, a in enumerate(axes):
+        own = iota(dtype=step.dtype, shape=shape, axis=position)
+        at = step * slide[a] + start[a]
+        wide = move.broadcast(at, shape=shape, dims=())
+        places.append(own * stride[a] + wide)
+    return places, axes, shape

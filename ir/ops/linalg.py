@@ -28,9 +28,11 @@ class Matrices(Declaration):
     """Ops on the last two axes: a batch is one more leading axis.
 
     ``unread``   how many of the first operands only derivatives need
+    ``core``     how many axes of the first operand are not of the batch
     """
 
     unread = 0
+    core = 2
 
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
         made: Value | Sequence[Value] = self(*[along(o, size) for o in operands], **op.params)
@@ -42,7 +44,8 @@ class Cholesky(Matrices):
     is read.  Raises LinAlgError where a is not positive definite.
 
     The derivative takes a as symmetric: a tangent is symmetrised, so a cotangent is symmetric.
-    Its formula is that of Murray, "Differentiation of the Cholesky decomposition" (2016), eq. 8.
+    It is dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and half of the diagonal (Murray,
+    "Differentiation of the Cholesky decomposition", 2016).
     """
 
     arity = 1
@@ -189,6 +192,7 @@ class Permutation(Matrices):
     """``permutation(pivots)``: the rows in the order that a series of exchanges leaves them in."""
 
     arity = 1
+    core = 1
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (pivots,) = types

@@ -43,6 +43,23 @@ class Constant(SingleResult):
 
     arity = 0
     parameters = ("dtype", "shape", "value")
+    sliding = ("value",)
+
+    def slide(self, params: Sequence[dict[str, Any]]) -> Any:
+        values = [p["value"] for p in params]
+        if params[0]["dtype"].kind not in "iuf" or len(values) < 2:
+            return None
+        by = values[1] - values[0]
+        even = all(values[0] + k * by == v for k, v in enumerate(values))
+        return by if even and by == by and abs(by) < 2**31 else None
+
+    def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
+        from .arithmetic import convert
+        from .move import broadcast
+
+        value, dtype = op.params["value"], op.params["dtype"]
+        number = convert(step, dtype=dtype) * slide + value
+        return broadcast(number, shape=op.params["shape"], dims=())
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         dtype_name(params["dtype"])

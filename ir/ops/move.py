@@ -150,6 +150,31 @@ class Slice(Move):
     """``slice(x, start=a, stop=b, stride=s)``: one range an axis; strides are positive."""
 
     parameters = ("start", "stop", "stride")
+    sliding = ("start", "stop")
+
+    def slide(self, params: Sequence[dict[str, Any]]) -> Any:
+        from .index import even_steps
+
+        start = even_steps([p["start"] for p in params])
+        return start if start == even_steps([p["stop"] for p in params]) else None
+
+    def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
+        from .index import gather, window_places
+
+        (x,), shape = operands, op.result.shape
+        start, stride = op.params["start"], op.params["stride"]
+        places, axes, _ = window_places(shape, start, stride, slide, step)
+        picked = gather(x, *places, axes=axes)
+        others = [a for a in range(x.type.ndim) if a not in axes]
+        order = [*axes, *others]
+        moved = transpose(picked, axes=tuple(order.index(a) for a in range(x.type.ndim)))
+        return slice_(
+            moved,
+            start=tuple(0 if a in axes else start[a] for a in range(x.type.ndim)),
+            stop=tuple(shape[a] if a in axes else op.params["stop"][a]
+                       for a in range(x.type.ndim)),
+            stride=tuple(1 if a in axes else stride[a] for a in range(x.type.ndim)),
+        )  # fmt: skip
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types

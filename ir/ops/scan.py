@@ -101,6 +101,7 @@ class Scan(BodyOp):
     def simplified(self, op: Op) -> Op | tuple[Value, ...] | None:
         """Carries that never change become constants, and dear invariants are hoisted."""
         from ..transforms.hoist import hoist
+        from .scan_products import after, before
 
         body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
         fixed = [body.inputs[n + 1 + k] is body.outputs[k] for k in range(m)]
@@ -108,7 +109,7 @@ class Scan(BodyOp):
             return self._with_constants(op, fixed)
         outer, inner = hoist(body, [i < n for i in range(len(body.inputs))])
         if not outer.outputs or not op.params["length"]:
-            return None
+            return after(self, op) or before(self, op)
         extra = current_builder().inline(outer, op.operands[:n])
         params = {**op.params, "body": inner, "constants": n + len(extra)}
         return Op(self, (*extra, *op.operands), params, op.results, op.source)

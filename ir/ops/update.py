@@ -18,7 +18,7 @@ from . import move
 from .arithmetic import eq, select
 from .batching import Batched, along, later
 from .declaration import MaybeValue, Scalar, SingleResult, full, require
-from .index import check_bounds, check_updates, gather, scatter_add
+from .index import check_bounds, check_updates, even_steps, gather, scatter_add
 from .linear import iota
 from .move import Condition, Source
 
@@ -58,6 +58,24 @@ class Update(Updating):
 
     arity = 2
     parameters = ("start", "stride")
+    sliding = ("start",)
+
+    def slide(self, params: Sequence[dict[str, Any]]) -> Any:
+        return even_steps([p["start"] for p in params])
+
+    def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
+        x, v = operands
+        start, stride = op.params["start"], op.params["stride"]
+        everywhere = tuple(range(x.type.ndim))
+        # All axes by index arrays where others than those that slide are windows too.
+        whole = all(
+            by or (v.shape[a], start[a], stride[a]) == (x.shape[a], 0, 1)
+            for a, by in zip(everywhere, slide, strict=True)
+        )
+        along = slide if whole else [by or 0.5 for by in slide]
+        places, axes, _ = _places_of(v.shape, start, stride, slide, along, step)
+        rest = [a for a in everywhere if a not in axes]
+        return scatter(x, move.transpose(v, axes=(*axes, *rest)), *places, axes=axes)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         x, v = types
@@ -105,6 +123,21 @@ class Update(Updating):
     def pull_back_updates(self, cotangent: Value, op: Op) -> Value:
         start, stop, stride = _window(op.operands[1].shape, op.params)
         return move.slice_(cotangent, start=start, stop=stop, stride=stride)
+
+
+def _places_of(
+    extents: Sequence[int], start: Sequence[int], stride: Sequence[int], slide: Sequence[int],
+    along: Sequence[Any], step: Value,
+) -> Any:  # fmt: skip
+    """As ``window_places``, along every axis that is marked."""
+    axes = tuple(a for a, marked in enumerate(along) if marked)
+    shape = tuple(extents[a] for a in axes)
+    places = []
+    for position, a in enumerate(axes):
+        own = iota(dtype=step.dtype, shape=shape, axis=position)
+        at = step * slide[a] + start[a]
+        places.append(own * stride[a] + move.broadcast(at, shape=shape, dims=()))
+    return places, axes, shape
 
 
 def _window(extents: Sequence[int], params: dict[str, Any]) -> tuple[tuple[int, ...], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import no_derivative
 from ..program import Builder, Op, Program, Value, building, current_builder
 from .bodies import chosen, groups, or_zero, others, spread
 from .declaration import MaybeValue, full
@@ -17,6 +18,7 @@ def transposed(
     """The cotangents of the linear operands."""
     params = op.params
     moving = _moving(params, list(linear))
+    _check_condition(params, moving)
     build = _Transposition(params, moving)
     constants, *starts, _ = groups(op.operands, params["constants"], *params["carries"])
     _, *given, _ = groups([None] * params["constants"] + list(cotangents),
@@ -34,6 +36,18 @@ def transposed(
         ]
     made = current_builder().emit(kind, operands, build.params)
     return _collected(made, build, moving, linear, params)
+
+
+def _check_condition(params: dict[str, Any], moving: _Moving) -> None:
+    """Raise unless the number of steps is independent of what is linear."""
+    from ..transforms.separate import depends
+
+    if depends(params["condition"], [*moving.constants, *moving.carries[0]])[0]:
+        raise no_derivative(
+            "The condition of a while_loop depends on a tangent, so the loop is not linear. The "
+            "tangents that a custom rule returns must be linear in those that it is given; an "
+            "iterative solver among them goes into custom_linear_solve."
+        )
 
 
 def _collected(

@@ -5,34 +5,43 @@ from __future__ import annotations
 from ..ops.bodies import BodyOp
 from ..program import Program
 from ..verify import verify as check
-from . import bodies, cse, dce
+from . import bodies, cse, dce, inline_calls
 from .fold import fold
 from .rewrite import rewrite
 from .simplify import simplify
 
 
 def optimize(program: Program, *, verify: bool = False) -> Program:
+    """The program that code is made of: calls inlined, then :func:`simplified`.
+
+    It is no longer differentiated as the user asked for: the rules of custom derivatives
+    are gone.  With ``verify`` the program is checked before and after.
+    """
+    if verify:
+        check(program)
+    program = simplified(inline_calls.run(program))
+    if verify:
+        check(program)
+    return program
+
+
+def simplified(program: Program) -> Program:
     """The program folded, simplified, without repetition and dead code.
 
     One walk reaches the fixed point, because every rule looks only at an op and at what
     its operands are made by, and because what the rules emit is offered to them again.
     Values are unchanged to rounding; NaN, infinities and signed zeros stay, except for the
-    sign of a sum of copies of -0.0 (see ``simplify_moves``).
-
-    With ``verify`` the program is checked before and after.
+    sign of a sum of copies of -0.0 (see ``simplify_moves``) and for 0 times infinity in a
+    product with a unit matrix (see ``simplify_units``).
     """
-    if program.optimized:
+    if program.simplified:
         return program
-    if verify:
-        check(program)
-    rules = [fold, simplify, bodies.rule(optimize), cse.rule()]
     while True:
+        rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
         made = dce.run(rewrite(program, rules))
         # What a loop no longer computes may have been all that read something in it.
         if made is program or not any(isinstance(op.kind, BodyOp) for op in made.ops):
             break
-        program, rules = made, [fold, simplify, bodies.rule(optimize), cse.rule()]
-    if verify:
-        check(made)
-    made.optimized = True
+        program = made
+    made.simplified = True
     return made

@@ -11,8 +11,8 @@ After::
     %2: f64[3] = neg %1
     %3: f64[3] = sub %0, %1
 
-The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``
-and ``simplify_moves``.
+The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``,
+``simplify_moves``, ``simplify_parts`` and ``simplify_units``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,25 @@ from collections.abc import Sequence
 
 from ..ops.declaration import Declaration
 from ..program import Op, Program, Value
-from . import simplify_arithmetic, simplify_choice, simplify_moves
+from . import (
+    simplify_arithmetic,
+    simplify_choice,
+    simplify_moves,
+    simplify_parts,
+    simplify_units,
+)
 from .rewrite import OpRule, Rewriter, rewrite
 
 #: The rules of all families.
 RULES: dict[Declaration, list[OpRule]] = {}
-for _table in (simplify_arithmetic.rules, simplify_choice.rules, simplify_moves.rules):
-    for _kind, _rules in _table.rules.items():
+for _family in (
+    simplify_arithmetic,
+    simplify_choice,
+    simplify_moves,
+    simplify_parts,
+    simplify_units,
+):
+    for _kind, _rules in _family.rules.rules.items():
         RULES.setdefault(_kind, []).extend(_rules)
 
 

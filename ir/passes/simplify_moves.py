@@ -7,6 +7,7 @@ where the sum rounds often, and keeps the sign of -0.0.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -118,6 +119,39 @@ def pad_nothing(op: Op, at: Rewriter) -> Value | None:
 def concatenate_one(op: Op, at: Rewriter) -> Value | None:
     """concatenate(x) → x"""
     return op.operands[0] if len(op.operands) == 1 else None
+
+
+@rules(concatenate)
+def concatenate_neighbours(op: Op, at: Rewriter) -> Value | None:
+    """concatenate(x[:3], x[3:5], y) → concatenate(x[:5], y)"""
+    axis = op.params["axis"]
+    merged: list[Any] = []
+    for v in op.operands:
+        part = at.definition(v, slice_)
+        if merged and part is not None and _follows(merged[-1], part, axis):
+            merged[-1] = (part.operands[0], merged[-1][1], part.params["stop"])
+        elif part is not None and set(part.params["stride"]) == {1}:
+            merged.append((part.operands[0], part.params["start"], part.params["stop"]))
+        else:
+            merged.append((v, None, None))
+    if len(merged) == len(op.operands):
+        return None
+    parts = [
+        x if start is None else slice_(x, start=start, stop=stop, stride=(1,) * len(start))
+        for x, start, stop in merged
+    ]
+    return concatenate(*parts, axis=axis)
+
+
+def _follows(before: Any, part: Op, axis: int) -> bool:
+    """Whether a slice begins where another of the same array ends, and is as wide."""
+    x, start, stop = before
+    if start is None or x is not part.operands[0] or set(part.params["stride"]) != {1}:
+        return False
+    return all(
+        a == (stop[i] if i == axis else start[i]) and (i == axis or b == stop[i])
+        for i, (a, b) in enumerate(zip(part.params["start"], part.params["stop"], strict=True))
+    )
 
 
 @rules(sum_, prod_, max_, min_, any_, all_)

@@ -37,9 +37,9 @@ def choose_residuals(
 
     ``free`` marks the inputs that the linear program can have at no cost.
     """
-    from ..passes.pipeline import optimize
+    from ..passes.pipeline import simplified
 
-    primal = optimize(parts.primal)
+    primal = simplified(parts.primal)
     n = len(primal.outputs) - parts.residuals
     needed = list(dict.fromkeys(primal.outputs[n:]))
     if not needed:
@@ -58,7 +58,7 @@ def choose_residuals(
         outputs = builder.inline(parts.linear, [*residuals, *tangents])
     linear = builder.finish([*stored.values(), *tangents], outputs, name=parts.linear.name)
     primal = primal.with_body(primal.ops, [*primal.outputs[:n], *cut])
-    return Linearized(optimize(primal), optimize(linear), parts.wrt, parts.active)
+    return Linearized(simplified(primal), simplified(linear), parts.wrt, parts.active)
 
 
 def _minimum_cut(

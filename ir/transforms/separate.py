@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..ops.elementwise import Elementwise
 from ..program import Op, Program, Value
 
 
@@ -56,6 +57,15 @@ def depends(program: Program, marked: Sequence[bool], *, inexact: bool = False) 
     have derivatives."""
     moving = {v for v, m in zip(program.inputs, marked, strict=True) if m}
     for op in program.ops:
-        if not moving.isdisjoint(op.operands):
-            moving.update(v for v in op.results if v.type.is_inexact or not inexact)
+        if inexact:
+            if _has_derivative(op, moving):
+                moving.update(v for v in op.results if v.type.is_inexact)
+        elif not moving.isdisjoint(op.operands):
+            moving.update(op.results)
     return [v in moving for v in program.outputs]
+
+
+def _has_derivative(op: Op, moving: set[Value]) -> bool:
+    """Whether the op has a derivative by one of these operands, as far as is known."""
+    rules = op.kind.rules if isinstance(op.kind, Elementwise) else [True] * len(op.operands)
+    return any(rule and v in moving for v, rule in zip(op.operands, rules, strict=True))

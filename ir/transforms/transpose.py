@@ -9,7 +9,9 @@ that is one condition and elementwise ops follow.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
+from ..errors import DerivativeError, with_place
 from ..ops.arithmetic import bitwise_and, bitwise_not, select
 from ..ops.declaration import Literal, full
 from ..ops.elementwise import Elementwise
@@ -25,10 +27,7 @@ def transpose(program: Program, residuals: int) -> Program:
     constants, linear_inputs = program.inputs[:residuals], program.inputs[residuals:]
     builder = Builder()
     env = {v: Value(v.type) for v in constants}
-    linear = set(linear_inputs)
-    for op in program.ops:
-        if any(v in linear for v in op.operands):
-            linear.update(op.results)
+    linear = _linear_values(program, linear_inputs)
     seeds = [Value(v.type) for v in program.outputs]
     cotangents = _Cotangents()
     with building(builder):
@@ -45,10 +44,25 @@ def transpose(program: Program, residuals: int) -> Program:
                 continue
             is_linear = [v in linear for v in op.operands]
             with builder.at(op.source):
+                start = len(builder.ops)
                 cotangents.pull(op, _constants_renamed(op, env), is_linear)
+                if any(v in linear for new in builder.ops[start:] for v in new.operands):
+                    raise _not_linear(op)
         outputs = [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
     inputs = [*(env[v] for v in constants), *seeds]
     return builder.finish(inputs, outputs, name=f"{program.name}_transpose")
+
+
+def _linear_values(program: Program, inputs: Sequence[Value]) -> set[Value]:
+    """What depends on the linear inputs."""
+    linear = set(inputs)
+    for op in program.ops:
+        moving = linear.intersection(op.operands)
+        if not all(v.type.is_inexact for v in moving):
+            raise _not_linear(op)  # it reads a whole number that was made of tangents
+        if moving:
+            linear.update(op.results)
+    return linear
 
 
 #: Conditions that all hold wherever a cotangent is other than 0.
@@ -77,6 +91,8 @@ class _Cotangents:
         """Carry the cotangents of an op's results back to its operands."""
         incoming = [self.of.get(v) for v in op.results]
         outgoing = op.kind.transpose(renamed, incoming, is_linear)
+        if all(cotangent is None for cotangent in outgoing):
+            raise _not_linear(op)
         elementwise = isinstance(op.kind, Elementwise)
         mask = self.mask.get(op.results[0], _EVERYWHERE) if elementwise else _EVERYWHERE
         for k, (value, cotangent) in enumerate(zip(op.operands, outgoing, strict=True)):
@@ -96,6 +112,17 @@ def _holds(mask: Mask) -> Value:
     """Whether all conditions of a mask hold."""
     literals = [condition if wanted else bitwise_not(condition) for condition, wanted in mask]
     return functools.reduce(bitwise_and, literals)
+
+
+def _not_linear(op: Op) -> DerivativeError:
+    """An op between tangents that has no transpose; only a custom rule can bring one."""
+    return DerivativeError(
+        with_place(
+            f"{op.kind.name} is applied to a tangent and is not linear. The tangents that a custom "
+            "rule returns must be linear in those that it is given.",
+            op.source,
+        )
+    )
 
 
 def _constants_renamed(op: Op, env: dict[Value, Value]) -> Op:

@@ -71,7 +71,9 @@ def test_vector_registers_are_read_from_packed_arithmetic() -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-@pytest.mark.parametrize("words", [[], ["dump"], ["check"], ["run"], ["bench"], ["doctor"]])
+@pytest.mark.parametrize(
+    "words", [[], ["dump"], ["check"], ["run"], ["bench"], ["doctor"], ["cache"], ["cache", "why"]]
+)
 def test_help_fits(words: list[str], columns: int) -> None:
     result = CliRunner().invoke(app, [*words, "--help"], terminal_width=columns)
     assert result.exit_code == 0

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.special
 
 from bench import __main__ as command
-from bench import report
+from bench import derivatives, limits, peers, report
+from bench.derivatives import primal_of
 from bench.measure import PeerResult, Ratio, WorkloadResult
-from bench.workload import disagreement
-from bench.workloads import all_workloads, select
+from bench.workload import TOLERANCE, Limit, NotWritten, as_tuple, disagreement, not_written
+from bench.workloads import all_workloads, loops, select
 
 WRONG_PEER = """
     from dataclasses import replace
@@ -127,29 +131,112 @@ def test_disagreement_in_words(got, words):
     assert disagreement(got, (np.array([1.0, 2.0]),), "float64") == words
 
 
+def moved(workload, inputs, *directions):
+    """The primal at the inputs moved along the sum of some directions, one array an argument."""
+    inputs = list(inputs)
+    for direction in directions:
+        for position, along in zip(workload.argnums, direction, strict=True):
+            inputs[position] = inputs[position] + along
+    function = primal_of(workload, workload.primal(np, scipy.special))
+    return np.array(function(*inputs))
+
+
+def first_difference(workload, inputs, direction):
+    """Along a direction, for each example where there are examples."""
+    ahead, behind = [tuple(sign * 1e-6 * d for d in direction) for sign in (1.0, -1.0)]
+    return (moved(workload, inputs, ahead) - moved(workload, inputs, behind)) / 2e-6
+
+
+def second_difference(workload, inputs, one, other):
+    total = 0.0
+    for a, b in itertools.product((1e-4, -1e-4), repeat=2):
+        steps = tuple(a * d for d in one), tuple(b * d for d in other)
+        total += np.sign(a * b) * moved(workload, inputs, *steps)
+    return total / 4e-8
+
+
 @pytest.mark.parametrize("workload", all_workloads().values(), ids=lambda w: w.name)
-def test_reference_gradient_is_the_derivative(workload):
-    """One random direction: the hand-derived gradient against a central difference in float64."""
-    import scipy.special
-
-    inputs = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in workload.inputs()]
-    function = workload.primal(np, scipy.special)
+def test_reference_is_the_derivative(workload):
+    """Along one random direction, against central differences of the primal in float64."""
+    inputs = tuple(a.astype(np.float64) if a.dtype.kind == "f" else a for a in workload.inputs())
     rng = np.random.default_rng(1)
-    directions = {
-        position: rng.normal(size=inputs[position].shape) for position in workload.argnums
-    }
-    step = 1e-6
+    direction = tuple(rng.normal(size=inputs[position].shape) for position in workload.argnums)
+    found = workload.reference(inputs)
+    size = np.sqrt(sum(np.sum(d * d) for d in found))
+    if workload.derivative in ("hessian", "hvp"):
+        (derivative,) = found
+        other = inputs[-1] if workload.derivative == "hvp" else rng.normal(size=direction[0].shape)
+        product = derivative if workload.derivative == "hvp" else derivative @ other
+        expected = second_difference(workload, inputs, direction, (other,))
+        assert abs(direction[0] @ product - expected) < 1e-4 * size
+        return
+    examples = workload.derivative == "per_example"
+    along = sum(
+        np.sum(g * d, axis=tuple(range(1, g.ndim)) if examples else None)
+        for g, d in zip(found, direction, strict=True)
+    )
+    assert np.max(np.abs(along - first_difference(workload, inputs, direction))) < 1e-5 * size
 
-    def moved(sign):
-        return function(
-            *(
-                a + sign * step * directions[position] if position in directions else a
-                for position, a in enumerate(inputs)
-            )
-        )
 
-    expected = (moved(+1) - moved(-1)) / (2 * step)
-    gradients = workload.reference(tuple(inputs))
-    along = sum(np.sum(g * d) for g, d in zip(gradients, directions.values(), strict=True))
-    size = np.sqrt(sum(np.sum(g * g) for g in gradients))
-    assert abs(along - expected) < 1e-5 * size
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", all_workloads().values(), ids=lambda w: w.name)
+def test_derivative_by_hand_agrees_with_the_reference(workload):
+    import numba
+
+    inputs = workload.inputs()
+    primal, derivative = workload.version("numba", numba)
+    got = tuple(np.asarray(part) for part in as_tuple(derivative(*inputs)))
+    assert disagreement(got, workload.reference(inputs), workload.dtype) is None
+    expected = primal_of(workload, workload.primal(np, scipy.special))(*inputs)
+    np.testing.assert_allclose(primal(*inputs), expected, rtol=10 * TOLERANCE[workload.dtype])
+
+
+@pytest.mark.parametrize(
+    "name", ["rosenbrock_small", "hessian_rosenbrock", "hvp_logistic", "per_example_mlp"]
+)
+def test_each_derivative_is_built(name):
+    (workload,) = select([name])
+    inputs = workload.inputs()
+    compiled = peers.load("autojit").build(workload, inputs, 1)
+    got = compiled.arrays(compiled.gradient())
+    assert disagreement(got, workload.reference(inputs), workload.dtype) is None
+    primal = primal_of(workload, workload.primal(np, scipy.special))
+    np.testing.assert_allclose(compiled.primal(), primal(*inputs), rtol=1e-12)
+
+
+def test_derivative_that_a_library_lacks():
+    (workload,) = select(["per_example_mlp"])
+    with pytest.raises(NotWritten, match="no per_example from this library"):
+        derivatives.build({}, None, workload, None)
+
+
+def test_version_that_is_not_written():
+    version = not_written("it has no loops")
+    with pytest.raises(NotWritten, match="it has no loops"):
+        version(np)
+
+
+def test_scan_as_a_python_loop():
+    scan = loops.scan_of(np)
+
+    def step(total, x):
+        total = total + x
+        return total, (total, 2.0 * x)
+
+    last, (totals, doubled) = scan(step, 0.0, np.array([1.0, 2.0, 3.0]))
+    assert last == 6.0
+    np.testing.assert_array_equal(totals, [1.0, 3.0, 6.0])
+    np.testing.assert_array_equal(doubled, [2.0, 4.0, 6.0])
+    assert scan(lambda n, _: (2 * n, None), 1, length=5) == (32, None)
+    summed, products = scan(lambda n, ab: (n + ab[0], ab[0] * ab[1]), 0, (np.ones(2), np.arange(2)))
+    assert summed == 2.0
+    np.testing.assert_array_equal(products, [0.0, 1.0])
+
+
+def test_waiting_limits_a_recurrence():
+    machine = limits.Machine(1.0, 1.0, {"float64": 1e9}, step=1e-9)
+    (workload,) = select(["lotka_volterra"])
+    workload = replace(workload, limit=Limit(flops=1000, chain=5000))
+    waiting, arithmetic = limits.bounds(workload, machine, 1)
+    assert (waiting.what, waiting.seconds) == ("waiting", pytest.approx(5e-6))
+    assert (arithmetic.what, arithmetic.seconds) == ("arithmetic", pytest.approx(1e-6))

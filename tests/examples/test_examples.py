@@ -28,6 +28,14 @@ PROMISES = {
         r"exact gradient +\d+ calls  \|x - 1\| at most [\d.]+e-0[5-9]",
         r"finite differences +\d+ calls",
     ],
+    "fit_ode.py": [
+        r"traced and compiled in [\d.]+ s",
+        r"minus log-likelihood 31\.56 -> -4\.14 in \d+ iterations",
+        r"growth +0\.540\n +predation +0\.027\n +death +0\.796\n +reproduction +0\.024\n",
+        r"1900    30\.0    34\.6     4\.0     5\.8",
+        r"relative difference of the gradients \de-0[5-9]",
+        r"value and gradient: [\d.]+ ms, by finite differences with SciPy \d+ ms",
+    ],
     "black_scholes.py": [
         r"strike +delta +vega +theta +rho +gamma",
         r"largest difference from the closed forms: \de-1[0-9]",

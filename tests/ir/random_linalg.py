@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import Declaration, arithmetic, elementary, full, linalg, move
+from autojit.ir.ops import Declaration, arithmetic, elementary, full, linalg, move, spectral
 from autojit.ir.ops.linear import iota
 from autojit.ir.program import Value
 from autojit.ir.types import Type
 
 
-def regular(grow: Any, *, dominant: float = 8.0) -> Any:
-    """Matrices far from singular: bounded elements, none of them NaN, and a large diagonal."""
+def regular(grow: Any, *, graded: bool = False) -> Any:
+    """Matrices far from singular: bounded elements, none of them NaN, and a large diagonal.
+
+    If graded, the diagonal's elements differ, and so do eigenvalues and singular values.
+    """
     x = grow.value("f", min_ndim=2)
     if x is None:
         return None
@@ -27,7 +30,40 @@ def regular(grow: Any, *, dominant: float = 8.0) -> Any:
     bounded = arithmetic.select(arithmetic.eq(x, x), elementary.arctan(x), full(1, x.type))
     rows, columns = linalg.places(x.type)
     unit = arithmetic.convert(arithmetic.eq(rows, columns), dtype=x.dtype)
-    return bounded + unit * dominant
+    grades = arithmetic.convert(rows + 1, dtype=x.dtype) if graded else full(1, x.type)
+    return bounded + unit * grades * (16.0 if graded else 8.0)
+
+
+def tall(grow: Any, a: Any) -> Any:
+    """Perhaps with more rows."""
+    return move.concatenate(a, a * 0.5, axis=a.type.ndim - 2) if a and grow.flag() else a
+
+
+def eigh(grow: Any, kind: spectral.Eigh) -> Any:
+    a = regular(grow, graded=True)
+    if a is None:
+        return None
+    values, vectors = kind(linalg.symmetrised(a), lower=grow.flag())
+    # The sign of a vector is nobody's promise.
+    return values if grow.flag() else vectors * vectors
+
+
+def svd(grow: Any, kind: spectral.SVD) -> Any:
+    a = tall(grow, regular(grow, graded=True))
+    if a is None:
+        return None
+    u, values, vt = kind(linalg.swapped(a) if grow.flag() else a)
+    return grow.pick([u * u, values, vt * vt])
+
+
+def qr(grow: Any, kind: spectral.QR) -> Any:
+    a = tall(grow, regular(grow))
+    return a and grow.pick(kind(a))
+
+
+def pinv(grow: Any, kind: spectral.PseudoInverse) -> Any:
+    a = tall(grow, regular(grow))
+    return a and kind(a, rtol=1e-9)
 
 
 def right_side(grow: Any, a: Value) -> Any:
@@ -69,4 +105,8 @@ LINALG: dict[type[Declaration], Any] = {
     linalg.TriangularSolve: triangular_solve,
     linalg.Permutation: permutation,
     linalg.Solve: lu_solve,
+    spectral.Eigh: eigh,
+    spectral.SVD: svd,
+    spectral.QR: qr,
+    spectral.PseudoInverse: pinv,
 }

@@ -9,11 +9,13 @@ Domains keep away from kinks and poles, so that central differences mean somethi
 
 from __future__ import annotations
 
+from tests.samples.assignment import ASSIGNMENT
+from tests.samples.calls import CALLS
 from tests.samples.elementwise import ARITHMETIC, BINARY, CHOICES, COMPLEX, UNARY
 from tests.samples.formulas import FORMULAS
 from tests.samples.kinds import Sample
 from tests.samples.linalg import FACTORS
-from tests.samples.movement import ASSIGNMENT, INDEXING, MOVEMENT
+from tests.samples.movement import INDEXING, MOVEMENT
 from tests.samples.products import CONTRACTIONS
 from tests.samples.reductions import REDUCTIONS
 from tests.samples.steps import STEPS
@@ -22,5 +24,5 @@ __all__ = ["SAMPLES", "Sample"]
 
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
-    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *FORMULAS,
+    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *FORMULAS, *CALLS,
 ]  # fmt: skip

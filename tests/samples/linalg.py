@@ -47,6 +47,26 @@ def _log_density(a: Any, x: Any) -> Any:
     return x @ np.linalg.solve(covariance, x) + np.linalg.slogdet(covariance)[1]
 
 
+def graded(*shape: int) -> Draw:
+    """Matrices whose eigenvalues and singular values are distinct."""
+    diagonal = np.eye(*shape[-2:]) * np.arange(2.0, 3.0 * shape[-1], 3.0)
+    return lambda rng: rng.uniform(-1, 1, shape) + diagonal
+
+
+def _even(values: Any, vectors: Any) -> Any:
+    """What does not change with the signs of the vectors."""
+    return values, vectors * vectors, vectors[..., :1, :] * vectors
+
+
+def _even_svd(u: Any, s: Any, vt: Any) -> Any:
+    return u * u, s, vt * vt, u[..., :, None, :] * np.swapaxes(vt, -1, -2)[..., None, :, :]
+
+
+def _logarithm(a: Any) -> Any:
+    values, vectors = np.linalg.eigh(a)
+    return (vectors * np.log(values)) @ vectors.T
+
+
 FACTORS = [
     cholesky(1, 1), cholesky(3, 3), cholesky(5, 5), cholesky(9, 9), cholesky(2, 3, 3),
     Sample("cholesky upper", lambda a: np.linalg.cholesky(symmetric(a), upper=True),
@@ -93,6 +113,38 @@ FACTORS = [
     *(Sample(f"scipy solve {kind}",
              lambda a, b, kind=kind: linalg.solve(symmetric(a), b, assume_a=kind),
              (regular(3, 3), real(3))) for kind in ("pos", "sym")),
+    Sample("eigh", lambda a: _even(*np.linalg.eigh(a + a.T)), (graded(4, 4),)),
+    Sample("eigh of a stack", lambda a: _even(*np.linalg.eigh(a + np.swapaxes(a, -1, -2), "U")),
+           (graded(2, 3, 3),)),
+    Sample("eigvalsh", lambda a: np.linalg.eigvalsh(a + a.T), (graded(3, 3),),
+           lambda t, a: t.linalg.eigvalsh(a + a.T)),
+    Sample("function of a matrix", lambda a: _logarithm(symmetric(a)), (graded(3, 3),)),
+    Sample("qr", lambda a: tuple(np.linalg.qr(a)), (graded(3, 3),)),
+    Sample("qr tall", lambda a: tuple(np.linalg.qr(a)), (graded(2, 4, 2),)),
+    Sample("qr wide", lambda a: tuple(np.linalg.qr(a, "complete")), (graded(2, 4),)),
+    Sample("qr r", lambda a: np.linalg.qr(a, mode="r"), (graded(9, 3),)),
+    *(Sample(f"svd {shape}", lambda a: _even_svd(*np.linalg.svd(a, full_matrices=False)),
+             (graded(*shape),)) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2))),
+    Sample("svd values", lambda a: np.linalg.svd(a, compute_uv=False), (graded(3, 4),)),
+    *(Sample(f"pinv {shape}", np.linalg.pinv, (graded(*shape),), lambda t, a: t.linalg.pinv(a))
+      for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2))),
+    Sample("pinv of low rank", lambda a, b: np.linalg.pinv(a @ b, rtol=None),
+           (graded(4, 2), graded(2, 3))),
+    Sample("lstsq", lambda a, b: np.linalg.lstsq(a, b)[:2], (graded(5, 2), real(5, 3))),
+    Sample("lstsq of a vector", lambda a, b: np.linalg.lstsq(a, b, 1e-9)[0],
+           (graded(4, 4), real(4))),
+    Sample("lstsq rank", lambda a, b: np.linalg.lstsq(a, b)[2:], (graded(5, 2), real(5)), order=1),
+    Sample("cond", np.linalg.cond, (graded(3, 4),)),
+    Sample("cond -2", lambda a: np.linalg.cond(a, -2), (graded(2, 3, 3),)),
+    *(Sample(f"matrix norm {ord}",
+             lambda a, ord=ord: np.linalg.norm(a, ord, axis=(2, 0), keepdims=True),
+             (graded(3, 2, 4),)) for ord in (1, -1, 2, -2, np.inf, -np.inf, "nuc", "fro")),
+    *(Sample(name, function, (graded(3, 4),)) for name, function in (
+        ("svdvals", lambda a: np.linalg.svdvals(a)),
+        ("matrix_norm", lambda a: np.linalg.matrix_norm(a, ord="nuc")),
+        ("vector_norm", lambda a: np.linalg.vector_norm(a, keepdims=True)),
+        ("vector_norm of rows", lambda a: np.linalg.vector_norm(a, axis=1, ord=3)),
+    ) if hasattr(np.linalg, name.split()[0])),
     Sample("scipy inv", linalg.inv, (regular(3, 3),)),
     # SciPy's is in double precision.
     Sample("scipy det", lambda a: linalg.det(a).astype(a.dtype), (regular(3, 3),)),

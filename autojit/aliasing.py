@@ -1,0 +1,124 @@
+"""Arrays that share memory, as NumPy's views do.
+
+A view remembers its base and how it shows it: ``read`` gives its value from the
+base's, ``write`` the base's value with the view's in place.  Values are in single
+assignment, so a view is up to date as long as its base still has the value that
+it was read from; if not, it is read again when it is next used.  What is written
+to a view is written to its base, and so on down.
+
+For some arrays NumPy decides by their layout in memory whether they are views or
+copies: a reshape that joins axes, or ``ravel``.  The layout of an argument is not
+known while a function is traced.  Such a pair is used freely until one of the two
+is changed; after that the other one, which may have changed with it or not, is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from autojit.ir.program import Value, building
+
+from .errors import InPlaceError, with_place
+from .tracing import current_trace, user_source
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+
+class View(Protocol):
+    """How an array shows its base."""
+
+    def read(self, base: Value) -> Value:
+        """The view's value."""
+
+    def write(self, base: Value, part: Value) -> Value:
+        """The base's value once the view has another one."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A view given by two functions; without the second it is read-only."""
+
+    reading: Callable[[Value], Value]
+    writing: Callable[[Value, Value], Value] | None = None
+
+    def read(self, base: Value) -> Value:
+        return self.reading(base)
+
+    def write(self, base: Value, part: Value) -> Value:
+        if self.writing is None:
+            raise InPlaceError(
+                with_place(
+                    "This view is read-only in NumPy too. Change a copy:\n    y = x.copy()",
+                    user_source(),
+                )
+            )
+        return self.writing(base, part)
+
+
+@dataclass(frozen=True)
+class Uncertain:
+    """Perhaps a view, perhaps a copy."""
+
+    def read(self, base: Value) -> Value:
+        raise _uncertain()
+
+    def write(self, base: Value, part: Value) -> Value:
+        raise _uncertain()
+
+
+def _uncertain() -> InPlaceError:
+    return InPlaceError(
+        with_place(
+            "This array may share memory with one that has been changed in place (one of the two "
+            "is a reshape or ravel of the other). Whether NumPy makes a view or a copy there "
+            "depends on the layout in memory, which is not known while a function is traced.\n"
+            "Say which one is meant:\n"
+            "    y = x.reshape(-1).copy()           # a copy: x keeps its value\n"
+            "    y[...] = 0; x = y.reshape(x.shape) # x has the new value",
+            user_source(),
+        )
+    )
+
+
+def refreshed(x: Tracer) -> Value:
+    """The present value of an array with a base, or of one that is not known any more."""
+    if x.lost:
+        raise _uncertain()
+    assert x.base is not None
+    assert x.view is not None
+    now = x.base.value
+    if now is not x.seen:
+        x.check_owner(x.base.owner)
+        with building(x.owner.builder):
+            x.own = x.view.read(now)
+        x.seen = now
+    return x.own
+
+
+def assign(x: Tracer, value: Value) -> None:
+    """Give an array another value of the same type: all that share its memory see it."""
+    x.check_owner(current_trace())
+    base, view = x.base, x.view
+    if isinstance(view, Uncertain):
+        assert base is not None
+        base.check_owner(x.owner)
+        x.value  # noqa: B018 - raises if the base has been changed
+        _lose(base)
+        x.base = x.view = None
+    elif base is not None:
+        assert view is not None
+        base.check_owner(x.owner)
+        assign(base, view.write(base.value, value))
+        x.seen = base.value
+    x.own = value
+
+
+def _lose(x: Tracer) -> None:
+    """Its memory may have been changed, and that of all that it is a view of."""
+    while x.base is not None:
+        x = x.base
+    x.lost = True

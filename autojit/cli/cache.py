@@ -1,0 +1,245 @@
+"""``autojit cache``: what is kept on disk, and why a program is or is not."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from autojit.codegen.cache import (
+    FOLDER_VARIABLE,
+    SIZE_VARIABLE,
+    Cache,
+    Listed,
+    digest,
+    user_cache,
+)
+from autojit.codegen.cpu import key as keys
+from autojit.codegen.runtime import signature
+from autojit.ir.program import Program
+
+from .. import __version__, jit
+from ..compiled import CompiledFunction
+from .failures import FAULT, Failure, running
+from .terminal import console, state_line
+
+#: What is said of each part of a key that differs, the most telling first.
+_DIFFERENCES = {
+    "target": "compiled for another system",
+    "processor": "compiled for another processor",
+    "features": "compiled for a processor with other features",
+    "python": "compiled for another Python",
+    "numpy": "compiled for another NumPy",
+    "autojit": "compiled by another autojit",
+    "sources": "compiled by other sources of autojit",
+    "numba": "compiled by another Numba",
+    "llvmlite": "compiled by another llvmlite",
+    "settings": "compiled with other settings of Numba",
+    "convention": "compiled for calls in another way",
+}
+#: Parts that differ wherever another one does, and say less.
+_IMPLIED = {"features": ("target", "processor"), "processor": ("target",), "sources": ("autojit",)}
+
+
+def path() -> None:
+    """Print the folder, whether or not it is there yet."""
+    console().print(str(_cache().folder), soft_wrap=True)
+
+
+def ls(format: str) -> None:
+    """Print a line for each entry; a mark says whether it can be used here and now."""
+    check_format(format)
+    cache = _cache()
+    found = list(cache.entries())
+    here = _here()
+    if format == "json":
+        _print_json(
+            {
+                "folder": str(cache.folder),
+                "most": cache.most,
+                "entries": [_as_object(entry, here) for entry in found],
+            }
+        )
+        return
+    out = console()
+    for entry in found:
+        state = "ok" if _usable(entry, here) else "absent" if entry.key else "failed"
+        when = f"{_age(time.time() - entry.used)} ago"
+        state_line(out, state, when, f"{_size(entry.size):>9}  {_title(entry)}", 11)
+    total = sum(entry.size for entry in found)
+    words = f"{_count(len(found))}, {_size(total)} of at most {_size(cache.most)}"
+    out.print(f"{words} in {cache.folder}", soft_wrap=True)
+
+
+def clear() -> None:
+    """Remove all entries."""
+    cache = _cache()
+    try:
+        count, size = cache.clear()
+    except OSError as error:
+        raise Failure(f"cannot empty {cache.folder}: {error.strerror}", FAULT) from None
+    console().print(f"removed {_count(count)}, {_size(size)}, of {cache.folder}", soft_wrap=True)
+
+
+def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) -> None:
+    """Say whether the code of a call is kept; if not, how the nearest entry differs."""
+    cache = _cache()
+    compiled = f if isinstance(f, CompiledFunction) else jit(f)
+    if compiled.device != "cpu":
+        raise Failure(f"{target} is compiled for {compiled.device}: only the CPU's code is kept")
+    with running(target):
+        program = compiled.program(*args)
+        key = compiled.cache_key(*args)
+    if key is None:
+        raise Failure("autojit's own files have changed since this process began", FAULT)
+    if cache.load(key) is not None:
+        _say(target, format, cache.folder / f"{digest(key)}.entry", [])
+        return
+    nearest, words = _nearest(cache, program, key)
+    _say(target, format, nearest, words, kept=False)
+
+
+def _nearest(
+    cache: Cache, program: Program, key: dict[str, Any]
+) -> tuple[Path | None, list[tuple[str, str]]]:
+    """The entry that is most like the key, and how it differs."""
+    entries = [entry for entry in cache.entries() if entry.key]
+    same = [entry for entry in entries if entry.key["program"] == key["program"]]
+    if same:
+        nearest = min(same, key=lambda entry: len(differences(entry.key, key)))
+        return nearest.path, differences(nearest.key, key)
+    here = signature(program)
+    named = [entry for entry in entries if entry.about.get("name") == program.name]
+    if not named or program.name == "main":  # that of programs whose function has none
+        return None, [("program", "no entry for this program")]
+    nearest = min(named, key=lambda entry: entry.about.get("types") != here)
+    there = nearest.about.get("types")
+    words = f"{there}; here {here}" if there != here else "its operations differ"
+    return nearest.path, [("program", f"another program of the name {program.name}: {words}")]
+
+
+def differences(there: dict[str, Any], here: dict[str, Any]) -> list[tuple[str, str]]:
+    """The parts in which two keys differ, and what to say of each.
+
+    >>> differences({"numba": "0.62.0", "python": "p"}, {"numba": "0.68.1", "python": "p"})
+    [('numba', 'compiled by another Numba: 0.62.0; here 0.68.1')]
+    """
+    differing = [part for part in _DIFFERENCES if there.get(part) != here.get(part)]
+    telling = [p for p in differing if not set(_IMPLIED.get(p, ())) & set(differing)]
+    return [(part, _difference(part, there.get(part), here.get(part))) for part in telling]
+
+
+def _difference(part: str, there: Any, here: Any) -> str:
+    words = _DIFFERENCES[part]
+    if part == "sources":
+        return words
+    if part == "features":
+        a, b = set(str(there).split(",")), set(str(here).split(","))
+        there, here = " ".join(sorted(a - b)[:8]), " ".join(sorted(b - a)[:8])
+    if part == "settings":
+        there, here = (" ".join(f"{k}={v}" for k, v in x.items()) or "none" for x in (there, here))
+    return f"{words}: {there}; here {here}"
+
+
+def check_format(format: str) -> None:
+    """Raise unless it is one of the formats."""
+    if format not in ("text", "json"):
+        raise Failure(f"--format: there are text and json; got {format!r}")
+
+
+def _say(
+    target: str,
+    format: str,
+    entry: Path | None,
+    found: Sequence[tuple[str, str]],
+    *,
+    kept: bool = True,
+) -> None:
+    if format == "json":
+        reasons = [{"part": part, "words": words} for part, words in found]
+        file = str(entry) if entry else None
+        _print_json({"target": target, "kept": kept, "entry": file, "differences": reasons})
+        return
+    out = console()
+    if kept:
+        out.print(f"{target} is in the cache: {entry}", soft_wrap=True)
+        return
+    out.print(f"{target} is not in the cache:", soft_wrap=True)
+    for _, words in found:
+        out.print(f"  {words}", soft_wrap=True)
+    if entry:
+        out.print(f"  (the nearest entry is {entry})", soft_wrap=True)
+
+
+def _cache() -> Cache:
+    found = user_cache()
+    if found is None:
+        raise Failure(
+            f"there is no cache: {FOLDER_VARIABLE} is empty, or {SIZE_VARIABLE} is 0", FAULT
+        )
+    return found
+
+
+def _here() -> dict[str, Any]:
+    """The parts of a key that do not depend on the program."""
+    machine, settings = keys.machine(), keys.settings()
+    return {
+        "autojit": __version__, "sources": keys.sources(), **machine, "settings": settings
+    }  # fmt: skip
+
+
+def _usable(entry: Listed, here: dict[str, Any]) -> bool:
+    return bool(entry.key) and all(entry.key.get(part) == here[part] for part in here)
+
+
+def _as_object(entry: Listed, here: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "file": entry.path.name,
+        "bytes": entry.size,
+        "used": entry.used,
+        "usable": _usable(entry, here),
+        "name": entry.about.get("name"),
+        "types": entry.about.get("types"),
+        "key": entry.key,
+    }
+
+
+def _title(entry: Listed) -> str:
+    if not entry.key:
+        return f"{entry.path.name}, which is damaged"
+    return f"{entry.about.get('name')}: {entry.about.get('types')}"
+
+
+def _print_json(found: dict[str, Any]) -> None:
+    print(json.dumps(found, indent=2))
+
+
+def _count(entries: int) -> str:
+    return f"{entries} {'entry' if entries == 1 else 'entries'}"
+
+
+def _size(size: float) -> str:
+    """Bytes in words.
+
+    >>> _size(500), _size(3541), _size(512 << 20)
+    ('500 B', '3.5 KiB', '512.0 MiB')
+    """
+    units = ["B", "KiB", "MiB", "GiB"]
+    while size >= 1024 and len(units) > 1:
+        size /= 1024
+        del units[0]
+    return f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
+
+
+def _age(seconds: float) -> str:
+    """A time in words.
+
+    >>> _age(5), _age(130), _age(7300), _age(200000)
+    ('5 s', '2 min', '2 h', '2 days')
+    """
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

@@ -1,0 +1,208 @@
+"""``np.linalg``, continued: eigenvalues, singular values, orthogonal factors, and norms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.ir import shapes
+from autojit.ir.ops import spectral
+from autojit.ir.program import Value
+
+from ..errors import ShapeError, with_place
+from ..tracer import Tracer
+from ..tracing import is_tracer, user_source
+from .lifting import as_tracer, dtype_of, tracer
+from .linalg import matrices, square, swapped
+from .registry import implements, uncovered
+
+_EIGH: Any = type(np.linalg.eigh(np.eye(1)))
+_QR: Any = type(np.linalg.qr(np.eye(1)))
+_SVD: Any = type(np.linalg.svd(np.eye(1)))
+
+
+def matrix(name: str, a: Any) -> Value:
+    """A stack of matrices."""
+    (x,) = matrices(name, a)
+    if x.type.ndim < 2:
+        raise ShapeError(
+            with_place(
+                f"{name} takes matrices in the last two axes; got shape {x.shape}.", user_source()
+            )
+        )
+    return x
+
+
+def _tracers(*values: Value) -> list[Any]:
+    return [tracer(v) for v in values]
+
+
+# -- factorisations -----------------------------------------------------------
+
+
+def _eigh(name: str, a: Any, uplo: str) -> list[Any]:
+    if uplo.upper() not in ("L", "U"):
+        raise ValueError(f"UPLO argument must be 'L' or 'U'; got {uplo!r}")
+    return _tracers(*spectral.eigh(square(name, a), lower=uplo.upper() == "L"))
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """The vectors have a derivative where the values are distinct; elsewhere theirs is NaN."""
+    return _EIGH(*_eigh("np.linalg.eigh", a, UPLO))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    return _eigh("np.linalg.eigvalsh", a, UPLO)[0]
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """The first columns must be linearly independent for there to be a derivative."""
+    x: Any = tracer(matrix("np.linalg.qr", a))
+    m, n = x.shape[-2:]
+    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+        raise uncovered("np.linalg.qr", f" with mode={mode!r} of {m} rows and {n} columns")
+    if m >= n:
+        q, r = _tracers(*spectral.qr(x.value))
+    else:  # the factors of the first columns turn the others
+        q, left = _tracers(*spectral.qr(x[..., :m].value))
+        rest: Any = swapped(q) @ x[..., m:]
+        r = np.concatenate([left, rest], axis=-1)
+    return r if mode == "r" else _QR(q, r)
+
+
+@implements(np.linalg.svd)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """The vectors have a derivative where the singular values are distinct and not 0."""
+    x = matrix("np.linalg.svd", a)
+    if hermitian:
+        raise uncovered("np.linalg.svd", " with hermitian=True")
+    if compute_uv and full_matrices and x.shape[-1] != x.shape[-2]:
+        raise uncovered("np.linalg.svd", " with full_matrices=True (pass full_matrices=False)")
+    u, s, vt = _tracers(*spectral.svd(x))
+    return _SVD(u, s, vt) if compute_uv else s
+
+
+def svdvals(x: Any, /) -> Any:
+    return svd(x, compute_uv=False)
+
+
+# -- least squares ------------------------------------------------------------
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Tracer:
+    """The derivative is that along matrices of the same rank."""
+    x = matrix("np.linalg.pinv", a)
+    if hermitian:
+        raise uncovered("np.linalg.pinv", " with hermitian=True")
+    if rcond is not None and rtol is not np._NoValue:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    given = rtol if rcond is None else rcond
+    tolerance: Any = 1e-15 if given is np._NoValue else _default(x) if given is None else given
+    if is_tracer(tolerance) or np.ndim(tolerance):
+        raise uncovered("np.linalg.pinv", " with a tolerance that is not a number")
+    return tracer(spectral.pinv(x, rtol=float(tolerance)))
+
+
+def _default(x: Value) -> float:
+    return max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """By the pseudo-inverse. The residuals are those of a matrix of full rank; NumPy leaves them
+    out where the rank, the third result, is less than the number of columns."""
+    x, y = _tracers(*matrices("np.linalg.lstsq", a, b))
+    if x.ndim != 2 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0]:
+        raise ShapeError(
+            with_place(
+                f"np.linalg.lstsq takes a matrix and as many right-hand sides as it has rows; got "
+                f"shapes {x.shape} and {y.shape}.",
+                user_source(),
+            )
+        )
+    tolerance = _default(x.value) if rcond is None else float(rcond)
+    solution: Any = tracer(spectral.pinv(x.value, rtol=tolerance)) @ y
+    values = svd(x, compute_uv=False)
+    rank = np.sum(values > tolerance * np.max(values, initial=0.0))
+    m, n = x.shape
+    residuals: Any = np.zeros(0, x.dtype)
+    if m > n:
+        residuals = np.sum(np.square(y - x @ solution), axis=0).reshape(-1)
+    return solution, residuals, rank.astype(np.int32), values
+
+
+# -- norms --------------------------------------------------------------------
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Norms of vectors and matrices; the derivative of the Euclidean ones at 0 is 0."""
+    from .reductions import safe_sqrt
+
+    if dtype_of(x).kind not in "fc":
+        x = as_tracer(x).astype(np.float64)
+    is_matrix = ord is not None and (np.ndim(x) if axis is None else np.size(axis)) == 2
+    if ord == "fro" or (ord in (None, 2) and not is_matrix):
+        square = np.real(x) ** 2 + np.imag(x) ** 2 if x.dtype.kind == "c" else x * x
+        return safe_sqrt(np.sum(square, axis, keepdims=keepdims))
+    if is_matrix:
+        return _norm_of_matrix(x, ord, (0, 1) if axis is None else axis, keepdims)
+    if isinstance(ord, str) or not ord:
+        raise uncovered("np.linalg.norm", " with ord= of this kind for these axes")
+    if abs(ord) != np.inf and ord != 1:
+        return np.sum(np.abs(x) ** ord, axis, keepdims=keepdims) ** (1 / ord)
+    if ord == 1:
+        return np.sum(np.abs(x), axis, keepdims=keepdims)
+    extreme = np.max if ord == np.inf else np.min
+    return extreme(np.abs(x), axis, keepdims=keepdims)
+
+
+def _norm_of_matrix(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    axes = tuple(shapes.normalize_axis(k, np.ndim(x)) for k in axis)
+    moved = np.moveaxis(x, axes, (-2, -1))
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = np.sum(np.abs(moved), axis=-2 if abs(ord) == 1 else -1)
+    elif ord in (2, -2, "nuc"):
+        sums = svd(moved, compute_uv=False)
+    else:
+        raise uncovered("np.linalg.norm", " with ord= of this kind for these axes")
+    reduce: Any = np.sum if ord == "nuc" else np.max if ord > 0 else np.min
+    result = reduce(sums, axis=-1)
+    return np.expand_dims(result, axes) if keepdims else result
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    if axis is None:
+        flat = norm(np.ravel(x), ord)
+        return np.reshape(flat, (1,) * np.ndim(x)) if keepdims else flat
+    if np.size(axis) != 1:
+        raise uncovered("np.linalg.vector_norm", " with several axes")
+    return norm(x, ord, axis if np.ndim(axis) == 0 else axis[0], keepdims)
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    if p not in (None, 2, -2):
+        raise uncovered("np.linalg.cond", " with p= other than None, 2 and -2")
+    values = svd(x, compute_uv=False)
+    largest, smallest = values[..., 0], values[..., -1]
+    ratio = smallest / largest if p == -2 else largest / smallest
+    undefined = np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1))
+    return np.where(undefined, ratio.dtype.type(np.inf), ratio)
+
+
+# What NumPy took from the array API standard; its first releases lack some of it.
+for _function in (svdvals, matrix_norm, vector_norm):
+    if hasattr(np.linalg, _function.__name__):
+        implements(getattr(np.linalg, _function.__name__))(_function)

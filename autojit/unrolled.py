@@ -1,0 +1,37 @@
+"""Python loops in traced functions: rolled up where they repeat themselves, else warned of."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+
+from autojit.ir.passes.roll import roll
+from autojit.ir.program import Program
+
+from .errors import UnrolledLoopWarning, with_place
+
+#: Ops beyond which compilation takes seconds.
+BUDGET = 5_000
+
+
+def without_long_stretches(program: Program) -> Program:
+    """The program with repeated stretches as loops; warns where it stays very long."""
+    program = roll(program)
+    if len(program.ops) > BUDGET:
+        lines = Counter(op.source for op in program.ops if op.source is not None)
+        source, count = lines.most_common(1)[0] if lines else (None, 0)
+        warnings.warn(
+            with_place(
+                f"The trace has {len(program.ops)} operations, {count} of them from one line: a "
+                "Python loop is unrolled while a function is traced, and compiling takes time in "
+                "proportion. A loop that is one operation:\n"
+                "    x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)  "
+                "# for i in range(n): x = step(x, w[i])\n"
+                "    x, ys = scan(lambda x, row: (step(x, row), x), x, w)  "
+                "# for row in w: ys.append(x); x = step(x, row)",
+                source,
+            ),
+            UnrolledLoopWarning,
+            stacklevel=2,
+        )
+    return program

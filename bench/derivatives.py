@@ -1,0 +1,81 @@
+"""The derivatives that a workload may ask for, and how libraries with transformations build them.
+
+JAX, autojit and `torch.func` share the names and the argument order of `grad`, `hessian`, `jvp` and
+`vmap`, so one text serves the three. A library of other names has a table of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench.workload import Function, NotWritten, Workload
+
+Build = Callable[[Any, Workload, Function], tuple[Function, Function]]
+
+
+def argnums_of(workload: Workload) -> int | tuple[int, ...]:
+    """One argument is asked for by its number, so that no library pays for a tuple."""
+    return workload.argnums[0] if len(workload.argnums) == 1 else workload.argnums
+
+
+def build(table: Mapping[str, Build], library: Any, workload: Workload, function: Function) -> Any:
+    """The workload's derivative and its primal: two functions of all of its inputs."""
+    if workload.derivative not in table:
+        raise NotWritten(f"no {workload.derivative} from this library")
+    return table[workload.derivative](library, workload, function)
+
+
+def primal_of(workload: Workload, function: Function) -> Function:
+    """The function that is differentiated, of all of the workload's inputs, in plain Python."""
+
+    def each_example(*inputs: Any) -> list[Any]:
+        count = len(inputs[workload.mapped[0]])
+        return [function(*one_example(workload, inputs, i)) for i in range(count)]
+
+    if workload.derivative == "per_example":
+        return each_example
+    if workload.derivative == "hvp":
+        return lambda *inputs: function(*inputs[:-1])
+    return function
+
+
+def one_example(workload: Workload, inputs: tuple[Any, ...], i: int) -> list[Any]:
+    return [a[i] if position in workload.mapped else a for position, a in enumerate(inputs)]
+
+
+def gradient(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    return library.grad(function, argnums_of(workload)), function
+
+
+def hessian(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    return library.hessian(function, argnums_of(workload)), function
+
+
+def hvp(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    """Forward over reverse: the gradient's derivative along the last input."""
+    (at,) = workload.argnums
+
+    def product(*inputs: Any) -> Any:
+        *point, direction = inputs
+
+        def gradient_at(x: Any) -> Any:
+            return library.grad(function, at)(*point[:at], x, *point[at + 1 :])
+
+        return library.jvp(gradient_at, (point[at],), (direction,))[1]
+
+    return product, primal_of(workload, function)
+
+
+def per_example(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    axes = tuple(0 if i in workload.mapped else None for i in range(len(workload.inputs())))
+    mapped = library.vmap(library.grad(function, argnums_of(workload)), axes)
+    return mapped, library.vmap(function, axes)
+
+
+TRANSFORMED: Mapping[str, Build] = {
+    "gradient": gradient,
+    "hessian": hessian,
+    "hvp": hvp,
+    "per_example": per_example,
+}

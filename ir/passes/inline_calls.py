@@ -1,0 +1,51 @@
+"""Calls: an op that stands for a program is replaced by that program's ops.
+
+Before::
+
+    %1: f64[] = custom_jvp %0 {body=program f(%0: f64[]) {
+      %1: f64[] = sin %0
+      return %1
+    }, constants=0, rule=…}
+
+After::
+
+    %1: f64[] = sin %0
+
+So are the calls in the bodies of other ops.  What no output needs is left out first: some
+ops have derivatives only in one mode, and are refused here where they are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..program import Op, Program, Value
+from . import dce
+from .rewrite import Rewriter, rewrite
+
+
+def run(program: Program) -> Program:
+    """Inline all calls; the same object where there are none and all is needed."""
+    return rewrite(dce.run(program), [_inline])
+
+
+def _inline(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
+    called = op.kind.expand(op)
+    if called is not None:
+        return rewriter.inline(called, op.operands)
+    params = {name: _inlined(value) for name, value in op.params.items()}
+    if all(params[name] is value for name, value in op.params.items()):
+        return None
+    return rewriter.emit(op.kind, op.operands, params)
+
+
+def _inlined(value: Any) -> Any:
+    """A parameter with the calls in its programs inlined; the same object without any."""
+    if isinstance(value, Program):
+        return run(value)
+    if isinstance(value, tuple):
+        items = tuple(map(_inlined, value))
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else items
+    return value

@@ -1,0 +1,294 @@
+"""Rolling: a stretch of ops that repeats itself becomes a loop.
+
+Before (the trace of ``for i in range(n): x = sin(x) * w[i]``)::
+
+    %2: f64[] = sin %1
+    %3: f64[1] = slice %0 {start=(0,), stop=(1,), stride=(1,)}
+    …
+    %8: f64[] = sin %7
+    %9: f64[1] = slice %0 {start=(1,), stop=(2,), stride=(1,)}
+    …
+
+After: the first step as it was, and a ``scan`` of the others, in which the slice is taken
+at the index of the step.
+
+The steps have to be equal op for op.  An operand is one of the same step, one of the step
+before, or one and the same value for all of them; parameters that declarations call
+``sliding`` may move by a constant amount.  What a step of the middle computes for later
+is stacked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..ops.bodies import INDEX
+from ..ops.declaration import full
+from ..ops.move import reshape, slice_
+from ..ops.scan import scan
+from ..program import Builder, Op, Program, Value, building, param_key
+from . import dce
+from .rewrite import rewrite
+from .simplify import simplify
+
+#: A stretch of fewer ops is left alone: unrolled, it is fused as a whole.
+LEAST_OPS = 500
+LEAST_STEPS = 8
+#: How many periods are tried, and how far apart equal ops are compared to find them.
+MOST_PERIODS = 16
+FARTHEST = 8
+
+
+def roll(program: Program, least: int = LEAST_OPS) -> Program:
+    """The program with its long repetitions rolled into loops; the same object without any."""
+    while len(program.ops) >= least:
+        found = _longest(program, least)
+        if found is None:
+            break
+        rolled = _Rolled(program, found).run()
+        # What reads all steps (np.stack of a list) becomes a read of the stacked array.
+        program = dce.run(rewrite(rolled, [simplify]))
+    return program
+
+
+class _Stretch(NamedTuple):
+    start: int
+    period: int
+    steps: int
+
+
+# -- finding repetitions ------------------------------------------------------------
+
+
+def _longest(program: Program, least: int) -> _Stretch | None:
+    """The stretch that covers most ops; of nearly equal ones that with the shortest step."""
+    ids = _signatures(program.ops)
+    defined = {v: (i, k) for i, op in enumerate(program.ops) for k, v in enumerate(op.results)}
+    best: _Stretch | None = None
+    for period in sorted(_periods(ids)):
+        rough = _longest_run(ids[:-period] == ids[period:])
+        if rough[1] + period < least:
+            continue
+        low, count = rough
+        exact = np.fromiter(
+            (_same(program.ops, i, period, defined) for i in range(low, low + count)), bool, count
+        )
+        start, length = _longest_run(exact)
+        found = _Stretch(low + start, period, (length + period) // period)
+        found = _sliding(program.ops, found)
+        size = found.period * found.steps
+        if size < least or found.steps < LEAST_STEPS:
+            continue
+        if best is None or size > 1.1 * best.period * best.steps:
+            best = found
+    return best
+
+
+def _signatures(ops: Sequence[Op]) -> np.ndarray:
+    """A number for each op, equal for ops that may stand for each other."""
+    numbers: dict[Any, int] = {}
+    ids = np.empty(len(ops), np.int64)
+    for i, op in enumerate(ops):
+        fixed = [
+            (k, param_key(v)) for k, v in sorted(op.params.items()) if k not in op.kind.sliding
+        ]
+        key = (op.kind, *fixed, *(v.type for v in op.operands), *(v.type for v in op.results))
+        ids[i] = numbers.setdefault(key, len(numbers))
+    return ids
+
+
+def _periods(ids: np.ndarray) -> list[int]:
+    """Distances at which equal ops follow each other most often."""
+    votes: Counter[int] = Counter()
+    for number in np.unique(ids):
+        places = np.flatnonzero(ids == number)
+        if len(places) < LEAST_STEPS:
+            continue
+        for apart in range(1, min(FARTHEST, len(places) - 1) + 1):
+            gaps, counts = np.unique(places[apart:] - places[:-apart], return_counts=True)
+            if counts.max() >= LEAST_STEPS - 1:
+                votes[int(gaps[counts.argmax()])] += int(counts.max())
+    return [period for period, _ in votes.most_common(MOST_PERIODS)]
+
+
+def _longest_run(holds: np.ndarray) -> tuple[int, int]:
+    """Start and length of the longest run of True."""
+    edges = np.diff(np.concatenate([[False], holds, [False]]).astype(np.int8))
+    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    if not len(starts):
+        return 0, 0
+    longest = int((stops - starts).argmax())
+    return int(starts[longest]), int(stops[longest] - starts[longest])
+
+
+def _same(ops: Sequence[Op], i: int, period: int, defined: dict[Value, tuple[int, int]]) -> bool:
+    """Whether op i and the one a period later read corresponding values."""
+    for a, b in zip(ops[i].operands, ops[i + period].operands, strict=True):
+        if a is b:
+            continue
+        at, of = defined.get(a), defined.get(b)
+        if at is None or of is None or of != (at[0] + period, at[1]):
+            return False
+        if at[0] < i - 2 * period:
+            return False
+    return True
+
+
+def _sliding(ops: Sequence[Op], found: _Stretch) -> _Stretch:
+    """As many steps as have parameters that are equal or slide evenly."""
+    start, period, steps = found
+    for k in range(period):
+        if ops[start + k].kind.sliding:
+            column = [ops[start + t * period + k] for t in range(steps)]
+            steps = min(steps, _even(column))
+    return _Stretch(start, period, steps)
+
+
+def _even(column: Sequence[Op]) -> int:
+    """How many ops from the first on have equal parameters, or such that slide evenly."""
+    kind, params = column[0].kind, [op.params for op in column]
+    first = _key(params[0])
+    equal = next((t for t, p in enumerate(params) if _key(p) != first), len(params))
+    if equal == len(params):
+        return equal
+    low, high = max(1, equal), len(params)
+    while low < high:  # the most for which it holds
+        middle = (low + high + 1) // 2
+        if kind.slide(params[:middle]) is not None:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _slide_of(column: Sequence[Op]) -> Any:
+    """How the parameters of ops of one place of the step slide; None where they are equal."""
+    first = _key(column[0].params)
+    if not column[0].kind.sliding or all(_key(op.params) == first for op in column):
+        return None
+    return column[0].kind.slide([op.params for op in column])
+
+
+def _key(params: dict[str, Any]) -> Any:
+    return tuple([param_key(v) for v in params.values()])
+
+
+# -- building the loop ----------------------------------------------------------------
+
+
+class _Rolled:
+    """A program in which one stretch becomes a loop."""
+
+    def __init__(self, program: Program, found: _Stretch) -> None:
+        self.program = program
+        self.start, self.period, self.steps = found
+        self.stop = self.start + self.period * self.steps
+        self.ops = program.ops
+        #: Where a value of the stretch, or of the step before, is computed: (step, op, result).
+        self.place: dict[Value, tuple[int, int, int]] = {}
+        for i in range(max(0, self.start - self.period), self.stop):
+            step, k = divmod(i - self.start, self.period)
+            for r, v in enumerate(self.ops[i].results):
+                self.place[v] = (step, k, r)
+        self.constants: dict[Value, None] = {}
+        self.carried: dict[tuple[int, int], Value | None] = {}
+        self.stacked: dict[tuple[int, int], None] = {}
+
+    def run(self) -> Program:
+        later = self._needed_later()
+        self._classify()
+        self.stacked.update(((k, r), None) for step, k, r in later if step < self.steps - 1)
+        for _, k, r in later:
+            if (k, r) not in self.stacked:
+                self.carried.setdefault((k, r), None)
+        builder = Builder()
+        builder.ops.extend(self.ops[: self.start])
+        with building(builder):
+            replaced = self._loop(builder, later)
+            for op in self.ops[self.stop :]:
+                operands = tuple(replaced.get(v, v) for v in op.operands)
+                builder.append(Op(op.kind, operands, op.params, op.results, op.source))
+        outputs = [replaced.get(v, v) for v in self.program.outputs]
+        return self.program.with_body(builder.ops, outputs)
+
+    def _needed_later(self) -> dict[tuple[int, int, int], Value]:
+        found: dict[tuple[int, int, int], Value] = {}
+        read = [v for op in self.ops[self.stop :] for v in op.operands]
+        for v in [*read, *self.program.outputs]:
+            where = self.place.get(v)
+            if where is not None and where[0] >= 0:
+                found[where] = v
+        return found
+
+    def _classify(self) -> None:
+        """What a step reads from outside, and what from the step before."""
+        for k in range(self.period):
+            first, second = self.ops[self.start + k], self.ops[self.start + self.period + k]
+            for a, b in zip(first.operands, second.operands, strict=True):
+                if a is b:
+                    self.constants[a] = None
+                elif self.place[a][0] == -1:
+                    self.carried[self.place[a][1:]] = a
+
+    def _loop(
+        self, builder: Builder, later: dict[tuple[int, int, int], Value]
+    ) -> dict[Value, Value]:
+        """Emit the scan; the values that take the places of those needed later."""
+        body, starts = self._body()
+        source = self.ops[self.start].source
+        with builder.at(source):
+            firsts = [full(0, t) if v is None else v for v, t in starts]
+            made = builder.emit(
+                scan,
+                [*self.constants, *firsts],
+                {"body": body, "constants": len(self.constants), "carries": len(firsts),
+                 "length": self.steps, "reverse": False},
+            )  # fmt: skip
+            last = dict(zip(self.carried, made, strict=False))
+            stacks = dict(zip(self.stacked, made[len(self.carried) :], strict=True))
+            replaced = {}
+            for (step, k, r), value in later.items():
+                stacked = stacks.get((k, r))
+                replaced[value] = last[k, r] if stacked is None else _row(stacked, step)
+        return replaced
+
+    def _body(self) -> tuple[Program, list[tuple[Value | None, Any]]]:
+        builder = Builder()
+        constants = {v: Value(v.type) for v in self.constants}
+        index = Value(INDEX)
+        template = self.ops[self.start : self.start + self.period]
+        types = {(k, r): template[k].results[r].type for k, r in self.carried}
+        carries = {key: Value(t) for key, t in types.items()}
+        env = dict(constants)
+        env.update((v, carries[key]) for key, v in self.carried.items() if v is not None)
+        with building(builder):
+            for k, op in enumerate(template):
+                operands = [env[v] for v in op.operands]
+                with builder.at(op.source):
+                    slide = self._slide(k)
+                    if slide is None:
+                        results = builder.emit(op.kind, operands, op.params)
+                    else:
+                        results = (op.kind.at_step(operands, op, slide, index),)
+                env.update(zip(op.results, results, strict=True))
+        outputs = [env[template[k].results[r]] for k, r in (*self.carried, *self.stacked)]
+        body = builder.finish([*constants.values(), index, *carries.values()], outputs, name="body")
+        return body, [(v, types[key]) for key, v in self.carried.items()]
+
+    def _slide(self, k: int) -> Any:
+        return _slide_of([self.ops[self.start + t * self.period + k] for t in range(self.steps)])
+
+
+def _row(stacked: Value, step: int) -> Value:
+    shape = stacked.shape
+    row = slice_(
+        stacked,
+        start=(step, *[0] * (len(shape) - 1)),
+        stop=(step + 1, *shape[1:]),
+        stride=(1,) * len(shape),
+    )
+    return reshape(row, shape=shape[1:])

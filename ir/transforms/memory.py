@@ -1,0 +1,65 @@
+"""Memory that a program takes, from its types alone, before it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..program import Op, Program, Value
+from .linearize import linearize
+from .residuals import choose_residuals
+
+
+def peak_bytes(program: Program) -> int:
+    """The most bytes that values take at one time, the inputs not counted.
+
+    Every result counts from its op to its last reader, and the bodies of an op while it runs.
+    Constants and values that only move elements of others take nothing.  It is more than
+    compiled code needs, which fuses operations.  A loop counts once, with what it stacks; what
+    a ``while`` loop pushes for its reverse is not known before it runs, and is not counted.
+    """
+    stored: dict[Value, frozenset[Value]] = {v: frozenset() for v in program.inputs}
+    last: dict[Value, int] = {}
+    for number, op in enumerate(program.ops):
+        _place(op, stored)
+        last.update((v, number) for operand in op.operands for v in stored[operand])
+    for v in program.outputs:
+        last.update((root, len(program.ops)) for root in stored[v])
+    live = peak = 0
+    for number, op in enumerate(program.ops):
+        made = [v for v in op.results if stored[v] == {v}]
+        live += sum(v.type.nbytes for v in made)
+        peak = max(peak, live + max(map(_inside, op.params.values()), default=0))
+        gone = [v for v in {r for o in op.operands for r in stored[o]} if last[v] == number]
+        unread = [v for v in made if v not in last]
+        live -= sum(v.type.nbytes for v in [*gone, *unread])
+    return peak
+
+
+def _place(op: Op, stored: dict[Value, frozenset[Value]]) -> None:
+    """Which values the results of an op lie in: themselves, or those that they move."""
+    moves = not op.operands or hasattr(op.kind, "sources")
+    roots = frozenset().union(*(stored[v] for v in op.operands))
+    stored.update((v, roots if moves else frozenset({v})) for v in op.results)
+
+
+def _inside(value: Any) -> int:
+    """What the bodies in a parameter take while the op runs: one at a time."""
+    if isinstance(value, Program):
+        return peak_bytes(value)
+    return max(map(_inside, value), default=0) if isinstance(value, tuple) else 0
+
+
+def stacked_bytes(params: dict[str, Any], *, constants: bool = True) -> int:
+    """What reverse mode stores in each step of a scan with these parameters.
+
+    All that is floating point is differentiated by, the scan's constants on request.
+    """
+    body, n, m = params["body"], params["constants"], params["carries"]
+    places = range(len(body.inputs))
+    is_carry = [n < i <= n + m for i in places]
+    wrt = [i for i in places if body.in_types[i].is_inexact and (constants or i > n)]
+    parts = choose_residuals(linearize(body, wrt), [not c for c in is_carry])
+    position = {v: i for i, v in enumerate(parts.primal.inputs)}
+    residuals = parts.primal.outputs[len(body.outputs) :]
+    at_no_cost = [v in position and not is_carry[position[v]] for v in residuals]
+    return sum(v.type.nbytes for v, f in zip(residuals, at_no_cost, strict=True) if not f)

@@ -1,0 +1,17 @@
+"""The tests, and the processes that they start, keep compiled code in a folder of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+import pytest
+
+FOLDER = tempfile.mkdtemp(prefix="autojit-tests-")  # private to the user
+os.environ["AUTOJIT_CACHE_DIR"] = FOLDER
+os.environ.pop("AUTOJIT_CACHE_SIZE", None)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(FOLDER, ignore_errors=True)
