@@ -55,8 +55,9 @@ class Inner(Grower):
 
     def grow(self, find: FindSampler) -> None:
         """Draw some ops."""
+        bodies = [kind for kind in self.kinds if isinstance(kind, BodyOp)]
         for _ in range(self.integer(0, MOST_OPS) if self.kinds else 0):
-            kind = self.pick(self.kinds)
+            kind = self.pick(self.kinds if not bodies or self.integer(0, 5) else bodies)
             self.keep(find(kind)(self, kind))
 
     def outputs(self, types: Sequence[Type]) -> list[Value]:
