@@ -35,8 +35,6 @@ from . import dce
 from .rewrite import rewrite
 from .simplify import simplify
 
-#: A stretch of fewer ops is left alone: unrolled, it is fused as a whole.
-LEAST_OPS = 500
 LEAST_STEPS = 8
 #: How many periods are tried, and how far apart equal ops are compared to find them.
 MOST_PERIODS = 16
@@ -45,8 +43,9 @@ FARTHEST = 8
 MOST_BACK = 4
 
 
-def roll(program: Program, least: int = LEAST_OPS) -> Program:
-    """The program with its long repetitions rolled into loops; the same object without any."""
+def roll(program: Program, least: int) -> Program:
+    """The program with repetitions of at least so many ops rolled into loops; the same object
+    without any."""
     while len(program.ops) >= least:
         found = _longest(program, least)
         if found is None:
