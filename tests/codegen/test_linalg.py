@@ -92,7 +92,7 @@ def test_operands_are_read_where_they_lie() -> None:
     assert [type(s) for s in steps(lambda a: np.linalg.cholesky(a[::-1].T), a)] == [Factorization]
     both = steps(np.linalg.solve, a, b)
     assert [type(s) for s in both] == [Factorization, Factorization, Kernel]  # the result, as 1-D
-    assert "solve(t0, t1, in1)  # [4,4], 1 right-hand sides" in str(
+    assert "solve(t1, t2, in1)  # [4,4], 1 right-hand sides" in str(
         lower(optimize(autojit.trace(np.linalg.solve)(a, b)))
     )
 
