@@ -14,6 +14,13 @@ from .aliasing import View, refreshed
 from .errors import ConcreteValueError, InPlaceError, with_place
 from .tracing import Trace, check_not_leaked, user_source
 
+#: Assignment into an ordinary array asks for a number or an array.
+_ASSIGN = (
+    "If it is assigned into an array, make that array in the traced function, by the name in the "
+    "module:\n"
+    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
+)
+
 
 class Tracer:
     """An array or number whose value is not known yet, only its type.
@@ -24,7 +31,7 @@ class Tracer:
     dtype of the arrays that it meets.
     """
 
-    __slots__ = ("base", "boxed", "lost", "ordered", "own", "owner", "seen", "view", "weak")
+    __slots__ = ("base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "weak")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
@@ -34,7 +41,7 @@ class Tracer:
         self.weak = weak
         #: Of a view: what it is a view of, how, and the base's value that was last seen.
         self.base: Tracer | None = None
-        self.view: View | None = None
+        self.how: View | None = None
         self.seen: Value | None = None
         #: Whether a change elsewhere may have changed it (see ``aliasing``).
         self.lost = False
@@ -144,14 +151,16 @@ class Tracer:
         self._refuse(
             "float(x)",
             "Leave it an array (NumPy functions take it as it is):\n"
-            "    y = np.sin(x)                      # not: math.sin(x) or float(x)",
+            "    y = np.sin(x)                      # not: math.sin(x) or float(x)\n" + _ASSIGN,
         )
 
     def __complex__(self) -> complex:
-        self._refuse("complex(x)", "Use `x.astype(complex)` instead.")
+        self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{_ASSIGN}")
 
     def __int__(self) -> int:
-        self._refuse("int(x)", "Use `x.astype(int)` instead, or make the argument static.")
+        self._refuse(
+            "int(x)", f"Use `x.astype(int)` instead, or make the argument static.\n{_ASSIGN}"
+        )
 
     def __round__(self, digits: int | None = None) -> Any:
         self._refuse("round(x)", "Use `np.rint(x)` instead, or round the result of jit(f).")
@@ -179,10 +188,10 @@ class Tracer:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         self._refuse(
-            "converting x to a NumPy array (np.array, np.asarray, assignment into an array)",
-            "Join traced values with functions that dispatch:\n"
-            "    np.stack([x, y])                   # not: np.array([x, y])\n"
-            "    np.concatenate([a, b])             # not: out[:n] = a; out[n:] = b",
+            "converting x to a NumPy array",
+            f"{_ASSIGN}Convert by the name in the module, which is followed while a function is "
+            "traced:\n"
+            "    np.array([x, y])                   # not: from numpy import array\n",
         )
 
     def check_owner(self, trace: Trace | None) -> None:
@@ -223,3 +232,9 @@ COMPARISONS = {
     "ge": np.greater_equal,
 }
 UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+#: The special methods that are operators.
+OPERATORS = (
+    *(f"__{kind}{name}__" for name in BINARY for kind in ("", "r", "i")),
+    *(f"__{name}__" for name in (*COMPARISONS, *UNARY, "divmod", "rdivmod")),
+)

@@ -22,9 +22,17 @@ from autojit.ir.ops.declaration import full
 from autojit.ir.program import Builder, Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
-from .errors import DtypeError, LeakedTracerError, NotArrayError, TypeMismatch, with_place
+from .errors import (
+    AutojitError,
+    DtypeError,
+    LeakedTracerError,
+    NotArrayError,
+    TypeMismatch,
+    with_place,
+)
 
 if TYPE_CHECKING:
+    from .fresh import FreshArray
     from .tracer import Tracer
 
 #: Python's own scalar types take the dtype of the arrays that they meet (NEP 50).
@@ -157,10 +165,12 @@ def current_trace() -> Trace | None:
 @contextmanager
 def new_trace() -> Iterator[Trace]:
     """A trace that is active inside the block."""
+    from .patches import visible
+
     trace = Trace()
     _stack.traces.append(trace)
     try:
-        with building(trace.builder):
+        with building(trace.builder), visible():
             yield trace
     finally:
         trace.open = False
@@ -184,9 +194,10 @@ def check_not_leaked(tracer: Tracer) -> None:
 
 def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     """The value of the current trace that stands for a tracer, an array or a number."""
+    from .fresh import FreshArray, bare
     from .tracer import Tracer
 
-    trace = current_trace()
+    trace, x = current_trace(), bare(x)
     if isinstance(x, Tracer):
         check_not_leaked(x)
         if trace is x.owner:
@@ -194,6 +205,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
         assert trace is not None
         return trace.capture(x, x.type)
     assert trace is not None
+    if isinstance(x, FreshArray):
+        return _lift_fresh(x, dtype, trace)
     if is_special_array(x):
         raise NotArrayError(with_place(SPECIAL.format(type(x).__name__), user_source()))
     array = np.asarray(x)
@@ -207,6 +220,25 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     )
 
 
+def _lift_fresh(x: FreshArray, dtype: np.dtype | None, trace: Trace) -> Value:
+    """What the function has made itself."""
+    from .fresh import plain
+
+    array = plain(x)
+    if dtype is not None and array.dtype != dtype:
+        array = x = array.astype(dtype)
+    return known(array, x, trace)
+
+
+def known(array: np.ndarray, thing: Any, trace: Trace) -> Value:
+    """The contents of an array as a value: a constant, or a captured thing that has them."""
+    type = Type(canonical_dtype(array.dtype), array.shape)
+    bytes_of = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
+    if array.size and (bytes_of == bytes_of[0]).all():
+        return full(array.flat[0], type)
+    return trace.capture(thing, type)
+
+
 SPECIAL = (
     "{} is a subclass of np.ndarray with arithmetic of its own, which autojit would not follow. "
     "Pass its data and what else it holds as plain arrays:\n"
@@ -216,7 +248,10 @@ SPECIAL = (
 
 def is_special_array(x: Any) -> bool:
     """Whether x is an array of a subclass that may compute in another way (masks, units)."""
-    return isinstance(x, np.ndarray) and type(x) not in (np.ndarray, np.memmap)
+    from .fresh import FreshArray
+
+    known = (np.ndarray, np.memmap)
+    return isinstance(x, np.ndarray) and type(x) not in known and not isinstance(x, FreshArray)
 
 
 def check_dtype(dtype: np.dtype) -> None:
@@ -225,6 +260,17 @@ def check_dtype(dtype: np.dtype) -> None:
         dtype_name(dtype.newbyteorder("="))
     except TypeMismatch as error:
         raise DtypeError(with_place(str(error), user_source())) from None
+
+
+@contextmanager
+def _numpys_errors_taken_off() -> Iterator[None]:
+    """Our error where NumPy has raised one of its own because of it (in ``a[0] = x``, say)."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error.__cause__, AutojitError):
+            raise error.__cause__ from None
+        raise
 
 
 def trace_flat(
@@ -245,7 +291,8 @@ def trace_flat(
     with new_trace() as trace:
         inputs = [Value(t) for t in types]
         tracers = [Tracer(v, trace, w) for v, w in zip(inputs, weak, strict=True)]
-        outputs = [lift(result) for result in function(*tracers)]
+        with _numpys_errors_taken_off():
+            outputs = [lift(result) for result in function(*tracers)]
         captured = [c.tracer if isinstance(c, _View) else c for c in trace.captured]
         return trace.builder.finish(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
@@ -267,6 +314,7 @@ def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
 
 
 def is_tracer(x: Any) -> bool:
+    from .fresh import TracedArray
     from .tracer import Tracer
 
-    return isinstance(x, Tracer)
+    return isinstance(x, (Tracer, TracedArray))

@@ -146,9 +146,10 @@ class Selection:
         """Matrices that are read in place are contiguous; the last operand is copied as it is."""
         assert isinstance(op.kind, Matrices)
         operands, views = op.operands[op.kind.unread :], []
-        for value in operands:
+        for position, value in enumerate(operands, 1):
             view = strided_view(value, self.definers, self.calls)
-            if view is None or not (value is operands[-1] or is_row_major(view, value)):
+            is_last = position == len(operands)
+            if view is None or not (is_last or is_row_major(view, value)):
                 view = Strided(value, 0, row_major_strides(value.shape))
             self.forced.add(view.base)
             views.append(view)

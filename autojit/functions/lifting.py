@@ -32,7 +32,7 @@ def view(base: Tracer, how: View) -> Tracer:
     before = as_value(base)
     result = tracer(how.read(before))
     if not base.is_scalar:  # of a scalar NumPy makes an array of its own
-        result.base, result.view, result.seen = base, how, base.value
+        result.base, result.how, result.seen = base, how, base.value
     return result
 
 
@@ -40,7 +40,7 @@ def perhaps_view(base: Tracer, value: Value) -> Tracer:
     """The same where NumPy decides by the layout in memory whether memory is shared."""
     result = tracer(value)
     if not base.is_scalar:
-        result.base, result.view, result.seen = base, Uncertain(), base.value
+        result.base, result.how, result.seen = base, Uncertain(), base.value
     return result
 
 

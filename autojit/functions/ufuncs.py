@@ -14,6 +14,7 @@ from autojit.ir.ops.declaration import full
 from autojit.ir.program import Value
 
 from ..errors import DtypeError, TypeMismatch, with_place
+from ..fresh import bare
 from ..tracer import Tracer
 from ..tracing import WEAK_TYPES, user_source
 from .lifting import (
@@ -169,10 +170,11 @@ def name_of(ufunc: Any) -> str:
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``ufunc.method(*inputs, **kwargs)`` with a traced array among the inputs."""
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
-        return _apply(ufunc, inputs)
+        return _apply(ufunc, bare(inputs))
     out = kwargs.get("out")
     if out is not None and method == "__call__":
         return _call_with_out(ufunc, inputs, kwargs, out)
+    inputs = bare(inputs)
     if ufunc.signature is not None and method == "__call__" and not any(kwargs.values()):
         from .products import PRODUCTS
 
@@ -186,7 +188,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
-    if method == "at" and isinstance(inputs[0], Tracer) and ufunc in (np.add, np.subtract):
+    if method == "at" and ufunc in (np.add, np.subtract):
         from .assignment import add_at
 
         x, index, value = inputs
@@ -243,6 +245,7 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
     if not (_is_operand(left) and _is_operand(right)):
         return NotImplemented
+    left, right = bare(left), bare(right)
     if ufunc is _POWER and type(right) is int:
         if dtype_of(left).kind in "iufc":
             fast = _integer_power(left, right)

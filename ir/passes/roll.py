@@ -12,7 +12,7 @@ Before (the trace of ``for i in range(n): x = sin(x) * w[i]``)::
 After: the first step as it was, and a ``scan`` of the others, in which the slice is taken
 at the index of the step.
 
-The steps have to be equal op for op.  An operand is one of the same step, one of the step
+The steps have to be equal op for op.  An operand is one of the same step, one of a step shortly
 before, or one and the same value for all of them; parameters that declarations call
 ``sliding`` may move by a constant amount.  What a step of the middle computes for later
 is stacked.
@@ -35,16 +35,17 @@ from . import dce
 from .rewrite import rewrite
 from .simplify import simplify
 
-#: A stretch of fewer ops is left alone: unrolled, it is fused as a whole.
-LEAST_OPS = 500
 LEAST_STEPS = 8
 #: How many periods are tried, and how far apart equal ops are compared to find them.
 MOST_PERIODS = 16
 FARTHEST = 8
+#: A step may read what one of so many steps before it computed.
+MOST_BACK = 4
 
 
-def roll(program: Program, least: int = LEAST_OPS) -> Program:
-    """The program with its long repetitions rolled into loops; the same object without any."""
+def roll(program: Program, least: int) -> Program:
+    """The program with repetitions of at least so many ops rolled into loops; the same object
+    without any."""
     while len(program.ops) >= least:
         found = _longest(program, least)
         if found is None:
@@ -68,7 +69,7 @@ def _longest(program: Program, least: int) -> _Stretch | None:
     """The stretch that covers most ops; of nearly equal ones that with the shortest step."""
     ops = _Ops(program.ops)
     best: _Stretch | None = None
-    for period in sorted(_periods(ops.alike)):
+    for period in sorted({*_periods(ops.alike), *_periods(ops.equal)}):
         rough = _longest_run(ops.alike[:-period] == ops.alike[period:])
         if rough[1] + period < least:
             continue
@@ -123,7 +124,7 @@ class _Ops:
             (self.maker[a] >= 0)
             & (self.maker[b] == self.maker[a] + period)
             & (self.place[a] == self.place[b])
-            & (self.maker[a] >= reader - 2 * period)
+            & (self.maker[a] > reader - MOST_BACK * period)
         )
         wrong = ~(shifted | (self.value[a] == self.value[b]))
         holds = np.ones(high - low, bool)
@@ -133,7 +134,8 @@ class _Ops:
 
 def _signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
     """Two numbers for each op: equal for ops that may stand for each other whatever their
-    sliding parameters are, and for those with equal parameters."""
+    sliding parameters are, and for those with equal parameters, which tells the steps of an inner
+    loop apart."""
     numbers: dict[Any, int] = {}
     types: dict[Any, int] = {}
     known: dict[int, int] = {}  # the same by id, which is faster to look up
@@ -228,14 +230,17 @@ class _Rolled:
         self.start, self.period, self.steps = found
         self.stop = self.start + self.period * self.steps
         self.ops = program.ops
-        #: Where a value of the stretch, or of the step before, is computed: (step, op, result).
+        #: Where a value of the stretch, or of the steps before, is computed: (step, op, result).
         self.place: dict[Value, tuple[int, int, int]] = {}
-        for i in range(max(0, self.start - self.period), self.stop):
+        self.value: dict[tuple[int, int, int], Value] = {}
+        for i in range(max(0, self.start - MOST_BACK * self.period), self.stop):
             step, k = divmod(i - self.start, self.period)
             for r, v in enumerate(self.ops[i].results):
                 self.place[v] = (step, k, r)
+                self.value[step, k, r] = v
         self.constants: dict[Value, None] = {}
-        self.carried: dict[tuple[int, int], Value | None] = {}
+        #: Results by op, number, and how many steps ago they were computed; the first values.
+        self.carried: dict[tuple[int, int, int], Value | None] = {}
         self.stacked: dict[tuple[int, int], None] = {}
 
     def run(self) -> Program:
@@ -244,7 +249,7 @@ class _Rolled:
         self.stacked.update(((k, r), None) for step, k, r in later if step < self.steps - 1)
         for _, k, r in later:
             if (k, r) not in self.stacked:
-                self.carried.setdefault((k, r), None)
+                self.carried.setdefault((k, r, 1), None)
         builder = Builder()
         builder.ops.extend(self.ops[: self.start])
         with building(builder):
@@ -271,8 +276,10 @@ class _Rolled:
             for a, b in zip(first.operands, second.operands, strict=True):
                 if a is b:
                     self.constants[a] = None
-                elif self.place[a][0] == -1:
-                    self.carried[self.place[a][1:]] = a
+                    continue
+                step, j, r = self.place[a]
+                for back in range(1, 1 - step):
+                    self.carried[j, r, back] = self.value[-back, j, r]
 
     def _loop(
         self, builder: Builder, later: dict[tuple[int, int, int], Value]
@@ -293,7 +300,7 @@ class _Rolled:
             replaced = {}
             for (step, k, r), value in later.items():
                 stacked = stacks.get((k, r))
-                replaced[value] = last[k, r] if stacked is None else _row(stacked, step)
+                replaced[value] = last[k, r, 1] if stacked is None else _row(stacked, step)
         return replaced
 
     def _body(self) -> tuple[Program, list[tuple[Value | None, Any]]]:
@@ -301,7 +308,7 @@ class _Rolled:
         constants = {v: Value(v.type) for v in self.constants}
         index = Value(INDEX)
         template = self.ops[self.start : self.start + self.period]
-        types = {(k, r): template[k].results[r].type for k, r in self.carried}
+        types = {key: template[key[0]].results[key[1]].type for key in self.carried}
         carries = {key: Value(t) for key, t in types.items()}
         env = dict(constants)
         env.update((v, carries[key]) for key, v in self.carried.items() if v is not None)
@@ -315,7 +322,11 @@ class _Rolled:
                     else:
                         results = (op.kind.at_step(operands, op, slide, index),)
                 env.update(zip(op.results, results, strict=True))
-        outputs = [env[template[k].results[r]] for k, r in (*self.carried, *self.stacked)]
+        own = {(k, r): env[template[k].results[r]] for k, r, _ in self.carried}
+        outputs = [
+            own[k, r] if back == 1 else carries[k, r, back - 1] for k, r, back in self.carried
+        ]
+        outputs += [env[template[k].results[r]] for k, r in self.stacked]
         body = builder.finish([*constants.values(), index, *carries.values()], outputs, name="body")
         return body, [(v, types[key]) for key, v in self.carried.items()]
 
