@@ -141,7 +141,8 @@ def _converted(original: Any, *args: Any, **kwargs: Any) -> Any:
     if is_traced(x) and kwargs.get("dtype", args[1] if args[1:] else None) is not object:
         from .functions.creation import converted
 
-        return converted(original.__name__, bare(x), *args[1:], **kwargs)
+        result = converted(original.__name__, bare(x), *args[1:], **kwargs)
+        return x if result is bare(x) else result
     if isinstance(x, FreshArray):
         vague = is_vague(x)
         if vague and original.__name__ != "array":

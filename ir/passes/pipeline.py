@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..ops.update import Updating
 from ..program import Program
 from ..verify import verify as check
-from . import cse, dce
+from . import cse, dce, simplify_parts
 from .fold import fold
 from .rewrite import rewrite
 from .simplify import simplify
@@ -26,3 +27,14 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     if verify:
         check(program)
     return program
+
+
+def resolve_parts(program: Program) -> Program:
+    """The program with what is read of replaced windows taken from where it was made.
+
+    Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
+    otherwise carry cotangents of the whole array from one step to the one before.
+    """
+    if not any(isinstance(op.kind, Updating) for op in program.ops):
+        return program
+    return dce.run(rewrite(program, [simplify_parts.rules.rule]))
