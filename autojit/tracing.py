@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autojit.ir.ops.declaration import full
+from autojit.ir.passes import resolve_parts
 from autojit.ir.program import Builder, Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
@@ -267,9 +268,10 @@ def trace_flat(
         with _numpys_errors_taken_off():
             outputs = [lift(result) for result in function(*tracers)]
         captured = [c.tracer if isinstance(c, _View) else c for c in trace.captured]
-        return trace.builder.finish(
+        program = trace.builder.finish(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
         )
+        return resolve_parts(program)
 
 
 def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
