@@ -21,7 +21,7 @@ from . import affine
 from .affine import Affine, Var
 from .errors import TargetError
 from .in_place import may_overwrite
-from .loops import Branch, Buffer, Fill, Loop, Release, Repeat, Scalar, Steps, Store, Swap, Trips
+from .loops import Branch, Buffer, Fill, Loop, Release, Repeat, Steps, Store, Swap, Trips
 from .lower import Lowering
 from .placement import LOCAL, Frame, Location, Placement, parts_of, scalar_dtype
 from .scalar_code import parts
@@ -67,11 +67,28 @@ class _Region:
     # -- where things are -------------------------------------------------------
 
     def operand(self, k: int) -> Location:
-        """Where an operand lies."""
+        """Where an operand lies; the index of a loop around gets a place."""
         view = self.call.views[k]
         assert view is not None
+        if view.base in self.outer.indices:
+            place = self.buffer(view.base, "index")
+            self.here.append(Store(place, Affine(0), self.outer.pull(view.base, ())))
+            return Location(place)
         base = self.placement.base.get(view.base, Affine(0))
         return Location(self.placement.of[view.base], base + view.offset)
+
+    def around(
+        self, values: Sequence[Value], first: int = 0
+    ) -> tuple[dict[Value, Location], dict[Value, Affine]]:
+        """What inputs of a body are that take operands as they are: places, or indices."""
+        places, indices = {}, {}
+        for k, value in enumerate(values, first):
+            index = self.outer.indices.get(self.op.operands[k])
+            if index is None:
+                places[value] = self.operand(k)
+            else:
+                indices[value] = index
+        return places, indices
 
     def result(self, k: int) -> Location:
         """Where a result is to lie."""
@@ -157,7 +174,7 @@ class _Region:
         index = affine.of(step)
         if self.params["reverse"]:
             index = index * -1 + (length - 1)
-        inputs = {body.inputs[k]: self.operand(k) for k in range(n)}
+        inputs, indices = self.around(body.inputs[:n])
         inputs.update(carries.inputs)
         for k in range(n + m, len(self.op.operands)):
             where, row = self.operand(k), body.inputs[k + 1]
@@ -168,7 +185,7 @@ class _Region:
             outputs.append(Location(where.buffer, where.offset + index * value.type.size))
         carries.start()
         inner, statements = self.body(
-            body, inputs, outputs, {body.inputs[n]: index}, {step: (0, length - 1)},
+            body, inputs, outputs, {**indices, body.inputs[n]: index}, {step: (0, length - 1)},
             carries.schedule, carries.needless,
         )  # fmt: skip
         carries.step(inner)
@@ -188,7 +205,7 @@ class _Region:
             results = range(position - n, position - n + m)
             first = len(body.inputs) - m
             carries = _Carries(self, body, position, first, m, results)
-            inputs = {body.inputs[j]: self.operand(j) for j in range(n)}
+            inputs, indices = self.around(body.inputs[:n])
             for value, place in zip(body.inputs[n:first], streams, strict=True):
                 inputs[value] = self._at(place, step, value)
             inputs.update(carries.inputs)
@@ -200,8 +217,9 @@ class _Region:
                 outputs.append(self._at(place, step, value))
             carries.start()
             inner, statements = self.body(
-                body, inputs, outputs, {}, {step: (0, MANY - 1)}, carries.schedule, carries.needless
-            )
+                body, inputs, outputs, indices, {step: (0, MANY - 1)},
+                carries.schedule, carries.needless,
+            )  # fmt: skip
             carries.step(inner)
             if k == 0:
                 self._first_sweep(step, carries, statements, tapes, trips)
@@ -221,10 +239,10 @@ class _Region:
     ) -> None:  # fmt: skip
         condition = self.params["condition"]
         n = self.params["constants"]
-        inputs = {condition.inputs[j]: self.operand(j) for j in range(n)}
+        inputs, indices = self.around(condition.inputs[:n])
         for value, (_, place) in zip(condition.inputs[n:], carries.inputs.items(), strict=True):
             inputs[value] = place
-        inner, test_body = self.body(condition, inputs, [None], {}, {step: (0, MANY - 1)})
+        inner, test_body = self.body(condition, inputs, [None], indices, {step: (0, MANY - 1)})
         test = inner.pull(condition.outputs[0], ())
         self.here.append(Repeat(step, test_body, test, statements, tapes, trips))
 
@@ -239,31 +257,23 @@ class _Region:
 
     def switch(self) -> None:
         """One of several bodies."""
-        (index,) = (self._scalar(0),)
-        bodies = []
-        for branch in self.params["branches"]:
-            inputs = {v: self.operand(k) for k, v in enumerate(branch.inputs, 1)}
-            bodies.append(self._plain(branch, inputs))
+        index = self.outer.pull(self.op.operands[0], ())
+        bodies = [self._plain(branch, 1) for branch in self.params["branches"]]
         self.here.append(Branch(index, bodies))
 
     def once(self) -> None:
         """A body that runs once, by itself."""
-        body = self.params["body"]
-        inputs = {v: self.operand(k) for k, v in enumerate(body.inputs)}
-        self.here.extend(self._plain(body, inputs))
+        self.here.extend(self._plain(self.params["body"], 0))
 
-    def _plain(self, body: Program, inputs: dict[Value, Location]) -> list[Any]:
+    def _plain(self, body: Program, first: int) -> list[Any]:
+        inputs, indices = self.around(body.inputs, first)
         places = [self.result(k) for k in range(len(body.outputs))]
         scalar = [v.shape == () for v in body.outputs]
         outputs = [None if s else p for s, p in zip(scalar, places, strict=True)]
-        inner, statements = self.body(body, inputs, outputs, {}, {})
+        inner, statements = self.body(body, inputs, outputs, indices, {})
         late = [p if s else None for s, p in zip(scalar, places, strict=True)]
         self.finish(inner, body.outputs, late)
         return statements
-
-    def _scalar(self, k: int) -> Scalar:
-        place = self.operand(k)
-        return self.outer.load(place.buffer, place.offset, None)
 
 
 class _Carries:

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..affine import Affine
-from ..loops import Buffer, Factorization, LoopProgram, Operand, statements
+from ..loops import (
+    Buffer,
+    Factorization,
+    LoopProgram,
+    Operand,
+)
+from ..walk import statements
 from . import abi
 from .counted import CountedLoop
 from .scalars import CONTRACT, constant, llvm_type

@@ -12,7 +12,7 @@ Before (the trace of ``for i in range(n): x = sin(x) * w[i]``)::
 After: the first step as it was, and a ``scan`` of the others, in which the slice is taken
 at the index of the step.
 
-The steps have to be equal op for op.  An operand is one of the same step, one of the step
+The steps have to be equal op for op.  An operand is one of the same step, one of a step shortly
 before, or one and the same value for all of them; parameters that declarations call
 ``sliding`` may move by a constant amount.  What a step of the middle computes for later
 is stacked.
@@ -41,6 +41,8 @@ LEAST_STEPS = 8
 #: How many periods are tried, and how far apart equal ops are compared to find them.
 MOST_PERIODS = 16
 FARTHEST = 8
+#: A step may read what one of so many steps before it computed.
+MOST_BACK = 4
 
 
 def roll(program: Program, least: int = LEAST_OPS) -> Program:
@@ -67,9 +69,10 @@ class _Stretch(NamedTuple):
 def _longest(program: Program, least: int) -> _Stretch | None:
     """The stretch that covers most ops; of nearly equal ones that with the shortest step."""
     ids = _signatures(program.ops)
+    whole = _signatures(program.ops, sliding=True)
     defined = {v: (i, k) for i, op in enumerate(program.ops) for k, v in enumerate(op.results)}
     best: _Stretch | None = None
-    for period in sorted(_periods(ids)):
+    for period in sorted({*_periods(ids), *_periods(whole)}):
         rough = _longest_run(ids[:-period] == ids[period:])
         if rough[1] + period < least:
             continue
@@ -88,13 +91,16 @@ def _longest(program: Program, least: int) -> _Stretch | None:
     return best
 
 
-def _signatures(ops: Sequence[Op]) -> np.ndarray:
-    """A number for each op, equal for ops that may stand for each other."""
+def _signatures(ops: Sequence[Op], *, sliding: bool = False) -> np.ndarray:
+    """A number for each op, equal for ops that may stand for each other; with ``sliding`` those
+    parameters count too, which tells the steps of an inner loop apart."""
     numbers: dict[Any, int] = {}
     ids = np.empty(len(ops), np.int64)
     for i, op in enumerate(ops):
         fixed = [
-            (k, param_key(v)) for k, v in sorted(op.params.items()) if k not in op.kind.sliding
+            (k, param_key(v))
+            for k, v in sorted(op.params.items())
+            if sliding or k not in op.kind.sliding
         ]
         key = (op.kind, *fixed, *(v.type for v in op.operands), *(v.type for v in op.results))
         ids[i] = numbers.setdefault(key, len(numbers))
@@ -133,7 +139,7 @@ def _same(ops: Sequence[Op], i: int, period: int, defined: dict[Value, tuple[int
         at, of = defined.get(a), defined.get(b)
         if at is None or of is None or of != (at[0] + period, at[1]):
             return False
-        if at[0] < i - 2 * period:
+        if at[0] <= i - MOST_BACK * period:
             return False
     return True
 
@@ -188,14 +194,17 @@ class _Rolled:
         self.start, self.period, self.steps = found
         self.stop = self.start + self.period * self.steps
         self.ops = program.ops
-        #: Where a value of the stretch, or of the step before, is computed: (step, op, result).
+        #: Where a value of the stretch, or of the steps before, is computed: (step, op, result).
         self.place: dict[Value, tuple[int, int, int]] = {}
-        for i in range(max(0, self.start - self.period), self.stop):
+        self.value: dict[tuple[int, int, int], Value] = {}
+        for i in range(max(0, self.start - MOST_BACK * self.period), self.stop):
             step, k = divmod(i - self.start, self.period)
             for r, v in enumerate(self.ops[i].results):
                 self.place[v] = (step, k, r)
+                self.value[step, k, r] = v
         self.constants: dict[Value, None] = {}
-        self.carried: dict[tuple[int, int], Value | None] = {}
+        #: Results by op, number, and how many steps ago they were computed; the first values.
+        self.carried: dict[tuple[int, int, int], Value | None] = {}
         self.stacked: dict[tuple[int, int], None] = {}
 
     def run(self) -> Program:
@@ -204,7 +213,7 @@ class _Rolled:
         self.stacked.update(((k, r), None) for step, k, r in later if step < self.steps - 1)
         for _, k, r in later:
             if (k, r) not in self.stacked:
-                self.carried.setdefault((k, r), None)
+                self.carried.setdefault((k, r, 1), None)
         builder = Builder()
         builder.ops.extend(self.ops[: self.start])
         with building(builder):
@@ -231,8 +240,10 @@ class _Rolled:
             for a, b in zip(first.operands, second.operands, strict=True):
                 if a is b:
                     self.constants[a] = None
-                elif self.place[a][0] == -1:
-                    self.carried[self.place[a][1:]] = a
+                    continue
+                step, j, r = self.place[a]
+                for back in range(1, 1 - step):
+                    self.carried[j, r, back] = self.value[-back, j, r]
 
     def _loop(
         self, builder: Builder, later: dict[tuple[int, int, int], Value]
@@ -253,7 +264,7 @@ class _Rolled:
             replaced = {}
             for (step, k, r), value in later.items():
                 stacked = stacks.get((k, r))
-                replaced[value] = last[k, r] if stacked is None else _row(stacked, step)
+                replaced[value] = last[k, r, 1] if stacked is None else _row(stacked, step)
         return replaced
 
     def _body(self) -> tuple[Program, list[tuple[Value | None, Any]]]:
@@ -261,7 +272,7 @@ class _Rolled:
         constants = {v: Value(v.type) for v in self.constants}
         index = Value(INDEX)
         template = self.ops[self.start : self.start + self.period]
-        types = {(k, r): template[k].results[r].type for k, r in self.carried}
+        types = {key: template[key[0]].results[key[1]].type for key in self.carried}
         carries = {key: Value(t) for key, t in types.items()}
         env = dict(constants)
         env.update((v, carries[key]) for key, v in self.carried.items() if v is not None)
@@ -275,7 +286,11 @@ class _Rolled:
                     else:
                         results = (op.kind.at_step(operands, op, slide, index),)
                 env.update(zip(op.results, results, strict=True))
-        outputs = [env[template[k].results[r]] for k, r in (*self.carried, *self.stacked)]
+        own = {(k, r): env[template[k].results[r]] for k, r, _ in self.carried}
+        outputs = [
+            own[k, r] if back == 1 else carries[k, r, back - 1] for k, r, back in self.carried
+        ]
+        outputs += [env[template[k].results[r]] for k, r in self.stacked]
         body = builder.finish([*constants.values(), index, *carries.values()], outputs, name="body")
         return body, [(v, types[key]) for key, v in self.carried.items()]
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from autojit.ir.ops import Declaration, arithmetic, full
 from autojit.ir.ops.bodies import BOOL, INDEX, BodyOp
+from autojit.ir.ops.custom import CustomJVP
 from autojit.ir.ops.scan import Scan
 from autojit.ir.ops.switch import Switch
 from autojit.ir.ops.while_ import While
-from autojit.ir.program import Program, Value, building
+from autojit.ir.program import Value, building
 from autojit.ir.types import Type
 from tests.ir.grower import MAX_SIZE, Grower
 
@@ -37,7 +38,8 @@ class Inner(Grower):
         self.bound: list[Value] = []  # inputs of the body, for …
         self.captured: list[Value] = []  # … values around it
         if self.depth == DEEPEST:
-            self.kinds = [kind for kind in self.kinds if not isinstance(kind, BodyOp)]
+            calls = (BodyOp, CustomJVP)
+            self.kinds = [kind for kind in self.kinds if not isinstance(kind, calls)]
 
     def fresh(self, type: Type) -> Value:
         if self.integer(0, 2):
@@ -55,8 +57,9 @@ class Inner(Grower):
 
     def grow(self, find: FindSampler) -> None:
         """Draw some ops."""
+        bodies = [kind for kind in self.kinds if isinstance(kind, BodyOp)]
         for _ in range(self.integer(0, MOST_OPS) if self.kinds else 0):
-            kind = self.pick(self.kinds)
+            kind = self.pick(self.kinds if not bodies or self.integer(0, 5) else bodies)
             self.keep(find(kind)(self, kind))
 
     def outputs(self, types: Sequence[Type]) -> list[Value]:

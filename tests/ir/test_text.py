@@ -229,9 +229,9 @@ def test_time_to_print_grows_in_proportion() -> None:
         program = builder.finish([x], [y])
         best = np.inf
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()  # whatever else the machine does
             program.text()
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return float(best)
 
     assert seconds(1600) < 40 * seconds(200)  # 8 if linear, 64 if quadratic
