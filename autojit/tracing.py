@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autojit.ir.ops.declaration import full
-from autojit.ir.passes import resolve_parts
+from autojit.ir.ops.update import Updating
 from autojit.ir.program import Builder, Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
@@ -271,7 +271,15 @@ def trace_flat(
         program = trace.builder.finish(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
         )
-        return resolve_parts(program)
+    return _with_parts_resolved(program)
+
+
+def _with_parts_resolved(program: Program) -> Program:
+    if not any(isinstance(op.kind, Updating) for op in program.ops):
+        return program
+    from autojit.ir.passes import resolve_parts
+
+    return resolve_parts(program)
 
 
 def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:

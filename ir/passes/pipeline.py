@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..ops.bodies import BodyOp
-from ..ops.update import Updating
 from ..program import Program
 from ..verify import verify as check
 from . import bodies, cse, dce, inline_calls, simplify_parts
@@ -54,6 +53,4 @@ def resolve_parts(program: Program) -> Program:
     Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
     otherwise carry cotangents of the whole array from one step to the one before.
     """
-    if not any(isinstance(op.kind, Updating) for op in program.ops):
-        return program
     return dce.run(rewrite(program, [simplify_parts.rules.rule]))

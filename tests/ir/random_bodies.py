@@ -12,6 +12,7 @@ import numpy as np
 
 from autojit.ir.ops import Declaration, arithmetic, full
 from autojit.ir.ops.bodies import BOOL, INDEX, BodyOp
+from autojit.ir.ops.custom import CustomJVP
 from autojit.ir.ops.scan import Scan
 from autojit.ir.ops.switch import Switch
 from autojit.ir.ops.while_ import While
@@ -37,7 +38,8 @@ class Inner(Grower):
         self.bound: list[Value] = []  # inputs of the body, for …
         self.captured: list[Value] = []  # … values around it
         if self.depth == DEEPEST:
-            self.kinds = [kind for kind in self.kinds if not isinstance(kind, BodyOp)]
+            calls = (BodyOp, CustomJVP)
+            self.kinds = [kind for kind in self.kinds if not isinstance(kind, calls)]
 
     def fresh(self, type: Type) -> Value:
         if self.integer(0, 2):
