@@ -1,6 +1,6 @@
 """How ops that stand for a program are drawn: bodies like those of loops.
 
-A ``custom_jvp`` has the derivative of its body for a rule, so every test of derivatives applies to it.
+A ``custom_jvp`` has the derivative of its body for a rule, so every test of derivatives applies.
 """
 
 from __future__ import annotations
