@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from autojit.ir.program import Value
 from autojit.ir.types import Type
 
-from .aliasing import View, assign, refreshed
+from .aliasing import View, refreshed
 from .errors import ConcreteValueError, InPlaceError, with_place
 from .tracing import Trace, check_not_leaked, user_source
 
@@ -90,7 +90,7 @@ class Tracer:
     def nbytes(self) -> int:
         return self.own.type.nbytes
 
-    if TYPE_CHECKING:  # attached below, and by functions.methods
+    if TYPE_CHECKING:  # attached by functions.operators and functions.methods
 
         def __getitem__(self, index: Any) -> Any: ...
         def __add__(self, other: Any) -> Any: ...
@@ -126,18 +126,6 @@ class Tracer:
                 user_source(),
             )
         )
-
-    # -- NumPy's protocols ------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from .functions.ufuncs import call_ufunc
-
-        return call_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from .functions.registry import call_function
-
-        return call_function(func, args, kwargs)
 
     # -- what needs a value -----------------------------------------------
 
@@ -219,45 +207,8 @@ class Tracer:
             )
 
 
-def _binary(ufunc: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    def forward(self: Tracer, other: Any) -> Any:
-        from .functions.ufuncs import call_operator
-
-        return call_operator(ufunc, self, other)
-
-    def backward(self: Tracer, other: Any) -> Any:
-        from .functions.ufuncs import call_operator
-
-        return call_operator(ufunc, other, self)
-
-    def in_place(self: Tracer, other: Any) -> Any:
-        result = forward(self, other)
-        if result is NotImplemented or self.is_scalar:
-            return result  # NumPy scalars are immutable: the name is bound anew
-        if result.shape != self.shape or not np.can_cast(result.dtype, self.dtype, "same_kind"):
-            raise InPlaceError(
-                with_place(
-                    f"The result {result.type} does not fit into the array {self.type} in place. "
-                    "Write it out:\n    x = x + y                          # not: x += y",
-                    user_source(),
-                )
-            )
-        assign(self, result.astype(self.dtype).value)
-        return self
-
-    return forward, backward, in_place
-
-
-def _unary(ufunc: Any) -> Callable[..., Any]:
-    def operator(self: Tracer) -> Any:
-        from .functions.ufuncs import call_unary_operator
-
-        return call_unary_operator(ufunc, self)
-
-    return operator
-
-
-_OPERATORS = {
+#: Python's operators, by the names of their methods, and the ufuncs that they are.
+BINARY = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -272,7 +223,7 @@ _OPERATORS = {
     "lshift": np.left_shift,
     "rshift": np.right_shift,
 }
-_COMPARISONS = {
+COMPARISONS = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -280,31 +231,10 @@ _COMPARISONS = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 #: The special methods that are operators.
 OPERATORS = (
-    *(f"__{kind}{name}__" for name in _OPERATORS for kind in ("", "r", "i")),
-    *(f"__{name}__" for name in (*_COMPARISONS, *_UNARY, "divmod", "rdivmod")),
+    *(f"__{kind}{name}__" for name in BINARY for kind in ("", "r", "i")),
+    *(f"__{name}__" for name in (*COMPARISONS, *UNARY, "divmod", "rdivmod")),
 )
-
-
-def _attach() -> None:
-    for name, ufunc in _OPERATORS.items():
-        forward, backward, in_place = _binary(ufunc)
-        setattr(Tracer, f"__{name}__", forward)
-        setattr(Tracer, f"__r{name}__", backward)
-        setattr(Tracer, f"__i{name}__", in_place)
-    for name, ufunc in _COMPARISONS.items():
-        setattr(Tracer, f"__{name}__", _binary(ufunc)[0])
-    for name, ufunc in _UNARY.items():
-        setattr(Tracer, f"__{name}__", _unary(ufunc))
-    divmods = {
-        "__divmod__": lambda self, other: (self // other, self % other),
-        "__rdivmod__": lambda self, other: (other // self, other % self),
-    }
-    for name, function in divmods.items():
-        setattr(Tracer, name, function)
-
-
-_attach()

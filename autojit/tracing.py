@@ -49,22 +49,49 @@ _INTERNAL = tuple(
         Path(np.__file__).resolve().parent,
     )
 )
-_internal_code: dict[CodeType, bool] = {}
+#: Whether a file is ours or NumPy's, by its name.
+_internal: dict[str, bool] = {}
 
 
 def user_source() -> Source | None:
     """The innermost line on the stack that is neither ours nor NumPy's."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = _user_frame()
+    if frame is None:
+        return None
+    return Source(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def _user_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        code = frame.f_code
-        internal = _internal_code.get(code)
+        filename = frame.f_code.co_filename
+        internal = _internal.get(filename)
         if internal is None:
-            internal = _is_internal(code.co_filename)
-            _internal_code[code] = internal
+            internal = _internal[filename] = _is_internal(filename)
         if not internal:
-            return Source(code.co_filename, frame.f_lineno, code.co_name)
+            return frame
         frame = frame.f_back
     return None
+
+
+class _Lines:
+    """The user's line, asked for at every operation: each place in the code is looked up once."""
+
+    def __init__(self) -> None:
+        #: With the code, so that its id stays its own.
+        self._known: dict[tuple[int, int], tuple[CodeType, Source]] = {}
+
+    def __call__(self) -> Source | None:
+        frame = _user_frame()
+        if frame is None:
+            return None
+        code = frame.f_code
+        place = (id(code), frame.f_lasti)
+        found = self._known.get(place)
+        if found is None:
+            source = Source(code.co_filename, frame.f_lineno, code.co_name)
+            found = self._known[place] = code, source
+        return found[1]
 
 
 def _is_internal(filename: str) -> bool:
@@ -77,7 +104,7 @@ class Trace:
     """One active trace: a builder, and what it captured."""
 
     def __init__(self) -> None:
-        self.builder = Builder(user_source)
+        self.builder = Builder(_Lines())
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
         self._by_id: dict[int, list[int]] = {}

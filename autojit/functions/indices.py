@@ -20,8 +20,7 @@ from ..tracing import user_source
 from .lifting import as_value, common_shape, shape_of
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """What integers, slices and ``None`` pick: a range of each axis, some backwards, in a shape."""
 
     start: tuple[int, ...]
@@ -29,8 +28,11 @@ class Window:
     stride: tuple[int, ...]
     flips: tuple[int, ...]
     shape: tuple[int, ...]
-    #: Whether what is read is a copy in NumPy, and not a view.
-    copies = False
+
+    @property
+    def copies(self) -> bool:
+        """Whether what is read is a copy in NumPy, and not a view."""
+        return False
 
     @property
     def extents(self) -> shapes.Shape:
@@ -101,6 +103,9 @@ def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
 
 def selection(index: Any, x: Tracer) -> Window | Places:
     """What an index of an array picks."""
+    basic = index if type(index) is tuple else (index,)
+    if len(basic) <= x.ndim and all(type(item) in (int, slice) for item in basic):
+        return window([*basic, *[slice(None)] * (x.ndim - len(basic))], x)
     index = bare(index)
     items, together = parse(index, x)
     if not any(map(is_array, items)):

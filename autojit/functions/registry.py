@@ -55,6 +55,7 @@ def load() -> None:
     if not _loaded:
         for module in _MODULES:
             importlib.import_module(f"autojit.functions.{module}")
+        importlib.import_module("autojit.functions.operators")
         importlib.import_module("autojit.functions.methods")
         _loaded = True
 

@@ -67,21 +67,16 @@ class _Stretch(NamedTuple):
 
 def _longest(program: Program, least: int) -> _Stretch | None:
     """The stretch that covers most ops; of nearly equal ones that with the shortest step."""
-    ids = _signatures(program.ops)
-    whole = _signatures(program.ops, sliding=True)
-    defined = {v: (i, k) for i, op in enumerate(program.ops) for k, v in enumerate(op.results)}
+    ops = _Ops(program.ops)
     best: _Stretch | None = None
-    for period in sorted({*_periods(ids), *_periods(whole)}):
-        rough = _longest_run(ids[:-period] == ids[period:])
+    for period in sorted({*_periods(ops.alike), *_periods(ops.equal)}):
+        rough = _longest_run(ops.alike[:-period] == ops.alike[period:])
         if rough[1] + period < least:
             continue
         low, count = rough
-        exact = np.fromiter(
-            (_same(program.ops, i, period, defined) for i in range(low, low + count)), bool, count
-        )
-        start, length = _longest_run(exact)
+        start, length = _longest_run(ops.correspond(low, low + count, period))
         found = _Stretch(low + start, period, (length + period) // period)
-        found = _sliding(program.ops, found)
+        found = _sliding(ops, found)
         size = found.period * found.steps
         if size < least or found.steps < LEAST_STEPS:
             continue
@@ -90,27 +85,84 @@ def _longest(program: Program, least: int) -> _Stretch | None:
     return best
 
 
-def _signatures(ops: Sequence[Op], *, sliding: bool = False) -> np.ndarray:
-    """A number for each op, equal for ops that may stand for each other; with ``sliding`` those
-    parameters count too, which tells the steps of an inner loop apart."""
+class _Ops:
+    """Ops as arrays of numbers, so that all pairs of a distance are compared at once."""
+
+    def __init__(self, ops: Sequence[Op]) -> None:
+        self.ops = ops
+        #: Equal for ops that may stand for each other, and for those with equal parameters too.
+        self.alike, self.equal = _signatures(ops)
+        #: The operands of op i are those from start[i] to start[i + 1] of the arrays below.
+        self.start = np.zeros(len(ops) + 1, np.int64)
+        np.cumsum([len(op.operands) for op in ops], out=self.start[1:])
+        numbers: dict[Value, int] = {}
+        makers: list[int] = []  # by number of the value: the op that computes it, or -1
+        places: list[int] = []  # and which of its results it is
+        read: list[int] = []
+        for i, op in enumerate(ops):
+            for v in op.operands:
+                number = numbers.setdefault(v, len(makers))
+                if number == len(makers):
+                    makers.append(-1)
+                    places.append(0)
+                read.append(number)
+            for k, v in enumerate(op.results):
+                numbers[v] = len(makers)
+                makers.append(i)
+                places.append(k)
+        self.value = np.array(read, np.int64)
+        self.maker = np.array(makers, np.int64)[self.value]
+        self.place = np.array(places, np.int64)[self.value]
+
+    def correspond(self, low: int, high: int, period: int) -> np.ndarray:
+        """For the ops from low to high, which are like those a period later: whether the two
+        read corresponding values."""
+        a = slice(self.start[low], self.start[high])
+        b = slice(self.start[low + period], self.start[high + period])
+        reader = np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
+        shifted = (
+            (self.maker[a] >= 0)
+            & (self.maker[b] == self.maker[a] + period)
+            & (self.place[a] == self.place[b])
+            & (self.maker[a] > reader - MOST_BACK * period)
+        )
+        wrong = ~(shifted | (self.value[a] == self.value[b]))
+        holds = np.ones(high - low, bool)
+        holds[reader[wrong] - low] = False
+        return holds
+
+
+def _signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers for each op: equal for ops that may stand for each other whatever their
+    sliding parameters are, and for those with equal parameters, which tells the steps of an inner
+    loop apart."""
     numbers: dict[Any, int] = {}
-    ids = np.empty(len(ops), np.int64)
+    types: dict[Any, int] = {}
+    known: dict[int, int] = {}  # the same by id, which is faster to look up
+    alike = np.empty(len(ops), np.int64)
+    equal = np.empty(len(ops), np.int64)
     for i, op in enumerate(ops):
-        fixed = [
-            (k, param_key(v))
-            for k, v in sorted(op.params.items())
-            if sliding or k not in op.kind.sliding
-        ]
-        key = (op.kind, *fixed, *(v.type for v in op.operands), *(v.type for v in op.results))
-        ids[i] = numbers.setdefault(key, len(numbers))
-    return ids
+        key: list[Any] = [op.kind]
+        for v in (*op.operands, *op.results):
+            number = known.get(id(v.type))
+            if number is None:
+                number = known[id(v.type)] = types.setdefault(v.type, len(types))
+            key.append(number)
+        slides: list[Any] = []
+        for name in op.kind.parameters:
+            (slides if name in op.kind.sliding else key).append(param_key(op.params[name]))
+        fixed = tuple(key)
+        alike[i] = equal[i] = numbers.setdefault(fixed, len(numbers))
+        if slides:
+            equal[i] = numbers.setdefault((fixed, *slides), len(numbers))
+    return alike, equal
 
 
-def _periods(ids: np.ndarray) -> list[int]:
+def _periods(alike: np.ndarray) -> list[int]:
     """Distances at which equal ops follow each other most often."""
     votes: Counter[int] = Counter()
-    for number in np.unique(ids):
-        places = np.flatnonzero(ids == number)
+    order = np.argsort(alike, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(alike[order])) + 1):
         if len(places) < LEAST_STEPS:
             continue
         for apart in range(1, min(FARTHEST, len(places) - 1) + 1):
@@ -130,37 +182,22 @@ def _longest_run(holds: np.ndarray) -> tuple[int, int]:
     return int(starts[longest]), int(stops[longest] - starts[longest])
 
 
-def _same(ops: Sequence[Op], i: int, period: int, defined: dict[Value, tuple[int, int]]) -> bool:
-    """Whether op i and the one a period later read corresponding values."""
-    for a, b in zip(ops[i].operands, ops[i + period].operands, strict=True):
-        if a is b:
-            continue
-        at, of = defined.get(a), defined.get(b)
-        if at is None or of is None or of != (at[0] + period, at[1]):
-            return False
-        if at[0] <= i - MOST_BACK * period:
-            return False
-    return True
-
-
-def _sliding(ops: Sequence[Op], found: _Stretch) -> _Stretch:
+def _sliding(ops: _Ops, found: _Stretch) -> _Stretch:
     """As many steps as have parameters that are equal or slide evenly."""
     start, period, steps = found
     for k in range(period):
-        if ops[start + k].kind.sliding:
-            column = [ops[start + t * period + k] for t in range(steps)]
-            steps = min(steps, _even(column))
+        if ops.ops[start + k].kind.sliding:
+            steps = min(steps, _even(ops, range(start + k, start + steps * period, period)))
     return _Stretch(start, period, steps)
 
 
-def _even(column: Sequence[Op]) -> int:
+def _even(ops: _Ops, column: range) -> int:
     """How many ops from the first on have equal parameters, or such that slide evenly."""
-    kind, params = column[0].kind, [op.params for op in column]
-    first = _key(params[0])
-    equal = next((t for t, p in enumerate(params) if _key(p) != first), len(params))
-    if equal == len(params):
-        return equal
-    low, high = max(1, equal), len(params)
+    other = ops.equal[column.start : column.stop : column.step] != ops.equal[column.start]
+    if not other.any():
+        return len(column)
+    kind, params = ops.ops[column.start].kind, [ops.ops[i].params for i in column]
+    low, high = max(1, int(other.argmax())), len(params)
     while low < high:  # the most for which it holds
         middle = (low + high + 1) // 2
         if kind.slide(params[:middle]) is not None:
