@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -97,7 +98,8 @@ def _folders() -> tuple[str, ...]:
     here = Path(__file__).resolve().parent
     specs = [importlib.util.find_spec(name) for name in _LIBRARIES]
     found = [Path(s.origin).resolve().parent for s in specs if s is not None and s.origin]
-    return tuple(f"{p}/" for p in (here, here.parent / "ir", here.parent / "codegen", *found))
+    ours = (here, here.parent / "ir", here.parent / "codegen")
+    return tuple(f"{folder}{os.sep}" for folder in (*ours, *found))
 
 
 def _is_importing(frame: FrameType | None) -> bool:
@@ -141,7 +143,8 @@ def _converted(original: Any, *args: Any, **kwargs: Any) -> Any:
     if is_traced(x) and kwargs.get("dtype", args[1] if args[1:] else None) is not object:
         from .functions.creation import converted
 
-        return converted(original.__name__, bare(x), *args[1:], **kwargs)
+        result = converted(original.__name__, bare(x), *args[1:], **kwargs)
+        return x if result is bare(x) else result
     if isinstance(x, FreshArray):
         vague = is_vague(x)
         if vague and original.__name__ != "array":

@@ -144,6 +144,7 @@ class Tracer:
             "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,",
             "Choose element by element instead of branching:\n"
             "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
+            "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
             "or make the argument static: jit(f, static_argnums=...).",
         )
 

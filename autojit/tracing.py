@@ -20,6 +20,7 @@ import numpy as np
 
 from autojit.ir.collection import seldom_collected
 from autojit.ir.ops.declaration import full
+from autojit.ir.ops.update import Updating
 from autojit.ir.program import Builder, Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
@@ -295,9 +296,18 @@ def trace_flat(
         with _numpys_errors_taken_off():
             outputs = [lift(result) for result in function(*tracers)]
         captured = [c.tracer if isinstance(c, _View) else c for c in trace.captured]
-        return trace.builder.finish(
+        program = trace.builder.finish(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
         )
+    return _with_parts_resolved(program)
+
+
+def _with_parts_resolved(program: Program) -> Program:
+    if not any(isinstance(op.kind, Updating) for op in program.ops):
+        return program
+    from autojit.ir.passes import resolve_parts
+
+    return resolve_parts(program)
 
 
 def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:

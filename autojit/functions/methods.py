@@ -97,8 +97,8 @@ def _attach() -> None:
         "flatten": lambda self, order="C": np.copy(np.ravel(self, order), "C"),
         "T": property(delegate(np.transpose)),
         "mT": property(delegate(np.matrix_transpose)),
-        "real": property(delegate(np.real)),
-        "imag": property(delegate(np.imag)),
+        "real": property(delegate(np.real), lambda self, v: setitem(np.real(self), ..., v)),
+        "imag": property(delegate(np.imag), lambda self, v: setitem(np.imag(self), ..., v)),
     }
     for name, attribute in attributes.items():
         setattr(Tracer, name, attribute)

@@ -103,12 +103,23 @@ class Scan(BodyOp):
         fixed = [body.inputs[n + 1 + k] is body.outputs[k] for k in range(m)]
         if any(fixed):
             return self._with_constants(op, fixed)
+        if len(set(body.outputs[m:])) < len(body.outputs) - m:
+            return self._stacked_once(op)
         outer, inner = hoist(body, [i < n for i in range(len(body.inputs))])
         if not outer.outputs or not op.params["length"]:
             return after(self, op) or before(self, op)
         extra = current_builder().inline(outer, op.operands[:n])
         params = {**op.params, "body": inner, "constants": n + len(extra)}
         return Op(self, (*extra, *op.operands), params, op.results, op.source)
+
+    def _stacked_once(self, op: Op) -> tuple[Value, ...]:
+        """What a step returns twice for stacking is stacked once."""
+        body, m = op.params["body"], op.params["carries"]
+        once = list(dict.fromkeys(body.outputs[m:]))
+        params = {**op.params, "body": body.with_body(body.ops, [*body.outputs[:m], *once])}
+        made = current_builder().emit(self, op.operands, params)
+        stacks = dict(zip(once, made[m:], strict=True))
+        return (*made[:m], *(stacks[v] for v in body.outputs[m:]))
 
     def _with_constants(self, op: Op, fixed: list[bool]) -> tuple[Value, ...]:
         body, n, m = op.params["body"], op.params["constants"], op.params["carries"]

@@ -136,7 +136,7 @@ class While(BodyOp):
         everything: list[Value] = [*constants, *dc]
         for values, ts in zip(carries, active, strict=True):
             everything += [*values, *(t for t in ts if t is not None)]
-        made = current_builder().emit(self, everything, _forward_params(params, moving))
+        made = current_builder().emit(self, everything, _forward_params(params, moving, split))
         sizes = [n for values, ts in zip(carries, active, strict=True)
                  for n in (len(values), len(ts))]  # fmt: skip
         parts = groups(made, *sizes)
@@ -202,7 +202,7 @@ def _moving(
     return found
 
 
-def _forward_params(params: dict[str, Any], moving: _Moving) -> dict[str, Any]:
+def _forward_params(params: dict[str, Any], moving: _Moving, split: bool) -> dict[str, Any]:
     """Bodies that carry values, then tangents; streams of a sweep likewise."""
     from ..transforms.linearize import forward
 
@@ -212,7 +212,7 @@ def _forward_params(params: dict[str, Any], moving: _Moving) -> dict[str, Any]:
     stream_types: list[list[Type]] = []
     for k, (body, m) in enumerate(zip(params["sweeps"], params["carries"], strict=True)):
         marks = moving.inputs(k)
-        made, active = forward(body, [i for i, moves in enumerate(marks) if moves])
+        made, active = forward(body, [i for i, moves in enumerate(marks) if moves], split=split)
         outs = len(body.outputs)
         builder = Builder()
         with building(builder):

@@ -115,3 +115,11 @@ class RuleTable:
             return rule
 
         return register
+
+    def rule(self, op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
+        """The rules as one: the first that applies."""
+        for rule in self.rules.get(op.kind, ()):
+            value = rule(op, rewriter)
+            if value is not None:
+                return (value,)
+        return None

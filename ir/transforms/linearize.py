@@ -108,15 +108,18 @@ class Forward(NamedTuple):
     active: tuple[int, ...]
 
 
-def forward(program: Program, wrt: Sequence[int]) -> Forward:
-    """A program that computes values and tangents together."""
+def forward(program: Program, wrt: Sequence[int], *, split: bool = False) -> Forward:
+    """A program that computes values and tangents together.
+
+    With ``split``, no op that depends on tangents computes a value as well.
+    """
     builder = Builder()
     inputs = [Value(v.type) for v in program.inputs]
     env = dict(zip(program.inputs, inputs, strict=True))
     tangents = {program.inputs[i]: Value(program.inputs[i].type) for i in wrt}
     tangent_inputs = list(tangents.values())
     with building(builder):
-        push_tangents(program, env, tangents, split=False)
+        push_tangents(program, env, tangents, split=split)
     active = tuple(i for i, v in enumerate(program.outputs) if v in tangents)
     outputs = [env[v] for v in program.outputs]
     outputs += [tangents[program.outputs[i]] for i in active]

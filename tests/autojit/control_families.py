@@ -97,7 +97,7 @@ def exchanged(x: Any) -> Any:
     """Carries change places, one passes through, and one is returned and stacked twice."""
 
     def step(carry: Any, row: Any) -> Any:
-        a, b, fixed = carry
+        _, b, fixed = carry
         new = b * fixed + row
         return (b, new, fixed), (new, b, new)
 
@@ -362,6 +362,32 @@ def _(x: Any) -> Any:
         total = total + np.where(up, part, np.sum(c))
         c = np.where(up, made * row, c * -0.25)
     return np.sum(c) + total
+
+
+def steps_of_loops(x: Any) -> Any:
+    """Loops and branches of every kind in the body of a while_loop."""
+
+    def step(state: Any) -> Any:
+        k, c = state
+        c, ys = scan(lambda c, row: (np.sin(c * row) * x, c), c, ROWS[:2])
+        c = while_loop(lambda s: s[0] < k, lambda s: (s[0] + 1, np.cos(s[1]) * x), (0, c))[1]
+        return k + 1, cond(k > 1, lambda c: c * x, lambda c: c + np.sum(ys), c)
+
+    return np.sum(while_loop(lambda s: s[0] < 3, step, (0, x))[1])
+
+
+@family(steps_of_loops)
+def _(x: Any) -> Any:
+    c = x
+    for k in range(3):
+        total: Any = 0.0
+        for row in ROWS[:2]:
+            total = total + np.sum(c)
+            c = np.sin(c * row) * x
+        for _ in range(k):
+            c = np.cos(c) * x
+        c = c * x if k > 1 else c + total
+    return np.sum(c)
 
 
 def descent(x: Any) -> Any:

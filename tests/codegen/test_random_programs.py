@@ -17,9 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from autojit.codegen import blocks, lower, op_loops, parallel, placement, storage
+from autojit.codegen import blocks, lower, op_loops, parallel, placement, regions, storage
 from autojit.codegen.cpu import small_matrices
 from autojit.codegen.runtime import Executable
+from autojit.ir import interpreter
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops import Declaration
 from autojit.ir.ops.contract import Dot
@@ -55,6 +56,7 @@ LARGE = [
     (lower, "WORTH_SPLITTING", 1),
     (placement, "LOCAL", 0),
     (op_loops, "SMALL_PRODUCT", 0),
+    (regions, "SMALL", 0),
     (storage, "EXPENSIVE", 2),
     (small_matrices, "LARGEST", 0),
 ]
@@ -103,7 +105,8 @@ def noisy(program: Program, arguments: Sequence[Any], rng: np.random.Generator) 
     NaNs get either sign: it is nobody's promise, and copysign and signbit see it.
     """
     env = {v: np.asarray(a, v.dtype) for v, a in zip(program.inputs, arguments, strict=True)}
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interpreter, "interpret", lambda body, given: noisy(body, given, rng))
         for op in program.ops:
             results = op.kind.evaluate(*[env[v] for v in op.operands], **op.params)
             results = [results] if len(op.results) == 1 else results

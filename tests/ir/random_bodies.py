@@ -12,6 +12,7 @@ import numpy as np
 
 from autojit.ir.ops import Declaration, arithmetic, full
 from autojit.ir.ops.bodies import BOOL, INDEX, BodyOp
+from autojit.ir.ops.custom import CustomJVP
 from autojit.ir.ops.scan import Scan
 from autojit.ir.ops.switch import Switch
 from autojit.ir.ops.while_ import While
@@ -22,6 +23,7 @@ from tests.ir.grower import MAX_SIZE, Grower
 #: Bodies within bodies, at most.
 DEEPEST = 2
 MOST_OPS = 4
+WITH_BODIES = (BodyOp, CustomJVP)
 
 FindSampler = Callable[[Declaration], Any]
 
@@ -37,7 +39,7 @@ class Inner(Grower):
         self.bound: list[Value] = []  # inputs of the body, for …
         self.captured: list[Value] = []  # … values around it
         if self.depth == DEEPEST:
-            self.kinds = [kind for kind in self.kinds if not isinstance(kind, BodyOp)]
+            self.kinds = [kind for kind in self.kinds if not isinstance(kind, WITH_BODIES)]
 
     def fresh(self, type: Type) -> Value:
         if self.integer(0, 2):
@@ -55,7 +57,7 @@ class Inner(Grower):
 
     def grow(self, find: FindSampler) -> None:
         """Draw some ops."""
-        bodies = [kind for kind in self.kinds if isinstance(kind, BodyOp)]
+        bodies = [kind for kind in self.kinds if isinstance(kind, WITH_BODIES)]
         for _ in range(self.integer(0, MOST_OPS) if self.kinds else 0):
             kind = self.pick(self.kinds if not bodies or self.integer(0, 5) else bodies)
             self.keep(find(kind)(self, kind))
@@ -162,7 +164,7 @@ def _switch(grow: Grower, kind: Switch, find: FindSampler) -> Value | None:
     return _emit(grow, kind, [index, *values], {"branches": programs})
 
 
-def _emit(grow: Grower, kind: BodyOp, operands: list[Value], params: dict[str, Any]) -> Value:
+def _emit(grow: Grower, kind: Declaration, operands: list[Value], params: dict[str, Any]) -> Value:
     results = grow.builder.emit(kind, operands, params)
     grow.keep(*results)
     return grow.pick(results)
@@ -170,7 +172,9 @@ def _emit(grow: Grower, kind: BodyOp, operands: list[Value], params: dict[str, A
 
 def bodies(find: FindSampler) -> dict[type[Declaration], Any]:
     """How ops with bodies are drawn, given how the others are."""
-    table: dict[type[Declaration], Any] = {Scan: _scan, While: _while, Switch: _switch}
+    table: dict[type[Declaration], Any] = {
+        Scan: _scan, While: _while, Switch: _switch,
+    }  # fmt: skip
     return {
         family: lambda grow, kind, draw=draw: draw(grow, kind, find)
         for family, draw in table.items()
