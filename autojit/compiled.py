@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.codegen.runtime import canonical
 from autojit.ir.program import Program
 
 from . import trees
 from .abstract import LeafType, Traced, leaf_type, trace_function
-from .errors import StructureError, UnhashableStaticError, UnsupportedTargetError
+from .calls import MISS, NativeCalls
+from .errors import StructureError, UnsupportedTargetError
 from .execute import apply, executable, loaded, settings, target_errors
+from .retraces import Retraces, Signature, check_allowed
+from .static import StaticArguments, exact, together
 from .tracing import is_tracer
 
 DEVICES = ("cpu", "cuda")
+
+
+_NO_STATIC = exact(())
 
 
 class CacheInfo(NamedTuple):
@@ -31,19 +37,40 @@ class CacheInfo(NamedTuple):
     loaded: int
 
 
-class Specialization(NamedTuple):
-    """One signature of a compiled function."""
+class Specialization:
+    """One signature of a compiled function, and the program for it."""
 
-    traced: Traced
-    signature: tuple[LeafType, ...]
-    #: Of the arguments; plain if they are leaves given by position.
-    structure: Any
-    plain: bool
+    def __init__(self, signature: Signature, traced: Traced) -> None:
+        self.signature = signature
+        self.traced = traced
+        #: Native code, which is made or loaded at the first call; None where there is none.
+        self.native: Callable[..., Any] | None = None
+        self.ready = False
 
     @property
     def weak(self) -> tuple[type | None, ...]:
         """Python's types of those leaves that are numbers."""
-        return tuple(leaf.weak for leaf in self.signature)
+        return tuple(leaf.weak for leaf in self.signature.leaves)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the arguments are leaves given by position, and the results leaves in order."""
+        positional, by_name = self.signature.structure.children()
+        return (
+            not self.signature.static
+            and not by_name.num_children
+            and all(child.is_leaf() for child in positional.children())
+            and self.results is None
+        )
+
+    @property
+    def results(self) -> Any:
+        """The structure of the results; None where native code returns them in it."""
+        structure = self.traced.structure
+        bare = structure.is_leaf() or (
+            structure.type is tuple and all(child.is_leaf() for child in structure.children())
+        )
+        return None if bare else structure
 
 
 class CompiledFunction:
@@ -60,22 +87,27 @@ class CompiledFunction:
         functools.update_wrapper(self, function)
         self.function = function
         self.device = device
-        self.static_argnums = tuple(static_argnums)
-        self.static_argnames = tuple(static_argnames)
+        self.static = StaticArguments(function, static_argnums, static_argnames)
         self.donate_argnums = tuple(donate_argnums)
         self._specializations: dict[Any, Specialization] = {}
         self._fast: Callable[..., Any] | None = None
-        #: Native code for trees of arguments, by their structure: (function, structure of results).
-        self._natives: dict[Any, tuple[Callable[..., Any], Any]] = {}
+        #: Native code by the static arguments and the structure of the others.
+        self._natives: dict[Any, NativeCalls] = {}
+        #: Of these, what was called last with the same static arguments.
+        self._latest: dict[Any, NativeCalls] = {}
         self._lock = threading.RLock()
         self._hits = 0
-        self._last_retrace: str | None = None
+        self._retraces = Retraces(_name(function))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The fast path: native code checks the types itself and says when they differ.
         if self._fast is not None and not kwargs and not settings.interpret:
             result = self._fast(*args)
             if result is not None:
+                return result
+        if self._natives and not settings.interpret:
+            result = self._call_native(args, kwargs)
+            if result is not MISS:
                 return result
         return self._call(args, kwargs)
 
@@ -86,16 +118,27 @@ class CompiledFunction:
     def __repr__(self) -> str:
         return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
 
+    def _call_native(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of native code that is there, or MISS."""
+        key: Any = _NO_STATIC
+        tree: Any = (args, kwargs)
+        if self.static:
+            static, tree = self.static.split(args, kwargs)
+            key = exact(static)
+        calls = self._latest.get(key)
+        leaves = calls.leaves(tree) if calls is not None else None
+        if leaves is None:
+            leaves, structure = trees.flatten(tree)
+            calls = self._natives.get((key, structure))
+            if calls is None:
+                return MISS
+            self._latest[key] = calls
+        assert calls is not None
+        return calls.call(leaves)
+
     # -- the slow path ----------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._natives and not settings.interpret:
-            leaves, structure = trees.flatten((args, kwargs))
-            native = self._natives.get(structure)
-            if native is not None:
-                result = native[0](*leaves)
-                if result is not None:
-                    return trees.unflatten(native[1], result)
         leaves, found = self._specialize(args, kwargs)
         program = found.traced.program
         structure = found.traced.structure
@@ -103,138 +146,96 @@ class CompiledFunction:
         if inside or settings.interpret:
             return trees.unflatten(structure, apply(program, leaves))
         with target_errors():
-            return self._run(leaves, found)
+            return trees.unflatten(structure, self._run(leaves, found))
 
-    def _run(self, leaves: list[Any], found: Specialization) -> Any:
-        """Call the compiled code, which is made or loaded here if this is its first call."""
-        program, structure = found.traced.program, found.traced.structure
+    def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
+        """The results of the compiled code, which is made or loaded here at the first call."""
+        program = found.traced.program
         code = executable(program, self.device)
-        if self.device == "cpu":
-            direct = self._install_fast_path(code, found)
-            made = direct(*leaves) if direct is not None else None
-            if made is not None:
-                return made if structure.is_leaf() else trees.unflatten(structure, made)
-            leaves = [
-                np.asarray(x, t.dtype) for x, t in zip(leaves, program.in_types, strict=False)
+        if self.device != "cpu":
+            return _results(code, [*leaves, *program.captured])
+        if not found.ready:
+            self._make_ready(code, found)
+        arrays = [
+            canonical(np.asarray(leaf, type.dtype), type.dtype)
+            for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
+        ]
+        if found.native is not None:
+            given = [
+                array if weak is None else leaf
+                for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
             ]
-        return trees.unflatten(structure, code.call([*leaves, *program.captured]))
+            made = found.native(*given)
+            if made is not None:
+                return (made,) if found.traced.structure.is_leaf() else made
+        return _results(code, [*arrays, *program.captured])
 
-    def _install_fast_path(self, code: Any, found: Specialization) -> Callable[..., Any] | None:
-        """Native code for this signature, which checks it; further calls go there.
-
-        Flat positional arrays go there as they are, other trees after flattening.
-        """
-        program, results = found.traced.program, found.traced.structure
-        bare = results.is_leaf()
-        native: Callable[..., Any] | None
-        native = code.direct(found.weak, program.captured, as_tuple=not bare)
-        if native is None or self.static_argnums or self.static_argnames:
-            return native
-        flat = bare or (results.type is tuple and all(c.is_leaf() for c in results.children()))
-        if flat and found.plain:
-            self._fast = native
-        elif not bare:
-            self._natives[found.structure] = native, results
-        return native
+    def _make_ready(self, code: Any, found: Specialization) -> None:
+        """Native code for this signature, which checks it; further calls go there."""
+        bare = found.traced.structure.is_leaf()
+        native = code.direct(found.weak, found.traced.program.captured, as_tuple=not bare)
+        with self._lock:
+            if found.ready:
+                return  # another thread was faster
+            found.native, found.ready = native, True
+            if native is None:
+                return
+            if found.is_flat:
+                self._fast = native
+            static, structure, *_ = found.signature
+            calls = self._natives.setdefault((exact(static), structure), NativeCalls(structure))
+            calls.add(native, found.results)
 
     def _specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Specialization]:
-        static, dynamic = self._split(args, kwargs)
+        static, dynamic = self.static.split(args, kwargs)
         leaves, structure = trees.flatten(dynamic)
-        signature = self._signature(leaves, dynamic)
-        # 1 and True are equal, and not the same setting.
-        key = (static, tuple(type(value) for _, value in static), structure, signature)
+        types = self._types(leaves, dynamic)
+        key = (exact(static), structure, types)
         with self._lock:
             found = self._specializations.get(key)
             if found is not None:
                 self._hits += 1
                 return leaves, found
-            traced = trace_function(
-                self.function,
-                signature,
-                lambda f, values: self._invoke(f, static, trees.unflatten(structure, values)),
-            )
-            plain = (
-                not dynamic[1]
-                and not static
-                and all(c.is_leaf() for c in structure.child(0).children())
-            )
-            found = Specialization(traced, signature, structure, plain)
-            if not any(map(is_tracer, traced.program.captured)):
-                self._explain_retrace(signature)
-                self._specializations[key] = found
+            earlier = [known.signature for known in self._specializations.values()]
+        signature = Signature(static, structure, types, tuple(trees.call_paths(*dynamic)))
+        check_allowed(self, _name(self.function), signature, earlier)
+
+        def call(f: Callable[..., Any], values: Sequence[Any]) -> Any:
+            positional, by_name = together(static, trees.unflatten(structure, values))
+            return f(*positional, **by_name)
+
+        traced = trace_function(self.function, types, call)
+        found = Specialization(signature, traced)
+        if any(map(is_tracer, traced.program.captured)):
             return leaves, found
+        with self._lock:
+            kept = self._specializations.setdefault(key, found)
+        if kept is found:
+            self._retraces.add(signature, earlier)
+        return leaves, kept
 
-    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        """The static arguments (hashable), and the others as (positional, by name)."""
-        n = len(args)
-        numbers = {i % n if -n <= i < n else i for i in self.static_argnums}
-        names = set(self.static_argnames) | _names_of(self.function, self.static_argnums)
-        numbers |= _numbers_of(self.function, self.static_argnames)
-        static: list[tuple[Any, Any]] = []
-        for i in sorted(numbers):
-            if i < n:
-                self._check_hashable(args[i], f"argument {i}")
-                static.append((i, args[i]))
-        for name in sorted(names):
-            if name in kwargs:
-                self._check_hashable(kwargs[name], f"argument {name!r}")
-                static.append((name, kwargs[name]))
-        positional = tuple(None if i in numbers else a for i, a in enumerate(args))
-        by_name = {k: v for k, v in sorted(kwargs.items()) if k not in names}
-        return tuple(static), (positional, by_name)
-
-    def _check_hashable(self, value: Any, what: str) -> None:
-        try:
-            hash(value)
-        except TypeError:
-            raise UnhashableStaticError(
-                f"{what} of {_name(self.function)} is static, so it must be hashable; "
-                f"got {value!r:.60} of type {type(value).__name__}.\n"
-                "Pass a tuple for a list, a frozenset for a set, a frozen dataclass for a dict, "
-                "or leave the argument traced if it is an array:\n"
-                f"    f({_hashable_form(value)})"
-            ) from None
-
-    @staticmethod
-    def _invoke(f: Callable[..., Any], static: Any, dynamic: Any) -> Any:
-        positional, by_name = list(dynamic[0]), dict(dynamic[1])
-        for where, value in static:
-            if isinstance(where, int):
-                positional[where] = value
-            else:
-                by_name[where] = value
-        return f(*positional, **by_name)
-
-    def _signature(self, leaves: list[Any], dynamic: Any) -> tuple[LeafType, ...]:
+    def _types(self, leaves: list[Any], dynamic: Any) -> tuple[LeafType, ...]:
         for leaf in leaves:
             if not trees.is_array(leaf):
                 for each, path in zip(leaves, trees.call_paths(*dynamic), strict=True):
                     trees.check_argument(each, path, "jit(f, static_argnums=...)")
         return tuple(map(leaf_type, leaves))
 
-    def _explain_retrace(self, signature: tuple[LeafType, ...]) -> None:
-        if not self._specializations:
-            return
-        *_, last = self._specializations.values()
-        for i, (old, new) in enumerate(zip(last.signature, signature, strict=False)):
-            if old != new:
-                self._last_retrace = f"leaf {i} of the arguments was {old.type}, is {new.type}"
-                return
-        self._last_retrace = "the structure or a static argument differs"
-
     # -- looking inside ---------------------------------------------------
 
     def cache_info(self) -> CacheInfo:
-        """How often the function was traced, and which argument differed at the last retrace.
+        """How often the function was traced, and which argument differed at the last retrace:
+        "argument 0['x'] was f64[3], is f64[4]".
 
         Calls on the fast path are not counted as hits. ``loaded`` says how often native code came
         from the cache on disk, where it would have been compiled without.
         """
         programs = {found.traced.program for found in self._specializations.values()}
         from_disk = sum(loaded(program, self.device) for program in programs)
-        return CacheInfo(len(self._specializations), self._hits, self._last_retrace, from_disk)
+        traces = len(self._specializations)
+        return CacheInfo(traces, self._hits, self._retraces.last, from_disk)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Trace and optimise for these arguments (or types), without running.
@@ -318,30 +319,10 @@ def _as_tuple(x: Any) -> tuple[Any, ...]:
     return (x,) if isinstance(x, (int, str)) else tuple(x)
 
 
+def _results(code: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+    made: Sequence[Any] = code.call(arrays)
+    return made
+
+
 def _name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", type(f).__name__)
-
-
-def _hashable_form(value: Any) -> str:
-    if isinstance(value, list):
-        return f"{tuple(value)!r:.60}"
-    return "..., " + f"frozenset({value!r:.40})" if isinstance(value, set) else "...)"[:-1]
-
-
-@functools.lru_cache(maxsize=512)
-def _parameters(f: Callable[..., Any]) -> tuple[str, ...]:
-    try:
-        return tuple(inspect.signature(f).parameters)
-    except (TypeError, ValueError):
-        return ()
-
-
-def _names_of(f: Callable[..., Any], numbers: Sequence[int]) -> set[str]:
-    if not numbers:
-        return set()
-    names = _parameters(f)
-    return {names[i] for i in numbers if -len(names) <= i < len(names)}
-
-
-def _numbers_of(f: Callable[..., Any], names: Sequence[str]) -> set[int]:
-    return {i for i, name in enumerate(_parameters(f)) if name in names} if names else set()

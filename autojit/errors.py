@@ -19,6 +19,7 @@ __all__ = [
     "LeakedTracerError",
     "NonScalarGradientError",
     "NotArrayError",
+    "RetraceWarning",
     "ShapeError",
     "StructureError",
     "TypeMismatch",
@@ -71,6 +72,10 @@ class UnhashableStaticError(AutojitError, TypeError):
 
 class InPlaceError(AutojitError, TypeError):
     """An in-place change of a traced array that cannot be followed exactly."""
+
+
+class RetraceWarning(UserWarning):
+    """A compiled function is traced, and compiled, again and again."""
 
 
 class UnrolledLoopWarning(UserWarning):

@@ -27,7 +27,7 @@ _source = attrgetter("source")
 
 
 def remembered(transform: Callable[..., T], program: Program, *args: Any, **settings: Any) -> T:
-    """``transform(program, *args, **settings)``: a program, or a named tuple with programs in it."""
+    """``transform(program, *args, **settings)``, a program or a named tuple with programs in it."""
     numbered = program.bound_to(range(len(program.captured)))
     lines = tuple(map(_source, program.ops))
     key = (transform, args, *settings.items(), program.name, lines, numbered)
@@ -40,6 +40,14 @@ def remembered(transform: Callable[..., T], program: Program, *args: Any, **sett
             made = transform(numbered, *args, **settings)
         _keep(key, made)
     return _bound(made, program.captured)
+
+
+def forget() -> None:
+    """Drop all that is kept, for tests that change rules."""
+    global _ops
+    with _lock:
+        _made.clear()
+        _ops = 0
 
 
 def _keep(key: Any, made: Any) -> None:

@@ -1,4 +1,4 @@
-"""Derivatives against central differences.
+"""For tests: derivatives against central differences, and blocks without retraces.
 
 Each derivative is compared along one random direction: with a cotangent w and a tangent v,
 the number Re <w, J v> comes from forward mode, from reverse mode and from differences of the
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +21,10 @@ from autojit.ir.transforms import jvp, vjp
 
 from . import trees
 from .abstract import leaf_type, trace_function
+from .compiled import CompiledFunction
 from .errors import IntegerGradientError, StructureError
 from .execute import apply
+from .retraces import forbidden
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 
@@ -67,6 +70,39 @@ def check_grads(
     ):
         if not comparison.agrees:
             raise AssertionError(comparison.report())
+
+
+def assert_no_retrace(*functions: Any) -> AbstractContextManager[None]:
+    """A block in which no function made by ``jit`` is traced, whether for the first time or again.
+
+    Args:
+        functions: those that may not be traced; without any, none may. Functions without ``jit``
+            are traced at every call, and do not count.
+
+    Raises:
+        AssertionError: from the call that traces, naming the function and the argument that
+            differed; from the end of the block if that was in another thread, or caught.
+
+    >>> from autojit import jit
+    >>> from autojit.testing import assert_no_retrace
+    >>> f = jit(np.sin)
+    >>> f(np.zeros(3))
+    array([0., 0., 0.])
+    >>> with assert_no_retrace():
+    ...     f(np.zeros(3))
+    array([0., 0., 0.])
+    >>> with assert_no_retrace(f):
+    ...     f(np.zeros(4))
+    Traceback (most recent call last):
+    AssertionError: sin is traced inside of assert_no_retrace(): argument 0 was f64[3], is f64[4]
+    """
+    for function in functions:
+        if not isinstance(function, CompiledFunction):
+            raise StructureError(
+                f"assert_no_retrace takes functions made by jit, not {function!r:.60}. Without any "
+                "it is about all of them:\n    with assert_no_retrace():"
+            )
+    return forbidden(functions)
 
 
 @dataclass(frozen=True)

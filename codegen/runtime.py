@@ -79,8 +79,8 @@ class Executable:
         generic = self._generic or self.prepare()
         result = generic(*arrays)
         if result is None:
-            canonical = [_canonical(a, t.dtype) for a, t in zip(arrays, self.in_types, strict=True)]
-            result = generic(*canonical)
+            exact = [canonical(a, t.dtype) for a, t in zip(arrays, self.in_types, strict=True)]
+            result = generic(*exact)
         if result is None:
             raise TypeError(
                 f"compiled for {self.in_types}, called with "
@@ -105,8 +105,7 @@ class Executable:
         if convention is None:
             return None
         bound = [
-            _canonical(a, t.dtype)
-            for a, t in zip(captured, self.in_types[len(weak) :], strict=True)
+            canonical(a, t.dtype) for a, t in zip(captured, self.in_types[len(weak) :], strict=True)
         ]
         return self._entry(convention, bound)
 
@@ -236,7 +235,7 @@ def signature(program: Program) -> str:
     return f"{inputs} -> {outputs}"
 
 
-def _canonical(array: Any, dtype: np.dtype) -> np.ndarray:
+def canonical(array: Any, dtype: np.dtype) -> np.ndarray:
     """An aligned C-contiguous array of just this dtype object."""
     dtype = canonical_dtype(dtype)
     array = np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])

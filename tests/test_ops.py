@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import autojit
+from autojit import remembered
 from autojit.functions import registry, ufuncs
 from autojit.ir.ops import ANSWERS, REGISTRY, arithmetic
 from autojit.ir.program import Program
@@ -287,6 +288,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Any]]:
     with monkeypatch.context() as patch:
         patch.setattr(ufuncs, "find_answer", find_answer)
         patch.setattr(registry, "FUNCTIONS", Recording(registry.FUNCTIONS))
+        ufuncs._answer_for.cache_clear()
         yield seen
     assert (ufuncs.find_answer, registry.call_function, ufuncs.call_ufunc) == (find, call, reduce)
 
@@ -329,6 +331,8 @@ def test_the_checks_see_a_wrong_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     rules[0] = rules[1] = lambda t, y, a, b: t * b
     with monkeypatch.context() as patch:
         patch.setattr(arithmetic.mul, "rules", tuple(rules))
+        remembered.forget()
         for check in (test_first_derivative, test_complex_step, test_second_derivative):
             with pytest.raises(AssertionError):
                 check(wrong)
+    remembered.forget()

@@ -1,0 +1,210 @@
+"""Calls of compiled functions: trees, strides, and that native code answers."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from autojit import jit
+from autojit.calls import MOST
+from autojit.codegen.runtime import Executable
+from autojit.errors import UnhashableStaticError
+from autojit.testing import assert_no_retrace
+
+
+class Pair(NamedTuple):
+    x: Any
+    y: Any
+
+
+many_traces = pytest.mark.filterwarnings("ignore::autojit.errors.RetraceWarning")
+
+
+@dataclasses.dataclass
+class Layer:
+    weights: Any
+    rest: Any
+
+
+X, Y = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+
+#: Trees of the same leaves in other containers, each of which is another structure.
+CONTAINERS: dict[str, Callable[[Any, Any], Any]] = {
+    "dict": lambda x, y: {"x": x, "y": y},
+    "ordered dict": lambda x, y: collections.OrderedDict(x=x, y=y),
+    "ordered dict in another order": lambda x, y: collections.OrderedDict(y=y, x=x),
+    "dict with a default": lambda x, y: collections.defaultdict(list, x=x, y=y),
+    "dict with another default": lambda x, y: collections.defaultdict(dict, x=x, y=y),
+    "dict with other keys": lambda x, y: {"x": x, "z": y},
+    "tuple": lambda x, y: (x, y),
+    "list": lambda x, y: [x, y],
+    "named tuple": Pair,
+    "deque": lambda x, y: collections.deque([x, y]),
+    "dataclass": Layer,
+    "dict in dict": lambda x, y: {"x": x, "y": {"y": y}},
+    "dict in list": lambda x, y: [x, {"y": y}],
+    "dict in named tuple": lambda x, y: Pair(x, {"y": y}),
+    "ordered dict in named tuple": lambda x, y: Pair(x, collections.OrderedDict(y=y)),
+    "dict in dataclass": lambda x, y: Layer(x, {"y": y}),
+    "ordered dict in dataclass": lambda x, y: Layer(x, collections.OrderedDict(y=y)),
+    "None beside": lambda x, y: (x, y, None),
+}
+
+
+def same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(map(same, a.values(), b.values()))
+    if isinstance(a, (tuple, list, collections.deque)):
+        return len(a) == len(b) and all(map(same, a, b))
+    return same(vars(a), vars(b)) if isinstance(a, Layer) else np.array_equal(a, b)
+
+
+def double(tree: Any) -> Any:
+    from autojit import trees
+
+    leaves, structure = trees.flatten(tree)
+    return trees.unflatten(structure, [2 * leaf for leaf in leaves])
+
+
+@pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
+def test_later_calls_return_what_the_first_one_did(make: Callable[[Any, Any], Any]) -> None:
+    f = jit(double)
+    for scale in (1.0, 2.0, 3.0):
+        assert same(f(make(scale * X, scale * Y)), make(2 * scale * X, 2 * scale * Y))
+    assert f.cache_info()[:2] == (1, 0)
+
+
+@many_traces
+def test_structures_in_turn_are_told_apart() -> None:
+    f = jit(double)
+    for _ in range(3):
+        for make in CONTAINERS.values():
+            assert same(f(make(X, Y)), make(2 * X, 2 * Y))
+    assert f.cache_info().traces == len(CONTAINERS)
+
+
+def test_a_container_at_the_place_of_an_array() -> None:
+    f = jit(lambda tree: np.sum(double(tree)["x"]))
+    assert f({"x": X}) == 12
+    assert jit(lambda tree: double(tree))({"x": X})["x"][0] == 2
+    g = jit(double)
+    for value in (X, [X], (X, X), {"x": X}, None, Layer(X, X)):
+        assert same(g({"x": value}), {"x": double(value)})
+
+
+def test_keywords_in_any_order_and_statics() -> None:
+    f = jit(lambda x, *, scale, mode: x * scale if mode else x, static_argnames="mode")
+    for _ in range(3):
+        np.testing.assert_array_equal(f(X, scale=Y, mode=True), X * Y)
+        np.testing.assert_array_equal(f(mode=True, scale=Y, x=X), X * Y)
+        np.testing.assert_array_equal(f(X, mode=False, scale=Y), X)
+    assert f.cache_info()[:2] == (3, 0)
+    with pytest.raises(UnhashableStaticError):
+        f(X, scale=Y, mode=[])
+
+
+def test_static_values_that_are_equal_stay_apart() -> None:
+    f = jit(lambda tree, flag: 2 * tree["x"] if flag is True else tree["x"], static_argnums=1)
+    for _ in range(3):
+        assert f({"x": X}, True)[0] == 2
+        assert f({"x": X}, 1)[0] == 1
+
+
+def test_scalars_trees_and_nothing_as_results() -> None:
+    for f, expected in (
+        (lambda t: np.sum(t["x"]), 6.0), (lambda t: None, None), (lambda t: (), ()),
+        (lambda t: {"a": None, "b": t["x"][0]}, {"a": None, "b": np.float64(1)}),
+        (lambda t: (t["x"][0], t["x"][1]), (np.float64(1), np.float64(2))),
+        (lambda t: [np.sum(t["x"])], [np.float64(6)]), (lambda t: 3.0, 3.0),
+    ):  # fmt: skip
+        jitted = jit(f)
+        for _ in range(3):
+            assert jitted({"x": X}) == expected
+        assert jitted.cache_info()[:2] == (1, 0)
+
+
+def test_shapes_and_dtypes_in_turn_are_all_answered_by_native_code() -> None:
+    f = jit(lambda tree: {k: v + 1 for k, v in tree.items()})
+    g = jit(lambda x: x + 1)
+    kinds = [np.ones(n, dtype) for n in (2, 3, 4) for dtype in (np.float32, np.int64)]
+    for _ in range(3):
+        for x in kinds:
+            for result in (f({"x": x})["x"], g(x)):
+                np.testing.assert_array_equal(result, x + 1, strict=True)
+    assert f.cache_info()[:2] == (6, 0)
+    assert g.cache_info()[:2] == (6, 0)
+
+
+@many_traces
+def test_more_shapes_than_are_tried() -> None:
+    f = jit(lambda x: x + 1)
+    for _ in range(2):
+        for n in range(1, 2 * MOST):
+            np.testing.assert_array_equal(f(np.ones(n)), np.full(n, 2.0))
+    assert f.cache_info().traces == 2 * MOST - 1
+
+
+# -- strides --------------------------------------------------------------------
+
+A = np.arange(24.0).reshape(4, 6)
+
+
+def strided(shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Arrays with equal elements, and strides of all kinds."""
+    base = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    every = np.zeros((*shape[:-1], 2 * shape[-1]))[..., ::2]
+    every[:] = base
+    backwards = base[::-1].copy()[::-1]
+    unaligned = np.frombuffer(bytearray(base.nbytes + 1), np.uint8)[1:].view(float).reshape(shape)
+    unaligned[:] = base
+    readonly = base.copy(order="F")
+    readonly.flags.writeable = False
+    return {
+        "Fortran": np.asfortranarray(base), "every other": every, "backwards": backwards,
+        "unaligned": unaligned, "other byte order": base.astype(">f8"), "read-only": readonly,
+        "field": np.rec.fromarrays([base, base], names="a,b")["b"],
+        "memory map": base.view(np.memmap),
+        "dtype with metadata": base.view(np.dtype("f8", metadata={"a": 1})),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", strided((2, 3)))
+@pytest.mark.parametrize("as_tree", [False, True])
+def test_arrays_with_strides_neither_trace_nor_compile(
+    name: str, as_tree: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = strided((4, 6))[name]
+    expected = np.arange(24.0).reshape(4, 6)
+    f = jit((lambda t: {"y": t["x"] * 2}) if as_tree else lambda x: x * 2)
+    call = (lambda x: f({"x": x})["y"]) if as_tree else f
+    call(expected)
+    monkeypatch.setattr(Executable, "_native", None)
+    with assert_no_retrace():
+        for _ in range(2):
+            np.testing.assert_array_equal(call(array), 2 * expected)
+    np.testing.assert_array_equal(array, expected)
+
+
+def test_a_first_call_with_strides(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = jit(lambda x, y: x * y)
+    np.testing.assert_array_equal(f(A.T, A[::-1].T), A.T * A[::-1].T)
+    monkeypatch.setattr(Executable, "_native", None)
+    with assert_no_retrace(f):
+        np.testing.assert_array_equal(f(A.T.copy(), A.T), A.T * A.T)
+        np.testing.assert_array_equal(f(A.reshape(6, 4), A.T), A.reshape(6, 4) * A.T)
+
+
+def test_numbers_that_do_not_fit_are_refused_at_every_call() -> None:
+    f = jit(lambda n: n + 1)
+    assert f(3) == 4
+    for _ in range(2):
+        with pytest.raises(OverflowError):
+            f(2**80)
+    assert f(4) == 5
