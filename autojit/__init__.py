@@ -11,20 +11,24 @@ array([-5.])
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from . import errors, ode, testing
+from . import errors
 from .batching import vmap
-from .checkpointing import checkpoint, peak_memory, saved_residuals
 from .compiled import jit
-from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
-from .custom import custom_jvp, custom_vjp
 from .derivatives import hvp, jvp, linearize, stop_gradient, vjp
 from .execute import disable_jit
 from .gradients import grad, value_and_grad
-from .implicit import custom_linear_solve, custom_root, fixed_point
 from .inspection import trace
 from .jacobians import hessian, jacfwd, jacrev
+
+if TYPE_CHECKING:
+    from . import ode, testing
+    from .checkpointing import checkpoint, peak_memory, saved_residuals
+    from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
+    from .custom import custom_jvp, custom_vjp
+    from .implicit import custom_linear_solve, custom_root, fixed_point
 
 __version__ = "0.1.0"
 
@@ -80,3 +84,30 @@ def parse(text: str) -> Any:
     from autojit.ir.text import parse as parse_text
 
     return parse_text(text)
+
+
+#: What is loaded when it is first used, and where it is.
+_LATER = {
+    **dict.fromkeys(("checkpoint", "peak_memory", "saved_residuals"), "checkpointing"),
+    **dict.fromkeys(
+        ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"), "control"
+    ),
+    **dict.fromkeys(("custom_jvp", "custom_vjp"), "custom"),
+    **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "implicit"),
+    "ode": "",
+    "testing": "",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _LATER[name]
+    if not module:
+        return importlib.import_module(f"{__name__}.{name}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -89,12 +89,12 @@ def refreshed(x: Tracer) -> Value:
     if x.lost:
         raise _uncertain()
     assert x.base is not None
-    assert x.view is not None
+    assert x.how is not None
     now = x.base.value
     if now is not x.seen:
         x.check_owner(x.base.owner)
         with building(x.owner.builder):
-            x.own = x.view.read(now)
+            x.own = x.how.read(now)
         x.seen = now
     return x.own
 
@@ -102,13 +102,13 @@ def refreshed(x: Tracer) -> Value:
 def assign(x: Tracer, value: Value) -> None:
     """Give an array another value of the same type: all that share its memory see it."""
     x.check_owner(current_trace())
-    base, view = x.base, x.view
+    base, view = x.base, x.how
     if isinstance(view, Uncertain):
         assert base is not None
         base.check_owner(x.owner)
         x.value  # noqa: B018 - raises if the base has been changed
         _lose(base)
-        x.base = x.view = None
+        x.base = x.how = None
     elif base is not None:
         assert view is not None
         base.check_owner(x.owner)

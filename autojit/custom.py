@@ -21,10 +21,9 @@ from .rules import (
     Wanted,
     arguments_of,
     matched,
-    one_deeper,
     or_zeros,
     positional,
-    traced_once,
+    rules_for,
     tracers_of,
 )
 from .tracing import current_trace, is_tracer, lift, user_source
@@ -36,6 +35,9 @@ class _WithRules:
     """A function that is traced as one call, with rules for its derivatives."""
 
     kind = ""
+    op: Any = None
+    #: What the op calls the function and its rules.
+    programs: tuple[str, ...] = ()
     missing = ""
 
     def __new__(cls, f: Callable[..., Any] | None = None, nondiff_argnums: Any = ()) -> Any:
@@ -71,37 +73,26 @@ class _WithRules:
         if current_trace() is None:
             return self.function(*given)
         arguments = arguments_of(given, self.nondiff_argnums, name, self.kind)
-        bodies = traced_once(self, arguments, lambda: self._trace(arguments))
-        return self._emit(arguments, bodies)
+        body = trace_body(self.function, arguments.types, arguments.call, name)
+        rules = rules_for(self, arguments, body, lambda: self._rules(arguments, body))
+        return self._emit(arguments, body, rules)
 
-    def _body(self, arguments: Arguments) -> Body:
-        name = name_of(self.function)
-        return trace_body(self.function, arguments.types, arguments.call, name)
-
-    def _call(self, arguments: Arguments, bodies: Sequence[Body | None], names: list[str]) -> Any:
-        """Emit the op with these bodies by name (``body`` first), which may be missing."""
-        programs, captured = merged([b for b in bodies if b is not None])
-        label = programs[0].name
-        named = [Program(p.inputs, p.ops, p.outputs, name=label) for p in programs]
-        rest = iter(named)
-        params = {n: next(rest) if b else None for n, b in zip(names, bodies, strict=True)}
+    def _emit(self, arguments: Arguments, body: Body, rules: list[Body] | None) -> Any:
+        """Emit the op; without its rules where they were not traced."""
+        programs, captured = merged([body, *(rules or [])])
+        named = [Program(p.inputs, p.ops, p.outputs, name=body.program.name) for p in programs]
+        params = dict.fromkeys(self.programs) | dict(zip(self.programs, named, strict=False))
         pairs = zip(arguments.leaves, arguments.types, strict=True)
         values = [lift(leaf, t.type.dtype) for leaf, t in pairs]
-        op = jvp_op if self.kind == "custom_jvp" else vjp_op
         results = current_builder().emit(
-            op, [*captured, *values], {**params, "constants": len(captured)}
+            self.op, [*captured, *values], {**params, "constants": len(captured)}
         )
-        body = bodies[0]
-        assert body is not None
         return tracers_of(body, results)
 
     def _defined(self) -> bool:
         raise NotImplementedError
 
-    def _trace(self, arguments: Arguments) -> list[Body | None]:
-        raise NotImplementedError
-
-    def _emit(self, arguments: Arguments, bodies: list[Body | None]) -> Any:
+    def _rules(self, arguments: Arguments, body: Body) -> list[Body]:
         raise NotImplementedError
 
 
@@ -141,6 +132,8 @@ class custom_jvp(_WithRules):
     """
 
     kind = "custom_jvp"
+    op = jvp_op
+    programs = ("body", "rule")
     missing = "defjvp(rule)     # rule(primals, tangents) -> (out, tangent_out)"
     rule: Rule | None = None
 
@@ -183,13 +176,8 @@ class custom_jvp(_WithRules):
     def _defined(self) -> bool:
         return self.rule is not None
 
-    def _trace(self, arguments: Arguments) -> list[Body | None]:
-        body = self._body(arguments)
-        rule = None
-        with one_deeper() as possible:
-            if possible:
-                rule = self._traced_rule(arguments, body)
-        return [body, rule]
+    def _rules(self, arguments: Arguments, body: Body) -> list[Body]:
+        return [self._traced_rule(arguments, body)]
 
     def _traced_rule(self, arguments: Arguments, body: Body) -> Body:
         assert self.rule is not None
@@ -226,9 +214,6 @@ class custom_jvp(_WithRules):
                 )
             )
         return rule
-
-    def _emit(self, arguments: Arguments, bodies: list[Body | None]) -> Any:
-        return self._call(arguments, bodies, ["body", "rule"])
 
 
 class custom_vjp(_WithRules):
@@ -271,6 +256,8 @@ class custom_vjp(_WithRules):
     """
 
     kind = "custom_vjp"
+    op = vjp_op
+    programs = ("body", "forward", "backward")
     missing = "defvjp(fwd, bwd)     # fwd(*args) -> (out, residuals); bwd(residuals, ct) -> (ct,)"
     forward: Rule | None = None
     backward: Rule | None = None
@@ -284,14 +271,10 @@ class custom_vjp(_WithRules):
     def _defined(self) -> bool:
         return self.forward is not None
 
-    def _trace(self, arguments: Arguments) -> list[Body | None]:
-        body = self._body(arguments)
-        with one_deeper() as possible:
-            if not possible:
-                return [body, None, None]
-            residuals: list[Any] = []
-            forward = self._traced_forward(arguments, body, residuals)
-            return [body, forward, self._traced_backward(arguments, body, forward, residuals)]
+    def _rules(self, arguments: Arguments, body: Body) -> list[Body]:
+        residuals: list[Any] = []
+        forward = self._traced_forward(arguments, body, residuals)
+        return [forward, self._traced_backward(arguments, body, residuals)]
 
     def _traced_forward(self, arguments: Arguments, body: Body, residuals: list[Any]) -> Body:
         """The forward rule; ``residuals`` gets a function that puts traced ones in place."""
@@ -316,9 +299,7 @@ class custom_vjp(_WithRules):
 
         return trace_body(self.forward, arguments.types, call, what)
 
-    def _traced_backward(
-        self, arguments: Arguments, body: Body, forward: Body, residuals: list[Any]
-    ) -> Body:
+    def _traced_backward(self, arguments: Arguments, body: Body, residuals: list[Any]) -> Body:
         from .abstract import LeafType
 
         assert self.backward is not None
@@ -338,9 +319,6 @@ class custom_vjp(_WithRules):
             return or_zeros(_cotangents(result, arguments, types, what), types)
 
         return trace_body(self.backward, [*kinds, *given], call, what)
-
-    def _emit(self, arguments: Arguments, bodies: list[Body | None]) -> Any:
-        return self._call(arguments, bodies, ["body", "forward", "backward"])
 
 
 def _settings(arguments: Arguments) -> list[Any]:

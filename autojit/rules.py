@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,17 +80,20 @@ def arguments_of(args: Sequence[Any], nondiff: Sequence[int], name: str, kind: s
 
 def positional(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
     """All arguments by position, as rules take them; defaults are filled in."""
-    try:
-        bound = inspect.signature(f).bind(*args, **kwargs)
-    except TypeError as error:
-        raise StructureError(
-            with_place(f"{getattr(f, '__name__', f)}: {error}.", user_source())
-        ) from None
-    except ValueError:  # a builtin without a signature
-        bound = None
+    bound = None
+    if not isinstance(f, np.ufunc):
+        try:
+            bound = inspect.signature(f).bind(*args, **kwargs)
+        except TypeError as error:
+            raise StructureError(
+                with_place(f"{getattr(f, '__name__', f)}: {error}.", user_source())
+            ) from None
+        except ValueError:  # a builtin without a signature
+            bound = None
     if bound is not None:
         bound.apply_defaults()
-        args, kwargs = bound.args, bound.kwargs
+        # Defaults that cannot be passed by position stay defaults.
+        args, kwargs = bound.args, {n: x for n, x in bound.kwargs.items() if n in kwargs}
     if kwargs:
         raise StructureError(
             with_place(
@@ -188,52 +190,48 @@ def _checked(leaf: Any, type: Type, what: str) -> Any:
 class _State(threading.local):
     def __init__(self) -> None:
         self.level = 0
-        self.calls = 0
-        self.memo: dict[Any, tuple[list[Body | None], Any]] = {}
+        #: Rules traced inside of the outermost rule: (what it was traced for, what was traced).
+        self.traced: dict[Any, tuple[Any, list[Body]]] = {}
 
 
 _state = _State()
 
 
-@contextmanager
-def one_deeper() -> Iterator[bool]:
-    """Inside, rules are traced; False if they are too deep to be."""
+def rules_for(
+    owner: Any, arguments: Arguments, body: Body, trace: Callable[[], list[Body]]
+) -> list[Body] | None:
+    """The traced rules of a call; None if they are too deep to be traced.
+
+    Inside of a rule they are traced once for calls with equal bodies, since otherwise rules that
+    call each other would be traced a number of times exponential in the depth.
+    """
+    inside = _state.level > 0
     _state.level += 1
     try:
-        yield _state.level <= MAX_ORDER
-    finally:
-        _state.level -= 1
-
-
-def traced_once(
-    owner: Any, arguments: Arguments, trace: Callable[[], list[Body | None]]
-) -> list[Body | None]:
-    """``trace()``, or what it gave for such arguments before, within the outermost call.
-
-    Rules that call each other would be traced a number of times exponential in the depth.
-    """
-    settings = tuple((i, id(x)) for i, x in sorted(arguments.settings.items()))
-    key = (id(owner), _state.level, settings, arguments.structure, tuple(arguments.types))
-    found = _state.memo.get(key)
-    if found is not None and all(map(_usable, found[0])):
-        return [
-            body and body._replace(captured=[lift(c) for c in body.program.captured])
-            for body in found[0]
-        ]
-    _state.calls += 1
-    try:
+        if _state.level > MAX_ORDER:
+            return None
+        settings = tuple((i, id(x)) for i, x in sorted(arguments.settings.items()))
+        key = (id(owner), _state.level, settings, tuple(arguments.types), body.program.key)
+        found = _state.traced.get(key) if inside else None
+        if found is not None and _same(found[0][-1].program.captured, body.program.captured):
+            return [
+                rule._replace(captured=[lift(c) for c in rule.program.captured])
+                for rule in found[1]
+            ]
         made = trace()
-        _state.memo[key] = made, (owner, arguments.settings)
+        _state.traced[key] = (owner, arguments.settings, body), made
         return made
     finally:
-        _state.calls -= 1
-        if not _state.calls:
-            _state.memo = {}
+        _state.level -= 1
+        if not inside:
+            _state.traced = {}
 
 
-def _usable(body: Body | None) -> bool:
-    """Whether all that a body closes over still belongs to an active trace."""
-    return body is None or all(c.owner.open for c in body.program.captured if is_tracer(c))
+def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether two functions close over the same values."""
+    if len(a) != len(b):
+        return False
+    return all(x is y if is_tracer(x) else np.array_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def tracers_of(body: Body, values: Sequence[Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -10,9 +10,16 @@ import numpy as np
 from autojit.ir.program import Value
 from autojit.ir.types import Type
 
-from .aliasing import View, assign, refreshed
+from .aliasing import View, refreshed
 from .errors import ConcreteValueError, InPlaceError, with_place
 from .tracing import Trace, check_not_leaked, user_source
+
+#: Assignment into an ordinary array asks for a number or an array.
+_ASSIGN = (
+    "If it is assigned into an array, make that array in the traced function, by the name in the "
+    "module:\n"
+    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
+)
 
 
 class Tracer:
@@ -24,7 +31,7 @@ class Tracer:
     dtype of the arrays that it meets.
     """
 
-    __slots__ = ("base", "boxed", "lost", "ordered", "own", "owner", "seen", "view", "weak")
+    __slots__ = ("base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "weak")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
@@ -34,7 +41,7 @@ class Tracer:
         self.weak = weak
         #: Of a view: what it is a view of, how, and the base's value that was last seen.
         self.base: Tracer | None = None
-        self.view: View | None = None
+        self.how: View | None = None
         self.seen: Value | None = None
         #: Whether a change elsewhere may have changed it (see ``aliasing``).
         self.lost = False
@@ -83,7 +90,7 @@ class Tracer:
     def nbytes(self) -> int:
         return self.own.type.nbytes
 
-    if TYPE_CHECKING:  # attached below, and by functions.methods
+    if TYPE_CHECKING:  # attached by functions.operators and functions.methods
 
         def __getitem__(self, index: Any) -> Any: ...
         def __add__(self, other: Any) -> Any: ...
@@ -120,18 +127,6 @@ class Tracer:
             )
         )
 
-    # -- NumPy's protocols ------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from .functions.ufuncs import call_ufunc
-
-        return call_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from .functions.registry import call_function
-
-        return call_function(func, args, kwargs)
-
     # -- what needs a value -----------------------------------------------
 
     def _refuse(self, what: str, fix: str) -> NoReturn:
@@ -149,6 +144,7 @@ class Tracer:
             "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,",
             "Choose element by element instead of branching:\n"
             "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
+            "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
             "or make the argument static: jit(f, static_argnums=...).",
         )
 
@@ -156,14 +152,16 @@ class Tracer:
         self._refuse(
             "float(x)",
             "Leave it an array (NumPy functions take it as it is):\n"
-            "    y = np.sin(x)                      # not: math.sin(x) or float(x)",
+            "    y = np.sin(x)                      # not: math.sin(x) or float(x)\n" + _ASSIGN,
         )
 
     def __complex__(self) -> complex:
-        self._refuse("complex(x)", "Use `x.astype(complex)` instead.")
+        self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{_ASSIGN}")
 
     def __int__(self) -> int:
-        self._refuse("int(x)", "Use `x.astype(int)` instead, or make the argument static.")
+        self._refuse(
+            "int(x)", f"Use `x.astype(int)` instead, or make the argument static.\n{_ASSIGN}"
+        )
 
     def __round__(self, digits: int | None = None) -> Any:
         self._refuse("round(x)", "Use `np.rint(x)` instead, or round the result of jit(f).")
@@ -191,10 +189,10 @@ class Tracer:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         self._refuse(
-            "converting x to a NumPy array (np.array, np.asarray, assignment into an array)",
-            "Join traced values with functions that dispatch:\n"
-            "    np.stack([x, y])                   # not: np.array([x, y])\n"
-            "    np.concatenate([a, b])             # not: out[:n] = a; out[n:] = b",
+            "converting x to a NumPy array",
+            f"{_ASSIGN}Convert by the name in the module, which is followed while a function is "
+            "traced:\n"
+            "    np.array([x, y])                   # not: from numpy import array\n",
         )
 
     def check_owner(self, trace: Trace | None) -> None:
@@ -210,45 +208,8 @@ class Tracer:
             )
 
 
-def _binary(ufunc: Any) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    def forward(self: Tracer, other: Any) -> Any:
-        from .functions.ufuncs import call_operator
-
-        return call_operator(ufunc, self, other)
-
-    def backward(self: Tracer, other: Any) -> Any:
-        from .functions.ufuncs import call_operator
-
-        return call_operator(ufunc, other, self)
-
-    def in_place(self: Tracer, other: Any) -> Any:
-        result = forward(self, other)
-        if result is NotImplemented or self.is_scalar:
-            return result  # NumPy scalars are immutable: the name is bound anew
-        if result.shape != self.shape or not np.can_cast(result.dtype, self.dtype, "same_kind"):
-            raise InPlaceError(
-                with_place(
-                    f"The result {result.type} does not fit into the array {self.type} in place. "
-                    "Write it out:\n    x = x + y                          # not: x += y",
-                    user_source(),
-                )
-            )
-        assign(self, result.astype(self.dtype).value)
-        return self
-
-    return forward, backward, in_place
-
-
-def _unary(ufunc: Any) -> Callable[..., Any]:
-    def operator(self: Tracer) -> Any:
-        from .functions.ufuncs import call_unary_operator
-
-        return call_unary_operator(ufunc, self)
-
-    return operator
-
-
-_OPERATORS = {
+#: Python's operators, by the names of their methods, and the ufuncs that they are.
+BINARY = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -263,7 +224,7 @@ _OPERATORS = {
     "lshift": np.left_shift,
     "rshift": np.right_shift,
 }
-_COMPARISONS = {
+COMPARISONS = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -271,25 +232,10 @@ _COMPARISONS = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
-
-def _attach() -> None:
-    for name, ufunc in _OPERATORS.items():
-        forward, backward, in_place = _binary(ufunc)
-        setattr(Tracer, f"__{name}__", forward)
-        setattr(Tracer, f"__r{name}__", backward)
-        setattr(Tracer, f"__i{name}__", in_place)
-    for name, ufunc in _COMPARISONS.items():
-        setattr(Tracer, f"__{name}__", _binary(ufunc)[0])
-    for name, ufunc in _UNARY.items():
-        setattr(Tracer, f"__{name}__", _unary(ufunc))
-    divmods = {
-        "__divmod__": lambda self, other: (self // other, self % other),
-        "__rdivmod__": lambda self, other: (other // self, other % self),
-    }
-    for name, function in divmods.items():
-        setattr(Tracer, name, function)
-
-
-_attach()
+#: The special methods that are operators.
+OPERATORS = (
+    *(f"__{kind}{name}__" for name in BINARY for kind in ("", "r", "i")),
+    *(f"__{name}__" for name in (*COMPARISONS, *UNARY, "divmod", "rdivmod")),
+)

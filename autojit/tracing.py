@@ -19,12 +19,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autojit.ir.ops.declaration import full
+from autojit.ir.ops.update import Updating
 from autojit.ir.program import Builder, Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
-from .errors import DtypeError, LeakedTracerError, NotArrayError, TypeMismatch, with_place
+from .errors import (
+    AutojitError,
+    DtypeError,
+    LeakedTracerError,
+    NotArrayError,
+    TypeMismatch,
+    with_place,
+)
 
 if TYPE_CHECKING:
+    from .fresh import FreshArray
     from .tracer import Tracer
 
 #: Python's own scalar types take the dtype of the arrays that they meet (NEP 50).
@@ -40,22 +49,49 @@ _INTERNAL = tuple(
         Path(np.__file__).resolve().parent,
     )
 )
-_internal_code: dict[CodeType, bool] = {}
+#: Whether a file is ours or NumPy's, by its name.
+_internal: dict[str, bool] = {}
 
 
 def user_source() -> Source | None:
     """The innermost line on the stack that is neither ours nor NumPy's."""
-    frame: FrameType | None = sys._getframe(1)
+    frame = _user_frame()
+    if frame is None:
+        return None
+    return Source(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def _user_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        code = frame.f_code
-        internal = _internal_code.get(code)
+        filename = frame.f_code.co_filename
+        internal = _internal.get(filename)
         if internal is None:
-            internal = _is_internal(code.co_filename)
-            _internal_code[code] = internal
+            internal = _internal[filename] = _is_internal(filename)
         if not internal:
-            return Source(code.co_filename, frame.f_lineno, code.co_name)
+            return frame
         frame = frame.f_back
     return None
+
+
+class _Lines:
+    """The user's line, asked for at every operation: each place in the code is looked up once."""
+
+    def __init__(self) -> None:
+        #: With the code, so that its id stays its own.
+        self._known: dict[tuple[int, int], tuple[CodeType, Source]] = {}
+
+    def __call__(self) -> Source | None:
+        frame = _user_frame()
+        if frame is None:
+            return None
+        code = frame.f_code
+        place = (id(code), frame.f_lasti)
+        found = self._known.get(place)
+        if found is None:
+            source = Source(code.co_filename, frame.f_lineno, code.co_name)
+            found = self._known[place] = code, source
+        return found[1]
 
 
 def _is_internal(filename: str) -> bool:
@@ -68,7 +104,7 @@ class Trace:
     """One active trace: a builder, and what it captured."""
 
     def __init__(self) -> None:
-        self.builder = Builder(user_source)
+        self.builder = Builder(_Lines())
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
         self._by_id: dict[int, list[int]] = {}
@@ -130,10 +166,12 @@ def current_trace() -> Trace | None:
 @contextmanager
 def new_trace() -> Iterator[Trace]:
     """A trace that is active inside the block."""
+    from .patches import visible
+
     trace = Trace()
     _stack.traces.append(trace)
     try:
-        with building(trace.builder):
+        with building(trace.builder), visible():
             yield trace
     finally:
         trace.open = False
@@ -157,9 +195,10 @@ def check_not_leaked(tracer: Tracer) -> None:
 
 def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     """The value of the current trace that stands for a tracer, an array or a number."""
+    from .fresh import FreshArray, bare
     from .tracer import Tracer
 
-    trace = current_trace()
+    trace, x = current_trace(), bare(x)
     if isinstance(x, Tracer):
         check_not_leaked(x)
         if trace is x.owner:
@@ -167,6 +206,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
         assert trace is not None
         return trace.capture(x, x.type)
     assert trace is not None
+    if isinstance(x, FreshArray):
+        return _lift_fresh(x, dtype, trace)
     if is_special_array(x):
         raise NotArrayError(with_place(SPECIAL.format(type(x).__name__), user_source()))
     array = np.asarray(x)
@@ -180,6 +221,25 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     )
 
 
+def _lift_fresh(x: FreshArray, dtype: np.dtype | None, trace: Trace) -> Value:
+    """What the function has made itself."""
+    from .fresh import plain
+
+    array = plain(x)
+    if dtype is not None and array.dtype != dtype:
+        array = x = array.astype(dtype)
+    return known(array, x, trace)
+
+
+def known(array: np.ndarray, thing: Any, trace: Trace) -> Value:
+    """The contents of an array as a value: a constant, or a captured thing that has them."""
+    type = Type(canonical_dtype(array.dtype), array.shape)
+    bytes_of = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
+    if array.size and (bytes_of == bytes_of[0]).all():
+        return full(array.flat[0], type)
+    return trace.capture(thing, type)
+
+
 SPECIAL = (
     "{} is a subclass of np.ndarray with arithmetic of its own, which autojit would not follow. "
     "Pass its data and what else it holds as plain arrays:\n"
@@ -189,7 +249,10 @@ SPECIAL = (
 
 def is_special_array(x: Any) -> bool:
     """Whether x is an array of a subclass that may compute in another way (masks, units)."""
-    return isinstance(x, np.ndarray) and type(x) not in (np.ndarray, np.memmap)
+    from .fresh import FreshArray
+
+    known = (np.ndarray, np.memmap)
+    return isinstance(x, np.ndarray) and type(x) not in known and not isinstance(x, FreshArray)
 
 
 def check_dtype(dtype: np.dtype) -> None:
@@ -198,6 +261,17 @@ def check_dtype(dtype: np.dtype) -> None:
         dtype_name(dtype.newbyteorder("="))
     except TypeMismatch as error:
         raise DtypeError(with_place(str(error), user_source())) from None
+
+
+@contextmanager
+def _numpys_errors_taken_off() -> Iterator[None]:
+    """Our error where NumPy has raised one of its own because of it (in ``a[0] = x``, say)."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error.__cause__, AutojitError):
+            raise error.__cause__ from None
+        raise
 
 
 def trace_flat(
@@ -218,11 +292,21 @@ def trace_flat(
     with new_trace() as trace:
         inputs = [Value(t) for t in types]
         tracers = [Tracer(v, trace, w) for v, w in zip(inputs, weak, strict=True)]
-        outputs = [lift(result) for result in function(*tracers)]
+        with _numpys_errors_taken_off():
+            outputs = [lift(result) for result in function(*tracers)]
         captured = [c.tracer if isinstance(c, _View) else c for c in trace.captured]
-        return trace.builder.finish(
+        program = trace.builder.finish(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
         )
+    return _with_parts_resolved(program)
+
+
+def _with_parts_resolved(program: Program) -> Program:
+    if not any(isinstance(op.kind, Updating) for op in program.ops):
+        return program
+    from autojit.ir.passes import resolve_parts
+
+    return resolve_parts(program)
 
 
 def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
@@ -240,6 +324,7 @@ def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
 
 
 def is_tracer(x: Any) -> bool:
+    from .fresh import TracedArray
     from .tracer import Tracer
 
-    return isinstance(x, Tracer)
+    return isinstance(x, (Tracer, TracedArray))

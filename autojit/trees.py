@@ -14,6 +14,7 @@ import numpy as np
 import optree
 
 from .errors import NotArrayError, with_place
+from .fresh import TracedArray, bare
 from .tracer import Tracer
 from .tracing import SPECIAL, is_special_array, user_source
 
@@ -26,6 +27,8 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     """The leaves of a tree, and its structure."""
     leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
     unknown = [leaf for leaf in leaves if type(leaf) not in _COMMON]
+    if any(type(leaf) is TracedArray for leaf in unknown):
+        leaves = bare(leaves)
     if any(dataclasses.is_dataclass(leaf) and not isinstance(leaf, type) for leaf in unknown):
         for leaf in unknown:
             _register_dataclass(leaf)

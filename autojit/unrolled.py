@@ -5,18 +5,27 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 
-from autojit.ir.passes.roll import roll
 from autojit.ir.program import Program
 
 from .errors import UnrolledLoopWarning, with_place
 
+#: Shorter traces are left alone: unrolled, they are fused as a whole.
+LEAST_OPS = 500
 #: Ops beyond which compilation takes seconds.
 BUDGET = 5_000
 
 
+def roll(program: Program) -> Program:
+    """The program with repeated stretches as loops."""
+    from autojit.ir.passes.roll import roll
+
+    return roll(program, LEAST_OPS)
+
+
 def without_long_stretches(program: Program) -> Program:
     """The program with repeated stretches as loops; warns where it stays very long."""
-    program = roll(program)
+    if len(program.ops) >= LEAST_OPS:
+        program = roll(program)
     if len(program.ops) > BUDGET:
         lines = Counter(op.source for op in program.ops if op.source is not None)
         source, count = lines.most_common(1)[0] if lines else (None, 0)

@@ -6,7 +6,14 @@ two that do not live at the same time may share bytes.
 
 from __future__ import annotations
 
-from .loops import Buffer, Factorization, Kernel, LoopProgram, MatrixProduct, buffers_named
+from .loops import (
+    Buffer,
+    Factorization,
+    Kernel,
+    LoopProgram,
+    MatrixProduct,
+)
+from .walk import buffers_named
 
 #: Cache lines; enough for any vector.
 ALIGNMENT = 64

@@ -33,11 +33,8 @@ from .loops import (
     Scalar,
     ScatterInto,
     Store,
-    buffers_of,
-    in_sequence,
-    used,
-    walk,
 )
+from .walk import buffers_of, in_sequence, used, walk
 
 #: Iterations that are run together; their rows should fit in the second-level cache.
 BLOCK = 128

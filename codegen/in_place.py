@@ -7,8 +7,8 @@ from typing import Any
 
 from autojit.ir.program import Value
 
+from .op_loops import Stored
 from .schedule import Node, Schedule
-from .storage import Stored
 
 
 def may_overwrite(

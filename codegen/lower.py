@@ -32,15 +32,16 @@ from .loops import (
     Scalar,
     ScatterInto,
     Store,
-    buffers_of,
 )
+from .op_loops import Stored
 from .placement import Location, Placement, parts_of, scalar_dtype
 from .pull import Index
 from .scalar_code import Pair, ScalarCode, Scope, parts
 from .schedule import Node, Schedule
-from .storage import LibraryCall, Stored
+from .storage import LibraryCall
 from .traits import CPU, Traits
 from .views import Strided
+from .walk import buffers_of
 
 #: Innermost loops of at most this extent are unrolled.
 UNROLL = 4

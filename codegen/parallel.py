@@ -36,11 +36,8 @@ from .loops import (
     ScatterInto,
     Store,
     Tasks,
-    buffers_of,
-    in_sequence,
-    used,
-    walk,
 )
+from .walk import buffers_of, in_sequence, used, walk
 
 #: A kernel with less work (in additions) than this stays on one thread.
 WORTH_THREADS = 25_000_000

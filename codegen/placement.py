@@ -20,9 +20,9 @@ from autojit.ir.types import dtype_name
 from . import affine
 from .affine import Affine
 from .loops import Buffer
+from .op_loops import Stored
 from .pull import Index
 from .schedule import Node, Schedule
-from .storage import Stored
 from .traits import Traits
 
 #: Buffers of one iteration with at most this many scalars live in registers or on the stack.

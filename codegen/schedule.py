@@ -16,8 +16,9 @@ from autojit.ir.program import Op, Program, Value
 
 from . import affine
 from .affine import Affine, Var
+from .op_loops import Stored
 from .pull import Index, Puller
-from .storage import BodyCall, Call, LibraryCall, Selection, Stored
+from .storage import BodyCall, Call, LibraryCall, Selection
 from .traits import Traits
 
 

@@ -8,26 +8,22 @@ products, and values that are expensive and needed in several places.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from math import prod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from autojit.ir.ops.bodies import BodyOp
-from autojit.ir.ops.contract import Dot, free_axes
+from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, transpose
 from autojit.ir.ops.reduce import Reduce
-from autojit.ir.ops.update import AddAt, Scatter
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 
-from . import affine
-from .affine import Affine, Var
-from .pull import Index, Puller
+from .op_loops import UPDATING, Stored, as_loops, kept_outermost, loops_of
 from .traits import Traits
 from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
@@ -37,64 +33,6 @@ EXPENSIVE = 10
 CHEAP_TO_REPEAT = 3
 #: Inline chains longer than this are cut, which bounds recursion.
 DEEPEST = 60
-#: Matrix products with at most this many multiplications are loops, not library calls.
-SMALL_PRODUCT = 2048
-
-
-@dataclass(eq=False)
-class Stored:
-    """A stored value and the loops that compute it.
-
-    ``dims[j]`` is the axis of the value that loop j runs over, or None for an axis
-    that is reduced.  ``element(puller, indices)`` gives what is stored or combined,
-    ``places(puller, indices)`` at which computed places of the leading ``axes``.
-    What updates a ``base`` does so in its buffer, which nothing else reads.
-    """
-
-    op: Op
-    extents: tuple[int, ...]
-    dims: tuple[int | None, ...]
-    element: Callable[[Puller, Index], Any]
-    combine: str | None = None
-    identity: Any = None
-    places: Callable[[Puller, Index], list[Any]] | None = None
-    axes: tuple[int, ...] = ()
-    base: Value | None = None
-    vars: tuple[Var, ...] = ()
-    reads: dict[Value, set[Index]] = field(default_factory=dict)
-
-    @property
-    def value(self) -> Value:
-        return self.op.result
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        return self.op.results
-
-    @property
-    def copied(self) -> Value | None:
-        """The value of which this is a copy."""
-        op = self.op
-        in_order = op.kind is transpose and op.params["axes"] == tuple(range(op.result.type.ndim))
-        return op.operands[0] if in_order else None
-
-    @property
-    def first_reduced(self) -> int:
-        """The position of the outermost loop that is reduced (the number of loops if none is)."""
-        return next((j for j, d in enumerate(self.dims) if d is None), len(self.dims))
-
-    @property
-    def in_register(self) -> bool:
-        """Whether an element is complete in a scalar: no kept loop inside a reduced one."""
-        return self.places is None and all(d is None for d in self.dims[self.first_reduced :])
-
-    def index(self, variables: Any) -> Index:
-        """The element's index in the value, from the loop variables (0 along computed axes)."""
-        found: dict[int, Affine] = {axis: Affine(0) for axis in self.axes}
-        for d, v in zip(self.dims, variables, strict=True):
-            if d is not None:
-                found[d] = affine.of(v)
-        return tuple(found[d] for d in range(len(found)))
 
 
 @dataclass(eq=False)
@@ -162,7 +100,7 @@ class Selection:
         self.bodies: dict[Op, BodyCall] = {}
         ops: list[Op] = []
         for op in self.ops:
-            if isinstance(op.kind, Dot) and not _as_loops(op):
+            if isinstance(op.kind, Dot) and not as_loops(op):
                 self._prepare_product(op, ops)
             elif isinstance(op.kind, Matrices):
                 self._prepare_matrices(op)
@@ -208,9 +146,10 @@ class Selection:
         """Matrices that are read in place are contiguous; the last operand is copied as it is."""
         assert isinstance(op.kind, Matrices)
         operands, views = op.operands[op.kind.unread :], []
-        for value in operands:
+        for position, value in enumerate(operands, 1):
             view = strided_view(value, self.definers, self.calls)
-            if view is None or not (value is operands[-1] or is_row_major(view, value)):
+            is_last = position == len(operands)
+            if view is None or not (is_last or is_row_major(view, value)):
                 view = Strided(value, 0, row_major_strides(value.shape))
             self.forced.add(view.base)
             views.append(view)
@@ -239,7 +178,7 @@ class Selection:
         readers.update(self.program.outputs)
         ops: list[Op] = []
         for op in self.ops:
-            if isinstance(op.kind, _UPDATING):
+            if isinstance(op.kind, UPDATING):
                 op = self._prepare_update(op, readers, ops)
             ops.append(op)
         self.ops = ops
@@ -336,8 +275,8 @@ class Selection:
             self.stored[value] = self.calls.get(value) or self._loops(op)
 
     def _loops(self, op: Op) -> Stored:
-        item = _loops_of(op, self.definers)
-        return item if self.traits.reduce_into_buffers else _kept_outermost(item)
+        item = loops_of(op, self.definers)
+        return item if self.traits.reduce_into_buffers else kept_outermost(item)
 
 
 def _updates_last(ops: Sequence[Op]) -> list[Op]:
@@ -347,14 +286,13 @@ def _updates_last(ops: Sequence[Op]) -> list[Op]:
     levels = []
     for op in ops:
         own = max((level.get(v, 0) for v in op.operands), default=0)
-        own += isinstance(op.kind, _UPDATING)
+        own += isinstance(op.kind, UPDATING)
         levels.append(own)
         level.update((v, own) for v in op.results)
     return [op for _, op in sorted(zip(levels, ops, strict=True), key=lambda pair: pair[0])]
 
 
-_UPDATING = (Scatter, AddAt)
-_REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *_UPDATING)
+_REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *UPDATING)
 
 
 def _can_be_filled(op: Op | None) -> bool:
@@ -369,123 +307,3 @@ def _repeats(op: Op) -> bool:
     dims, shape = op.params["dims"], op.params["shape"]
     last = max(dims, default=-1)
     return any(i not in dims and shape[i] > 1 for i in range(last))
-
-
-# -- the loops of one op --------------------------------------------------------
-
-
-def _kept_outermost(item: Stored) -> Stored:
-    """The same loops with those that are kept around those that are reduced."""
-    if item.places is not None:
-        return item
-    order = sorted(range(len(item.dims)), key=lambda j: item.dims[j] is None)
-    place = [order.index(j) for j in range(len(order))]
-    element = item.element
-    return replace(
-        item,
-        extents=tuple(item.extents[j] for j in order),
-        dims=tuple(item.dims[j] for j in order),
-        element=lambda puller, index: element(puller, tuple(index[p] for p in place)),
-    )
-
-
-def _loops_of(op: Op, definers: dict[Value, Op]) -> Stored:
-    if isinstance(op.kind, Reduce):
-        return _reduction(op)
-    if isinstance(op.kind, Dot):
-        return _product_loops(op, definers)
-    if isinstance(op.kind, (ScatterAdd, *_UPDATING)):
-        return _scatter(op)
-    shape = op.result.shape
-    return Stored(op, shape, tuple(range(len(shape))), lambda p, i: p.pull_op(op, i))
-
-
-def _reduction(op: Op) -> Stored:
-    (x,), axes = op.operands, op.params["axes"]
-    kept = [i for i in range(x.type.ndim) if i not in axes]
-    dims = tuple(kept.index(i) if i in kept else None for i in range(x.type.ndim))
-    kind = op.kind
-    assert isinstance(kind, Reduce)
-    combine = kind.combine if axes else None
-    return Stored(op, x.shape, dims, lambda p, i: p.pull(x, i), combine, kind.identity(x.dtype))
-
-
-def _scatter(op: Op) -> Stored:
-    """Loops over the updates: the axes of the indices are reduced, the others kept."""
-    base = op.operands[0] if isinstance(op.kind, _UPDATING) else None
-    updates, *indices = op.operands if base is None else op.operands[1:]
-    axes, shape = op.params["axes"], op.result.shape
-    picked = indices[0].type.ndim
-    kept = [d for d in range(len(shape)) if d not in axes]
-    # A scalar index has no axis to reduce; a loop of one iteration stands for it.
-    extents = updates.shape if picked else (1, *updates.shape)
-    skip = 0 if picked else 1
-    dims = (*[None] * max(picked, 1), *kept)
-
-    def element(puller: Puller, index: Index) -> Any:
-        return puller.pull(updates, index[skip:])
-
-    def places(puller: Puller, index: Index) -> list[Any]:
-        return [puller.pull(v, index[skip : skip + picked]) for v in indices]
-
-    zero = op.result.dtype.type(0).item()
-    combine = op.kind.combine  # type: ignore[attr-defined]
-    return Stored(op, extents, dims, element, combine, zero, places, axes, base)
-
-
-def _product_loops(op: Op, definers: dict[Value, Op]) -> Stored:
-    """A small product, or one with a vector, as loops: batch, free and contracted axes."""
-    from autojit.ir.ops.arithmetic import mul
-
-    a, b = op.operands
-    (ca, cb), (ba, bb) = op.params["contract"], op.params["batch"]
-    free_a, free_b = free_axes(a.type.ndim, ca, ba), free_axes(b.type.ndim, cb, bb)
-    # One loop: (extent, result axis, axis of a, axis of b).
-    loops: list[tuple[int, int | None, int | None, int | None]] = []
-    for i, j in zip(ba, bb, strict=True):
-        loops.append((a.shape[i], len(loops), i, j))
-    for i in free_a:
-        loops.append((a.shape[i], len(loops), i, None))
-    for j in free_b:
-        loops.append((b.shape[j], len(loops), None, j))
-    for i, j in zip(ca, cb, strict=True):
-        loops.append((a.shape[i], None, i, j))
-    loops = _in_memory_order(loops, a, b, definers)
-    product = Op(mul, (a, b), {}, (op.result,), op.source)
-
-    def element(puller: Puller, index: Index) -> Any:
-        at_a = {la: i for (_, _, la, _), i in zip(loops, index, strict=True) if la is not None}
-        at_b = {lb: i for (_, _, _, lb), i in zip(loops, index, strict=True) if lb is not None}
-        left = puller.pull(a, tuple(at_a[k] for k in range(a.type.ndim)))
-        right = puller.pull(b, tuple(at_b[k] for k in range(b.type.ndim)))
-        return puller.compute(product, [left, right])
-
-    extents = tuple(n for n, *_ in loops)
-    dims = tuple(d for _, d, *_ in loops)
-    combine = "add" if ca else None
-    return Stored(op, extents, dims, element, combine, op.result.dtype.type(0).item())
-
-
-def _in_memory_order(loops: Any, a: Value, b: Value, definers: dict[Value, Op]) -> Any:
-    """Loops over a matrix and a vector follow the matrix, so that it is read in order."""
-    big, column = (a, 2) if a.type.size >= b.type.size else (b, 3)
-    if big.type.size <= SMALL_PRODUCT:
-        return loops
-    view = strided_view(big, definers, ())
-    strides = view.strides if view is not None else row_major_strides(big.shape)
-    ordered = sorted(
-        loops, key=lambda loop: -strides[loop[column]] if loop[column] is not None else 0
-    )
-    kept = [d for _, d, *_ in ordered if d is not None]
-    # Kept axes stay in order, so that what is still open in a buffer is contiguous.
-    return ordered if kept == sorted(kept) else loops
-
-
-def _as_loops(op: Op) -> bool:
-    """Whether a product is computed by loops: integers, vectors, outer and small products."""
-    a, b = op.operands
-    (ca, cb), (ba, bb) = op.params["contract"], op.params["batch"]
-    k = prod(a.shape[i] for i in ca)
-    m = prod(a.shape[i] for i in free_axes(a.type.ndim, ca, ba))
-    n = prod(b.shape[i] for i in free_axes(b.type.ndim, cb, bb))
-    return a.dtype.kind not in "fc" or min(m, n, k) <= 1 or m * n * k <= SMALL_PRODUCT

@@ -9,8 +9,8 @@ into the builder that is current in the thread (:func:`building`).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -101,15 +101,16 @@ class Op:
 
 def param_key(value: Any) -> Any:
     """A hashable key of a parameter that tells 0.0 from -0.0, 1 from 1.0 and True."""
-    if isinstance(value, tuple):
-        return tuple(param_key(v) for v in value)
+    kind = type(value)
+    if kind is int or kind is str or value is None:
+        return value
+    if kind is tuple:
+        return tuple([param_key(v) for v in value])
     if isinstance(value, Program):
         return value.key
     if isinstance(value, np.dtype):
         return value.str
-    if isinstance(value, (str, type(None))):
-        return value
-    return (type(value).__name__, repr(value))
+    return (kind.__name__, repr(value))
 
 
 class Program:
@@ -121,7 +122,7 @@ class Program:
     Sources do not take part in equality either.
     """
 
-    __slots__ = ("_key", "captured", "inputs", "name", "ops", "outputs", "simplified")
+    __slots__ = ("_hash", "_key", "captured", "inputs", "name", "ops", "outputs", "simplified")
 
     def __init__(
         self,
@@ -138,6 +139,7 @@ class Program:
         self.outputs = tuple(outputs)
         self.captured = tuple(captured)
         self._key: Any = None
+        self._hash: int | None = None
         #: Whether the passes have nothing left to do.
         self.simplified = False
 
@@ -158,20 +160,24 @@ class Program:
                 number[v] = len(number)
             rows = []
             for op in self.ops:
-                operands = tuple(number[v] for v in op.operands)
-                params = tuple((k, param_key(op.params[k])) for k in sorted(op.params))
-                rows.append((op.kind.name, operands, params))
+                operands = tuple([number[v] for v in op.operands])
+                params = op.params
+                names = sorted(params) if len(params) > 1 else params
+                keys = tuple([(k, param_key(params[k])) for k in names])
+                rows.append((op.kind.name, operands, keys))
                 for v in op.results:
                     number[v] = len(number)
-            types = tuple((t.dtype.str, t.shape) for t in self.in_types)
-            self._key = (types, tuple(rows), tuple(number[v] for v in self.outputs))
+            types = tuple([(t.dtype.str, t.shape) for t in self.in_types])
+            self._key = (types, tuple(rows), tuple([number[v] for v in self.outputs]))
         return self._key
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Program) and self.key == other.key
+        return self is other or (isinstance(other, Program) and self.key == other.key)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        if self._hash is None:
+            self._hash = hash(self.key)
+        return self._hash
 
     def text(self, *, sources: bool = False) -> str:
         """The program in the textual form that :func:`autojit.parse` reads."""
@@ -203,9 +209,18 @@ class Program:
         results = interpret(self, (*args, *self.captured))
         return results[0] if len(results) == 1 else tuple(results)
 
+    def bound_to(self, captured: Iterable[Any]) -> Program:
+        """The same program with other arrays bound to its last inputs."""
+        made = Program(self.inputs, self.ops, self.outputs, name=self.name, captured=captured)
+        made._key, made._hash, made.simplified = self._key, self._hash, self.simplified
+        return made
+
     def with_body(self, ops: Iterable[Op], outputs: Iterable[Value]) -> Program:
         """The same inputs, name and captured arrays with another body."""
         return Program(self.inputs, ops, outputs, name=self.name, captured=self.captured)
+
+
+_type = attrgetter("type")
 
 
 class Builder:
@@ -223,14 +238,25 @@ class Builder:
 
         One without results (a loop that has nothing to compute) is left out.
         """
-        source = self.source
-        if source is None and self._find_source is not None:
-            source = self._find_source()
-        types = kind.infer(*[v.type for v in operands], **params)
-        results = tuple(Value(t) for t in types)
+        types = kind.infer(*map(_type, operands), **params)
+        results = tuple(map(Value, types))
         if results:
-            self.append(Op(kind, tuple(operands), params, results, source))
+            self.append(Op(kind, tuple(operands), params, results, self._place()))
         return results
+
+    def repeat(self, op: Op, operands: Sequence[Value]) -> tuple[Value, ...]:
+        """Append an op once more, on operands of the types of its own, and return its results.
+
+        Nothing is inferred.  The source is the op's own if it has one.
+        """
+        results = tuple(map(Value, map(_type, op.results)))
+        self.append(Op(op.kind, tuple(operands), op.params, results, op.source or self._place()))
+        return results
+
+    def _place(self) -> Source | None:
+        if self.source is None and self._find_source is not None:
+            return self._find_source()
+        return self.source
 
     def append(self, op: Op) -> None:
         self.ops.append(op)
@@ -240,20 +266,13 @@ class Builder:
         check_arguments(program, [v.type for v in arguments])
         replaced = dict(zip(program.inputs, arguments, strict=True))
         for op in program.ops:
-            with self.at(op.source):
-                results = self.emit(op.kind, [replaced[v] for v in op.operands], op.params)
+            results = self.repeat(op, [replaced[v] for v in op.operands])
             replaced.update(zip(op.results, results, strict=True))
         return [replaced[v] for v in program.outputs]
 
-    @contextmanager
-    def at(self, source: Source | None) -> Iterator[None]:
-        """Ops emitted inside carry this source unless it is None."""
-        before = self.source
-        self.source = source if source is not None else before
-        try:
-            yield
-        finally:
-            self.source = before
+    def at(self, source: Source | None) -> _At:
+        """A context: ops emitted inside carry this source unless it is None."""
+        return _At(self, source)
 
     def finish(
         self,
@@ -264,6 +283,24 @@ class Builder:
         captured: Iterable[Any] = (),
     ) -> Program:
         return Program(inputs, self.ops, outputs, name=name, captured=captured)
+
+
+class _At:
+    """A context in which a builder's ops carry a source.  (A generator would take longer.)"""
+
+    __slots__ = ("before", "builder", "source")
+
+    def __init__(self, builder: Builder, source: Source | None) -> None:
+        self.builder = builder
+        self.source = source
+
+    def __enter__(self) -> None:
+        self.before = self.builder.source
+        if self.source is not None:
+            self.builder.source = self.source
+
+    def __exit__(self, *error: object) -> None:
+        self.builder.source = self.before
 
 
 def check_arguments(program: Program, types: Sequence[Type]) -> None:
@@ -287,18 +324,28 @@ class _Current(threading.local):
 _current = _Current()
 
 
-@contextmanager
-def building(builder: Builder) -> Iterator[Builder]:
-    """Make a builder the current one of this thread."""
-    _current.stack.append(builder)
-    try:
-        yield builder
-    finally:
+def building(builder: Builder) -> _Building:
+    """A context in which a builder is the current one of this thread."""
+    return _Building(builder)
+
+
+class _Building:
+    __slots__ = ("builder",)
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+
+    def __enter__(self) -> Builder:
+        _current.stack.append(self.builder)
+        return self.builder
+
+    def __exit__(self, *error: object) -> None:
         _current.stack.pop()
 
 
 def current_builder() -> Builder:
     """The builder that ops emit into."""
-    if not _current.stack:
-        raise RuntimeError("an op was applied outside of `with building(builder):`")
-    return _current.stack[-1]
+    try:
+        return _current.stack[-1]
+    except IndexError:
+        raise RuntimeError("an op was applied outside of `with building(builder):`") from None

@@ -20,6 +20,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
     ndim = max((len(s) for s in shapes), default=0)
     result = []
     for axis in range(-ndim, 0):

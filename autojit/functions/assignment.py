@@ -13,6 +13,7 @@ from autojit.ir.types import Type
 
 from ..aliasing import assign
 from ..errors import DtypeError, InPlaceError, ShapeError, UncoveredFunctionError, with_place
+from ..fresh import FreshArray, bare, traced
 from ..tracer import Tracer
 from ..tracing import user_source
 from .indices import Masked, Window, has_ellipsis, masked_part, selection
@@ -23,11 +24,12 @@ from .registry import uncovered
 def setitem(x: Tracer, index: Any, value: Any) -> None:
     """``x[index] = value``: every name bound to x sees it."""
     _check_array(x)
+    value = bare(value)
     masked = masked_part(index, x)
     if masked is not None:
         return _set_where(x, masked, value)
     picked = selection(index, x)
-    if isinstance(value, Tracer) and value.base is x and value.view == picked:
+    if isinstance(value, Tracer) and value.base is x and value.how == picked:
         return None  # x[1:] += y: the operator has changed the view, and x with it
     place = x.type.with_shape(picked.shape)
     new = fitted(value, place, scalar=not place.shape and not has_ellipsis(index))
@@ -108,8 +110,23 @@ def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
     assign(x, part.write(as_value(x), select(chosen, new, old)))
 
 
-def add_at(x: Tracer, index: Any, value: Any) -> None:
+def target(name: str, x: Any) -> Tracer:
+    """The array that is written into, as a traced one."""
+    if isinstance(x, (Tracer, FreshArray)):
+        return traced(x)
+    raise InPlaceError(
+        with_place(
+            f"{name} would write a traced value into an array that was made outside of the traced "
+            "function. Write into a copy that is made inside:\n"
+            "    y = np.array(x)                    # in the traced function",
+            user_source(),
+        )
+    )
+
+
+def add_at(x: Any, index: Any, value: Any) -> None:
     """``np.add.at(x, index, value)``: places that repeat add up."""
+    x, value = target("np.add.at", x), bare(value)
     _check_array(x)
     picked = selection(index, x)
     if x.dtype.kind == "b":
@@ -139,15 +156,7 @@ def check_same_kind(name: str, value: Any, x: Tracer) -> None:
 
 def write_out(name: str, out: Any, result: Tracer) -> Any:
     """The result of a ufunc in the array that was given as ``out=``."""
-    if not isinstance(out, Tracer):
-        raise InPlaceError(
-            with_place(
-                f"{name} with out= an array of type {type(out).__name__} that was not made by the "
-                "traced function: the result is traced, and cannot be written into it. Bind it:\n"
-                f"    y = {name}(...)                     # not: {name}(..., out=y)",
-                user_source(),
-            )
-        )
-    check_same_kind(name, result, out)
-    setitem(out, ..., result)
+    into = target(f"{name} with out=", out)
+    check_same_kind(name, result, into)
+    setitem(into, ..., result)
     return out

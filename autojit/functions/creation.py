@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from autojit.ir.ops import move
+from autojit.ir.program import Value
+
+from ..fresh import fresh
 from ..tracer import Tracer
-from .lifting import as_tracer, as_value, shape_of, tracer
-from .manipulation import broadcast_to
+from .assignment import cast
+from .lifting import as_tracer, as_value, dtype_of, perhaps_view, shape_of, tracer
+from .manipulation import reshape
 from .registry import implements
+
+
+def _is_vague(a: Any, order: str) -> bool:
+    """Whether the likeness of an array need not be in row-major order."""
+    return order != "C" and not (isinstance(a, Tracer) and a.ordered)
 
 
 @implements(np.zeros_like)
@@ -22,7 +33,8 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> np.ndarray:
-    return np.zeros(shape_of(a) if shape is None else shape, dtype or a.dtype)
+    extents = shape_of(a) if shape is None else shape
+    return fresh(np.zeros(extents, a.dtype if dtype is None else dtype), _is_vague(a, order))
 
 
 @implements(np.ones_like)
@@ -35,7 +47,8 @@ def ones_like(
     *,
     device: Any = None,
 ) -> np.ndarray:
-    return np.ones(shape_of(a) if shape is None else shape, dtype or a.dtype)
+    extents = shape_of(a) if shape is None else shape
+    return fresh(np.ones(extents, a.dtype if dtype is None else dtype), _is_vague(a, order))
 
 
 @implements(np.full_like)
@@ -50,16 +63,52 @@ def full_like(
     device: Any = None,
 ) -> Tracer:
     dtype = np.dtype(dtype) if dtype is not None else a.dtype
-    extents = shape_of(a) if shape is None else shape
-    return broadcast_to(tracer(as_value(fill_value, dtype)), extents)
+    result = full(shape_of(a) if shape is None else shape, fill_value, dtype)
+    result.ordered = not _is_vague(a, order)
+    return result
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
+    like: Any = None,
+) -> Tracer:  # fmt: skip
+    """``np.full`` with a traced value."""
+    target = tuple(shape) if isinstance(shape, Sequence) else (int(shape),)
+    value = cast(fill_value, np.dtype(dtype) if dtype is not None else dtype_of(fill_value))
+    return made(move.broadcast_to(value, target), ordered=order == "C")
+
+
+def made(value: Value, *, ordered: bool = True) -> Tracer:
+    """A value as an array in memory of its own."""
+    result = tracer(value)
+    result.boxed, result.ordered = True, ordered
+    return result
+
+
+def converted(
+    name: str, x: Any, dtype: Any = None, order: Any = None, *, copy: Any = ...,
+    subok: Any = False, ndmin: int = 0, device: Any = None, like: Any = None,
+) -> Tracer:  # fmt: skip
+    """``np.array``, ``np.asarray`` and their kin of a traced array or a nest of lists."""
+    order = {"ascontiguousarray": "C", "asfortranarray": "F"}.get(name, order)
+    known = isinstance(x, Tracer)
+    result = as_tracer(x)
+    wanted = result.dtype if dtype is None else np.dtype(dtype)
+    copies = name == "array" if copy is ... else copy
+    if not known or result.is_scalar or copies or wanted != result.dtype:
+        ordered = not known or result.ordered or order == "C"
+        result = made(cast(result, wanted), ordered=ordered and order in (None, "C", "K", "A"))
+    elif order == "F" or (order == "C" and not result.ordered):
+        result = perhaps_view(result, as_value(result))
+    least = max(ndmin, 1) if name in ("ascontiguousarray", "asfortranarray") else ndmin
+    missing = max(0, least - result.ndim)
+    return reshape(result, (*(1,) * missing, *result.shape)) if missing else result
 
 
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Tracer:
-    result = tracer(as_value(a))
-    result.boxed = True
-    result.ordered = order == "C" or (isinstance(a, Tracer) and a.ordered and order in "KA")
-    return result
+    ordered = order == "C" or (isinstance(a, Tracer) and a.ordered and order in "KA")
+    return made(as_value(a), ordered=ordered)
 
 
 @implements(np.empty_like)

@@ -19,7 +19,7 @@ from .registry import implements, reject
 def getitem(x: Tracer, index: Any) -> Tracer:
     """``x[index]``."""
     picked = selection(index, x)
-    if picked.copies or (not picked.shape and not has_ellipsis(index)):  # a scalar is no view
+    if (not picked.shape and not has_ellipsis(index)) or picked.copies:  # a scalar is no view
         return tracer(picked.read(as_value(x)))
     return view(x, picked)
 

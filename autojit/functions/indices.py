@@ -14,13 +14,13 @@ from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.program import Value
 
 from ..errors import UncoveredFunctionError, with_place
+from ..fresh import bare, plain
 from ..tracer import Tracer
 from ..tracing import user_source
 from .lifting import as_value, common_shape, shape_of
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """What integers, slices and ``None`` pick: a range of each axis, some backwards, in a shape."""
 
     start: tuple[int, ...]
@@ -28,8 +28,11 @@ class Window:
     stride: tuple[int, ...]
     flips: tuple[int, ...]
     shape: tuple[int, ...]
-    #: Whether what is read is a copy in NumPy, and not a view.
-    copies = False
+
+    @property
+    def copies(self) -> bool:
+        """Whether what is read is a copy in NumPy, and not a view."""
+        return False
 
     @property
     def extents(self) -> shapes.Shape:
@@ -100,6 +103,10 @@ def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
 
 def selection(index: Any, x: Tracer) -> Window | Places:
     """What an index of an array picks."""
+    basic = index if type(index) is tuple else (index,)
+    if len(basic) <= x.ndim and all(type(item) in (int, slice) for item in basic):
+        return window([*basic, *[slice(None)] * (x.ndim - len(basic))], x)
+    index = bare(index)
     items, together = parse(index, x)
     if not any(map(is_array, items)):
         return window(items, x)
@@ -133,6 +140,7 @@ class Masked(NamedTuple):
 
 def masked_part(index: Any, x: Tracer) -> Masked | None:
     """The part that a traced mask among the indices is over; None if there is none."""
+    index = bare(index)
     items = list(index) if isinstance(index, tuple) else [index]
     masks = [item for item in items if isinstance(item, Tracer) and item.dtype.kind == "b"]
     if len(masks) != 1:
@@ -173,7 +181,7 @@ def _understood(item: Any, x: Tracer) -> Any:
     if isinstance(item, Tracer) and item.dtype.kind in "iu":
         return item
     if isinstance(item, (list, np.ndarray)) and not isinstance(item, Tracer):
-        array = np.asarray(item)
+        array = np.asarray(plain(item))
         if array.dtype.kind == "b" and array.ndim:
             return array
         if array.dtype.kind in "iu" or array.size == 0:

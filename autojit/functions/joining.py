@@ -13,7 +13,7 @@ from autojit.ir.ops import move
 
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
-from ..tracing import user_source
+from ..tracing import is_tracer, user_source
 from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
 from .registry import implements, reject
 
@@ -46,11 +46,30 @@ def stack(
     return concatenate([np.expand_dims(a, axis) for a in parts], axis, out, dtype=dtype)
 
 
-def stack_nested(x: Any) -> Any:
+def stack_nested(x: Any, dtype: Any = None) -> Any:
     """A nest of lists with traced values in it, as the array that np.array would make."""
+    if not isinstance(x, (list, tuple)):
+        return x
+    if dtype is None:  # Python's numbers count as arrays of their own dtype here
+        dtype = np.result_type(*(x.dtype if is_tracer(x) else np.asarray(x) for x in _leaves(x)))
+    parts = [as_tracer(stack_nested(item, dtype)).astype(dtype) for item in x]
+    if len({part.shape for part in parts}) > 1:
+        raise ShapeError(
+            with_place(
+                "The parts of a list that is made an array have different shapes: "
+                f"{', '.join(str(part.shape) for part in parts)}",
+                user_source(),
+            )
+        )
+    return stack(parts)
+
+
+def _leaves(x: Any) -> Iterator[Any]:
     if isinstance(x, (list, tuple)):
-        return stack([stack_nested(item) for item in x])
-    return x
+        for item in x:
+            yield from _leaves(item)
+    else:
+        yield x
 
 
 @implements(np.vstack)

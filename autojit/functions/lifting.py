@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from autojit.ir import shapes
 from autojit.ir.ops.arithmetic import convert
+from autojit.ir.ops.declaration import full
+from autojit.ir.ops.move import broadcast_to
 from autojit.ir.program import Value
+from autojit.ir.types import Type, canonical_dtype
 
 from ..aliasing import Uncertain, View
 from ..errors import ShapeError, TypeMismatch, with_place
@@ -28,7 +32,7 @@ def view(base: Tracer, how: View) -> Tracer:
     before = as_value(base)
     result = tracer(how.read(before))
     if not base.is_scalar:  # of a scalar NumPy makes an array of its own
-        result.base, result.view, result.seen = base, how, base.value
+        result.base, result.how, result.seen = base, how, base.value
     return result
 
 
@@ -36,8 +40,16 @@ def perhaps_view(base: Tracer, value: Value) -> Tracer:
     """The same where NumPy decides by the layout in memory whether memory is shared."""
     result = tracer(value)
     if not base.is_scalar:
-        result.base, result.view, result.seen = base, Uncertain(), base.value
+        result.base, result.how, result.seen = base, Uncertain(), base.value
     return result
+
+
+def kind_of(x: Any) -> Any:
+    """What decides about dtypes: Python's type of a number, the dtype of anything else."""
+    if isinstance(x, Tracer):
+        return x.weak or x.own.type.dtype
+    kind = type(x)
+    return kind if kind in WEAK_TYPES else np.asarray(x).dtype
 
 
 def weak_type(x: Any) -> type | None:
@@ -51,7 +63,8 @@ def dtype_of(x: Any) -> np.dtype:
     """The dtype of an operand; Python's numbers have their default one."""
     if isinstance(x, Tracer):
         return x.dtype
-    return WEAK_TYPES.get(type(x)) or np.asarray(x).dtype
+    dtype = WEAK_TYPES.get(type(x))
+    return dtype if dtype is not None else np.asarray(x).dtype
 
 
 def as_tracer(x: Any) -> Tracer:
@@ -60,24 +73,42 @@ def as_tracer(x: Any) -> Tracer:
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
-    return x.shape if isinstance(x, Tracer) else np.shape(x)
+    if isinstance(x, Tracer):
+        return x.own.type.shape
+    return () if type(x) in WEAK_TYPES else np.shape(x)
 
 
 def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
     """A value of the current trace in a dtype."""
-    if not isinstance(x, Tracer) and contains_tracer(x):
+    if isinstance(x, Tracer):
+        value = x.value if x.owner is current_trace() else lift(x)
+    elif contains_tracer(x):
         from .joining import stack_nested
 
-        x = stack_nested(x)
-    value = lift(x, None if isinstance(x, Tracer) else dtype)
+        value = lift(stack_nested(x))
+    else:
+        value = lift(x, dtype)
     return to_dtype(value, dtype) if dtype is not None else value
+
+
+def operand(x: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Value:
+    """A value of the current trace in a dtype, broadcast to a shape."""
+    if type(x) in WEAK_TYPES:
+        return full(x, _type(dtype, shape))
+    return broadcast_to(as_value(x, dtype), shape)
+
+
+@lru_cache(maxsize=256)
+def _type(dtype: np.dtype, shape: tuple[int, ...]) -> Type:
+    check_dtype(dtype)
+    return Type(canonical_dtype(dtype), shape)
 
 
 def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
     """The value converted, unless it has the dtype."""
-    dtype = np.dtype(dtype)
-    if value.dtype == dtype:
+    if value.type.dtype == dtype:
         return value
+    dtype = np.dtype(dtype)
     check_dtype(dtype)
     return convert(value, dtype=dtype)
 

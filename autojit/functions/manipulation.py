@@ -135,13 +135,17 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Tracer:
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     shape = shapes.broadcast_shapes(*map(shape_of, args))
-    return tuple(broadcast_to(a, shape) for a in args)
+    if all(shape_of(a) == shape for a in args):
+        return args
+    return tuple(np.broadcast_to(a, shape) for a in args)
 
 
 @implements(np.flip)
 def flip(m: Any, axis: Any = None) -> Tracer:
     m = as_tracer(m)
     axes = shapes.normalize_axes(axis, m.ndim)
+    if not m.ndim:
+        return m[()]  # a scalar, as in NumPy
     return view(m, Mapped(lambda x: move.flip(x, axes=axes), lambda x, y: move.flip(y, axes=axes)))
 
 
@@ -157,14 +161,14 @@ def fliplr(m: Any) -> Tracer:
 
 @implements(np.atleast_1d)
 def atleast_1d(*arys: Any) -> Any:
-    results = tuple(reshape(a, (1,)) if np.ndim(a) == 0 else a for a in arys)
+    results = tuple(np.reshape(a, (1,)) if np.ndim(a) == 0 else a for a in arys)
     return results[0] if len(results) == 1 else results
 
 
 @implements(np.atleast_2d)
 def atleast_2d(*arys: Any) -> Any:
     results = tuple(
-        a if np.ndim(a) >= 2 else reshape(a, (1, -1) if np.ndim(a) else (1, 1)) for a in arys
+        a if np.ndim(a) >= 2 else np.reshape(a, (1, -1) if np.ndim(a) else (1, 1)) for a in arys
     )
     return results[0] if len(results) == 1 else results
 

@@ -10,6 +10,7 @@ from ..tracer import Tracer
 from .assignment import setitem
 from .indexing import getitem
 from .lifting import as_value, to_dtype, tracer
+from .registry import uncovered
 from .writing import fill
 
 
@@ -23,6 +24,12 @@ def _astype(self: Tracer, dtype: Any, *args: Any, **kwargs: Any) -> Tracer:
     result = tracer(to_dtype(as_value(self), np.dtype(dtype)))
     result.boxed = not self.is_scalar
     return result
+
+
+def _view(self: Tracer, dtype: Any = None, type: Any = None) -> Any:
+    if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
+        raise uncovered("x.view", " with another dtype or type")
+    return self[...]
 
 
 def _copy(self: Tracer, order: str = "C") -> Any:
@@ -81,6 +88,7 @@ def _attach() -> None:
         "__setitem__": setitem,
         "fill": fill,
         "astype": _astype,
+        "view": _view,
         "copy": _copy,
         "__copy__": _copy,
         "__deepcopy__": lambda self, memo: _copy(self),
@@ -89,8 +97,8 @@ def _attach() -> None:
         "flatten": lambda self, order="C": np.copy(np.ravel(self, order), "C"),
         "T": property(delegate(np.transpose)),
         "mT": property(delegate(np.matrix_transpose)),
-        "real": property(delegate(np.real)),
-        "imag": property(delegate(np.imag)),
+        "real": property(delegate(np.real), lambda self, v: setitem(np.real(self), ..., v)),
+        "imag": property(delegate(np.imag), lambda self, v: setitem(np.imag(self), ..., v)),
     }
     for name, attribute in attributes.items():
         setattr(Tracer, name, attribute)

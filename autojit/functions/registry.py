@@ -12,6 +12,7 @@ import numpy as np
 from autojit.ir.types import TypeMismatch
 
 from ..errors import AutojitError, ShapeError, UncoveredFunctionError, with_place
+from ..fresh import bare
 from ..tracing import user_source
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,6 +55,7 @@ def load() -> None:
     if not _loaded:
         for module in _MODULES:
             importlib.import_module(f"autojit.functions.{module}")
+        importlib.import_module("autojit.functions.operators")
         importlib.import_module("autojit.functions.methods")
         _loaded = True
 
@@ -65,7 +67,7 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     if implementation is None:
         raise uncovered(_name_of(function))
     try:
-        return implementation(*args, **kwargs)
+        return implementation(*bare(args), **bare(kwargs))
     except TypeMismatch as error:
         raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
 

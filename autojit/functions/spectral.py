@@ -88,6 +88,7 @@ def svd(
     return _SVD(u, s, vt) if compute_uv else s
 
 
+@implements(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
     return svd(x, compute_uv=False)
 
@@ -178,10 +179,12 @@ def _norm_of_matrix(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return np.expand_dims(result, axes) if keepdims else result
 
 
+@implements(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 
+@implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     if axis is None:
         flat = norm(np.ravel(x), ord)
@@ -200,9 +203,3 @@ def cond(x: Any, p: Any = None) -> Any:
     ratio = smallest / largest if p == -2 else largest / smallest
     undefined = np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1))
     return np.where(undefined, ratio.dtype.type(np.inf), ratio)
-
-
-# What NumPy took from the array API standard; its first releases lack some of it.
-for _function in (svdvals, matrix_norm, vector_norm):
-    if hasattr(np.linalg, _function.__name__):
-        implements(getattr(np.linalg, _function.__name__))(_function)

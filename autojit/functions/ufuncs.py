@@ -11,16 +11,18 @@ import numpy as np
 
 from autojit.ir.ops import ANSWERS, Declaration, arithmetic, elementary
 from autojit.ir.ops.declaration import full
-from autojit.ir.ops.move import broadcast_to
 from autojit.ir.program import Value
 
 from ..errors import DtypeError, TypeMismatch, with_place
+from ..fresh import bare
 from ..tracer import Tracer
 from ..tracing import WEAK_TYPES, user_source
 from .lifting import (
     as_value,
     common_shape,
     dtype_of,
+    kind_of,
+    operand,
     to_dtype,
     tracer,
     weak_type,
@@ -167,9 +169,12 @@ def name_of(ufunc: Any) -> str:
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``ufunc.method(*inputs, **kwargs)`` with a traced array among the inputs."""
+    if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
+        return _apply(ufunc, bare(inputs))
     out = kwargs.get("out")
     if out is not None and method == "__call__":
         return _call_with_out(ufunc, inputs, kwargs, out)
+    inputs = bare(inputs)
     if ufunc.signature is not None and method == "__call__" and not any(kwargs.values()):
         from .products import PRODUCTS
 
@@ -183,7 +188,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
-    if method == "at" and isinstance(inputs[0], Tracer) and ufunc in (np.add, np.subtract):
+    if method == "at" and ufunc in (np.add, np.subtract):
         from .assignment import add_at
 
         x, index, value = inputs
@@ -193,10 +198,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     dtype = _asked_dtype(ufunc, **kwargs)
     if ufunc in (np.divmod, np.modf):
         return _two_results(ufunc, *inputs)
-    answer = find_answer(ufunc)
-    if answer is None:
-        raise uncovered(name_of(ufunc))
-    return _apply(ufunc, answer, inputs, dtype)
+    return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
 
 
 def _call_with_out(
@@ -243,16 +245,23 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
     if not (_is_operand(left) and _is_operand(right)):
         return NotImplemented
-    if ufunc is np.power and type(right) is int and dtype_of(left).kind in "iufc":
-        fast = _integer_power(left, right)
-        if fast is not None:
-            return fast
-    if ufunc is np.power and type(right) is int and right == 2 and dtype_of(left).kind == "b":
-        ufunc, left, right = np.multiply, left.astype(np.int8), left  # x**2 is np.square, in int8
-    result = call_ufunc(ufunc, "__call__", (left, right), {})
-    if ufunc is not np.matmul and None not in (weak_type(left), weak_type(right)):
+    left, right = bare(left), bare(right)
+    if ufunc is _POWER and type(right) is int:
+        if dtype_of(left).kind in "iufc":
+            fast = _integer_power(left, right)
+            if fast is not None:
+                return fast
+        elif right == 2 and dtype_of(left).kind == "b":
+            ufunc, left, right = np.multiply, left.astype(np.int8), left  # as np.square, in int8
+    if ufunc.signature is not None:
+        return call_ufunc(ufunc, "__call__", (left, right), {})
+    result = _apply(ufunc, (left, right))
+    if weak_type(left) is not None and weak_type(right) is not None:
         result.weak = _WEAK_KINDS.get(result.dtype)
     return result
+
+
+_POWER = np.power
 
 
 def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
@@ -275,21 +284,33 @@ def _integer_power(base: Tracer, exponent: int) -> Tracer | None:
     return tracer(value, base.weak)
 
 
-def _apply(ufunc: Any, answer: Any, inputs: tuple[Any, ...], dtype: Any) -> Tracer:
-    loop = resolve(ufunc, inputs, dtype)
-    if loop[0].kind == "c":
-        answer = _complex_answer(ufunc, answer)
-    elif loop[0].kind == "b":
-        answer = _bool_answer(ufunc, answer)
+def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -> Tracer:
+    answer, loop = _answer_for(ufunc, tuple(map(kind_of, inputs)), dtype)
     shape = common_shape(*inputs)
-    values = [broadcast_to(as_value(x, d), shape) for x, d in zip(inputs, loop, strict=False)]
-    if len(inputs) == 2 and loop[0] != loop[1] and {loop[0].kind, loop[1].kind} == {"i", "u"}:
-        answer = _across_signs(answer)
+    values = [operand(x, d, shape) for x, d in zip(inputs, loop, strict=False)]
     try:
         result: Value = answer(*values)
     except TypeMismatch as error:
         raise DtypeError(with_place(f"{name_of(ufunc)}: {error}", user_source())) from None
     return tracer(to_dtype(result, loop[len(inputs)]))
+
+
+@lru_cache(maxsize=4096)
+def _answer_for(
+    ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None
+) -> tuple[Callable[..., Value], tuple[np.dtype, ...]]:
+    """The op or formula for operands of these kinds, and the dtypes of NumPy's loop."""
+    answer = find_answer(ufunc)
+    if answer is None:
+        raise uncovered(name_of(ufunc))
+    loop = resolve(ufunc, kinds, dtype)
+    if loop[0].kind == "c":
+        answer = _complex_answer(ufunc, answer)
+    elif loop[0].kind == "b":
+        answer = _bool_answer(ufunc, answer)
+    if len(kinds) == 2 and loop[0] != loop[1] and {loop[0].kind, loop[1].kind} == {"i", "u"}:
+        answer = _across_signs(answer)
+    return answer, loop
 
 
 def _across_signs(compare: Any) -> Any:
@@ -333,18 +354,22 @@ def _complex_answer(ufunc: Any, answer: Any) -> Any:
     return answer
 
 
-def resolve(ufunc: Any, inputs: tuple[Any, ...], dtype: Any = None) -> tuple[np.dtype, ...]:
-    """The dtypes of NumPy's loop for these operands, results last."""
-    weak = [weak_type(x) for x in inputs]
-    if all(w is not None for w in weak):
-        weak = [None] * len(inputs)
-    asked = tuple(w or dtype_of(x) for w, x in zip(weak, inputs, strict=True))
-    signature = None if dtype is None else (None,) * len(inputs) + (np.dtype(dtype),) * ufunc.nout
+def resolve(
+    ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None
+) -> tuple[np.dtype, ...]:
+    """The dtypes of NumPy's loop, results last.
+
+    The kind of an operand is its dtype, or Python's type of a number, which adapts to the
+    others.
+    """
+    dtypes = tuple([WEAK_TYPES.get(kind, kind) for kind in kinds])
+    asked = dtypes if all(kind in WEAK_TYPES for kind in kinds) else kinds
+    signature = None if dtype is None else (None,) * len(kinds) + (dtype,) * ufunc.nout
     kwargs = {} if signature is None else {"signature": signature}
     try:
         loop: tuple[np.dtype, ...] = ufunc.resolve_dtypes(asked + (None,) * ufunc.nout, **kwargs)
     except TypeError as error:
-        listed = ", ".join(dtype_of(x).name for x in inputs)
+        listed = ", ".join(d.name for d in dtypes)
         raise DtypeError(
             with_place(
                 f"{name_of(ufunc)} does not take operands of dtype {listed}: {error}",

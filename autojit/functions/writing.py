@@ -11,27 +11,13 @@ from autojit.ir.ops.arithmetic import select, truth
 from autojit.ir.program import Value
 
 from ..aliasing import assign
-from ..errors import InPlaceError, ShapeError, with_place
+from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
-from .assignment import cast, check_same_kind, fitted, setitem
+from .assignment import cast, check_same_kind, fitted, setitem, target
 from .indexing import along_axis
 from .lifting import as_value, shape_of, tracer
 from .registry import implements, uncovered
-
-
-def target(name: str, x: Any) -> Tracer:
-    """The array that is written into, which has to be traced."""
-    if isinstance(x, Tracer):
-        return x
-    raise InPlaceError(
-        with_place(
-            f"{name} would write traced values into an array that was made outside of the traced "
-            "function. Write into a copy that is made inside:\n"
-            f"    y = np.array(x); {name}(y, ...)",
-            user_source(),
-        )
-    )
 
 
 def _cycled(values: Any, x: Tracer, size: int) -> Value:

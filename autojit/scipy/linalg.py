@@ -56,7 +56,7 @@ def cholesky(
            [0.  , 0.  ]])
     """
     if _plain(a):
-        return _scipy().cholesky(a, lower, overwrite_a, check_finite)
+        return _scipy().cholesky(a, lower=lower, overwrite_a=overwrite_a, check_finite=check_finite)
     return linalg.cholesky_factor(linalg.square("scipy.linalg.cholesky", a), lower=lower)
 
 
@@ -65,7 +65,9 @@ def cho_factor(
 ) -> tuple[Any, bool]:
     """As :func:`cholesky`, for :func:`cho_solve`. Traced, the other triangle holds zeros."""
     if _plain(a):
-        return _scipy().cho_factor(a, lower, overwrite_a, check_finite)
+        return _scipy().cho_factor(
+            a, lower=lower, overwrite_a=overwrite_a, check_finite=check_finite
+        )
     x = linalg.square("scipy.linalg.cho_factor", a)
     return linalg.cholesky_factor(x, lower=lower), lower
 
@@ -82,7 +84,9 @@ def cho_solve(
     """
     c, lower = c_and_lower
     if _plain(c, b):
-        return _scipy().cho_solve(c_and_lower, b, overwrite_b, check_finite)
+        return _scipy().cho_solve(
+            c_and_lower, b, overwrite_b=overwrite_b, check_finite=check_finite
+        )
     return _cho_solve("scipy.linalg.cho_solve", c, bool(lower), b)
 
 
@@ -118,7 +122,13 @@ def solve_triangular(
     """
     if _plain(a, b):
         return _scipy().solve_triangular(
-            a, b, trans, lower, unit_diagonal, overwrite_b, check_finite
+            a,
+            b,
+            trans=trans,
+            lower=lower,
+            unit_diagonal=unit_diagonal,
+            overwrite_b=overwrite_b,
+            check_finite=check_finite,
         )
     x, y = linalg.matrices("scipy.linalg.solve_triangular", a, b)
     return _triangular(x, y, _transposed(trans), lower, unit_diagonal)
@@ -167,7 +177,14 @@ def solve(
     if _plain(a, b):
         options = {} if assume_a is None else {"assume_a": assume_a}  # SciPy's default has changed
         return _scipy().solve(
-            a, b, lower, overwrite_a, overwrite_b, check_finite, transposed=transposed, **options
+            a,
+            b,
+            lower=lower,
+            overwrite_a=overwrite_a,
+            overwrite_b=overwrite_b,
+            check_finite=check_finite,
+            transposed=transposed,
+            **options,
         )
     name = "scipy.linalg.solve"
     x, y = linalg.matrices(name, a, b)
@@ -200,7 +217,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
            [ 0.  ,  0.  ]])
     """
     if _plain(a):
-        return _scipy().inv(a, overwrite_a, check_finite)
+        return _scipy().inv(a, overwrite_a=overwrite_a, check_finite=check_finite)
     x = linalg.square("scipy.linalg.inv", a)
     return linalg.solved("scipy.linalg.inv", x, linalg.identity(x))
 
@@ -215,7 +232,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
            [0., 2.]])
     """
     if _plain(a):
-        return _scipy().det(a, overwrite_a, check_finite)
+        return _scipy().det(a, overwrite_a=overwrite_a, check_finite=check_finite)
     # As SciPy: the pivots are multiplied in double precision, whatever the matrix has.
     sign, logarithm = linalg.pivots_product(linalg.square("scipy.linalg.det", a), np.float64)
     return sign * np.exp(logarithm)
@@ -232,7 +249,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
            [ 0.5, -2. ]])
     """
     if _plain(a):
-        return _scipy().lu_factor(a, overwrite_a, check_finite)
+        return _scipy().lu_factor(a, overwrite_a=overwrite_a, check_finite=check_finite)
     packed, pivots = ops.lu(linalg.square("scipy.linalg.lu_factor", a))
     return tracer(packed), tracer(convert(pivots, dtype=np.dtype(np.int32)))
 
@@ -250,7 +267,9 @@ def lu_solve(
     """
     packed, pivots = lu_and_piv
     if _plain(packed, pivots, b):
-        return _scipy().lu_solve(lu_and_piv, b, trans, overwrite_b, check_finite)
+        return _scipy().lu_solve(
+            lu_and_piv, b, trans=trans, overwrite_b=overwrite_b, check_finite=check_finite
+        )
     name = "scipy.linalg.lu_solve"
     x, y = linalg.matrices(name, packed, b)
     rows = ops.permutation(as_value(as_tracer(pivots), np.dtype(np.int64)))

@@ -8,7 +8,13 @@ from typing import Any
 from llvmlite import ir
 
 from ..affine import Affine
-from ..loops import Buffer, LoopProgram, MatrixProduct, Operand, statements
+from ..loops import (
+    Buffer,
+    LoopProgram,
+    MatrixProduct,
+    Operand,
+)
+from ..walk import statements
 from . import abi
 from .scalars import llvm_type
 

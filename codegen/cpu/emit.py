@@ -37,11 +37,11 @@ from ..loops import (
     Store,
     Swap,
     Trips,
-    memory,
-    walk,
 )
+from ..walk import memory, walk
 from . import blas, matrices, sequences
 from .counted import CountedLoop
+from .demands import can_fail, needs_table
 from .scalars import (
     REASSOCIATE,
     Scalars,
@@ -81,7 +81,7 @@ class KernelEmitter:
         #: Whether the kernel can fail as it runs (see FAILURES).
         self.checks = any(map(can_fail, walk(kernel.body)))
         #: Whether it calls what only the table knows.
-        self.needs_table = any(map(_needs_table, walk(kernel.body)))
+        self.needs_table = any(map(needs_table, walk(kernel.body)))
         kinds: list[ir.Type] = [] if task is None else [I64]
         first = len(kinds)
         kinds += [POINTER] * (len(self.arguments) + self.checks + self.needs_table)
@@ -375,15 +375,6 @@ class KernelEmitter:
         )  # fmt: skip
 
 
-def can_fail(statement: Any) -> bool:
-    """Whether a statement can fail as it runs."""
-    if isinstance(statement, Compute):
-        return statement.name == "pow" and not is_float(statement.result.dtype)
-    if isinstance(statement, Repeat):
-        return bool(statement.tapes)
-    return isinstance(statement, (Gather, ScatterInto, Factorization))
-
-
 _EMITTERS: dict[type, Any] = {
     Compute: KernelEmitter.compute,
     Constant: KernelEmitter.constant,
@@ -408,12 +399,6 @@ _EMITTERS: dict[type, Any] = {
     Branch: sequences.branch,
     Swap: sequences.swap,
 }
-
-
-def _needs_table(s: Any) -> bool:
-    return isinstance(s, (RunTasks, MatrixProduct, Factorization)) or (
-        isinstance(s, Repeat) and bool(s.tapes)
-    )
 
 
 def _bytes(kind: ir.Type) -> int:

@@ -24,11 +24,13 @@ from ..loops import (
     LoopProgram,
     MatrixProduct,
     RunTasks,
-    statements,
 )
+from ..walk import statements
 from . import abi, blas, matrices
 from .abi import Convention
-from .emit import I64, POINTER, KernelEmitter, can_fail
+from .constants import constant_array, constant_text
+from .demands import can_fail
+from .emit import I64, POINTER, KernelEmitter
 from .results import POOLED
 from .scalars import memory_type
 
@@ -274,7 +276,7 @@ class _Entry:
         return self._call("PyObject_CallNoArgs", POINTER, function)
 
     def _new_array(self, type: Type) -> ir.Value:
-        shape = _constant_array(self.owner.module, type.shape)
+        shape = constant_array(self.owner.module, type.shape)
         return self._call(
             "PyArray_New",
             POINTER,
@@ -330,7 +332,7 @@ class _Entry:
             b.cbranch(b.icmp_unsigned("==", mark, ir.Constant(I64, 0)), fine, bad)
             b.position_at_end(bad)
             self._release_results()
-            message = _constant_text(self.owner.module, words)
+            message = constant_text(self.owner.module, words)
             error = self._entry(f"PyExc_{exception}")
             self._call("PyErr_SetString", ir.VoidType(), error, message)
             b.branch(self.failed)
@@ -383,30 +385,3 @@ def _addresses(
 
 def _offset(builder: ir.IRBuilder, base: ir.Value, offset: ir.Value) -> ir.Value:
     return builder.gep(base, [offset], inbounds=True, source_etype=ir.IntType(8))
-
-
-def _constant_text(module: ir.Module, text: str) -> ir.Value:
-    """The address of a constant C string."""
-    symbol = "text_" + "".join(c for c in text if c.isalpha())
-    found = module.globals.get(symbol)
-    if found is None:
-        data = bytearray(text.encode() + b"\0")
-        kind = ir.ArrayType(ir.IntType(8), len(data))
-        found = ir.GlobalVariable(module, kind, symbol)
-        found.initializer = ir.Constant(kind, data)
-        found.global_constant = True
-        found.linkage = "internal"
-    return found
-
-
-def _constant_array(module: ir.Module, numbers: Sequence[int]) -> ir.Value:
-    """The address of constant 64-bit integers."""
-    symbol = "shape_" + "_".join(map(str, numbers))
-    found = module.globals.get(symbol)
-    if found is None:
-        kind = ir.ArrayType(I64, len(numbers))
-        found = ir.GlobalVariable(module, kind, symbol)
-        found.initializer = ir.Constant(kind, list(numbers))
-        found.global_constant = True
-        found.linkage = "internal"
-    return found

@@ -13,9 +13,16 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..affine import Affine
-from ..loops import Buffer, Factorization, LoopProgram, Operand, statements
+from ..loops import (
+    Buffer,
+    Factorization,
+    LoopProgram,
+    Operand,
+)
+from ..walk import statements
 from . import abi
 from .counted import CountedLoop
+from .emit import MOST_UNROLLED
 from .scalars import CONTRACT, constant, llvm_type
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
@@ -125,7 +132,9 @@ class MatrixEmitter:
 
     def loop(self, start: Place, stop: Place) -> CountedLoop:
         """``for i in range(start, stop)`` with at least one iteration."""
-        return CountedLoop(self.builder, _index(start), _index(stop))
+        known = isinstance(start, int) and isinstance(stop, int)
+        long = not known or stop - start > MOST_UNROLLED
+        return CountedLoop(self.builder, _index(start), _index(stop), keep_rolled=long)
 
     def add(self, a: Place, b: Place) -> Place:
         if isinstance(a, int) and isinstance(b, int):

@@ -8,7 +8,15 @@ from llvmlite import ir
 
 from ..arena import itemsize
 from ..errors import OUT_OF_MEMORY
-from ..loops import Branch, Buffer, Release, Repeat, Steps, Swap, memory
+from ..loops import (
+    Branch,
+    Buffer,
+    Release,
+    Repeat,
+    Steps,
+    Swap,
+)
+from ..walk import memory
 from . import abi
 from .counted import CountedLoop
 

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..loops import Accumulator, Begin, Buffer, Finish, Kernel, Loop, Store, walk
+from ..loops import (
+    Accumulator,
+    Begin,
+    Buffer,
+    Finish,
+    Kernel,
+    Loop,
+    Store,
+)
+from ..walk import walk
 from .statements import Statements
 from .structure import (
     Machine,

@@ -20,8 +20,8 @@ from ..loops import (
     Place,
     Scalar,
     ScatterInto,
-    walk,
 )
+from ..walk import walk
 
 _COMBINING = (AccumulateInto, ScatterInto)
 #: What ``cuda.atomic.add`` takes.

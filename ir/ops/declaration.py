@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import no_derivative
 from ..program import Op, Program, Value, current_builder
 from ..types import Type, TypeMismatch
@@ -176,7 +178,12 @@ def declaration(name: str) -> Declaration:
         raise TypeMismatch(f"there is no op named {name!r}") from None
 
 
-def _with_constants(operands: Sequence[Any]) -> list[Value]:
+def _with_constants(operands: Sequence[Any]) -> Sequence[Value]:
+    for v in operands:
+        if not isinstance(v, Value):
+            break
+    else:
+        return operands
     model = next((v for v in operands if isinstance(v, Value)), None)
     return [v if isinstance(v, Value) else full_like(v, model) for v in operands]
 
@@ -188,13 +195,17 @@ def full_like(scalar: Any, model: Value | None) -> Value:
     return full(scalar, model.type)
 
 
+#: Python's numbers that a constant of that dtype holds as they are.
+_EXACT = {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
+
+
 def full(scalar: Any, type: Type) -> Value:
     """A constant of one type, all elements equal."""
-    value = type.dtype.type(scalar).item()
+    known = _EXACT.get(scalar.__class__) is type.dtype
+    value = scalar if known else type.dtype.type(scalar).item()
     constant = REGISTRY["constant"]
-    return current_builder().emit(
-        constant, (), {"value": value, "dtype": type.dtype, "shape": type.shape}
-    )[0]
+    params = {"value": value, "dtype": type.dtype, "shape": type.shape}
+    return current_builder().emit(constant, (), params)[0]
 
 
 def require(condition: bool, message: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Op, Value
-from ..types import Type
+from ..types import Type, TypeMismatch
 from .batching import Batched, along
 from .declaration import Literal, MaybeValue, Scalar, SingleResult, require
 
@@ -32,6 +32,8 @@ ORDERED_NUMBER = "iuf"
 INEXACT = "fc"
 FLOAT = "f"
 BITS = "?iu"
+
+_BOOL = np.dtype(bool)
 
 _KIND_NAMES = {"?": "bool", "i": "integer", "u": "unsigned", "f": "float", "c": "complex"}
 
@@ -74,22 +76,25 @@ class Elementwise(SingleResult):
         self.cost = cost
         self.commutative = commutative
 
-    def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
-        """The dtype of the result; here, of the operands."""
-        return dtypes[0]
+    def result_dtype(self, dtype: np.dtype) -> np.dtype:
+        """The dtype of the result for that of the operands; here, the same."""
+        return dtype
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
-        self.check(*types)
-        return (Type(self.result_dtype(*[t.dtype for t in types], **params), types[0].shape),)
-
-    def check(self, *types: Type) -> None:
-        """Raise unless all operands have one shape and one dtype of a kind it takes."""
-        _same(self.name, types)
-        kind = types[0].dtype.kind.replace("b", "?")
-        require(
-            kind in self.kinds,
-            f"{self.name} does not take {_KIND_NAMES[kind]} operands (got {types[0]})",
-        )
+        """The operands have one shape and one dtype of a kind it takes."""
+        first = types[0]
+        for t in types:
+            if t is not first and t != first:
+                raise TypeMismatch(
+                    f"{self.name} takes operands of one shape and dtype; "
+                    f"got {', '.join(map(str, types))}"
+                )
+        kind = first.dtype.kind
+        if kind not in self.kinds and (kind != "b" or "?" not in self.kinds):
+            words = _KIND_NAMES[kind.replace("b", "?")]
+            raise TypeMismatch(f"{self.name} does not take {words} operands (got {first})")
+        dtype = self.result_dtype(first.dtype)
+        return (first if dtype is first.dtype else Type(dtype, first.shape),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         return self.numpy(*arrays)
@@ -131,22 +136,22 @@ class Elementwise(SingleResult):
 class Compare(Elementwise):
     """Elementwise with a bool result."""
 
-    def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
-        return np.dtype(bool)
+    def result_dtype(self, dtype: np.dtype) -> np.dtype:
+        return _BOOL
 
 
 class RealPart(Elementwise):
     """Elementwise with the result in the real dtype of a complex operand."""
 
-    def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
-        return np.empty(0, dtypes[0]).real.dtype
+    def result_dtype(self, dtype: np.dtype) -> np.dtype:
+        return np.empty(0, dtype).real.dtype
 
 
 class MakeComplex(Elementwise):
     """Two real operands to a complex result."""
 
-    def result_dtype(self, *dtypes: np.dtype, **params: Any) -> np.dtype:
-        return np.result_type(dtypes[0], np.complex64)
+    def result_dtype(self, dtype: np.dtype) -> np.dtype:
+        return np.result_type(dtype, np.complex64)
 
 
 class Select(Elementwise):
@@ -190,10 +195,3 @@ class IntegerPower(Elementwise):
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         (x,) = arrays
         return np.power(x, np.asarray(params["exponent"]).astype(x.dtype))
-
-
-def _same(name: str, types: Sequence[Type]) -> None:
-    require(
-        all(t == types[0] for t in types),
-        f"{name} takes operands of one shape and dtype; got {', '.join(map(str, types))}",
-    )

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import shapes
 from ..program import Op, Value
-from ..types import Type
+from ..types import Type, TypeMismatch
 from .batching import Batched, along, later
 from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .linear import Linear
@@ -60,14 +60,16 @@ class Broadcast(Move):
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,), shape, dims = types, params["shape"], params["dims"]
-        require(
+        if not (
             list(dims) == sorted(set(dims))
             and all(0 <= d < len(shape) for d in dims)
-            and x.shape == tuple(shape[d] for d in dims),
-            f"broadcast of {x} to shape {shape} with dims {dims}: the dims must be increasing "
-            f"and the extents equal",
-        )
-        return (x.with_shape(shape),)
+            and x.shape == tuple([shape[d] for d in dims])
+        ):
+            raise TypeMismatch(
+                f"broadcast of {x} to shape {shape} with dims {dims}: the dims must be increasing "
+                f"and the extents equal"
+            )
+        return (Type(x.dtype, tuple(shape)),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         shape, dims = params["shape"], params["dims"]
@@ -98,7 +100,8 @@ class Reshape(Move):
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
         result = x.with_shape(params["shape"])
-        require(result.size == x.size, f"cannot reshape {x} into shape {params['shape']}")
+        if result.size != x.size:
+            raise TypeMismatch(f"cannot reshape {x} into shape {params['shape']}")
         return (result,)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
@@ -179,16 +182,15 @@ class Slice(Move):
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
         start, stop, stride = params["start"], params["stop"], params["stride"]
-        require(
+        if not (
             len(start) == len(stop) == len(stride) == x.ndim
             and all(
                 0 <= a <= b <= n and s > 0
                 for a, b, s, n in zip(start, stop, stride, x.shape, strict=True)
-            ),
-            f"slice {start}:{stop}:{stride} does not fit {x}",
-        )
-        extents = map(shapes.slice_extent, start, stop, stride)
-        return (x.with_shape(tuple(extents)),)
+            )
+        ):
+            raise TypeMismatch(f"slice {start}:{stop}:{stride} does not fit {x}")
+        return (Type(x.dtype, tuple(map(shapes.slice_extent, start, stop, stride))),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         ranges = zip(params["start"], params["stop"], params["stride"], strict=True)
@@ -389,6 +391,8 @@ def broadcast_to(x: Value, shape: shapes.Shape) -> Value:
     """Broadcast by NumPy's rule, as a reshape (dropping 1s that stretch) and a broadcast."""
     if x.shape == shape:
         return x
+    if not x.shape:
+        return broadcast(x, shape=shape, dims=())
     common = shapes.broadcast_shapes(x.shape, shape)
     require(common == shape, f"an array of shape {x.shape} does not broadcast to {shape}")
     offset = len(shape) - x.type.ndim

@@ -15,10 +15,10 @@ import numpy as np
 
 from .. import shapes
 from ..program import Op, Value
-from ..types import Type
+from ..types import Type, TypeMismatch
 from .arithmetic import convert, eq
 from .batching import Batched, later
-from .declaration import MaybeValue, Scalar, SingleResult, full, require
+from .declaration import MaybeValue, Scalar, SingleResult, full
 from .move import broadcast, slice_axis
 
 
@@ -51,11 +51,10 @@ class Reduce(SingleResult):
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,), axes = types, params["axes"]
         kind = x.dtype.kind.replace("b", "?")
-        require(kind in self.kinds, f"{self.name} does not reduce {x}")
-        require(
-            list(axes) == sorted(set(axes)) and all(0 <= a < x.ndim for a in axes),
-            f"{self.name} of {x} over axes {axes}",
-        )
+        if kind not in self.kinds:
+            raise TypeMismatch(f"{self.name} does not reduce {x}")
+        if not (list(axes) == sorted(set(axes)) and all(0 <= a < x.ndim for a in axes)):
+            raise TypeMismatch(f"{self.name} of {x} over axes {axes}")
         return (x.with_shape(shapes.without_axes(x.shape, axes)),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:

@@ -1,5 +1,5 @@
 """Passes: programs to smaller programs that compute the same."""
 
-from .pipeline import optimize
+from .pipeline import optimize, resolve_parts
 
-__all__ = ["optimize"]
+__all__ = ["optimize", "resolve_parts"]

@@ -102,8 +102,7 @@ def rebuilt(body: Program, inputs: dict[int, Any]) -> Program:
             elif what is not None:
                 (env[body.inputs[i]],) = builder.emit(constant, (), what)
         for op in body.ops:
-            with builder.at(op.source):
-                results = builder.emit(op.kind, [env[v] for v in op.operands], op.params)
+            results = builder.repeat(op, [env[v] for v in op.operands])
             env.update(zip(op.results, results, strict=True))
     outputs = [env[v] for v in body.outputs]
     return builder.finish(new.values(), outputs, name=body.name)

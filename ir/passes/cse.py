@@ -39,7 +39,7 @@ def _key(op: Op) -> Hashable:
         operands = tuple(sorted(operands, key=id))
     if not op.params:
         return (op.kind, operands)
-    return (op.kind, operands, *[(name, param_key(op.params[name])) for name in sorted(op.params)])
+    return (op.kind, operands, *[param_key(op.params[name]) for name in op.kind.parameters])
 
 
 def run(program: Program) -> Program:

@@ -26,10 +26,13 @@ from .rewrite import Rewriter, rewrite
 
 def fold(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
     """The rule of this pass."""
-    scalars = [rewriter.scalar(v) for v in op.operands]
-    if not scalars or any(s is None for s in scalars):
-        return None
-    if len(op.results) != 1:
+    scalars = []
+    for v in op.operands:
+        scalar = rewriter.scalar(v)
+        if scalar is None:
+            return None
+        scalars.append(scalar)
+    if not scalars or len(op.results) != 1:
         return None
     element = op.kind.uniform(op, scalars)
     return None if element is None else (full(element, op.result.type),)

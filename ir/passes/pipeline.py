@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..ops.bodies import BodyOp
 from ..program import Program
 from ..verify import verify as check
-from . import bodies, cse, dce, inline_calls
+from . import bodies, cse, dce, inline_calls, simplify_parts
 from .fold import fold
 from .rewrite import rewrite
 from .simplify import simplify
@@ -45,3 +45,12 @@ def simplified(program: Program) -> Program:
         program = made
     made.simplified = True
     return made
+
+
+def resolve_parts(program: Program) -> Program:
+    """The program with what is read of replaced windows taken from where it was made.
+
+    Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
+    otherwise carry cotangents of the whole array from one step to the one before.
+    """
+    return dce.run(rewrite(program, [simplify_parts.rules.rule]))

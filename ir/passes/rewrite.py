@@ -9,6 +9,7 @@ of its operands has anything left to do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from ..ops.declaration import Declaration
@@ -18,6 +19,9 @@ from ..program import Builder, Op, Program, Value, building
 #: ``rule(op, rewriter)``: the values that take the place of the op's results, or None to
 #: leave the op alone.  A rule emits by calling declarations.
 Rule = Callable[[Op, "Rewriter"], Sequence[Value] | None]
+
+
+_type = attrgetter("type")
 
 
 class Rewriter(Builder):
@@ -46,9 +50,14 @@ class Rewriter(Builder):
     def emit(
         self, kind: Declaration, operands: Sequence[Value], params: dict[str, Any]
     ) -> tuple[Value, ...]:
-        types = kind.infer(*[v.type for v in operands], **params)
+        types = kind.infer(*map(_type, operands), **params)
         results = tuple(map(Value, types))
         return self.offer(Op(kind, tuple(operands), params, results, self.source))
+
+    def repeat(self, op: Op, operands: Sequence[Value]) -> tuple[Value, ...]:
+        results = tuple(map(Value, map(_type, op.results)))
+        with self.at(op.source):
+            return self.offer(Op(op.kind, tuple(operands), op.params, results, self.source))
 
     def offer(self, op: Op) -> tuple[Value, ...]:
         """Append an op unless a rule replaces it; return the values of its results."""
@@ -62,7 +71,7 @@ class Rewriter(Builder):
 
 
 def _check(op: Op, replacement: Sequence[Value]) -> None:
-    if [v.type for v in replacement] != [v.type for v in op.results]:
+    if list(map(_type, replacement)) != list(map(_type, op.results)):
         raise AssertionError(f"{op!r} was replaced by values of other types: {replacement!r}")
 
 
@@ -106,3 +115,11 @@ class RuleTable:
             return rule
 
         return register
+
+    def rule(self, op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
+        """The rules as one: the first that applies."""
+        for rule in self.rules.get(op.kind, ()):
+            value = rule(op, rewriter)
+            if value is not None:
+                return (value,)
+        return None

@@ -12,7 +12,7 @@ Before (the trace of ``for i in range(n): x = sin(x) * w[i]``)::
 After: the first step as it was, and a ``scan`` of the others, in which the slice is taken
 at the index of the step.
 
-The steps have to be equal op for op.  An operand is one of the same step, one of the step
+The steps have to be equal op for op.  An operand is one of the same step, one of a step shortly
 before, or one and the same value for all of them; parameters that declarations call
 ``sliding`` may move by a constant amount.  What a step of the middle computes for later
 is stacked.
@@ -35,16 +35,17 @@ from . import dce
 from .rewrite import rewrite
 from .simplify import simplify
 
-#: A stretch of fewer ops is left alone: unrolled, it is fused as a whole.
-LEAST_OPS = 500
 LEAST_STEPS = 8
 #: How many periods are tried, and how far apart equal ops are compared to find them.
 MOST_PERIODS = 16
 FARTHEST = 8
+#: A step may read what one of so many steps before it computed.
+MOST_BACK = 4
 
 
-def roll(program: Program, least: int = LEAST_OPS) -> Program:
-    """The program with its long repetitions rolled into loops; the same object without any."""
+def roll(program: Program, least: int) -> Program:
+    """The program with repetitions of at least so many ops rolled into loops; the same object
+    without any."""
     while len(program.ops) >= least:
         found = _longest(program, least)
         if found is None:
@@ -66,20 +67,16 @@ class _Stretch(NamedTuple):
 
 def _longest(program: Program, least: int) -> _Stretch | None:
     """The stretch that covers most ops; of nearly equal ones that with the shortest step."""
-    ids = _signatures(program.ops)
-    defined = {v: (i, k) for i, op in enumerate(program.ops) for k, v in enumerate(op.results)}
+    ops = _Ops(program.ops)
     best: _Stretch | None = None
-    for period in sorted(_periods(ids)):
-        rough = _longest_run(ids[:-period] == ids[period:])
+    for period in sorted({*_periods(ops.alike), *_periods(ops.equal)}):
+        rough = _longest_run(ops.alike[:-period] == ops.alike[period:])
         if rough[1] + period < least:
             continue
         low, count = rough
-        exact = np.fromiter(
-            (_same(program.ops, i, period, defined) for i in range(low, low + count)), bool, count
-        )
-        start, length = _longest_run(exact)
+        start, length = _longest_run(ops.correspond(low, low + count, period))
         found = _Stretch(low + start, period, (length + period) // period)
-        found = _sliding(program.ops, found)
+        found = _sliding(ops, found)
         size = found.period * found.steps
         if size < least or found.steps < LEAST_STEPS:
             continue
@@ -88,24 +85,84 @@ def _longest(program: Program, least: int) -> _Stretch | None:
     return best
 
 
-def _signatures(ops: Sequence[Op]) -> np.ndarray:
-    """A number for each op, equal for ops that may stand for each other."""
+class _Ops:
+    """Ops as arrays of numbers, so that all pairs of a distance are compared at once."""
+
+    def __init__(self, ops: Sequence[Op]) -> None:
+        self.ops = ops
+        #: Equal for ops that may stand for each other, and for those with equal parameters too.
+        self.alike, self.equal = _signatures(ops)
+        #: The operands of op i are those from start[i] to start[i + 1] of the arrays below.
+        self.start = np.zeros(len(ops) + 1, np.int64)
+        np.cumsum([len(op.operands) for op in ops], out=self.start[1:])
+        numbers: dict[Value, int] = {}
+        makers: list[int] = []  # by number of the value: the op that computes it, or -1
+        places: list[int] = []  # and which of its results it is
+        read: list[int] = []
+        for i, op in enumerate(ops):
+            for v in op.operands:
+                number = numbers.setdefault(v, len(makers))
+                if number == len(makers):
+                    makers.append(-1)
+                    places.append(0)
+                read.append(number)
+            for k, v in enumerate(op.results):
+                numbers[v] = len(makers)
+                makers.append(i)
+                places.append(k)
+        self.value = np.array(read, np.int64)
+        self.maker = np.array(makers, np.int64)[self.value]
+        self.place = np.array(places, np.int64)[self.value]
+
+    def correspond(self, low: int, high: int, period: int) -> np.ndarray:
+        """For the ops from low to high, which are like those a period later: whether the two
+        read corresponding values."""
+        a = slice(self.start[low], self.start[high])
+        b = slice(self.start[low + period], self.start[high + period])
+        reader = np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
+        shifted = (
+            (self.maker[a] >= 0)
+            & (self.maker[b] == self.maker[a] + period)
+            & (self.place[a] == self.place[b])
+            & (self.maker[a] > reader - MOST_BACK * period)
+        )
+        wrong = ~(shifted | (self.value[a] == self.value[b]))
+        holds = np.ones(high - low, bool)
+        holds[reader[wrong] - low] = False
+        return holds
+
+
+def _signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers for each op: equal for ops that may stand for each other whatever their
+    sliding parameters are, and for those with equal parameters, which tells the steps of an inner
+    loop apart."""
     numbers: dict[Any, int] = {}
-    ids = np.empty(len(ops), np.int64)
+    types: dict[Any, int] = {}
+    known: dict[int, int] = {}  # the same by id, which is faster to look up
+    alike = np.empty(len(ops), np.int64)
+    equal = np.empty(len(ops), np.int64)
     for i, op in enumerate(ops):
-        fixed = [
-            (k, param_key(v)) for k, v in sorted(op.params.items()) if k not in op.kind.sliding
-        ]
-        key = (op.kind, *fixed, *(v.type for v in op.operands), *(v.type for v in op.results))
-        ids[i] = numbers.setdefault(key, len(numbers))
-    return ids
+        key: list[Any] = [op.kind]
+        for v in (*op.operands, *op.results):
+            number = known.get(id(v.type))
+            if number is None:
+                number = known[id(v.type)] = types.setdefault(v.type, len(types))
+            key.append(number)
+        slides: list[Any] = []
+        for name in op.kind.parameters:
+            (slides if name in op.kind.sliding else key).append(param_key(op.params[name]))
+        fixed = tuple(key)
+        alike[i] = equal[i] = numbers.setdefault(fixed, len(numbers))
+        if slides:
+            equal[i] = numbers.setdefault((fixed, *slides), len(numbers))
+    return alike, equal
 
 
-def _periods(ids: np.ndarray) -> list[int]:
+def _periods(alike: np.ndarray) -> list[int]:
     """Distances at which equal ops follow each other most often."""
     votes: Counter[int] = Counter()
-    for number in np.unique(ids):
-        places = np.flatnonzero(ids == number)
+    order = np.argsort(alike, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(alike[order])) + 1):
         if len(places) < LEAST_STEPS:
             continue
         for apart in range(1, min(FARTHEST, len(places) - 1) + 1):
@@ -125,37 +182,22 @@ def _longest_run(holds: np.ndarray) -> tuple[int, int]:
     return int(starts[longest]), int(stops[longest] - starts[longest])
 
 
-def _same(ops: Sequence[Op], i: int, period: int, defined: dict[Value, tuple[int, int]]) -> bool:
-    """Whether op i and the one a period later read corresponding values."""
-    for a, b in zip(ops[i].operands, ops[i + period].operands, strict=True):
-        if a is b:
-            continue
-        at, of = defined.get(a), defined.get(b)
-        if at is None or of is None or of != (at[0] + period, at[1]):
-            return False
-        if at[0] < i - 2 * period:
-            return False
-    return True
-
-
-def _sliding(ops: Sequence[Op], found: _Stretch) -> _Stretch:
+def _sliding(ops: _Ops, found: _Stretch) -> _Stretch:
     """As many steps as have parameters that are equal or slide evenly."""
     start, period, steps = found
     for k in range(period):
-        if ops[start + k].kind.sliding:
-            column = [ops[start + t * period + k] for t in range(steps)]
-            steps = min(steps, _even(column))
+        if ops.ops[start + k].kind.sliding:
+            steps = min(steps, _even(ops, range(start + k, start + steps * period, period)))
     return _Stretch(start, period, steps)
 
 
-def _even(column: Sequence[Op]) -> int:
+def _even(ops: _Ops, column: range) -> int:
     """How many ops from the first on have equal parameters, or such that slide evenly."""
-    kind, params = column[0].kind, [op.params for op in column]
-    first = _key(params[0])
-    equal = next((t for t, p in enumerate(params) if _key(p) != first), len(params))
-    if equal == len(params):
-        return equal
-    low, high = max(1, equal), len(params)
+    other = ops.equal[column.start : column.stop : column.step] != ops.equal[column.start]
+    if not other.any():
+        return len(column)
+    kind, params = ops.ops[column.start].kind, [ops.ops[i].params for i in column]
+    low, high = max(1, int(other.argmax())), len(params)
     while low < high:  # the most for which it holds
         middle = (low + high + 1) // 2
         if kind.slide(params[:middle]) is not None:
@@ -188,14 +230,17 @@ class _Rolled:
         self.start, self.period, self.steps = found
         self.stop = self.start + self.period * self.steps
         self.ops = program.ops
-        #: Where a value of the stretch, or of the step before, is computed: (step, op, result).
+        #: Where a value of the stretch, or of the steps before, is computed: (step, op, result).
         self.place: dict[Value, tuple[int, int, int]] = {}
-        for i in range(max(0, self.start - self.period), self.stop):
+        self.value: dict[tuple[int, int, int], Value] = {}
+        for i in range(max(0, self.start - MOST_BACK * self.period), self.stop):
             step, k = divmod(i - self.start, self.period)
             for r, v in enumerate(self.ops[i].results):
                 self.place[v] = (step, k, r)
+                self.value[step, k, r] = v
         self.constants: dict[Value, None] = {}
-        self.carried: dict[tuple[int, int], Value | None] = {}
+        #: Results by op, number, and how many steps ago they were computed; the first values.
+        self.carried: dict[tuple[int, int, int], Value | None] = {}
         self.stacked: dict[tuple[int, int], None] = {}
 
     def run(self) -> Program:
@@ -204,7 +249,7 @@ class _Rolled:
         self.stacked.update(((k, r), None) for step, k, r in later if step < self.steps - 1)
         for _, k, r in later:
             if (k, r) not in self.stacked:
-                self.carried.setdefault((k, r), None)
+                self.carried.setdefault((k, r, 1), None)
         builder = Builder()
         builder.ops.extend(self.ops[: self.start])
         with building(builder):
@@ -231,8 +276,10 @@ class _Rolled:
             for a, b in zip(first.operands, second.operands, strict=True):
                 if a is b:
                     self.constants[a] = None
-                elif self.place[a][0] == -1:
-                    self.carried[self.place[a][1:]] = a
+                    continue
+                step, j, r = self.place[a]
+                for back in range(1, 1 - step):
+                    self.carried[j, r, back] = self.value[-back, j, r]
 
     def _loop(
         self, builder: Builder, later: dict[tuple[int, int, int], Value]
@@ -253,7 +300,7 @@ class _Rolled:
             replaced = {}
             for (step, k, r), value in later.items():
                 stacked = stacks.get((k, r))
-                replaced[value] = last[k, r] if stacked is None else _row(stacked, step)
+                replaced[value] = last[k, r, 1] if stacked is None else _row(stacked, step)
         return replaced
 
     def _body(self) -> tuple[Program, list[tuple[Value | None, Any]]]:
@@ -261,7 +308,7 @@ class _Rolled:
         constants = {v: Value(v.type) for v in self.constants}
         index = Value(INDEX)
         template = self.ops[self.start : self.start + self.period]
-        types = {(k, r): template[k].results[r].type for k, r in self.carried}
+        types = {key: template[key[0]].results[key[1]].type for key in self.carried}
         carries = {key: Value(t) for key, t in types.items()}
         env = dict(constants)
         env.update((v, carries[key]) for key, v in self.carried.items() if v is not None)
@@ -275,7 +322,11 @@ class _Rolled:
                     else:
                         results = (op.kind.at_step(operands, op, slide, index),)
                 env.update(zip(op.results, results, strict=True))
-        outputs = [env[template[k].results[r]] for k, r in (*self.carried, *self.stacked)]
+        own = {(k, r): env[template[k].results[r]] for k, r, _ in self.carried}
+        outputs = [
+            own[k, r] if back == 1 else carries[k, r, back - 1] for k, r, back in self.carried
+        ]
+        outputs += [env[template[k].results[r]] for k, r in self.stacked]
         body = builder.finish([*constants.values(), index, *carries.values()], outputs, name="body")
         return body, [(v, types[key]) for key, v in self.carried.items()]
 

@@ -48,8 +48,7 @@ def hoist(body: Program, constants: Sequence[bool]) -> tuple[Program, Program]:
     env = {**dict(zip(body.inputs, new_inputs, strict=True)), **extra}
     with building(builder):
         for op in stay:
-            with builder.at(op.source):
-                results = builder.emit(op.kind, [env[v] for v in op.operands], op.params)
+            results = builder.repeat(op, [env[v] for v in op.operands])
             env.update(zip(op.results, results, strict=True))
     outputs = [env[v] for v in body.outputs]
     return outer, builder.finish([*extra.values(), *new_inputs], outputs, name=body.name)

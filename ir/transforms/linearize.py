@@ -24,7 +24,7 @@ class _Split(Builder):
         self.linear: set[Value] = set()
 
     def append(self, op: Op) -> None:
-        if any(v in self.linear for v in op.operands):
+        if not self.linear.isdisjoint(op.operands):
             self.linear_ops.append(op)
             self.linear.update(op.results)
         else:
@@ -89,10 +89,10 @@ def push_tangents(
     for op in program.ops:
         operands = [env[v] for v in op.operands]
         moving = [tangents.get(v) for v in op.operands]
+        if moving.count(None) == len(moving):
+            env.update(zip(op.results, builder.repeat(op, operands), strict=True))
+            continue
         with builder.at(op.source):
-            if all(t is None for t in moving):
-                env.update(zip(op.results, builder.emit(op.kind, operands, op.params), strict=True))
-                continue
             results, made = op.kind.differentiate(operands, op.params, moving, split=split)
         env.update(zip(op.results, results, strict=True))
         for value, tangent in zip(op.results, made, strict=True):

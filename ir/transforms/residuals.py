@@ -51,8 +51,7 @@ def choose_residuals(
     with building(builder):
         env = dict(stored)
         for op in _between(primal, cut, needed):
-            with builder.at(op.source):
-                results = builder.emit(op.kind, [env[v] for v in op.operands], op.params)
+            results = builder.repeat(op, [env[v] for v in op.operands])
             env.update(zip(op.results, results, strict=True))
         residuals = [env[v] for v in primal.outputs[n:]]
         outputs = builder.inline(parts.linear, [*residuals, *tangents])

@@ -33,8 +33,7 @@ def transpose(program: Program, residuals: int) -> Program:
     with building(builder):
         for op in program.ops:  # what does not depend on the linear inputs, as it stands
             if linear.isdisjoint(op.results):
-                with builder.at(op.source):
-                    results = builder.emit(op.kind, [env[v] for v in op.operands], op.params)
+                results = builder.repeat(op, [env[v] for v in op.operands])
                 env.update(zip(op.results, results, strict=True))
         for value, seed in zip(program.outputs, seeds, strict=True):
             if value in linear:
@@ -46,8 +45,9 @@ def transpose(program: Program, residuals: int) -> Program:
             with builder.at(op.source):
                 start = len(builder.ops)
                 cotangents.pull(op, _constants_renamed(op, env), is_linear)
-                if any(v in linear for new in builder.ops[start:] for v in new.operands):
-                    raise _not_linear(op)
+                for new in builder.ops[start:]:
+                    if not linear.isdisjoint(new.operands):
+                        raise _not_linear(op)
         outputs = [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
     inputs = [*(env[v] for v in constants), *seeds]
     return builder.finish(inputs, outputs, name=f"{program.name}_transpose")

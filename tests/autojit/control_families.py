@@ -97,7 +97,7 @@ def exchanged(x: Any) -> Any:
     """Carries change places, one passes through, and one is returned and stacked twice."""
 
     def step(carry: Any, row: Any) -> Any:
-        a, b, fixed = carry
+        _, b, fixed = carry
         new = b * fixed + row
         return (b, new, fixed), (new, b, new)
 
@@ -332,7 +332,9 @@ def nested(x: Any) -> Any:
     """While in scan in a branch in scan."""
 
     def inner(c: Any, w: Any) -> Any:
-        count = while_loop(lambda s: s[1] < 2, lambda s: (s[0] * w + np.sin(s[0]), s[1] + 1), (c, 0))
+        count = while_loop(
+            lambda s: s[1] < 2, lambda s: (s[0] * w + np.sin(s[0]), s[1] + 1), (c, 0)
+        )
         return count[0], np.sum(c * w)
 
     def outer(c: Any, row: Any) -> Any:

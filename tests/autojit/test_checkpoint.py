@@ -152,6 +152,17 @@ def test_a_chain_of_checkpoints_stores_its_ends() -> None:
     assert peak_memory(grad(chain))(X) < peak_memory(grad(plain))(X)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_compiled_gradients(policy: Any) -> None:
+    f = checkpoint(layers, policy=policy)
+    got, want = jit(grad(f, (0, 1)))(X, W), grad(layers, (0, 1))(X, W)
+    np.testing.assert_allclose(got[0], want[0], rtol=1e-12)
+    np.testing.assert_allclose(got[1], want[1], rtol=1e-12)
+    twice = jit(grad(lambda x: np.sum(grad(f)(x, W) ** 2)))
+    plain = grad(lambda x: np.sum(grad(layers)(x, W) ** 2))
+    np.testing.assert_allclose(twice(X), plain(X), rtol=1e-11)
+
+
 # -- segments of a scan -------------------------------------------------------------
 
 
@@ -195,6 +206,17 @@ def test_segments_under_other_transformations(k: Any) -> None:
             rtol=1e-12,
         )
         np.testing.assert_allclose(jacfwd(f)(c, W), jacfwd(plain)(c, W), rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, "sqrt"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_compiled_segments(k: Any, reverse: bool) -> None:
+    c, xs = np.ones(3), rows(7)
+    f = lambda c, xs, w, k=k: recurrence(c, xs, w, k, reverse)  # noqa: E731
+    got = jit(grad(f, (0, 1, 2)))(c, xs, W)
+    want = grad(lambda c, xs, w: f(c, xs, w, None), (0, 1, 2))(c, xs, W)
+    for g, w in zip(autojit.trees.flatten(got)[0], autojit.trees.flatten(want)[0], strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-11, atol=1e-13)
 
 
 def test_the_index_of_a_step_is_that_of_the_whole_loop() -> None:

@@ -130,6 +130,41 @@ def test_rules_that_call_each_other() -> None:
     check_grads(lambda x: sine(x) * cosine(2 * x), (X,), order=3)
 
 
+def test_rules_are_traced_once_a_level() -> None:
+    calls = []
+    f = custom_jvp(np.tanh)
+
+    @f.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        calls.append(primals)
+        (x,), (t,) = primals, tangents
+        return f(x), t * (1 - f(x) * f(x))
+
+    autojit.trace(lambda x: f(x) + f(2 * x))(1.0)
+    assert len(calls) == 2 * 4
+    check_grads(f, (X,), order=3)
+
+
+def test_functions_and_rules_may_read_what_changes_between_calls() -> None:
+    factor = 1.0
+    f = custom_jvp(lambda x: x * factor)
+    f.defjvp(lambda p, t: (p[0] * factor, t[0] * factor))
+
+    def both(x: Any) -> Any:
+        nonlocal factor
+        factor = 2.0
+        first = f(x)
+        factor = 5.0
+        return first + f(x)
+
+    assert jit(both)(1.0) == 7.0
+    assert grad(both)(1.0) == 7.0
+    outer = custom_jvp(both)
+    outer.defjvp(lambda p, t: (both(*p), jvp(both, p, t)[1]))
+    assert grad(outer)(1.0) == 7.0
+    assert outer(1.0) == 7.0
+
+
 def test_orders_end() -> None:
     f: Any = softplus()
     for _ in range(4):
@@ -235,6 +270,9 @@ def test_defaults_and_keywords_become_positions() -> None:
     f.defjvp(lambda p, t: (f(*p), t[0] * p[1] + p[0] * t[1]))
     assert grad(lambda x: f(x))(3.0) == 2.0
     assert grad(lambda s: f(scale=s, x=3.0))(5.0) == 3.0
+    g = custom_jvp(lambda x, a=2.0, b=3.0: x * a * b)
+    g.defjvp(lambda p, t: (g(*p), t[0] * p[1] * p[2]))
+    assert grad(lambda x: g(x, b=5.0))(1.0) == 10.0
 
 
 def test_integers_and_bools_have_no_tangents() -> None:
@@ -386,6 +424,18 @@ def test_the_rule_is_not_lost_in_loops(loop: str) -> None:
         # and d/dx of x f(x) f(f(x)) = x x^2 x^4 by the rule is x^6 (1 + 1 + 1)
         second = grad(lambda x: np.sum(first(x)))
         np.testing.assert_allclose(second(X), 3 * X**6, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loop", ["scan", "while_loop"])
+def test_compiled_rules_in_loops(loop: str) -> None:
+    f = softplus()
+    g = custom_vjp(lambda x: np.log(1 + np.exp(x)))
+    g.defvjp(lambda x: (np.log(1 + np.exp(x)), x), lambda x, ct: (ct / (1 + np.exp(-x)),))
+    plain = lambda x: np.sum(LOOPS[loop](lambda c: np.log(1 + np.exp(c)), x))  # noqa: E731
+    want = grad(plain)(X)
+    for rule in (f, g):
+        got = jit(grad(lambda x, r=rule: np.sum(LOOPS[loop](r, x))))(X)  # type: ignore[misc]
+        np.testing.assert_allclose(got, want, rtol=1e-10)
 
 
 # -- programs -----------------------------------------------------------------------
@@ -600,7 +650,8 @@ def test_arguments_that_do_not_fit() -> None:
         return x * scale
 
     f.defjvp(lambda p, t: (f(*p), t[0]))
-    assert "scale can be passed by name only" in says(StructureError, f, 1.0)
+    assert "scale can be passed by name only" in says(StructureError, lambda: f(1.0, scale=2.0))
+    assert grad(f)(3.0) == 1.0
     g = custom_jvp(lambda x: x, nondiff_argnums=(3,))
     g.defjvp(lambda p, t: (p[0], t[0]))
     assert "nondiff_argnums=3" in says(StructureError, grad(g), 1.0)

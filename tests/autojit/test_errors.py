@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy import asarray
 
 import autojit
 from autojit import errors, grad, jit, value_and_grad
@@ -107,6 +108,10 @@ def test_uncovered_is_also_not_implemented() -> None:
 # -- concrete values ----------------------------------------------------------
 
 
+#: Made outside of any traced function.
+PLAIN = np.zeros(3)
+
+
 def branch(x: Any) -> Any:
     if x[0] > 0:
         return x
@@ -140,8 +145,9 @@ CONCRETE = {
     "list index": (lambda x: [1, 2][x[0].astype(int)], ["index", "static_argnums"]),
     "slice": (lambda x: x[: x[0].astype(int)], ["static_argnums"]),
     "reshape": (lambda x: x.reshape(x[0].astype(int)), ["static_argnums"]),
-    "asarray": (lambda x: np.asarray(x), ["np.asarray", "np.stack([x, y])"]),
-    "fill": (lambda x: np.zeros(3).__setitem__(slice(1), x[0]), ["np.concatenate([a, b])"]),
+    "asarray": (lambda x: asarray(x), ["np.array([x, y])", "not: from numpy import array"]),
+    "part": (lambda x: PLAIN.__setitem__(slice(1), x), ["out = np.zeros(3); out[0] = x"]),
+    "item assigned": (lambda x: PLAIN.__setitem__(0, x[0]), ["out = np.zeros(3); out[0] = x"]),
 }
 
 
@@ -151,11 +157,15 @@ def test_concrete_values(case: str) -> None:
     assert_says(message(ConcreteValueError, function, X), *words)
 
 
-def test_lists_of_traced_values() -> None:
+def test_arrays_that_become_traced_where_they_cannot_be_followed() -> None:
     def f(x: Any) -> Any:
-        return np.array([x[0], x[1]])
+        out = np.zeros(3)
+        shown = asarray(out)
+        out[0] = x[0]
+        return shown
 
-    assert_says(message(ConcreteValueError, f, X), "np.stack([x, y])", "not: np.array([x, y])")
+    text = message(InPlaceError, f, X)
+    assert_says(text, "out[0] = x[0]", "a view that is a plain array", "y = np.array(x)")
 
 
 def test_hash() -> None:

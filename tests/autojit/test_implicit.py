@@ -20,6 +20,7 @@ from autojit import (
     hessian,
     jacfwd,
     jacrev,
+    jit,
     jvp,
     scan,
     vmap,
@@ -38,10 +39,13 @@ HERE = re.escape(__file__)
 
 
 @pytest.fixture(autouse=True)
-def interpreted() -> Iterator[None]:
-    """The solvers are loops."""
-    with autojit.disable_jit():
+def interpreted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The solvers are loops, which take longer to compile than to run here."""
+    if "compiled" in request.node.name:
         yield
+    else:
+        with autojit.disable_jit():
+            yield
 
 
 # -- solvers in the user's code -----------------------------------------------------
@@ -342,6 +346,17 @@ def test_an_iteration_that_does_not_end_gives_nan() -> None:
     near = lambda a: fixed_point(lambda x: a * x + 1, 10.0, max_steps=100)  # noqa: E731
     assert near(0.9) == 10
     assert np.isnan(grad(near)(0.9))
+
+
+def test_compiled_solutions() -> None:
+    x = kepler(0.3, 1.2)
+    assert jit(grad(kepler))(0.3, 1.2) == pytest.approx(np.sin(x) / (1 - 0.3 * np.cos(x)))
+    got = jit(grad(lambda a, b: np.sum(positive(a, b))))(S, B)
+    inverse = np.linalg.inv(S)
+    np.testing.assert_allclose(got, -np.outer(inverse.sum(0), inverse @ B), rtol=1e-8, atol=1e-12)
+    assert jit(grad(grad(cosine)))(1.0) == pytest.approx(0.15333789131, rel=1e-8)
+    many = jit(vmap(grad(cosine)))(np.array([1.0, 0.9]))
+    assert many[0] == pytest.approx(grad(cosine)(1.0), rel=1e-10)
 
 
 # -- mistakes -----------------------------------------------------------------------

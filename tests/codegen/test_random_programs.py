@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from autojit.codegen import blocks, lower, parallel, placement, regions, storage
+from autojit.codegen import blocks, lower, op_loops, parallel, placement, regions, storage
 from autojit.codegen.cpu import small_matrices
 from autojit.codegen.runtime import Executable
 from autojit.ir import interpreter
@@ -55,8 +55,8 @@ LARGE = [
     (lower, "UNROLL", 0),
     (lower, "WORTH_SPLITTING", 1),
     (placement, "LOCAL", 0),
+    (op_loops, "SMALL_PRODUCT", 0),
     (regions, "SMALL", 0),
-    (storage, "SMALL_PRODUCT", 0),
     (storage, "EXPENSIVE", 2),
     (small_matrices, "LARGEST", 0),
 ]

@@ -10,9 +10,17 @@ import pytest
 
 import autojit
 from autojit import grad
-from autojit.codegen.loops import Compute, Kernel, Load, Loop, LoopProgram, MatrixProduct, walk
+from autojit.codegen.loops import (
+    Compute,
+    Kernel,
+    Load,
+    Loop,
+    LoopProgram,
+    MatrixProduct,
+)
 from autojit.codegen.lower import lower
 from autojit.codegen.runtime import Executable
+from autojit.codegen.walk import walk
 from autojit.ir.interpreter import interpret
 from autojit.ir.passes import optimize
 

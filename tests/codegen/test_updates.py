@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 from autojit.codegen import parallel
-from autojit.codegen.loops import Loop, LoopProgram, RunTasks, ScatterInto, Store, walk
+from autojit.codegen.loops import (
+    Loop,
+    LoopProgram,
+    RunTasks,
+    ScatterInto,
+    Store,
+)
 from autojit.codegen.lower import lower
 from autojit.codegen.runtime import Executable
+from autojit.codegen.walk import walk
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.program import Builder, Program, Value, building

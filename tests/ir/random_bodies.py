@@ -12,13 +12,11 @@ import numpy as np
 
 from autojit.ir.ops import Declaration, arithmetic, full
 from autojit.ir.ops.bodies import BOOL, INDEX, BodyOp
-from autojit.ir.ops.checkpoint import POLICIES, Checkpoint
 from autojit.ir.ops.custom import CustomJVP
 from autojit.ir.ops.scan import Scan
 from autojit.ir.ops.switch import Switch
 from autojit.ir.ops.while_ import While
-from autojit.ir.program import Builder, Program, Value, building
-from autojit.ir.transforms import jvp
+from autojit.ir.program import Value, building
 from autojit.ir.types import Type
 from tests.ir.grower import MAX_SIZE, Grower
 
@@ -166,42 +164,6 @@ def _switch(grow: Grower, kind: Switch, find: FindSampler) -> Value | None:
     return _emit(grow, kind, [index, *values], {"branches": programs})
 
 
-def _call(
-    grow: Grower, find: FindSampler, *, flat: bool = False
-) -> tuple[list[Value], Program]:
-    """Operands, and a body that takes them (``flat``: without bodies of its own)."""
-    types = [v.type for v in grow.values if grow.flag()][-2:]
-    inner = Inner(grow, inputs := [Value(t) for t in types])
-    if flat:
-        inner.kinds = [kind for kind in inner.kinds if not isinstance(kind, WITH_BODIES)]
-    with building(inner.builder):
-        inner.grow(find)
-        outputs = inner.outputs([_type(grow) for _ in range(grow.integer(1, 2))])
-    body = inner.builder.finish([*inputs, *inner.bound], outputs, name="f")
-    return [*(grow.like(t) for t in types), *inner.captured], body
-
-
-def _checkpoint(grow: Grower, kind: Checkpoint, find: FindSampler) -> Value | None:
-    operands, body = _call(grow, find)
-    policy = grow.pick(POLICIES)
-    return _emit(grow, kind, operands, {"body": body, "keep": grow.flag(), "policy": policy})
-
-
-def _custom(grow: Grower, kind: CustomJVP, find: FindSampler) -> Value | None:
-    """Its rule is the derivative of the body, in which nothing that has both values and tangents
-    may make values: it is transposed."""
-    operands, body = _call(grow, find, flat=True)
-    outs, wrt = len(body.outputs), [i for i, t in enumerate(body.in_types) if t.is_inexact]
-    builder, inputs = Builder(), [Value(t) for t in body.in_types]
-    with building(builder):
-        tangents = [Value(body.in_types[i]) for i in wrt]
-        values = builder.inline(body, inputs)
-        moved = builder.inline(jvp(body, wrt), [*inputs, *tangents])[outs:]
-    moved = [t for t in moved if t.type.is_inexact]
-    rule = builder.finish([*inputs, *tangents], [*values, *moved])
-    return _emit(grow, kind, operands, {"body": body, "constants": 0, "rule": rule})
-
-
 def _emit(grow: Grower, kind: Declaration, operands: list[Value], params: dict[str, Any]) -> Value:
     results = grow.builder.emit(kind, operands, params)
     grow.keep(*results)
@@ -211,7 +173,7 @@ def _emit(grow: Grower, kind: Declaration, operands: list[Value], params: dict[s
 def bodies(find: FindSampler) -> dict[type[Declaration], Any]:
     """How ops with bodies are drawn, given how the others are."""
     table: dict[type[Declaration], Any] = {
-        Scan: _scan, While: _while, Switch: _switch, Checkpoint: _checkpoint, CustomJVP: _custom,
+        Scan: _scan, While: _while, Switch: _switch,
     }  # fmt: skip
     return {
         family: lambda grow, kind, draw=draw: draw(grow, kind, find)

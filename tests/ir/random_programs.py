@@ -27,6 +27,7 @@ from autojit.ir.program import Program, Value, building
 from autojit.ir.types import Type
 from tests.ir.grower import DTYPES, MAX_NDIM, SPECIAL, Draw, Grower
 from tests.ir.random_bodies import bodies, loop_index
+from tests.ir.random_calls import calls
 from tests.ir.random_linalg import LINALG
 
 __all__ = ["DTYPES", "Grower", "arguments_for", "assert_same_results", "programs", "sampler"]
@@ -243,6 +244,7 @@ def sampler(kind: Declaration) -> Sampler | None:
 
 
 SAMPLERS.update(bodies(sampler))
+SAMPLERS.update(calls(sampler))
 
 
 @st.composite

@@ -19,13 +19,10 @@ def test_programs_are_well_formed(program: Program) -> None:
     assert program.outputs
 
 
-#: Their derivatives are programs of the user's, and not of every order or mode.
-WITH_RULES = {"custom_vjp", "custom_linear", "linear_solve", "root"}
-
-
 def test_every_op_is_sampled() -> None:
-    missing = [k.name for k in REGISTRY.values() if sampler(k) is None and k.name not in WITH_RULES]
-    assert missing == [], "say in SAMPLERS how the parameters of these are drawn"
+    missing = [kind.name for kind in REGISTRY.values() if sampler(kind) is None]
+    # What has no forward mode would fail most tests.
+    assert sorted(missing) == ["custom_linear", "custom_vjp"], "say in SAMPLERS how they are drawn"
 
 
 SAMPLED = [kind for kind in REGISTRY.values() if sampler(kind)]

@@ -32,7 +32,7 @@ CALLS = [
     Sample("custom_jvp", softplus, (real(3, 2),)),
     # There is no forward mode: its derivatives are tested in test_custom_rules.py.
     Sample("custom_vjp", product, (real(3), real(3)), order=0),
-    Sample("checkpoint", checkpoint(lambda x: np.sin(np.exp(x))), (real(3),), order=0),
+    Sample("checkpoint", checkpoint(lambda x: np.sin(np.exp(x))), (real(3),)),
     Sample("linear_solve", _diagonal_system, (positive(3), real(3))),
     Sample("root", _square_root, (positive(3),)),
 ]

@@ -17,7 +17,7 @@ from hypothesis import given
 
 import autojit
 from autojit import grad, jit
-from autojit.codegen import storage
+from autojit.codegen import op_loops
 from autojit.codegen.cuda.kernels import KernelWriter
 from autojit.codegen.cuda.runtime import compile_for_cuda, is_simulated
 from autojit.ir.ops.index import scatter_add
@@ -127,7 +127,7 @@ def test_gradient_of_a_network_with_matrix_products() -> None:
         return np.mean((np.tanh(X[:5, :6] @ W) @ V - Y) ** 2)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage, "SMALL_PRODUCT", 0)
+        patch.setattr(op_loops, "SMALL_PRODUCT", 0)
         compiled = jit(grad(loss, (0, 1)), device="cuda")
         assert "(TILE, TILE)" in compiled.lower(W, V).text("cuda")
         assert_same(compiled(W, V), jit(grad(loss, (0, 1)))(W, V))
@@ -142,7 +142,7 @@ def test_products_of_batches_in_any_layout(dtype: str) -> None:
         return a @ np.swapaxes(b, -1, -2)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage, "SMALL_PRODUCT", 0)
+        patch.setattr(op_loops, "SMALL_PRODUCT", 0)
         assert_same(on_gpu(f, a, b), f(a, b), 1e-5 if dtype in ("f4", "c8") else 1e-12)
 
 

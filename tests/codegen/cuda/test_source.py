@@ -218,3 +218,10 @@ def parameters(kind: Elementwise, type: Type) -> list[dict[str, Any]]:
 @given(ALL_ON_CUDA)
 def test_random_programs_compile_to_ptx(program: Program) -> None:
     stages.text(program, "ptx")
+
+
+def test_linear_algebra_is_refused() -> None:
+    program = trace(np.linalg.cholesky)(np.eye(3))
+    with pytest.raises(TargetError, match="cholesky can be compiled for the CPU only") as caught:
+        stages.text(program, "cuda")
+    assert caught.value.source is not None

@@ -1,0 +1,203 @@
+"""What NumPy does not let us see through dispatch, made visible while a function is traced.
+
+``np.zeros(3)`` and ``np.array([x, y])`` do not ask their arguments.  While any thread
+traces, these names of the ``numpy`` module are bound to wrappers.  A wrapper behaves
+as the original in a thread that does not trace, and for callers in NumPy, SciPy,
+Numba and autojit itself.  For the user's code in a tracing thread what they create
+is fresh (see ``fresh``), and nests of lists with traced values in them become traced
+arrays.  The last trace to end restores the names, whatever ended it.
+
+A name that was imported by itself (``from numpy import zeros``) stays the original.
+Its arrays are plain, and an assignment of traced values into them is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain, traced
+from .tracing import current_trace, trace_flat
+
+#: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
+Answer = Callable[..., Any]
+ANSWERS: dict[str, Answer] = {}
+
+
+def _answers(*names: str) -> Callable[[Answer], Answer]:
+    def register(answer: Answer) -> Answer:
+        ANSWERS.update(dict.fromkeys(names, answer))
+        return answer
+
+    return register
+
+
+class _Wrapper:
+    """Stands for a function of NumPy's, and is equal to it in tables of functions."""
+
+    def __init__(self, original: Any, answer: Answer) -> None:
+        functools.update_wrapper(self, original)
+        self.original = original
+        self.answer = answer
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current_trace() is None or not _is_users(sys._getframe(1)):
+            return self.original(*args, **kwargs)
+        return self.answer(self.original, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["original"], name)
+
+    def __repr__(self) -> str:
+        return repr(self.original)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other == self.original
+
+    def __hash__(self) -> int:
+        return hash(self.original)
+
+    def __reduce__(self) -> str:
+        name: str = self.original.__name__
+        return name
+
+
+# -- who calls ------------------------------------------------------------------
+
+_LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "optree")
+_users_code: dict[CodeType, bool] = {}
+
+
+def _is_users(frame: FrameType) -> bool:
+    """Whether a call comes from the user's code, and not from a module that is being imported."""
+    code = frame.f_code
+    known = _users_code.get(code)
+    if known is None:
+        known = _users_code[code] = not _is_of_library(code.co_filename)
+    return known and not _is_importing(frame)
+
+
+def _is_of_library(filename: str) -> bool:
+    if filename.startswith("<"):
+        return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
+    return str(Path(filename).resolve()).startswith(_folders())
+
+
+@functools.cache
+def _folders() -> tuple[str, ...]:
+    here = Path(__file__).resolve().parent
+    specs = [importlib.util.find_spec(name) for name in _LIBRARIES]
+    found = [Path(s.origin).resolve().parent for s in specs if s is not None and s.origin]
+    ours = (here, here.parent / "ir", here.parent / "codegen")
+    return tuple(f"{folder}{os.sep}" for folder in (*ours, *found))
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether a module's body runs below, whose arrays outlive the trace."""
+    while frame is not None and frame.f_code is not trace_flat.__code__:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
+# -- the answers ----------------------------------------------------------------
+
+
+@_answers("zeros", "ones", "arange", "eye", "identity", "linspace", "zeros_like", "ones_like",
+          "full_like", "copy", "tri", "logspace", "geomspace", "indices")  # fmt: skip
+def _created(original: Any, *args: Any, **kwargs: Any) -> Any:
+    return fresh(original(*args, **kwargs))
+
+
+@_answers("empty", "empty_like")
+def _empty(original: Any, *args: Any, **kwargs: Any) -> Any:
+    made = fresh(original(*args, **kwargs))
+    if isinstance(made, FreshArray):
+        made[...] = 0  # what is in it would become part of the program
+    return made
+
+
+@_answers("full")
+def _full(original: Any, shape: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    if not is_traced(fill_value):
+        return fresh(original(shape, fill_value, *args, **kwargs))
+    from .functions.creation import full
+
+    return full(shape, bare(fill_value), *args, **kwargs)
+
+
+@_answers("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+def _converted(original: Any, *args: Any, **kwargs: Any) -> Any:
+    x = args[0] if args else None
+    if is_traced(x) and kwargs.get("dtype", args[1] if args[1:] else None) is not object:
+        from .functions.creation import converted
+
+        result = converted(original.__name__, bare(x), *args[1:], **kwargs)
+        return x if result is bare(x) else result
+    if isinstance(x, FreshArray):
+        vague = is_vague(x)
+        if vague and original.__name__ != "array":
+            return _converted(original, traced(x), *args[1:], **kwargs)
+        result = original(plain(x), *args[1:], **kwargs)
+        return x if _is_same(result, x) else fresh(result, vague)
+    result = original(*args, **kwargs)
+    return fresh(result) if result is not x and result.flags.owndata else result
+
+
+def _is_same(result: np.ndarray, x: np.ndarray) -> bool:
+    """Whether a conversion has changed nothing."""
+    described = ("data", "shape", "strides", "typestr")
+    a, b = result.__array_interface__, x.__array_interface__
+    return all(a[key] == b[key] for key in described)
+
+
+@_answers("stack", "vstack", "hstack", "dstack", "column_stack", "concatenate")
+def _joined(original: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    """Lists in the list of arrays are not asked by NumPy's dispatch."""
+    if isinstance(arrays, (list, tuple)):
+        from .functions.joining import stack_nested
+
+        arrays = [stack_nested(a) if is_traced(a) else a for a in arrays]
+    return fresh(original(arrays, *args, **kwargs))
+
+
+# -- installing -----------------------------------------------------------------
+
+_lock = threading.Lock()
+_count = 0
+_installed: dict[str, tuple[_Wrapper, Any]] = {}
+
+
+@contextmanager
+def visible() -> Iterator[None]:
+    """The wrappers are in place inside the block, in whatever thread it runs."""
+    global _count
+    with _lock:
+        _count += 1
+        if _count == 1:
+            for name, answer in ANSWERS.items():
+                original = getattr(np, name)
+                wrapper = _Wrapper(original, answer)
+                _installed[name] = wrapper, original
+                setattr(np, name, wrapper)
+    try:
+        yield
+    finally:
+        with _lock:
+            _count -= 1
+            if _count == 0:
+                for name, (wrapper, original) in _installed.items():
+                    if getattr(np, name) is wrapper:
+                        setattr(np, name, original)
+                _installed.clear()

@@ -1,0 +1,32 @@
+"""What statements ask of the entry: a status for failures, a table of addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..loops import (
+    Compute,
+    Factorization,
+    Gather,
+    MatrixProduct,
+    Repeat,
+    RunTasks,
+    ScatterInto,
+)
+from .scalars import is_float
+
+
+def can_fail(statement: Any) -> bool:
+    """Whether a statement can fail as it runs."""
+    if isinstance(statement, Compute):
+        return statement.name == "pow" and not is_float(statement.result.dtype)
+    if isinstance(statement, Repeat):
+        return bool(statement.tapes)
+    return isinstance(statement, (Gather, ScatterInto, Factorization))
+
+
+def needs_table(s: Any) -> bool:
+    """Whether a statement calls what only the table knows."""
+    return isinstance(s, (RunTasks, MatrixProduct, Factorization)) or (
+        isinstance(s, Repeat) and bool(s.tapes)
+    )

@@ -1,0 +1,169 @@
+"""Python loops are rolled up again: the same values and gradients, and few operations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit import grad, jit, unrolled
+from autojit.errors import UnrolledLoopWarning
+from autojit.ir.passes.roll import roll
+from autojit.ir.verify import verify
+
+
+def two_steps_back(a: Any, b: Any) -> Any:
+    for _ in range(300):
+        a, b = b, np.sin(a) * 0.5 + b * 0.9
+    return b
+
+
+def three_steps_back(a: Any, b: Any, c: Any) -> Any:
+    for _ in range(200):
+        a, b, c = b, c, np.sin(a) * 0.5 + b * 0.3 * c
+    return a + c
+
+
+def a_list_of_steps(x: Any) -> Any:
+    xs = [x]
+    for i in range(200):
+        xs.append(xs[-1] * 1.01 + np.sin(xs[-2] if i else x))
+    return sum(xs[3::7]) + xs[5] * xs[100]
+
+
+def stacked_steps(x: Any, w: Any) -> Any:
+    ys = []
+    for i in range(200):
+        x = np.sin(x) * w[i] + 0.5 * i
+        ys.append(x)
+    return np.sum(np.stack(ys) ** 2) + np.sum(x)
+
+
+def a_period_of_three(x: Any, w: Any) -> Any:
+    for i in range(150):
+        x = np.tanh(w @ x) + w[i % 3]
+    return np.sum(x)
+
+
+def normalised(x: Any, w: Any) -> Any:
+    for i in range(100):
+        x = np.tanh(w @ x) + w[i % 3] * 0.1
+        x = x / np.linalg.norm(x)
+    return np.sum(x * np.arange(3))
+
+
+def nested(x: Any) -> Any:
+    for i in range(20):
+        for j in range(20):
+            x = np.cos(x) * (1 + 0.01 * j) + i
+    return x
+
+
+def windows(x: Any) -> Any:
+    total = 0.0
+    for i in range(190):
+        total = total + np.sum(x[i : i + 5] * x[i + 5 : i + 10]) * x[199 - i]
+    return total
+
+
+def rows(x: Any) -> Any:
+    total = np.zeros(3)
+    for i in range(x.shape[0]):
+        total = np.tanh(total + x[i]) * x[i, 0]
+    return np.sum(total)
+
+
+def assigned(x: Any) -> Any:
+    y = x * 1.0
+    for i in range(2, 200):
+        y[i] = 0.5 * y[i - 1] + np.cos(y[i - 2])
+    return np.sum(y**2)
+
+
+RNG = np.random.default_rng(0)
+MATRIX = RNG.normal(size=(3, 3)) * 0.4
+CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (two_steps_back, (0.3, 0.4)),
+    (three_steps_back, (0.3, 0.4, 0.5)),
+    (a_list_of_steps, (0.3,)),
+    (stacked_steps, (np.ones(3), np.linspace(0.5, 1, 200))),
+    (a_period_of_three, (np.full(3, 0.1), MATRIX)),
+    (normalised, (np.full(3, 0.1), MATRIX)),
+    (nested, (0.3,)),
+    (windows, (np.linspace(0, 1, 200),)),
+    (rows, (RNG.normal(size=(200, 3)),)),
+    (assigned, (RNG.normal(size=200),)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments"), CASES, ids=lambda c: getattr(c, "__name__", ""))
+def test_rolled_loops_compute_the_same(
+    function: Callable[..., Any], arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = tuple(range(len(arguments)))
+    rolled = autojit.trace(function)(*arguments)
+    verify(rolled)
+    gradients = jit(grad(function, everything))(*arguments)
+    monkeypatch.setattr(unrolled, "roll", lambda program: program)
+    plain = autojit.trace(function)(*arguments)
+    assert len(rolled.ops) < len(plain.ops) / 6
+    with autojit.disable_jit():
+        assert np.allclose(rolled(*arguments), function(*arguments), rtol=1e-9)
+        expected = grad(function, everything)(*arguments)
+    for got, wanted in zip(gradients, expected, strict=True):
+        scale = np.max(np.abs(wanted))
+        assert np.max(np.abs(got - wanted)) <= 1e-9 * scale
+
+
+def test_time_to_compile_does_not_grow_with_the_steps() -> None:
+    def steps(n: int) -> int:
+        def f(x: Any) -> Any:
+            for i in range(n):
+                x = np.sin(x) * (1 + i)
+            return x
+
+        return len(autojit.trace(grad(f))(0.5).ops)
+
+    assert steps(2000) == steps(400)
+
+
+def test_short_loops_stay_unrolled_and_are_fused() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(10):
+            x = np.sin(x) * 2
+        return np.sum(x)
+
+    assert all(op.kind.name != "scan" for op in autojit.trace(f)(np.ones(3)).ops)
+
+
+def test_steps_that_differ_stay() -> None:
+    def f(x: Any) -> Any:
+        for i in range(400):
+            x = np.sin(x) * float(i * i)  # not in even steps
+        return x
+
+    program = autojit.trace(f)(0.5)
+    assert roll(program, 500) is program
+
+
+def test_a_long_trace_is_warned_of_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unrolled, "BUDGET", 700)
+
+    def f(x: Any) -> Any:
+        for i in range(400):
+            x = np.sin(x) * float(i * i)
+        return x
+
+    with pytest.warns(UnrolledLoopWarning) as caught:
+        autojit.trace(f)(0.5)
+    words = str(caught[0].message)
+    assert "The trace has 1200 operations" in words
+    assert "x = np.sin(x) * float(i * i)" in words
+    assert "fori_loop(0, n," in words
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        autojit.trace(lambda x: two_steps_back(x, x))(0.5)
