@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from autojit.codegen import blocks, lower, parallel, placement, storage
+from autojit.codegen import blocks, chains, lower, parallel, placement, storage
 from autojit.codegen.runtime import Executable
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops import Declaration
@@ -54,6 +54,7 @@ LARGE = [
     (placement, "LOCAL", 0),
     (storage, "SMALL_PRODUCT", 0),
     (storage, "EXPENSIVE", 2),
+    (chains, "LONGEST_CHOICE", 0),
 ]
 THREADED = [
     (blocks, "BLOCK", 2),
