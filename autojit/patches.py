@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain, traced
+from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain
 from .tracing import current_trace, trace_flat
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
@@ -148,6 +148,8 @@ def _converted(original: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(x, FreshArray):
         vague = is_vague(x)
         if vague and original.__name__ != "array":
+            from .transition import traced
+
             return _converted(original, traced(x), *args[1:], **kwargs)
         result = original(plain(x), *args[1:], **kwargs)
         return x if _is_same(result, x) else fresh(result, vague)

@@ -354,9 +354,7 @@ def _complex_answer(ufunc: Any, answer: Any) -> Any:
     return answer
 
 
-def resolve(
-    ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None
-) -> tuple[np.dtype, ...]:
+def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple[np.dtype, ...]:
     """The dtypes of NumPy's loop, results last.
 
     The kind of an operand is its dtype, or Python's type of a number, which adapts to the
