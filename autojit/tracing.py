@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autojit.ir.collection import seldom_collected
 from autojit.ir.ops.declaration import full
 from autojit.ir.ops.update import Updating
 from autojit.ir.program import Builder, Program, Source, Value, building
@@ -172,7 +173,7 @@ def new_trace() -> Iterator[Trace]:
     trace = Trace()
     _stack.traces.append(trace)
     try:
-        with building(trace.builder), visible():
+        with building(trace.builder), visible(), seldom_collected():
             yield trace
     finally:
         trace.open = False
