@@ -114,13 +114,15 @@ def test_python_numbers_take_the_dtype_of_the_body() -> None:
     single = ROWS.astype(np.float32)
     last, _ = results(lambda r: scan(lambda c, row: (c + row[0], None), 0.0, r), single)
     assert last.dtype == np.float32
-    assert results(lambda r: scan(lambda c, row: (c + row[0], None), 0, r)[0], ROWS) == pytest.approx(
-        ROWS[:, 0].sum()
-    )
+    assert results(
+        lambda r: scan(lambda c, row: (c + row[0], None), 0, r)[0], ROWS
+    ) == pytest.approx(ROWS[:, 0].sum())
     assert results(lambda: fori_loop(0, 3, lambda i, c: c + i, 0)).dtype == np.int64
     assert results(lambda: fori_loop(0, 3, lambda i, c: c * 0.5, 1)) == 0.125
     assert results(lambda: fori_loop(0, 3, lambda i, c: c * 1j, 1.0)) == -1j
-    kept = results(lambda x: fori_loop(0, 3, lambda i, c: (c[0] * 2, c[1] * x), (1.5, x)), single[0])
+    kept = results(
+        lambda x: fori_loop(0, 3, lambda i, c: (c[0] * 2, c[1] * x), (1.5, x)), single[0]
+    )
     assert kept[1].dtype == np.float32
 
 
@@ -205,7 +207,9 @@ def test_python_numbers_stay_python_numbers_as_long_as_the_body_lets_them() -> N
 # -- fori_loop and while_loop -------------------------------------------------
 
 
-@pytest.mark.parametrize("bounds", [(0, 4), (2, 5), (-3, 1), (3, 3), (4, 1), (np.int32(1), np.int64(3))])
+@pytest.mark.parametrize(
+    "bounds", [(0, 4), (2, 5), (-3, 1), (3, 3), (4, 1), (np.int32(1), np.int64(3))]
+)
 @pytest.mark.parametrize("traced", [False, True])
 def test_fori_loop_is_a_loop(bounds: Any, traced: bool) -> None:
     def body(i: Any, c: Any) -> Any:
@@ -249,7 +253,9 @@ def test_while_loop_that_does_not_start_and_conditions_that_are_numbers() -> Non
     assert results(lambda x: while_loop(lambda c: c < 0, lambda c: c + 1, x), 3.0) == 3.0
     assert results(lambda n: while_loop(lambda c: c, lambda c: c - 1, n), 5) == 0
     assert results(lambda n: while_loop(lambda c: c[0], lambda c: (c[0] - 0.5, c[1] + 1), (n, 0)), 2.0) == (0, 4)  # fmt: skip
-    got = results(lambda b: while_loop(lambda c: c[0], lambda c: (c[1] < 3, c[1] + 1), (b, 0)), True)
+    got = results(
+        lambda b: while_loop(lambda c: c[0], lambda c: (c[1] < 3, c[1] + 1), (b, 0)), True
+    )
     assert got == (False, 4)
 
 
@@ -290,7 +296,9 @@ def test_branches_of_python_numbers_take_the_dtype_of_the_others() -> None:
         assert (made.dtype, made) == (np.float32, 0.5 if p else 1.0)
         made = results(lambda p: cond(p, lambda: 1, lambda: 0.5), p)
         assert (made.dtype, made) == (np.float64, 1.0 if p else 0.5)
-    nothing = results(lambda p: cond(p, lambda: {"a": None, "b": ()}, lambda: {"a": None, "b": ()}), True)
+    nothing = results(
+        lambda p: cond(p, lambda: {"a": None, "b": ()}, lambda: {"a": None, "b": ()}), True
+    )
     assert nothing == {"a": None, "b": ()}
 
 
