@@ -256,8 +256,9 @@ def test_places_that_are_computed() -> None:
 
     def f(x: Any) -> Any:
         def step(u: Any, i: Any) -> Any:
-            u[i] += 0.5 * x[i]
-            return u, u[i - 1]
+            new = u[i] + np.sin(x[i])
+            u[i] = new
+            return u, new
 
         u, ys = scan(step, x * 1.0, at)
         return np.sum(u**2) + np.sum(ys)
