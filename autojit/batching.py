@@ -15,6 +15,7 @@ from . import trees
 from .abstract import LeafType, leaf_type, trace_function
 from .errors import ShapeError, StructureError
 from .execute import apply
+from .remembered import remembered
 
 
 def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
@@ -52,7 +53,7 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         )
         marked = [axis is not None for axis in axes]
         marked += [False] * len(traced.program.captured)
-        results = apply(batch(traced.program, size, marked), moved)
+        results = apply(remembered(batch, traced.program, size, tuple(marked)), moved)
         out = trees.unflatten(traced.structure, results)
         placed = [
             result if not axis else np.moveaxis(result, 0, axis)

@@ -19,6 +19,7 @@ from .abstract import Traced, leaf_type, trace_function
 from .errors import IntegerGradientError, ShapeError, StructureError
 from .execute import apply
 from .gradients import grad
+from .remembered import remembered
 from .tracer import Tracer
 
 
@@ -85,7 +86,8 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     traced, leaves, structure = _trace(f, primals, "jvp")
     types = [leaf_type(leaf).type for leaf in leaves]
     moving = _matching(tuple(tangents), structure, types, "The tangents of jvp")
-    results = apply(jvp_program(traced.program, range(len(leaves))), [*leaves, *moving])
+    program = remembered(jvp_program, traced.program, tuple(range(len(leaves))))
+    results = apply(program, [*leaves, *moving])
     n = traced.results
     out, tangent = results[:n], results[n:]
     return trees.unflatten(traced.structure, out), trees.unflatten(traced.structure, tangent)
@@ -99,7 +101,7 @@ class _Linear(NamedTuple):
 
 def _linearized(problem: _Traced) -> _Linear:
     traced, leaves, _ = problem
-    parts = linearize_program(traced.program, range(len(leaves)))
+    parts = remembered(linearize_program, traced.program, tuple(range(len(leaves))))
     results = apply(parts.primal, leaves)
     n = traced.results
     return _Linear(parts, results[n:], trees.unflatten(traced.structure, results[:n]))
@@ -155,7 +157,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             raise StructureError("With has_aux=True, the function must return (out, auxiliary)")
         structure = structure.child(0)
         types = types[: structure.num_leaves]
-    backward = transpose_program(parts.linear, parts.residuals)
+    backward = remembered(transpose_program, parts.linear, parts.residuals)
 
     def pullback(cotangent: Any) -> Any:
         seeds = _matching(cotangent, structure, types, "The cotangent")

@@ -56,25 +56,25 @@ _lock = threading.Lock()
 
 
 def executable(program: Program, device: str = "cpu") -> Any:
-    """The compiled code of a program; programs equal in structure share it.
+    """The compiled code of a program; programs equal in structure share it, but no arrays.
 
     For the CPU it is compiled, or loaded from disk, when it is first called.
     """
-    key = (device, program.key)
     with _lock:
-        found = _executables.get(key)
+        found = _executables.get((device, program))
         if found is not None:
-            _executables.move_to_end(key)
+            _executables.move_to_end((device, program))
             return found
     from autojit.codegen.cache import user_cache
     from autojit.codegen.runtime import compile_program
 
     from . import __version__
 
+    bare = program.bound_to(())
     with target_errors():
-        made = compile_program(program, device, user_cache(), __version__)
+        made = compile_program(bare, device, user_cache(), __version__)
     with _lock:
-        found = _executables.setdefault(key, made)
+        found = _executables.setdefault((device, bare), made)
         while len(_executables) > _MOST:
             _executables.popitem(last=False)
     return found
@@ -98,4 +98,4 @@ def apply(program: Program, arguments: Sequence[Any], device: str = "cpu") -> li
 def loaded(program: Program, device: str = "cpu") -> int:
     """How many entries of a program came from the cache on disk, as far as it is in memory."""
     with _lock:
-        return getattr(_executables.get((device, program.key)), "loaded", 0)
+        return getattr(_executables.get((device, program)), "loaded", 0)

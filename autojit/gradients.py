@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from autojit.ir.transforms import gradient
 from autojit.ir.types import Type
@@ -13,6 +13,7 @@ from . import trees
 from .abstract import leaf_type, trace_function
 from .errors import IntegerGradientError, NonScalarGradientError, StructureError
 from .execute import apply
+from .remembered import remembered
 
 Argnums = int | Sequence[int]
 
@@ -128,26 +129,26 @@ class _Problem:
         self.structures: list[Any] = []
         for number in self.numbers:
             leaves, structure = trees.flatten(args[number])
-            for leaf, path in zip(
-                leaves, trees.paths(args[number], f"argument {number}"), strict=True
-            ):
-                self._check_inexact(leaf, path)
+            for position, leaf in enumerate(leaves):
+                if not self._is_fine(leaf):
+                    paths = trees.paths(args[number], f"argument {number}")
+                    self._refuse(leaf, paths[position])
             self.leaves.extend(leaves)
             self.structures.append(structure)
 
-    def _check_inexact(self, leaf: Any, path: str) -> None:
-        if not trees.is_array(leaf):
-            trees.check_argument(leaf, path, "grad(lambda x: f(x, setting))(x)")
-        kind = leaf_type(leaf).type.dtype
-        if kind.kind == "c" and not self.holomorphic:
-            return  # real functions of complex arguments are welcome
-        if kind.kind not in "fc":
-            raise IntegerGradientError(
-                f"grad of {_name(self.f)} with respect to {path}, which is {kind.name}: only "
-                "floating-point arguments have gradients. Convert it, or choose others:\n"
-                f"    grad(f)(x.astype(float))           # or a literal: 3.0, not 3\n"
-                "    grad(f, argnums=1)(n, x)"
-            )
+    @staticmethod
+    def _is_fine(leaf: Any) -> bool:
+        return trees.is_array(leaf) and leaf_type(leaf).type.is_inexact
+
+    def _refuse(self, leaf: Any, path: str) -> NoReturn:
+        trees.check_argument(leaf, path, "grad(lambda x: f(x, setting))(x)")
+        raise IntegerGradientError(
+            f"grad of {_name(self.f)} with respect to {path}, which is "
+            f"{leaf_type(leaf).type.dtype.name}: only "
+            "floating-point arguments have gradients. Convert it, or choose others:\n"
+            f"    grad(f)(x.astype(float))           # or a literal: 3.0, not 3\n"
+            "    grad(f, argnums=1)(n, x)"
+        )
 
     def _call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
         arguments = list(self.args)
@@ -173,7 +174,8 @@ class _Problem:
 
         traced = trace_function(self.f, types, call)
         self._check_scalar(traced.structure, traced.program.out_types, has_aux)
-        program = gradient(traced.program, range(len(types)), keep_outputs=keep_value or has_aux)
+        wrt, kept = tuple(range(len(types))), keep_value or has_aux
+        program = remembered(gradient, traced.program, wrt, keep_outputs=kept)
         results = apply(program, self.leaves)
         split = len(results) - len(self.leaves)
         value, aux = None, None

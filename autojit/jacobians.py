@@ -13,6 +13,7 @@ from .abstract import leaf_type, trace_function
 from .errors import IntegerGradientError
 from .execute import apply
 from .gradients import Argnums, positions
+from .remembered import remembered
 
 Function = Callable[..., Any]
 
@@ -87,7 +88,8 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
             return g(*replaced, **kwargs)
 
         traced = trace_function(f, [leaf_type(leaf) for leaf in leaves], call)
-        program = jacobian(traced.program, range(len(leaves)), forward=forward)
+        wrt = tuple(range(len(leaves)))
+        program = remembered(jacobian, traced.program, wrt, forward=forward)
         results = apply(program, leaves)
         n = len(leaves)
         rows = [

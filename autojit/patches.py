@@ -21,12 +21,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain, traced
+from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain
 from .tracing import current_trace, trace_flat
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
@@ -75,15 +75,15 @@ class _Wrapper:
 # -- who calls ------------------------------------------------------------------
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "optree")
-_users_code: dict[CodeType, bool] = {}
+_users_files: dict[str, bool] = {}
 
 
 def _is_users(frame: FrameType) -> bool:
     """Whether a call comes from the user's code, and not from a module that is being imported."""
-    code = frame.f_code
-    known = _users_code.get(code)
+    filename = frame.f_code.co_filename
+    known = _users_files.get(filename)
     if known is None:
-        known = _users_code[code] = not _is_of_library(code.co_filename)
+        known = _users_files[filename] = not _is_of_library(filename)
     return known and not _is_importing(frame)
 
 
@@ -148,6 +148,8 @@ def _converted(original: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(x, FreshArray):
         vague = is_vague(x)
         if vague and original.__name__ != "array":
+            from .transition import traced
+
             return _converted(original, traced(x), *args[1:], **kwargs)
         result = original(plain(x), *args[1:], **kwargs)
         return x if _is_same(result, x) else fresh(result, vague)
@@ -174,6 +176,12 @@ def _joined(original: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
 
 # -- installing -----------------------------------------------------------------
 
+
+@functools.lru_cache(maxsize=len(ANSWERS))
+def _wrapper(original: Any, answer: Answer) -> _Wrapper:
+    return _Wrapper(original, answer)
+
+
 _lock = threading.Lock()
 _count = 0
 _installed: dict[str, tuple[_Wrapper, Any]] = {}
@@ -188,7 +196,7 @@ def visible() -> Iterator[None]:
         if _count == 1:
             for name, answer in ANSWERS.items():
                 original = getattr(np, name)
-                wrapper = _Wrapper(original, answer)
+                wrapper = _wrapper(original, answer)
                 _installed[name] = wrapper, original
                 setattr(np, name, wrapper)
     try:

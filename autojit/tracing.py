@@ -8,6 +8,7 @@ thread and is restored in ``finally``, so an exception leaves nothing active.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autojit.ir.collection import seldom_collected
 from autojit.ir.ops.declaration import full
 from autojit.ir.ops.update import Updating
 from autojit.ir.program import Builder, Program, Source, Value, building
@@ -41,7 +43,7 @@ WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype
 
 _HERE = Path(__file__).resolve().parent
 _INTERNAL = tuple(
-    str(folder)
+    f"{folder}{os.sep}"
     for folder in (
         _HERE,
         _HERE.parent / "ir",
@@ -171,7 +173,7 @@ def new_trace() -> Iterator[Trace]:
     trace = Trace()
     _stack.traces.append(trace)
     try:
-        with building(trace.builder), visible():
+        with building(trace.builder), visible(), seldom_collected():
             yield trace
     finally:
         trace.open = False

@@ -8,6 +8,7 @@ from collections import Counter
 from autojit.ir.program import Program
 
 from .errors import UnrolledLoopWarning, with_place
+from .remembered import remembered
 
 #: Shorter traces are left alone: unrolled, they are fused as a whole.
 LEAST_OPS = 500
@@ -25,7 +26,7 @@ def roll(program: Program) -> Program:
 def without_long_stretches(program: Program) -> Program:
     """The program with repeated stretches as loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
-        program = roll(program)
+        program = remembered(roll, program)
     if len(program.ops) > BUDGET:
         lines = Counter(op.source for op in program.ops if op.source is not None)
         source, count = lines.most_common(1)[0] if lines else (None, 0)

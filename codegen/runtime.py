@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from autojit.ir.collection import seldom_collected
 from autojit.ir.program import Program
 from autojit.ir.types import canonical_dtype
 
@@ -184,10 +185,12 @@ class Executable:
         from .cpu.key import unchanged
 
         symbol = f"autojit_entry_{serial()}"
-        module = Module(self.loops, self.in_types, self.out_types)
-        module.add_entry(symbol, convention)
+        with seldom_collected():
+            module = Module(self.loops, self.in_types, self.out_types)
+            module.add_entry(symbol, convention)
+            llvm = text(module.module)
         keep = self._cache is not None and key is not None
-        compiled = compile_module(text(module.module), keep_object=keep)
+        compiled = compile_module(llvm, keep_object=keep)
         self._compiled.append(compiled)
         native = _Native(compiled.address(symbol), compiled, module.needs)
         if self._cache and key and unchanged():

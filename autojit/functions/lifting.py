@@ -88,14 +88,15 @@ def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
         value = lift(stack_nested(x))
     else:
         value = lift(x, dtype)
-    return to_dtype(value, dtype) if dtype is not None else value
+    return value if dtype is None or value.type.dtype is dtype else to_dtype(value, dtype)
 
 
 def operand(x: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Value:
     """A value of the current trace in a dtype, broadcast to a shape."""
     if type(x) in WEAK_TYPES:
         return full(x, _type(dtype, shape))
-    return broadcast_to(as_value(x, dtype), shape)
+    value = as_value(x, dtype)
+    return value if value.type.shape == shape else broadcast_to(value, shape)
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -287,12 +288,13 @@ def _integer_power(base: Tracer, exponent: int) -> Tracer | None:
 def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -> Tracer:
     answer, loop = _answer_for(ufunc, tuple(map(kind_of, inputs)), dtype)
     shape = common_shape(*inputs)
-    values = [operand(x, d, shape) for x, d in zip(inputs, loop, strict=False)]
+    values = list(map(operand, inputs, loop, repeat(shape)))
     try:
         result: Value = answer(*values)
     except TypeMismatch as error:
         raise DtypeError(with_place(f"{name_of(ufunc)}: {error}", user_source())) from None
-    return tracer(to_dtype(result, loop[len(inputs)]))
+    wanted = loop[len(inputs)]
+    return tracer(result if result.type.dtype is wanted else to_dtype(result, wanted))
 
 
 @lru_cache(maxsize=4096)
@@ -354,9 +356,7 @@ def _complex_answer(ufunc: Any, answer: Any) -> Any:
     return answer
 
 
-def resolve(
-    ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None
-) -> tuple[np.dtype, ...]:
+def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple[np.dtype, ...]:
     """The dtypes of NumPy's loop, results last.
 
     The kind of an operand is its dtype, or Python's type of a number, which adapts to the

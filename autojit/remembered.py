@@ -1,0 +1,68 @@
+"""What transformations made of programs, so that ``grad(f)(x)`` without ``jit`` only traces.
+
+Transformations are pure: for a program of the same structure, name and lines of the user's
+the result is the same, but for the arrays that were closed over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from autojit.ir.collection import seldom_collected
+from autojit.ir.program import Program
+
+T = TypeVar("T")
+
+#: How many operations are kept in programs; those used longest ago go first.
+MOST_OPS = 200_000
+
+_made: OrderedDict[Any, Any] = OrderedDict()
+_ops = 0
+_lock = threading.Lock()
+_source = attrgetter("source")
+
+
+def remembered(transform: Callable[..., T], program: Program, *args: Any, **settings: Any) -> T:
+    """``transform(program, *args, **settings)``: a program, or a named tuple with programs in it."""
+    numbered = program.bound_to(range(len(program.captured)))
+    lines = tuple(map(_source, program.ops))
+    key = (transform, args, *settings.items(), program.name, lines, numbered)
+    with _lock:
+        made = _made.get(key)
+        if made is not None:
+            _made.move_to_end(key)
+    if made is None:
+        with seldom_collected():
+            made = transform(numbered, *args, **settings)
+        _keep(key, made)
+    return _bound(made, program.captured)
+
+
+def _keep(key: Any, made: Any) -> None:
+    global _ops
+    with _lock:
+        if _made.setdefault(key, made) is not made:
+            return  # another thread was faster
+        _ops += _size(key, made)
+        while _ops > MOST_OPS:
+            _ops -= _size(*_made.popitem(last=False))
+
+
+def _size(key: Any, made: Any) -> int:
+    programs = [key[-1], made] if isinstance(made, Program) else [key[-1], *made]
+    return sum(len(p.ops) for p in programs if isinstance(p, Program))
+
+
+def _bound(made: Any, captured: Sequence[Any]) -> Any:
+    """What was made, with arrays for their numbers."""
+    if isinstance(made, Program):
+        hash(made)  # which what is bound to it has too
+        return made.bound_to([captured[i] for i in made.captured])
+    if isinstance(made, tuple):
+        items = [_bound(item, captured) if isinstance(item, Program) else item for item in made]
+        return type(made)(*items)
+    return made
