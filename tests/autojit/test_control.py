@@ -381,7 +381,7 @@ def test_carries_without_derivatives() -> None:
         return np.sum(y) * count * fixed, (count, flags)
 
     slope, (count, flags) = results(grad(f, has_aux=True), X)
-    # y = x, x x, x x sg(x x), x x sg(x x) x
+    # y = x, x x, x x sg(x x), then times x once more
     assert_same(slope, 6 * 3 * X**4)
     assert count == 3
     assert_same(flags, np.array([True, False, True]))
