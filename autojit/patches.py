@@ -176,6 +176,7 @@ def _joined(original: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
 
 # -- installing -----------------------------------------------------------------
 
+
 @functools.lru_cache(maxsize=len(ANSWERS))
 def _wrapper(original: Any, answer: Answer) -> _Wrapper:
     return _Wrapper(original, answer)

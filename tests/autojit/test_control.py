@@ -252,7 +252,10 @@ def test_nested_indices() -> None:
 def test_while_loop_that_does_not_start_and_conditions_that_are_numbers() -> None:
     assert results(lambda x: while_loop(lambda c: c < 0, lambda c: c + 1, x), 3.0) == 3.0
     assert results(lambda n: while_loop(lambda c: c, lambda c: c - 1, n), 5) == 0
-    assert results(lambda n: while_loop(lambda c: c[0], lambda c: (c[0] - 0.5, c[1] + 1), (n, 0)), 2.0) == (0, 4)  # fmt: skip
+    halves = results(
+        lambda n: while_loop(lambda c: c[0], lambda c: (c[0] - 0.5, c[1] + 1), (n, 0)), 2.0
+    )
+    assert halves == (0, 4)
     got = results(
         lambda b: while_loop(lambda c: c[0], lambda c: (c[1] < 3, c[1] + 1), (b, 0)), True
     )
@@ -319,7 +322,8 @@ def test_map() -> None:
     made = results(lambda r: autojit.map(lambda row: {"s": np.sum(row), "none": None}, r), ROWS)
     assert made["none"] is None
     assert_same(made["s"], ROWS.sum(axis=1))
-    assert_same(results(lambda r: autojit.map(lambda a: a[0] * a[1], (r, r[:, 0])), ROWS), ROWS * ROWS[:, :1])  # fmt: skip
+    scaled = results(lambda r: autojit.map(lambda a: a[0] * a[1], (r, r[:, 0])), ROWS)
+    assert_same(scaled, ROWS * ROWS[:, :1])
     assert_same(results(lambda r: autojit.map(np.sum, r), ROWS[:0]), np.zeros(0))
 
 
