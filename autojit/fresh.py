@@ -22,8 +22,9 @@ Three things make the change of state exact:
   the assignment is refused.  For this to be countable every fresh array is made by
   :func:`fresh` as a view of a plain array that nobody else knows; what C code derives
   behind our back is not, and is refused too.
-* The memory itself.  C code that reads the array later finds in it, instead of stale
-  numbers, one Python object that refuses to be converted to a number.
+* The memory itself.  C code that reads the array later finds, instead of stale numbers,
+  one Python object that refuses to be converted to a number.  What holds on to the memory
+  in other ways (an ``np.nditer``, a ``memoryview``) finds NaN there.
 """
 
 from __future__ import annotations
@@ -255,7 +256,7 @@ def _fresh_array(array: np.ndarray, vague: bool) -> np.ndarray:
     block = array
     while isinstance(block.base, np.ndarray):
         block = block.base
-    if block.base is not None or isinstance(block, FreshArray):
+    if not block.flags.owndata or isinstance(block, FreshArray):
         return array  # the memory of something else
     made = array.view(FreshArray)
     made.memory = _memory_of(block, vague)

@@ -165,13 +165,13 @@ def _is_same(result: np.ndarray, x: np.ndarray) -> bool:
 
 
 @_answers("stack", "vstack", "hstack", "dstack", "column_stack", "concatenate")
-def _joined(original: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+def _joined(original: Any, *args: Any, **kwargs: Any) -> Any:
     """Lists in the list of arrays are not asked by NumPy's dispatch."""
-    if isinstance(arrays, (list, tuple)):
+    if args and isinstance(args[0], (list, tuple)):
         from .functions.joining import stack_nested
 
-        arrays = [stack_nested(a) if is_traced(a) else a for a in arrays]
-    return fresh(original(arrays, *args, **kwargs))
+        args = ([stack_nested(a) if is_traced(a) else a for a in args[0]], *args[1:])
+    return fresh(original(*args, **kwargs))
 
 
 # -- installing -----------------------------------------------------------------

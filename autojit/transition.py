@@ -62,6 +62,17 @@ def _become_traced(x: FreshArray) -> None:
         array.tracer = tracer  # type: ignore[attr-defined]
         state: Any = (1, (), np.dtype(object), False, [_REFUSAL])
         np.ndarray.__setstate__(array, state)
+    if x.size:
+        _spoil(memory.block)
+
+
+def _spoil(block: np.ndarray) -> None:
+    """Nothing that still reads the memory takes what is in it for the contents."""
+    block.setflags(write=True)
+    if block.dtype.kind in "fc":
+        block.fill(np.nan)
+    elif block.dtype.kind in "iu":
+        block.fill(np.iinfo(block.dtype).max)
 
 
 def _checked(x: FreshArray) -> Memory:

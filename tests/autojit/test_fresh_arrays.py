@@ -72,7 +72,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "tridiagonal": (tridiagonal, (X,)),
     "cumulative": (cumulative, (X,)),
     "halves": (lambda x: halves(x)[0] * 1.0, (X.astype(np.float32),)),
-    "full": (lambda x: np.full((2, 2), x[0] * x[1]), (X,)),
+    "full": (lambda x: np.full((2, np.int64(2)), x[0] * x[1]) + np.full((), x[2]), (X,)),
     "scaled": (lambda x: np.eye(3) * x + np.arange(3.0), (X,)),
 }
 
@@ -389,6 +389,18 @@ def test_c_code_finds_no_stale_numbers() -> None:
     for read in readers:
         with pytest.raises((TypeError, AttributeError, IndexError)):
             jit(lambda x, f=read: np.asarray(f(traced(x)))[0])(X)
+
+
+def test_memory_that_is_still_read_holds_no_stale_numbers() -> None:
+    def f(x: Any) -> Any:
+        a, k = np.zeros(3), np.zeros(2, np.int8)
+        numbers, places = np.nditer(a), memoryview(k)
+        a[0], k[0] = x[0], 1 + 0 * x[0]
+        assert all(np.isnan(v) for v in numbers)
+        assert places[1] == 127
+        return a
+
+    np.testing.assert_array_equal(jit(f)(X), [X[0], 0, 0])
 
 
 # -- the wrappers -------------------------------------------------------------
