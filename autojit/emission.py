@@ -34,6 +34,13 @@ def as_array(x: Any) -> Any:
     return x if isinstance(x, Tracer) else np.asarray(x)
 
 
+def as_index(i: Any) -> Tracer:
+    """A traced integer that takes the dtype of what it meets, as a loop's index does."""
+    trace = current_trace()
+    assert trace is not None
+    return Tracer(lift(i), trace, int)
+
+
 def _tracers(values: Sequence[Value]) -> list[Tracer]:
     trace = current_trace()
     assert trace is not None
