@@ -20,6 +20,7 @@ from .checkpointing import Segments, check_segments
 from .emission import (
     INDEX,
     as_array,
+    as_index,
     emit_counted,
     emit_scan,
     emit_switch,
@@ -110,7 +111,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
 
     def body(state: Any) -> Any:
         i, carry = state
-        return i + 1, body_fun(i, carry)
+        return i + 1, body_fun(as_index(i), carry)
 
     first = lower if is_tracer(lower) else np.int64(lower)
     return while_loop(lambda state: state[0] < upper, body, (first, init))[1]

@@ -34,6 +34,13 @@ def as_array(x: Any) -> Any:
     return x if isinstance(x, Tracer) else np.asarray(x)
 
 
+def as_index(i: Any) -> Tracer:
+    """A traced integer that takes the dtype of what it meets, as a loop's index does."""
+    trace = current_trace()
+    assert trace is not None
+    return Tracer(lift(i), trace, int)
+
+
 def _tracers(values: Sequence[Value]) -> list[Tracer]:
     trace = current_trace()
     assert trace is not None
@@ -97,12 +104,13 @@ def _carry_body(
 ) -> tuple[Body, list[LeafType]]:
     """The traced body, and the types of its carries.
 
-    Python numbers among the first carries take the dtype that the body gives them.
+    Python numbers among the first carries become what the body makes of them, which may take
+    a round for each of them.
     """
     leaves, structure = trees.flatten(init)
     types = [leaf_type(trees.check_result(x, f"The first carry of {what}")) for x in leaves]
     paths = trees.paths(init, "carry")
-    for _ in range(3):
+    for _ in range(3 * len(types) + 1):  # an int may become a float, complex, an array's dtype
         ending: list[Any] = []
 
         def run(g: Callable[..., Any], tracers: Sequence[Any], ending: list[Any] = ending) -> Any:
@@ -121,14 +129,13 @@ def _carry_body(
                     user_source(),
                 )
             )
-        made = body.program.out_types[: len(types)]
+        made = [LeafType(t, w) for t, w in zip(body.program.out_types, body.weak, strict=True)]
         changed = list(types)
-        for i, (old, new) in enumerate(zip(types, made, strict=True)):
-            if old.type == new:
-                continue
-            if old.weak is None or old.type.shape != new.shape:
-                _carry_differs(what, paths[i], old.type, new)
-            changed[i] = LeafType(new, None)
+        for i, (old, new) in enumerate(zip(types, made, strict=False)):
+            if old.weak is not None and old.type.shape == new.type.shape:
+                changed[i] = new
+            elif old.type != new.type:
+                _carry_differs(what, paths[i], old.type, new.type)
         if changed == types:
             return body, types
         types = changed

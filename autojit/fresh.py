@@ -15,42 +15,44 @@ keeps its memory when it becomes traced shows C code what was in it before, sile
 
 Three things make the change of state exact:
 
-* Views.  All fresh arrays over the same memory change together, each to a view of the
-  traced contents of the whole (``layout``).
+* Views.  All fresh arrays over the same memory change together (``transition``), each to a
+  view of the traced contents of the whole (``layout``).
 * Plain views, which came about where we do not see them, would keep the old contents.
   Each holds a reference to the block of memory; if there are more references than ours,
   the assignment is refused.  For this to be countable every fresh array is made by
   :func:`fresh` as a view of a plain array that nobody else knows; what C code derives
   behind our back is not, and is refused too.
-* The memory itself.  C code that reads the array later finds in it, instead of stale
-  numbers, one Python object that refuses to be converted to a number.
+* The memory itself.  C code that reads the array later finds, instead of stale numbers,
+  one Python object that refuses to be converted to a number.  What holds on to the memory
+  in other ways (an ``np.nditer``, a ``memoryview``) finds NaN there.
 """
 
 from __future__ import annotations
 
-import sys
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autojit.ir.types import TypeMismatch, dtype_name
 
-from .errors import ConcreteValueError, InPlaceError, with_place
 from .tracer import OPERATORS, Tracer
-from .tracing import Trace, current_trace, user_source
+from .tracing import Trace, current_trace
 
 
-class _Memory:
+class Memory:
     """A block of memory, the trace in which it was made, and the fresh arrays that lie in it.
 
     ``vague``: whether NumPy might lay it out otherwise, in the likeness of a traced array.
+    ``lent``: whether parts of it are used in an inner function as if it could not change.
     """
 
     def __init__(self, block: np.ndarray, trace: Trace | None, vague: bool) -> None:
         self.block = block
         self.trace = trace
         self.vague = vague
+        self.lent = False
         self.arrays: dict[int, weakref.ref[FreshArray]] = {}
 
     def add(self, array: FreshArray) -> None:
@@ -78,9 +80,20 @@ class _Memory:
 
 
 class FreshArray(np.ndarray):
-    """An array with known contents that the traced function has made."""
+    """An array with known contents that the traced function has made.
 
-    memory: _Memory | None
+    >>> import autojit
+    >>> def rate(state):
+    ...     out = np.empty(2)
+    ...     out[0] = state[1]
+    ...     out[1] = np.sin(state[0])
+    ...     return out
+    >>> autojit.jacfwd(rate)(np.array([0.0, 2.0]))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+
+    memory: Memory | None
     #: Whether :func:`fresh` has made it, so that plain views of it can be counted.
     counted: bool
 
@@ -103,11 +116,13 @@ class FreshArray(np.ndarray):
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         vague = is_vague((args, kwargs))
-        if is_traced((args, kwargs)) or (vague and func in (np.reshape, np.ravel)):
+        if vague and func in (np.reshape, np.ravel):
+            from .transition import traced
+
+            args = (traced(args[0]), *args[1:])
+        if is_traced((args, kwargs)):
             from .functions.registry import call_function
 
-            if vague and func in (np.reshape, np.ravel):
-                args = (traced(args[0]), *args[1:])
             return call_function(func, args, kwargs)
         out = kwargs.get("out")
         result = func(*plain(args), **plain(kwargs))
@@ -115,11 +130,15 @@ class FreshArray(np.ndarray):
 
     def __getitem__(self, index: Any) -> Any:
         if is_traced(index):
-            return _item_at_traced(self, index)
+            from .transition import item_at_traced
+
+            return item_at_traced(self, index)
         return fresh(plain(self)[plain(index)], is_vague(self))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if is_traced((index, value)):
+            from .transition import traced
+
             traced(self)[index] = value
         else:
             plain(self)[plain(index)] = plain(value)
@@ -135,15 +154,6 @@ class FreshArray(np.ndarray):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return plain(self).__reduce_ex__(protocol)
-
-
-def _item_at_traced(x: FreshArray, index: Any) -> Any:
-    """``x[index]`` with a traced index: what may be a view has to be one of a traced array."""
-    from .functions.indexing import getitem
-    from .functions.lifting import as_tracer
-
-    copied: Tracer = getitem(as_tracer(x), index)
-    return copied if copied.base is None else traced(x)[index]
 
 
 class TracedArray(FreshArray):
@@ -190,6 +200,7 @@ def _method(name: str) -> Any:
         vague = is_vague(self)
         if is_traced((args, kwargs)) or (vague and name in ("reshape", "ravel")):
             from .functions.lifting import as_tracer
+            from .transition import traced
 
             stays = name in ("fill", "put", "reshape", "ravel")
             return getattr(traced(self) if stays else as_tracer(self), name)(*args, **kwargs)
@@ -202,6 +213,8 @@ def _method(name: str) -> Any:
 def _attribute(name: str) -> Any:
     def change(self: FreshArray, value: Any) -> None:
         if is_traced(value):
+            from .transition import traced
+
             getattr(traced(self), name)[...] = value
         else:
             setattr(plain(self), name, plain(value))
@@ -243,7 +256,7 @@ def _fresh_array(array: np.ndarray, vague: bool) -> np.ndarray:
     block = array
     while isinstance(block.base, np.ndarray):
         block = block.base
-    if block.base is not None or isinstance(block, FreshArray):
+    if not block.flags.owndata or isinstance(block, FreshArray):
         return array  # the memory of something else
     made = array.view(FreshArray)
     made.memory = _memory_of(block, vague)
@@ -253,133 +266,50 @@ def _fresh_array(array: np.ndarray, vague: bool) -> np.ndarray:
 
 
 #: The blocks of memory of living fresh arrays, by identity.
-_memories: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()
+_memories: weakref.WeakValueDictionary[int, Memory] = weakref.WeakValueDictionary()
 
 
-def _memory_of(block: np.ndarray, vague: bool) -> _Memory:
+def _memory_of(block: np.ndarray, vague: bool) -> Memory:
     found = _memories.get(id(block))
     if found is None:
-        found = _memories[id(block)] = _Memory(block, current_trace(), vague)
+        found = _memories[id(block)] = Memory(block, current_trace(), vague)
     return found
+
+
+# -- through nests of values ----------------------------------------------------
+
+
+def _mapped(change: Callable[[Any], Any], x: Any) -> Any:
+    if type(x) in (tuple, list):
+        return type(x)(_mapped(change, item) for item in x)
+    if type(x) is dict:
+        return {key: _mapped(change, item) for key, item in x.items()}
+    return change(x)
+
+
+def _anywhere(holds: Callable[[Any], bool], x: Any) -> bool:
+    if isinstance(x, (tuple, list)):
+        return any(_anywhere(holds, item) for item in x)
+    if isinstance(x, dict):
+        return any(_anywhere(holds, item) for item in x.values())
+    return holds(x)
 
 
 def plain(x: Any) -> Any:
     """Fresh arrays, also in tuples, lists and dicts, as plain ones with the same memory."""
-    if type(x) is FreshArray:
-        return np.ndarray.view(x, np.ndarray)
-    if type(x) in (tuple, list):
-        return type(x)(map(plain, x))
-    return {k: plain(v) for k, v in x.items()} if type(x) is dict else x
-
-
-def is_traced(x: Any) -> bool:
-    """Whether there is a traced array in a value, in tuples, lists and dicts."""
-    if isinstance(x, (tuple, list)):
-        return any(map(is_traced, x))
-    if isinstance(x, dict):
-        return any(map(is_traced, x.values()))
-    return isinstance(x, (Tracer, TracedArray))
-
-
-def is_vague(x: Any) -> bool:
-    """Whether NumPy might lay out an array in a value otherwise (see `_Memory`)."""
-    if isinstance(x, (tuple, list)):
-        return any(map(is_vague, x))
-    if isinstance(x, dict):
-        return any(map(is_vague, x.values()))
-    return type(x) is FreshArray and x.memory is not None and x.memory.vague
+    return _mapped(lambda v: np.ndarray.view(v, np.ndarray) if type(v) is FreshArray else v, x)
 
 
 def bare(x: Any) -> Any:
     """Arrays that have become traced, also in tuples, lists and dicts, as their tracers."""
-    if type(x) is TracedArray:
-        return x.tracer
-    if type(x) in (tuple, list):
-        return type(x)(map(bare, x))
-    return {k: bare(v) for k, v in x.items()} if type(x) is dict else x
+    return _mapped(lambda v: v.tracer if type(v) is TracedArray else v, x)
 
 
-# -- becoming traced ------------------------------------------------------------
+def is_traced(x: Any) -> bool:
+    """Whether there is a traced array in a value, in tuples, lists and dicts."""
+    return _anywhere(lambda v: isinstance(v, (Tracer, TracedArray)), x)
 
 
-def traced(x: Any) -> Tracer:
-    """The tracer that holds an array's contents from now on."""
-    if isinstance(x, Tracer):
-        return x
-    if not isinstance(x, TracedArray):
-        _become_traced(x)
-    found: Tracer = x.tracer
-    return found
-
-
-def _become_traced(x: FreshArray) -> None:
-    from . import layout
-
-    memory = _checked(x)
-    arrays = memory.sharing() if x.size else [x]
-    root = layout.whole(memory.block, ordered=not memory.vague)
-    tracers = []
-    for array in arrays:
-        found = layout.shown(root, memory.block, plain(array))
-        if found is None:
-            raise _refusal("it shares memory with an array that reads it as another dtype")
-        found.boxed = True
-        tracers.append(found)
-    for array, tracer in zip(arrays, tracers, strict=True):
-        array.__class__ = TracedArray
-        array.tracer = tracer  # type: ignore[attr-defined]
-        state: Any = (1, (), np.dtype(object), False, [_REFUSAL])
-        np.ndarray.__setstate__(array, state)
-
-
-def _checked(x: FreshArray) -> _Memory:
-    """The memory of an array that may become traced."""
-    memory = x.memory
-    if memory is None or not x.counted:
-        raise _refusal("it was made where autojit does not see it")
-    if memory.trace is not current_trace():
-        raise _refusal("it was made by another traced function, or an outer one")
-    if not all(array.counted for array in memory.sharing()):
-        raise _refusal("it has a view that was made where autojit does not see it")
-    if sys.getrefcount(memory.block) > memory.references() + 1:  # one is that of the question
-        raise _refusal("it has a view that is a plain array (np.asarray imported by its name?)")
-    return memory
-
-
-def _refusal(reason: str) -> InPlaceError:
-    return InPlaceError(
-        with_place(
-            f"A traced value is assigned into an array that cannot become traced: {reason}.\n"
-            "Assign into a copy that the traced function makes:\n"
-            "    y = np.array(x); y[i] = value      # not: x[i] = value",
-            user_source(),
-        )
-    )
-
-
-class _Refusal:
-    """What C code finds where an array was that has become traced."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"a traced array has no known elements, so no {name!r} of them")
-
-
-def _attach_refusals() -> None:
-    def refuse(self: _Refusal, *args: Any) -> Any:
-        raise ConcreteValueError(
-            with_place(
-                "The elements of a traced array are read by code that NumPy does not dispatch: "
-                "by a C extension, or by assignment into an ordinary array.\n"
-                "Make the array that is assigned to inside of the traced function:\n"
-                "    out = np.zeros(n); out[:] = x",
-                user_source(),
-            )
-        )
-
-    words = (*OPERATORS, *(f"__{word}__" for word in ("bool", "float", "int", "complex", "index")))
-    for name in words:
-        setattr(_Refusal, name, refuse)
-
-
-_attach_refusals()
-_REFUSAL = _Refusal()
+def is_vague(x: Any) -> bool:
+    """Whether NumPy might lay out an array in a value otherwise (see `Memory`)."""
+    return _anywhere(lambda v: type(v) is FreshArray and v.memory is not None and v.memory.vague, x)

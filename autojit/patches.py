@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain, traced
+from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain
 from .tracing import current_trace, trace_flat
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
@@ -148,6 +148,8 @@ def _converted(original: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(x, FreshArray):
         vague = is_vague(x)
         if vague and original.__name__ != "array":
+            from .transition import traced
+
             return _converted(original, traced(x), *args[1:], **kwargs)
         result = original(plain(x), *args[1:], **kwargs)
         return x if _is_same(result, x) else fresh(result, vague)
@@ -163,13 +165,13 @@ def _is_same(result: np.ndarray, x: np.ndarray) -> bool:
 
 
 @_answers("stack", "vstack", "hstack", "dstack", "column_stack", "concatenate")
-def _joined(original: Any, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+def _joined(original: Any, *args: Any, **kwargs: Any) -> Any:
     """Lists in the list of arrays are not asked by NumPy's dispatch."""
-    if isinstance(arrays, (list, tuple)):
+    if args and isinstance(args[0], (list, tuple)):
         from .functions.joining import stack_nested
 
-        arrays = [stack_nested(a) if is_traced(a) else a for a in arrays]
-    return fresh(original(arrays, *args, **kwargs))
+        args = ([stack_nested(a) if is_traced(a) else a for a in args[0]], *args[1:])
+    return fresh(original(*args, **kwargs))
 
 
 # -- installing -----------------------------------------------------------------

@@ -27,7 +27,7 @@ _source = attrgetter("source")
 
 
 def remembered(transform: Callable[..., T], program: Program, *args: Any, **settings: Any) -> T:
-    """``transform(program, *args, **settings)``, a program or a named tuple with programs in it."""
+    """``transform(program, *args, **settings)``: a program, or a named tuple with some in it."""
     numbered = program.bound_to(range(len(program.captured)))
     lines = tuple(map(_source, program.ops))
     key = (transform, args, *settings.items(), program.name, lines, numbered)

@@ -178,7 +178,9 @@ class Tracer:
         self._refuse(
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
-            "    jit(f, static_argnums=1)",
+            "    jit(f, static_argnums=1)\n"
+            "To pick from an array that is known:\n"
+            "    np.take(table, i)                  # not: table[i]",
         )
 
     def item(self) -> Any:

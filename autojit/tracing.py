@@ -8,6 +8,7 @@ thread and is restored in ``finally``, so an exception leaves nothing active.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,7 @@ WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype
 
 _HERE = Path(__file__).resolve().parent
 _INTERNAL = tuple(
-    str(folder)
+    f"{folder}{os.sep}"
     for folder in (
         _HERE,
         _HERE.parent / "ir",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -33,7 +33,8 @@ class Stored:
     ``dims[j]`` is the axis of the value that loop j runs over, or None for an axis
     that is reduced.  ``element(puller, indices)`` gives what is stored or combined,
     ``places(puller, indices)`` at which computed places of the leading ``axes``.
-    What updates a ``base`` does so in its buffer, which nothing else reads.
+    What updates a ``base`` does so in its buffer, which nothing else reads; ``at(variables)`` is
+    then the element's index, if it is not the loop variables themselves.
     """
 
     op: Op
@@ -45,6 +46,7 @@ class Stored:
     places: Callable[[Puller, Index], list[Any]] | None = None
     axes: tuple[int, ...] = ()
     base: Value | None = None
+    at: Callable[[Iterable[Any]], Index] | None = None
     vars: tuple[Var, ...] = ()
     reads: dict[Value, set[Index]] = field(default_factory=dict)
 
@@ -71,10 +73,13 @@ class Stored:
     @property
     def in_register(self) -> bool:
         """Whether an element is complete in a scalar: no kept loop inside a reduced one."""
-        return self.places is None and all(d is None for d in self.dims[self.first_reduced :])
+        is_kept = self.places is not None or self.at is not None
+        return not is_kept and all(d is None for d in self.dims[self.first_reduced :])
 
     def index(self, variables: Any) -> Index:
         """The element's index in the value, from the loop variables (0 along computed axes)."""
+        if self.at is not None:
+            return self.at(map(affine.of, variables))
         found: dict[int, Affine] = {axis: Affine(0) for axis in self.axes}
         for d, v in zip(self.dims, variables, strict=True):
             if d is not None:
@@ -139,6 +144,26 @@ def _scatter(op: Op) -> Stored:
     zero = op.result.dtype.type(0).item()
     combine = op.kind.combine  # type: ignore[attr-defined]
     return Stored(op, extents, dims, element, combine, zero, places, axes, base)
+
+
+def window(op: Op) -> Stored:
+    """Loops over the long axes of a window that is replaced."""
+    base, v = op.operands
+    long = [axis for axis, n in enumerate(v.shape) if n != 1]
+
+    def spread(variables: Iterable[Any]) -> list[Affine]:
+        given = iter(variables)
+        return [next(given) if axis in long else Affine(0) for axis in range(v.type.ndim)]
+
+    def at(variables: Iterable[Any]) -> Index:
+        ranges = zip(spread(variables), op.params["start"], op.params["stride"], strict=True)
+        return tuple(i * step + start for i, start, step in ranges)
+
+    def element(puller: Puller, index: Index) -> Any:
+        return puller.pull(v, tuple(spread(index)))
+
+    extents = tuple(v.shape[axis] for axis in long)
+    return Stored(op, extents, tuple(long), element, base=base, at=at)
 
 
 def _product_loops(op: Op, definers: dict[Value, Op]) -> Stored:

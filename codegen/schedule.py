@@ -165,7 +165,7 @@ class Schedule:
                 continue
             source = self.stored[value]
             assert isinstance(source, Stored)
-            dim = source.dims[depth]
+            dim = source.dims[depth] if source.base is None else None
             if dim is None or any(index[dim] != here for index in indices):
                 return False
         return True

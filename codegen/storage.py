@@ -7,7 +7,6 @@ products, and values that are expensive and needed in several places.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,8 @@ from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 
-from .op_loops import UPDATING, Stored, as_loops, kept_outermost, loops_of
+from .chains import Readers, long_chains, readers_of
+from .op_loops import UPDATING, Stored, as_loops, kept_outermost, loops_of, window
 from .traits import Traits
 from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
@@ -174,16 +174,16 @@ class Selection:
         """What is updated in place is read by nothing else, or is a copy."""
         #: Results of updates that begin with a copy.
         self.over_copies: set[Value] = set()
-        readers = Counter(v for op in self.ops for v in op.operands)
-        readers.update(self.program.outputs)
-        ops: list[Op] = []
+        readers, ops = readers_of(self.ops, self.program.outputs), list[Op]()
+        self.windows = long_chains(self.ops, readers)
+        self.forced |= self.windows
         for op in self.ops:
-            if isinstance(op.kind, UPDATING):
+            if isinstance(op.kind, UPDATING) or not self.windows.isdisjoint(op.results):
                 op = self._prepare_update(op, readers, ops)
             ops.append(op)
         self.ops = ops
 
-    def _prepare_update(self, op: Op, readers: Counter[Value], ops: list[Op]) -> Op:
+    def _prepare_update(self, op: Op, readers: Readers, ops: list[Op]) -> Op:
         base, *rest = op.operands
         alone = base in self.definers and readers[base] == 1
         if not alone or base in self.over_copies:
@@ -275,7 +275,7 @@ class Selection:
             self.stored[value] = self.calls.get(value) or self._loops(op)
 
     def _loops(self, op: Op) -> Stored:
-        item = loops_of(op, self.definers)
+        item = window(op) if op.result in self.windows else loops_of(op, self.definers)
         return item if self.traits.reduce_into_buffers else kept_outermost(item)
 
 

@@ -13,7 +13,7 @@ from autojit.ir.types import Type
 
 from ..aliasing import assign
 from ..errors import DtypeError, InPlaceError, ShapeError, UncoveredFunctionError, with_place
-from ..fresh import FreshArray, bare, traced
+from ..fresh import FreshArray, bare
 from ..tracer import Tracer
 from ..tracing import user_source
 from .indices import Masked, Window, has_ellipsis, masked_part, selection
@@ -113,7 +113,11 @@ def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
 def target(name: str, x: Any) -> Tracer:
     """The array that is written into, as a traced one."""
     if isinstance(x, (Tracer, FreshArray)):
-        return traced(x)
+        from ..transition import traced
+
+        found = traced(x)
+        _check_array(found)
+        return found
     raise InPlaceError(
         with_place(
             f"{name} would write a traced value into an array that was made outside of the traced "
@@ -127,7 +131,6 @@ def target(name: str, x: Any) -> Tracer:
 def add_at(x: Any, index: Any, value: Any) -> None:
     """``np.add.at(x, index, value)``: places that repeat add up."""
     x, value = target("np.add.at", x), bare(value)
-    _check_array(x)
     picked = selection(index, x)
     if x.dtype.kind == "b":
         raise uncovered("np.add.at", " of a traced array of truth values")

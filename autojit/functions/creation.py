@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,7 @@ def full(
     like: Any = None,
 ) -> Tracer:  # fmt: skip
     """``np.full`` with a traced value."""
-    target = tuple(shape) if isinstance(shape, Sequence) else (int(shape),)
+    target = tuple(map(int, np.atleast_1d(shape)))
     value = cast(fill_value, np.dtype(dtype) if dtype is not None else dtype_of(fill_value))
     return made(move.broadcast_to(value, target), ordered=order == "C")
 

@@ -251,6 +251,16 @@ class KernelEmitter:
         mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
         b.store(b.or_(b.load(self.failures, typ=I64), mark), self.failures)
 
+    def still_fine(self, statements: list[Any]) -> ir.Value | None:
+        """Whether nothing has failed so far; None where none of the statements can fail."""
+        b, inner = self.builder, list(walk(statements))
+        if not any(map(can_fail, inner)):
+            return None
+        found = b.load(self.failures, typ=I64)
+        if any(isinstance(s, Factorization) for s in inner):  # it marks the call itself
+            found = b.or_(found, b.load(self.status, typ=I64))
+        return b.icmp_unsigned("==", found, ir.Constant(I64, 0))
+
     def address_at(self, s: Gather | ScatterInto, guard: ir.Value | None) -> ir.Value:
         total = self.index(s.index)
         for offset in self.place(s.places, guard):

@@ -31,7 +31,10 @@ FIRST_STEPS = 256
 
 
 def repeat(emitter: KernelEmitter, s: Repeat) -> None:
-    """Test, body, and again; the tapes grow twofold where they are full."""
+    """Test, body, and again; the tapes grow twofold where they are full.
+
+    What fails ends the loop: its condition may never come to hold with made-up elements.
+    """
     b = emitter.builder
     trips = emitter.trips[s.trips] = emitter.allocas.alloca(I64)
     capacity = emitter.allocas.alloca(I64)
@@ -45,7 +48,8 @@ def repeat(emitter: KernelEmitter, s: Repeat) -> None:
     emitter.vars[s.step] = step
     b.store(step, trips)
     emitter.body(s.condition)
-    b.cbranch(emitter.registers[s.test.number], body, done)
+    test, fine = emitter.registers[s.test.number], emitter.still_fine([*s.condition, *s.body])
+    b.cbranch(test if fine is None else b.and_(test, fine), body, done)
     b.position_at_end(body)
     if s.tapes:
         _reserve(emitter, s.tapes, step, capacity, done)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..program import Op, Program, Value
+from ..program import Op, Program, Value, current_builder
 from ..types import Type
 from .batching import Batched, along
 from .declaration import Declaration, MaybeValue, full, require
@@ -84,6 +85,29 @@ def present(values: Sequence[T | None]) -> list[T]:
 def or_zero(value: MaybeValue, type: Type) -> Value:
     """A tangent or cotangent; an array of zeros for None."""
     return full(0, type) if value is None else value
+
+
+def accumulated(totals: Sequence[Value], values: Sequence[Value]) -> list[Value]:
+    """``total + value`` of each pair, term by term where the current builder has made the value
+    as a sum: a few elements can be added to a total in place, but not to zeros first."""
+    from .arithmetic import add
+
+    ops = current_builder().ops
+    sums = {op.result: op for op in ops if op.kind is add}
+    uses = Counter(v for op in ops for v in op.operands)
+    uses.update(values)
+    result = []
+    for total, value in zip(totals, values, strict=True):
+        pending = [value]
+        while pending:
+            term = pending.pop()
+            op = sums.get(term) if uses[term] == 1 else None
+            if op is None:
+                total = total + term
+            else:
+                pending += reversed(op.operands)
+        result.append(total)
+    return result
 
 
 def grown(start: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]) -> list[bool]:

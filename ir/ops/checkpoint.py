@@ -8,7 +8,17 @@ from typing import Any
 from ..program import Op, Program, Value, current_builder
 from ..types import Type
 from .batching import Batched
-from .bodies import BodyOp, check_types, chosen, flags, others, run, spread
+from .bodies import (
+    BodyOp,
+    check_types,
+    chosen,
+    flags,
+    others,
+    read_inputs,
+    run,
+    spread,
+    with_outputs,
+)
 from .contract import Dot
 from .declaration import MaybeValue, require
 
@@ -50,6 +60,23 @@ class Checkpoint(BodyOp):
 
     def expand(self, op: Op) -> Program | None:
         return None if op.params["keep"] else op.params["body"]
+
+    def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
+        smaller = with_outputs(op.params["body"], chosen(op.params["body"].outputs, used))
+        reads = read_inputs(smaller)
+        if all(used) and all(reads):
+            return None
+        body = Program(
+            chosen(smaller.inputs, reads), smaller.ops, smaller.outputs, name=smaller.name
+        )
+        results = tuple(chosen(op.results, used))
+        operands = tuple(chosen(op.operands, reads))
+        return Op(self, operands, {**op.params, "body": body}, results, op.source)
+
+    def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
+        from ..transforms.separate import depends
+
+        return depends(op.params["body"], marked, inexact=inexact)
 
     # -- derivatives ------------------------------------------------------------
 
@@ -124,11 +151,10 @@ class Checkpoint(BodyOp):
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
         from ..transforms.batch import batch
-        from ..transforms.separate import depends
 
-        body, marks = op.params["body"], [o.batched for o in operands]
-        out = depends(body, marks)
-        made = batch(body, size, marks, out)
+        marks = [o.batched for o in operands]
+        out = self.reaches(op, marks)
+        made = batch(op.params["body"], size, marks, out)
         values = [o.value for o in operands]
         results = current_builder().emit(self, values, {**op.params, "body": made})
         return [Batched(r, m) for r, m in zip(results, out, strict=True)]

@@ -20,7 +20,7 @@ from .declaration import Declaration, MaybeValue
 from .reduce import sum_
 
 
-def inexact(types: Sequence[Type]) -> list[bool]:
+def is_inexact(types: Sequence[Type]) -> list[bool]:
     """Which types have derivatives."""
     return [t.is_inexact for t in types]
 
@@ -73,9 +73,9 @@ class CustomJVP(_Call):
         check_types("the inputs of a function with a custom derivative", types, body.in_types)
         outs: tuple[Type, ...] = body.out_types
         if rule is not None:
-            tangents = chosen(types[n:], inexact(types[n:]))
+            tangents = chosen(types[n:], is_inexact(types[n:]))
             check_types("the inputs of a custom rule", [*types, *tangents], rule.in_types)
-            made = [*outs, *chosen(outs, inexact(outs))]
+            made = [*outs, *chosen(outs, is_inexact(outs))]
             check_types("the results of a custom rule", made, rule.out_types)
         return outs
 
@@ -92,25 +92,38 @@ class CustomJVP(_Call):
         pairs = zip(tangents[n:], operands[n:], strict=True)
         moving = [or_zero(t, v.type) for t, v in pairs if v.type.is_inexact]
         made = current_builder().inline(params["rule"], [*operands, *moving])
-        return made[: len(outs)], spread(made[len(outs) :], inexact(outs))
+        return made[: len(outs)], spread(made[len(outs) :], is_inexact(outs))
+
+    def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
+        from ..transforms.separate import depends
+
+        if inexact:
+            return super().reaches(op, marked, inexact=True)
+        body, rule = op.params["body"], op.params["rule"]
+        out = depends(body, marked)
+        if rule is None:
+            return out
+        found, of_tangents = groups(depends(rule, self._rule_marks(op, marked)), len(out))
+        placed = spread(of_tangents, is_inexact(body.out_types))
+        return [a or b or bool(c) for a, b, c in zip(out, found, placed, strict=True)]
+
+    def _rule_marks(self, op: Op, marked: Sequence[bool]) -> list[bool]:
+        """The marks of the operands and, equally, of their tangents."""
+        n = op.params["constants"]
+        primals = op.params["body"].in_types[n:]
+        return [*marked, *chosen(marked[n:], is_inexact(primals))]
 
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
         from ..transforms.batch import batch
-        from ..transforms.separate import depends
 
-        body, rule, n = op.params["body"], op.params["rule"], op.params["constants"]
+        body, rule = op.params["body"], op.params["rule"]
         marks = [o.batched for o in operands]
-        out = depends(body, marks)
-        is_moving = inexact(body.out_types)
+        out = self.reaches(op, marks)
         if rule is not None:
-            primals = body.in_types[n:]
-            rule_marks = [*marks, *chosen(marks[n:], inexact(primals))]
-            found, of_tangents = groups(depends(rule, rule_marks), len(out))
-            placed = spread(of_tangents, is_moving)
-            out = [a or b or bool(c) for a, b, c in zip(out, found, placed, strict=True)]
-            rule = batch(rule, size, rule_marks, [*out, *chosen(out, is_moving)])
+            outputs = [*out, *chosen(out, is_inexact(body.out_types))]
+            rule = batch(rule, size, self._rule_marks(op, marks), outputs)
         params = {**op.params, "body": batch(body, size, marks, out), "rule": rule}
         results = current_builder().emit(self, [o.value for o in operands], params)
         return [Batched(r, m) for r, m in zip(results, out, strict=True)]
@@ -134,9 +147,9 @@ class CustomVJP(_Call):
             n = params["constants"]
             check_types("the inputs of a forward rule", types, forward.in_types)
             check_types("the outputs of a forward rule", outs, forward.out_types[: len(outs)])
-            given = [*types[:n], *forward.out_types[len(outs) :], *chosen(outs, inexact(outs))]
+            given = [*types[:n], *forward.out_types[len(outs) :], *chosen(outs, is_inexact(outs))]
             check_types("the inputs of a backward rule", given, backward.in_types)
-            wanted = chosen(types[n:], inexact(types[n:]))
+            wanted = chosen(types[n:], is_inexact(types[n:]))
             check_types("the results of a backward rule", wanted, backward.out_types)
         return outs
 
@@ -152,14 +165,14 @@ class CustomVJP(_Call):
         builder, n = current_builder(), params["constants"]
         outs = params["body"].out_types
         made = builder.inline(params["forward"], operands)
-        if not any(inexact(outs)):
+        if not any(is_inexact(outs)):
             return made[: len(outs)], [None] * len(outs)
         fixed = [*operands[:n], *made[len(outs) :]]
         pairs = zip(tangents[n:], operands[n:], strict=True)
         moving = [or_zero(t, v.type) for t, v in pairs if v.type.is_inexact]
         linear = {"backward": params["backward"], "constants": len(fixed)}
         pushed = builder.emit(custom_linear, [*fixed, *moving], linear)
-        return made[: len(outs)], spread(pushed, inexact(outs))
+        return made[: len(outs)], spread(pushed, is_inexact(outs))
 
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
@@ -175,7 +188,7 @@ class CustomVJP(_Call):
         if forward is not None:
             stored = depends(forward, marks)[len(out) :]
             params["forward"] = batch(forward, size, marks, [*out, *stored])
-            moving = chosen(marks[n:], inexact(body.in_types[n:]))
+            moving = chosen(marks[n:], is_inexact(body.in_types[n:]))
             params["backward"] = _backward_batched(
                 op.params["backward"], size, [*marks[:n], *stored], moving
             )

@@ -44,6 +44,7 @@ class Declaration:
     ``jvp``        tangents of the results from tangents of the operands
     ``differentiate``  emits the op with its derivative; ops with bodies override it
     ``transpose``  cotangents of the linear operands from those of the results
+    ``reaches``    which results depend on some of the operands
     ``expand``     the program that code is made of in place of the op, if there is one
     ``uniform``    the element of the result where every operand is a constant
     ``kernel``     how backends compute one element (elementwise family), or
@@ -106,6 +107,11 @@ class Declaration:
         """The program of the operands that takes the op's place when code is made; derivatives
         and batching see the op itself."""
         return None
+
+    def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
+        """Which results depend on the marked operands; with ``inexact`` only those that have a
+        derivative by them, as far as is known."""
+        return [any(marked) and (v.type.is_inexact or not inexact) for v in op.results]
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         """Tangents of the results.  The default is an op without derivative."""

@@ -109,6 +109,11 @@ class Elementwise(SingleResult):
         element: Scalar = np.asarray(result, op.result.dtype).item()
         return element
 
+    def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
+        if inexact:
+            marked = [m and rule is not None for m, rule in zip(marked, self.rules, strict=True)]
+        return super().reaches(op, marked, inexact=inexact)
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         total: MaybeValue = None
         if op.result.type.is_inexact:

@@ -136,9 +136,19 @@ class Scan(BodyOp):
         first = [k if f else next(made) for k, f in zip(carries, fixed, strict=True)]
         return (*first, *made)
 
-    def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
+    def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
         from ..transforms.separate import depends
 
+        body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
+        constants, carries, xs = groups(marked, n, m)
+
+        def found(marks: list[bool]) -> list[bool]:
+            return depends(body, [*constants, False, *marks, *xs], inexact=inexact)
+
+        carries = grown(carries, lambda marks: found(marks)[:m])
+        return [*carries, *found(carries)[m:]]
+
+    def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
         body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
         # A carry is needed if it is read afterwards, or for something that is.
         outputs = list(body.outputs)
@@ -147,10 +157,11 @@ class Scan(BodyOp):
         while True:
             wanted = [v for j, v in enumerate(outputs) if (kept[j] if j < m else needed[j])]
             reached = [
-                k or any(depends(Program(body.inputs, body.ops, wanted),
-                                 [i == n + 1 + j for i in range(len(body.inputs))]))
-                for j, k in enumerate(kept)
-            ]  # fmt: skip
+                k or r
+                for k, r in zip(
+                    kept, read_inputs(with_outputs(body, wanted))[n + 1 :], strict=False
+                )
+            ]
             if reached == kept:
                 break
             kept = reached

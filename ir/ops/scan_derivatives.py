@@ -8,6 +8,7 @@ from typing import Any
 from ..program import Builder, Op, Program, Value, building, current_builder
 from .bodies import (
     INDEX,
+    accumulated,
     chosen,
     flags,
     groups,
@@ -276,7 +277,7 @@ def _backward_loop(
         fc, i, dc, dk, fx, dy = groups(inputs, *map(len, order[:-1]))
         pulled = builder.inline(backward, [*fc, *i, *fx, *dk, *dy])
         to_c, to_k, to_x = groups(pulled, len(dc), len(dk))
-        sums = [a + b for a, b in zip(dc, to_c, strict=True)]
+        sums = accumulated(dc, to_c)
     new_body = builder.finish(inputs, [*sums, *to_k, *to_x], name=f"{body.name}_transpose")
     starts = [full(0, v.type) for v in dc]
     starts += [or_zero(ct, v.type) for ct, v in zip(cotangents[:m], ins_k, strict=True)]

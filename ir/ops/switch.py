@@ -75,6 +75,14 @@ class Switch(BodyOp):
         results = tuple(chosen(op.results, used))
         return Op(self, op.operands, {"branches": branches}, results, op.source)
 
+    def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
+        from ..transforms.separate import depends
+
+        if marked[0] and not inexact:
+            return [True] * len(op.results)
+        found = [depends(b, marked[1:], inexact=inexact) for b in op.params["branches"]]
+        return [any(column) for column in zip(*found, strict=True)]
+
     # -- derivatives ------------------------------------------------------------
 
     def differentiate(

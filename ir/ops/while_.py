@@ -109,6 +109,15 @@ class While(BodyOp):
 
         return narrowed(self, op, used)
 
+    def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
+        from ..transforms.separate import depends
+
+        moving = _moving(op.params, marked, inexact=inexact)
+        read = [*moving.constants, *moving.carries[0]]
+        if not inexact and depends(op.params["condition"], read)[0]:
+            return [True] * len(op.results)
+        return [m for mine in moving.carries for m in mine]
+
     # -- derivatives ------------------------------------------------------------
 
     def differentiate(

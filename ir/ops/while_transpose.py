@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import no_derivative
 from ..program import Builder, Op, Program, Value, building, current_builder
-from .bodies import chosen, groups, or_zero, others, spread
+from .bodies import accumulated, chosen, groups, or_zero, others, spread
 from .declaration import MaybeValue, full
 from .while_ import While, _Moving, _moving
 
@@ -203,7 +203,7 @@ class _Transposition:
             pulled = builder.inline(backward, [*residuals, *(incoming[i] for i in depending)])
             read = [(i, j) for i, j in self._old_streams(k) if moving.streams[i][j]]
             to_c, to_s, to_k = groups(pulled, len(sums), len(read))
-            totals = [a + b for a, b in zip(sums, to_c, strict=True)]
+            totals = accumulated(sums, to_c)
         keys = [("cotangent", i, j, k) for i, j in read]
         inputs = [*c, *streams.values(), *sums, *dk]
         outputs = [*totals, *to_k, *to_s]

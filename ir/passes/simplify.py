@@ -12,7 +12,7 @@ After::
     %3: f64[3] = sub %0, %1
 
 The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``,
-``simplify_moves``, ``simplify_parts`` and ``simplify_units``.
+``simplify_moves``, ``simplify_parts``, ``simplify_places`` and ``simplify_units``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from . import (
     simplify_choice,
     simplify_moves,
     simplify_parts,
+    simplify_places,
     simplify_units,
 )
 from .rewrite import OpRule, Rewriter, rewrite
@@ -37,6 +38,7 @@ for _family in (
     simplify_choice,
     simplify_moves,
     simplify_parts,
+    simplify_places,
     simplify_units,
 ):
     for _kind, _rules in _family.rules.rules.items():

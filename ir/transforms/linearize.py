@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..ops.declaration import full
 from ..program import Builder, Op, Program, Value, building, current_builder
-from .separate import free_values
+from .separate import free_values, halves, needed
 
 
 class _Split(Builder):
@@ -22,13 +22,18 @@ class _Split(Builder):
         super().__init__()
         self.linear_ops: list[Op] = []
         self.linear: set[Value] = set()
+        #: Whether an op was primal in part; what it computes may not be needed.
+        self.halved = False
 
     def append(self, op: Op) -> None:
-        if not self.linear.isdisjoint(op.operands):
-            self.linear_ops.append(op)
-            self.linear.update(op.results)
-        else:
+        if self.linear.isdisjoint(op.operands):
             self.ops.append(op)
+            return
+        fixed, moving = halves(op, self.linear)
+        self.halved = self.halved or bool(fixed)
+        self.ops += fixed
+        self.linear_ops += moving
+        self.linear.update(v for half in moving for v in half.results)
 
 
 class Linearized(NamedTuple):
@@ -63,7 +68,7 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     residuals = free_values(builder.linear_ops, linear_outputs, tangent_inputs)
     primal = Program(
         inputs,
-        builder.ops,
+        needed(builder.ops, [*outputs, *residuals]) if builder.halved else builder.ops,
         [*outputs, *residuals],
         name=program.name,
         captured=program.captured,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..ops.elementwise import Elementwise
-from ..program import Op, Program, Value
+from ..ops.bodies import BodyOp
+from ..ops.declaration import full
+from ..program import Builder, Op, Program, Value, building
 
 
 class Separated(NamedTuple):
@@ -23,14 +24,7 @@ def separate(program: Program, linear: Sequence[bool]) -> Separated:
     """Split a program that is linear in the marked inputs (all together)."""
     bound = [v for v, marked in zip(program.inputs, linear, strict=True) if marked]
     free = [v for v, marked in zip(program.inputs, linear, strict=True) if not marked]
-    moving = set(bound)
-    first: list[Op] = []
-    second: list[Op] = []
-    for op in program.ops:
-        depends = not moving.isdisjoint(op.operands)
-        (second if depends else first).append(op)
-        if depends:
-            moving.update(op.results)
+    first, second, moving = parted(program.ops, bound)
     fixed = [v for v in program.outputs if v not in moving]
     moved = [v for v in program.outputs if v in moving]
     residuals = free_values(second, moved, bound)
@@ -39,6 +33,60 @@ def separate(program: Program, linear: Sequence[bool]) -> Separated:
         Program([*residuals, *bound], second, moved, name=f"{program.name}_linear"),
         len(residuals),
     )
+
+
+def parted(ops: Iterable[Op], bound: Iterable[Value]) -> tuple[list[Op], list[Op], set[Value]]:
+    """The ops that do not depend on some values, those that do, and all that does."""
+    moving = set(bound)
+    first: list[Op] = []
+    second: list[Op] = []
+    for op in ops:
+        fixed, moved = halves(op, moving)
+        first += fixed
+        second += moved
+        moving.update(v for half in moved for v in half.results)
+    return first, second, moving
+
+
+def halves(op: Op, moving: set[Value]) -> tuple[list[Op], list[Op]]:
+    """The op where it does not depend on some values, and where it does.
+
+    An op of which only some results do is in both, and each result is defined by one of them:
+    by the first, all that moves is zero.
+    """
+    if moving.isdisjoint(op.operands):
+        return [op], []
+    marks = [v in moving for v in op.operands]
+    found = op.kind.reaches(op, marks)
+    if all(found):
+        return [], [op]
+    builder = Builder()
+    with building(builder):
+        pairs = zip(op.operands, marks, strict=True)
+        operands = [full(0, v.type) if m else v for v, m in pairs]
+    wanted = [not f for f in found]
+    fixed = _defining(op, operands, wanted)
+    if isinstance(op.kind, BodyOp):
+        fixed = op.kind.narrow(fixed, wanted) or fixed
+    return [*builder.ops, fixed], [_defining(op, op.operands, found)] if any(found) else []
+
+
+def needed(ops: Sequence[Op], values: Iterable[Value]) -> list[Op]:
+    """The ops that these values depend on."""
+    live = set(values)
+    kept = []
+    for op in reversed(ops):
+        if not live.isdisjoint(op.results):
+            kept.append(op)
+            live.update(op.operands)
+    return kept[::-1]
+
+
+def _defining(op: Op, operands: Sequence[Value], wanted: list[bool]) -> Op:
+    """The op on other operands, defining only some of its results."""
+    pairs = zip(op.results, wanted, strict=True)
+    results = tuple([v if w else Value(v.type) for v, w in pairs])
+    return Op(op.kind, tuple(operands), op.params, results, op.source)
 
 
 def free_values(ops: list[Op], outputs: list[Value], bound: list[Value]) -> list[Value]:
@@ -57,15 +105,8 @@ def depends(program: Program, marked: Sequence[bool], *, inexact: bool = False) 
     have derivatives."""
     moving = {v for v, m in zip(program.inputs, marked, strict=True) if m}
     for op in program.ops:
-        if inexact:
-            if _has_derivative(op, moving):
-                moving.update(v for v in op.results if v.type.is_inexact)
-        elif not moving.isdisjoint(op.operands):
-            moving.update(op.results)
+        marks = [v in moving for v in op.operands]
+        if any(marks):
+            found = op.kind.reaches(op, marks, inexact=inexact)
+            moving.update(v for v, f in zip(op.results, found, strict=True) if f)
     return [v in moving for v in program.outputs]
-
-
-def _has_derivative(op: Op, moving: set[Value]) -> bool:
-    """Whether the op has a derivative by one of these operands, as far as is known."""
-    rules = op.kind.rules if isinstance(op.kind, Elementwise) else [True] * len(op.operands)
-    return any(rule and v in moving for v, rule in zip(op.operands, rules, strict=True))

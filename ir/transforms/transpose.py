@@ -9,13 +9,13 @@ that is one condition and elementwise ops follow.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 
 from ..errors import DerivativeError, with_place
 from ..ops.arithmetic import bitwise_and, bitwise_not, select
 from ..ops.declaration import Literal, full
 from ..ops.elementwise import Elementwise
 from ..program import Builder, Op, Program, Value, building
+from .separate import needed, parted
 
 
 def transpose(program: Program, residuals: int) -> Program:
@@ -27,21 +27,23 @@ def transpose(program: Program, residuals: int) -> Program:
     constants, linear_inputs = program.inputs[:residuals], program.inputs[residuals:]
     builder = Builder()
     env = {v: Value(v.type) for v in constants}
-    linear = _linear_values(program, linear_inputs)
+    fixed, moving, linear = parted(program.ops, linear_inputs)
     seeds = [Value(v.type) for v in program.outputs]
     cotangents = _Cotangents()
     with building(builder):
-        for op in program.ops:  # what does not depend on the linear inputs, as it stands
-            if linear.isdisjoint(op.results):
-                results = builder.repeat(op, [env[v] for v in op.operands])
-                env.update(zip(op.results, results, strict=True))
+        # What does not depend on the linear inputs, as it stands.
+        for op in needed(fixed, [v for half in moving for v in half.operands]):
+            results = builder.repeat(op, [env[v] for v in op.operands])
+            env.update(zip(op.results, results, strict=True))
         for value, seed in zip(program.outputs, seeds, strict=True):
             if value in linear:
                 cotangents.add(value, seed, _EVERYWHERE)
-        for op in reversed(program.ops):
-            if linear.isdisjoint(op.results) or not cotangents.reach(op):
+        for op in reversed(moving):
+            if not cotangents.reach(op):
                 continue
             is_linear = [v in linear for v in op.operands]
+            if any(v in linear and not v.type.is_inexact for v in op.operands):
+                raise _not_linear(op)  # it reads a whole number that was made of tangents
             with builder.at(op.source):
                 start = len(builder.ops)
                 cotangents.pull(op, _constants_renamed(op, env), is_linear)
@@ -51,18 +53,6 @@ def transpose(program: Program, residuals: int) -> Program:
         outputs = [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
     inputs = [*(env[v] for v in constants), *seeds]
     return builder.finish(inputs, outputs, name=f"{program.name}_transpose")
-
-
-def _linear_values(program: Program, inputs: Sequence[Value]) -> set[Value]:
-    """What depends on the linear inputs."""
-    linear = set(inputs)
-    for op in program.ops:
-        moving = linear.intersection(op.operands)
-        if not all(v.type.is_inexact for v in moving):
-            raise _not_linear(op)  # it reads a whole number that was made of tangents
-        if moving:
-            linear.update(op.results)
-    return linear
 
 
 #: Conditions that all hold wherever a cotangent is other than 0.

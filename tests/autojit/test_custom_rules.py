@@ -426,6 +426,21 @@ def test_the_rule_is_not_lost_in_loops(loop: str) -> None:
         np.testing.assert_allclose(second(X), 3 * X**6, rtol=1e-10)
 
 
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_rule_that_differentiates_a_loop_forwards(loop: str) -> None:
+    """Value and tangent come from one op, of which reverse mode transposes a part."""
+    inner = lambda x: LOOPS[loop](np.sin, x)  # noqa: E731
+    f = custom_jvp(lambda x: np.exp(inner(x)))
+
+    @f.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        y, dy = jvp(inner, primals, tangents)
+        return np.exp(y), dy * np.exp(y)
+
+    with autojit.disable_jit():
+        check_grads(f, (X,), order=2)
+
+
 @pytest.mark.parametrize("loop", ["scan", "while_loop"])
 def test_compiled_rules_in_loops(loop: str) -> None:
     f = softplus()

@@ -141,7 +141,7 @@ CONCRETE = {
     "format": (lambda x: f"{x[0]:.3f}", ["formatting x as '.3f'", "result of jit(f)"]),
     "item": (lambda x: x[0].item(), ["x.item()", "result of jit(f)"]),
     "tolist": (lambda x: x.tolist(), ["x.tolist()"]),
-    "range": (lambda x: list(range(x[0].astype(int))), ["static_argnums", "i64[]"]),
+    "range": (lambda x: list(range(x[0].astype(int))), ["static_argnums", "np.take(table, i)"]),
     "list index": (lambda x: [1, 2][x[0].astype(int)], ["index", "static_argnums"]),
     "slice": (lambda x: x[: x[0].astype(int)], ["static_argnums"]),
     "reshape": (lambda x: x.reshape(x[0].astype(int)), ["static_argnums"]),

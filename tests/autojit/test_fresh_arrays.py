@@ -72,7 +72,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "tridiagonal": (tridiagonal, (X,)),
     "cumulative": (cumulative, (X,)),
     "halves": (lambda x: halves(x)[0] * 1.0, (X.astype(np.float32),)),
-    "full": (lambda x: np.full((2, 2), x[0] * x[1]), (X,)),
+    "full": (lambda x: np.full((2, np.int64(2)), x[0] * x[1]) + np.full((), x[2]), (X,)),
     "scaled": (lambda x: np.eye(3) * x + np.arange(3.0), (X,)),
 }
 
@@ -283,6 +283,55 @@ def test_plain_views_and_reinterpreted_ones() -> None:
         jit(reinterpreted)(X)
 
 
+def test_read_only_arrays() -> None:
+    def f(x: Any) -> Any:
+        a = np.zeros(3)
+        wide = np.broadcast_to(a, (2, 3))
+        a[0] = x[0]
+        return a, wide
+
+    same(f, X)
+    for write in (lambda w, v: w.__setitem__(0, v), lambda w, v: np.add(w, v, out=w)):
+        with pytest.raises(InPlaceError, match="read-only"):
+            jit(lambda x, f=write: f(np.broadcast_to(np.zeros(3), (2, 3)), x))(X)
+        with pytest.raises(InPlaceError, match="read-only"):
+            jit(lambda x, f=write: f(np.broadcast_to(x, (2, 3)), x))(X)
+
+
+def test_arrays_of_outer_functions_are_read_at_traced_places() -> None:
+    def f(x: Any, places: Any) -> Any:
+        table = np.arange(6.0).reshape(3, 2)
+        rows = vmap(lambda i: table[i] * 2.0)(places)
+        elements = vmap(lambda i: table[i, 1])(places)
+        table[0] = x[0]
+        return rows, elements, table
+
+    places = np.array([2, 0])
+    rows, elements, table = jit(f)(X, places)
+    np.testing.assert_array_equal(rows, [[8.0, 10.0], [0.0, 2.0]])
+    np.testing.assert_array_equal(elements, [5.0, 1.0])
+    np.testing.assert_array_equal(table, [[1.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+
+    def writes(x: Any, i: Any, change: Any) -> Any:
+        table = np.arange(6.0).reshape(3, 2)
+        return vmap(lambda i: change(table, table[i]))(np.stack([i, i]))
+
+    for change in (lambda t, row: row.__setitem__(0, 1.0), lambda t, row: t.__setitem__(0, 1.0)):
+        with pytest.raises((InPlaceError, ValueError), match="read-only"):
+            jit(lambda x, i, c=change: writes(x, i, c))(X, 1)
+
+
+def test_rows_at_traced_places_are_views() -> None:
+    def f(x: Any, i: Any) -> Any:
+        table = np.zeros((3, 2))
+        row = table[i]
+        row[0] = x[0]
+        table[i, 1] = x[1]
+        return table, row, np.arange(4)[i]
+
+    same(f, X, 2)
+
+
 def test_arrays_of_others() -> None:
     kept: list[Any] = []
 
@@ -340,6 +389,18 @@ def test_c_code_finds_no_stale_numbers() -> None:
     for read in readers:
         with pytest.raises((TypeError, AttributeError, IndexError)):
             jit(lambda x, f=read: np.asarray(f(traced(x)))[0])(X)
+
+
+def test_memory_that_is_still_read_holds_no_stale_numbers() -> None:
+    def f(x: Any) -> Any:
+        a, k = np.zeros(3), np.zeros(2, np.int8)
+        numbers, places = np.nditer(a), memoryview(k)
+        a[0], k[0] = x[0], 1 + 0 * x[0]
+        assert all(np.isnan(v) for v in numbers)
+        assert places[1] == 127
+        return a
+
+    np.testing.assert_array_equal(jit(f)(X), [X[0], 0, 0])
 
 
 # -- the wrappers -------------------------------------------------------------

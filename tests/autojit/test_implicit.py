@@ -278,6 +278,20 @@ def test_a_transposed_solver_gets_the_transposed_function() -> None:
     np.testing.assert_array_equal(seen[0](np.ones(2)), d)
 
 
+def test_a_matvec_that_differentiates_a_loop() -> None:
+    """As Newton's method without matrices has it: the loop's value and tangent come together."""
+
+    def step(x: Any) -> Any:
+        y = scan(lambda c, _: (np.sin(c) * 1.1, None), x, None, 3)[0]
+        return 3 * x + np.sin(y)
+
+    def f(x: Any) -> Any:
+        matvec = lambda v: jvp(step, (x,), (v,))[1]  # noqa: E731
+        return custom_linear_solve(matvec, B, lambda a, b: b / a(np.ones(3)), symmetric=True)
+
+    check_grads(f, (np.array([0.3, 0.5, -0.2]),), order=2)
+
+
 # -- fixed_point --------------------------------------------------------------------
 
 

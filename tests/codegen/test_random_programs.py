@@ -17,7 +17,16 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from autojit.codegen import blocks, lower, op_loops, parallel, placement, regions, storage
+from autojit.codegen import (
+    blocks,
+    chains,
+    lower,
+    op_loops,
+    parallel,
+    placement,
+    regions,
+    storage,
+)
 from autojit.codegen.cpu import small_matrices
 from autojit.codegen.runtime import Executable
 from autojit.ir import interpreter
@@ -59,6 +68,7 @@ LARGE = [
     (regions, "SMALL", 0),
     (storage, "EXPENSIVE", 2),
     (small_matrices, "LARGEST", 0),
+    (chains, "LONGEST_CHOICE", 0),
 ]
 THREADED = [
     (blocks, "BLOCK", 2),

@@ -20,6 +20,8 @@ from autojit.codegen.lower import lower
 from autojit.codegen.runtime import Executable
 from autojit.codegen.walk import walk
 from autojit.ir.interpreter import interpret
+from autojit.ir.ops.declaration import full
+from autojit.ir.ops.move import slice_
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type, TypeMismatch
@@ -113,6 +115,40 @@ def test_windows_with_strides_and_without_elements() -> None:
     for start, stride, extents in [((1, 0), (3, 2), (13, 6)), ((4, 12), (1, 1), (7, 0))]:
         part = RNG.normal(size=extents)
         check(lambda x, v, a=start, s=stride: update(x, v, start=a, stride=s), X, part)
+
+
+def chain(n: int) -> Callable[..., Any]:
+    """n rows of an array replaced one after the other, each by an expression of its own."""
+
+    def f(x: Any, v: Any) -> Any:
+        y = x + x
+        for i in range(n):
+            row = slice_(v, start=(i % 5, 0), stop=(i % 5 + 1, 12), stride=(1, 1))
+            y = update(y, row * full(i + 1.0, row.type), start=(3 * i % 40, 0), stride=(1, 1))
+        return y
+
+    return f
+
+
+def test_long_chains_are_written_window_by_window() -> None:
+    for n in (8, 9, 30):
+        program = check(chain(n), X, V)
+        assert not program.temps
+        assert stores(program) == 1 + n if n > 8 else "select" in str(program)
+    read_twice = check(lambda x, v: [y := chain(12)(x, v), chain(12)(y * y, v) + y], X, V)
+    assert "select" not in str(read_twice)
+    check(lambda x, v: chain(12)(chain(12)(x, v), v), X, V)
+
+
+def test_long_chains_of_elements_are_one_kernel() -> None:
+    def f(x: Any, v: Any) -> Any:
+        for i in range(20):
+            element = slice_(v, start=(i,), stop=(i + 1,), stride=(1,))
+            x = update(x, element * element, start=(2 * i,), stride=(1,))
+        return [x, slice_(x, start=(4,), stop=(5,), stride=(1,)) + 1.0]
+
+    program = check(f, RNG.normal(size=40), RNG.normal(size=20))
+    assert len(program.steps) == 2
 
 
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -233,6 +233,15 @@ def test_a_checkpoint_is_linear_where_its_body_is() -> None:
         transpose(program, 0)
 
 
+def test_what_nobody_needs_is_left_out_of_a_checkpoint() -> None:
+    program = PROGRAMS["kept checkpoint"]
+    one = optimize(Program(program.inputs, program.ops, program.outputs[1:]), verify=True)
+    (op,) = one.ops
+    assert [v.type for v in op.operands] == [program.inputs[0].type]
+    assert [inner.kind.name for inner in op.params["body"].ops] == ["exp"]
+    same(interpret(one, [2.0, np.ones(3)]), [np.exp(2.0)])
+
+
 def test_errors_of_derivatives_are_those_of_the_package() -> None:
     assert issubclass(DerivativeError, autojit.errors.AutojitError)
     assert issubclass(DerivativeError, TypeError)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from tests.samples.assignment import ASSIGNMENT
 from tests.samples.calls import CALLS
+from tests.samples.control import CONTROL
 from tests.samples.elementwise import ARITHMETIC, BINARY, CHOICES, COMPLEX, UNARY
 from tests.samples.formulas import FORMULAS
 from tests.samples.kinds import Sample
@@ -25,4 +26,5 @@ __all__ = ["SAMPLES", "Sample"]
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
     *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *FORMULAS, *CALLS,
+    *CONTROL,
 ]  # fmt: skip

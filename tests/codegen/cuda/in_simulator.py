@@ -169,6 +169,16 @@ def test_updates_in_place_and_of_copies() -> None:
     assert_same(on_gpu(f, x, v), f(x, v))
 
 
+def test_a_long_chain_of_windows() -> None:
+    def f(x: Any) -> Any:
+        out = np.zeros((12, 5))
+        for i in range(12):
+            out[i, 1:] = x[:4] * i
+        return out
+
+    assert_same(on_gpu(f, X.reshape(-1)[:5]), f(X.reshape(-1)[:5]))
+
+
 def test_a_kernel_that_one_thread_runs() -> None:
     """No atomic operation adds 8-bit integers."""
     builder = Builder()

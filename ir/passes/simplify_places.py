@@ -1,0 +1,27 @@
+"""Rules for elements that are read at computed places."""
+
+from __future__ import annotations
+
+from ..ops.index import gather
+from ..ops.move import slice_
+from ..program import Op, Value
+from .rewrite import Rewriter, RuleTable
+
+rules = RuleTable()
+
+
+@rules(gather)
+def gather_slice(op: Op, at: Rewriter) -> Value | None:
+    """gather(x[:, 1:], i, axes=(0,)) → gather(x, i, axes=(0,))[1:], which reads no other rows"""
+    part, *indices = op.operands
+    inner, axes = at.definition(part, slice_), op.params["axes"]
+    if inner is None:
+        return None
+    (x,) = inner.operands
+    ranges = list(zip(*(inner.params[n] for n in ("start", "stop", "stride")), strict=True))
+    if any(ranges[a] != (0, x.shape[a], 1) for a in axes):
+        return None
+    picked = [(0, n, 1) for n in indices[0].shape]
+    rest = [r for a, r in enumerate(ranges) if a not in axes]
+    start, stop, stride = zip(*picked, *rest, strict=True)
+    return slice_(gather(x, *indices, axes=axes), start=start, stop=stop, stride=stride)
