@@ -127,7 +127,7 @@ class _Region:
         needless: Collection[Value] = (),
     ) -> tuple[Lowering, list[Any]]:
         """The lowering of a body, and its statements."""
-        schedule = schedule or Schedule(program, self.outer.traits)
+        schedule = schedule or Schedule(program, self.outer.traits, inside=True)
         # An index lies nowhere: it is stored where it is returned.
         is_index = [v in indices for v in program.outputs]
         computed = [None if i else p for i, p in zip(is_index, outputs, strict=True)]
@@ -287,7 +287,7 @@ class _Carries:
         self.old = body.inputs[first : first + count]
         self.new = body.outputs[:count]
         self.results = [region.result(k) for k in results]
-        self.schedule = Schedule(body, region.outer.traits)
+        self.schedule = Schedule(body, region.outer.traits, inside=True)
         self.kept: list[Location] = []
         self.next: list[Location | None] = []
         self.swapped: list[bool] = []

@@ -84,9 +84,9 @@ class _Reads(Puller):
 class Schedule:
     """The tree of loops of a program."""
 
-    def __init__(self, program: Program, traits: Traits) -> None:
+    def __init__(self, program: Program, traits: Traits, *, inside: bool = False) -> None:
         self.program = program
-        selection = Selection(program, traits)
+        selection = Selection(program, traits, inside=inside)
         self.definers = selection.definers
         self.stored = selection.stored
         self.root = Node()

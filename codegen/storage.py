@@ -80,10 +80,12 @@ Call = LibraryCall | BodyCall
 class Selection:
     """Decides what is stored, in one walk over the ops from the last to the first."""
 
-    def __init__(self, program: Program, traits: Traits) -> None:
+    def __init__(self, program: Program, traits: Traits, *, inside: bool = False) -> None:
         self.program = program
         self.traits = traits
-        self.ops = _updates_last(program.ops)
+        #: Whether this is the body of a loop, whose carries may be updated in place.
+        self.inside = inside
+        self.ops = _updates_last(program.ops) if inside else list(program.ops)
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
         self._prepare_products()
@@ -186,7 +188,7 @@ class Selection:
     def _prepare_update(self, op: Op, readers: Readers, ops: list[Op]) -> Op:
         base, *rest = op.operands
         alone = base in self.definers and readers[base] == 1
-        if not alone or base in self.over_copies:
+        if self.inside and (not alone or base in self.over_copies):
             # Where the copy turns out not to be needed, what is written is not read any more.
             self.forced.update(v for v in rest if v in self.definers)
             self.over_copies.add(op.result)

@@ -32,6 +32,7 @@ from autojit.codegen.runtime import Executable
 from autojit.ir import interpreter
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops import Declaration
+from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.linalg import Matrices
@@ -100,7 +101,7 @@ def is_exact(kind: Declaration) -> bool:
 
 
 def is_on_every_target(kind: Declaration) -> bool:
-    return not isinstance(kind, Matrices)
+    return not isinstance(kind, (Matrices, BodyOp))
 
 
 def is_rounded(kind: Declaration) -> bool:
@@ -185,6 +186,7 @@ def derivative(program: Program) -> Program:
 ALL = programs()
 REALS = tuple(np.dtype(d) for d in ("f8", "f4", "i8", "i4", "u1", "?"))
 EXACTLY = programs(kinds=is_exact, dtypes=REALS)
+EXACTLY_ON_CUDA = programs(kinds=lambda k: is_exact(k) and is_on_every_target(k), dtypes=REALS)
 INEXACT = tuple(map(np.dtype, ("f8", "c16")))
 SMOOTH = programs(dtypes=INEXACT, inexact_outputs=True)
 

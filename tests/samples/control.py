@@ -65,7 +65,7 @@ CONTROL = [
     Sample("while_loop", _powers, (real(3),), **H),
     Sample("while_loop until small", _until_small, (real(3),)),
     Sample("loops in loops", _loops_in_loops, (real(3), positive(2, 3))),
-    Sample("cond", lambda x: cond(np.sum(x) < 9, np.exp, lambda x: x / 0, x), (real(3),)),
+    Sample("cond of a sum", lambda x: cond(np.sum(x) < 9, np.exp, lambda x: x / 0, x), (real(3),)),
     Sample("cond of what is closed over", lambda x, y: cond(False, lambda: x, lambda: x * y),
            (real(3), real()), **H),
     *(Sample(f"switch {k}", lambda x, k=k: switch(k, CASES, x), (real(3),), **H)
