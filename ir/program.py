@@ -174,6 +174,11 @@ class Program:
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Program) and self.key == other.key)
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """What pickles: no hash, which differs from process to process."""
+        kept = (name for name in self.__slots__ if name not in ("_hash", "_key"))
+        return None, {**{name: getattr(self, name) for name in kept}, "_hash": None, "_key": None}
+
     def __hash__(self) -> int:
         if self._hash is None:
             self._hash = hash(self.key)

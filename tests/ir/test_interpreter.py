@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -122,3 +123,15 @@ def test_reduction_over_no_axes_changes_nothing() -> None:
     z = np.array([complex(np.inf, 1.0), complex(-0.0, -0.0)])
     result = program("%x: c128[2]", "%y: c128[2] = sum %x {axes=()}")(z)
     assert [str(v) for v in result] == [str(v) for v in z]
+
+
+def test_programs_pickle_without_their_hash() -> None:
+    program = parse(
+        "program f(%0: f64[3]) {\n  %1: f64[3] = sin %0\n  %2: f64[] = sum %1 {axes=(0,)}\n"
+        "  return %2\n}"
+    )
+    hash(program)
+    again = pickle.loads(pickle.dumps(program))
+    assert again == program
+    assert again._hash is None
+    assert again(np.ones(3)) == program(np.ones(3))
