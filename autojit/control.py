@@ -21,11 +21,11 @@ from .emission import (
     INDEX,
     as_array,
     as_index,
+    bound,
     emit_counted,
     emit_scan,
     emit_switch,
     emit_while,
-    integer,
     length_of,
     scalar,
 )
@@ -105,9 +105,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
     array([6., 6.])
     """
     check_function(body_fun, "argument 2", "fori_loop")
+    lower, upper = bound(lower, "lower of fori_loop"), bound(upper, "upper of fori_loop")
     if not (is_tracer(lower) or is_tracer(upper)):
-        start, steps = integer(lower, "lower"), integer(upper, "upper") - integer(lower, "lower")
-        return in_a_trace(lambda i: emit_counted(body_fun, i, start, max(steps, 0)), init)
+        steps = max(upper - lower, 0)
+        return in_a_trace(lambda i: emit_counted(body_fun, i, lower, steps), init)
 
     def body(state: Any) -> Any:
         i, carry = state
@@ -196,6 +197,10 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     >>> float(switch(1, [np.sin, np.exp], 0.0))
     1.0
     """
+    if callable(branches):
+        raise StructureError(
+            with_place("switch takes a list of branches: switch(index, [f, g], x)", user_source())
+        )
     branches = tuple(branches)
     if not branches:
         raise StructureError(with_place("switch needs at least one branch", user_source()))

@@ -20,7 +20,7 @@ from . import trees
 from .abstract import LeafType, leaf_type
 from .bodies import Body, merged, name_of, trace_body
 from .checkpointing import Segments, segment_size
-from .errors import DtypeError, ShapeError, StructureError, with_place
+from .errors import ConcreteValueError, DtypeError, ShapeError, StructureError, with_place
 from .functions.lifting import to_dtype
 from .tracer import Tracer
 from .tracing import current_trace, lift, user_source
@@ -63,12 +63,33 @@ def scalar(x: Any, what: str) -> Value:
 
 def integer(x: Any, what: str) -> int:
     """A Python integer, or DtypeError."""
+    if isinstance(x, Tracer):
+        raise ConcreteValueError(
+            with_place(
+                f"{what} must be known when the function is traced, and it is a traced "
+                f"{x.type}. With a traced number of steps use\n"
+                "    fori_loop(0, n, lambda i, carry: ..., init)",
+                user_source(),
+            )
+        )
     try:
         return int(np.asarray(x).__index__())
     except TypeError:
         raise DtypeError(
-            with_place(f"{what} of fori_loop must be an integer, not {x!r:.60}", user_source())
+            with_place(f"{what} must be an integer, not {x!r:.60}", user_source())
         ) from None
+
+
+def bound(x: Any, what: str) -> Any:
+    """A bound of a loop: a traced integer scalar as it is, or a Python integer."""
+    if not isinstance(x, Tracer):
+        return integer(x, what)
+    if x.shape or x.dtype.kind not in "iu":
+        raise DtypeError(
+            with_place(f"{what} must be an integer, not a traced {x.type}. Convert it:\n"
+                       "    n.astype(int)", user_source())
+        )  # fmt: skip
+    return x
 
 
 def length_of(xs: Any, length: int | None, of: str) -> int:
@@ -83,7 +104,11 @@ def length_of(xs: Any, length: int | None, of: str) -> int:
             )  # fmt: skip
         extents[path] = np.shape(leaf)[0]
     if length is not None:
-        extents["length"] = length
+        extents["length"] = integer(length, f"length of {of}")
+        if extents["length"] < 0:
+            raise ShapeError(
+                with_place(f"length of {of} must not be negative; it is {length}", user_source())
+            )
     if not extents:
         raise StructureError(with_place(f"{of} needs xs or a length", user_source()))
     if len(set(extents.values())) > 1:
