@@ -76,6 +76,7 @@ class Lowering(ScalarCode):
         from .arena import plan
         from .blocks import in_blocks
         from .parallel import parallelize
+        from .rows import in_whole_rows
 
         steps: list[Any] = []
         for number, kernel in enumerate(self.schedule.kernels()):
@@ -89,7 +90,10 @@ class Lowering(ScalarCode):
             body = self.scopes[0].body
             steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
         if self.traits.tasks:
-            steps = [parallelize(in_blocks(s)) if isinstance(s, Kernel) else s for s in steps]
+            steps = [
+                parallelize(in_blocks(in_whole_rows(s))) if isinstance(s, Kernel) else s
+                for s in steps
+            ]
         result = LoopProgram(
             self.program.name, self.placement.inputs, self.placement.outputs, steps
         )
