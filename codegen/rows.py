@@ -6,8 +6,8 @@
 
 Rows of stencils are so: what they read differs at the ends.  A middle of 126 elements that begins
 at the second one is read and written across cache lines and leaves six for a scalar loop; the whole
-row of 128 has neither.  What the middle's formula gives at the ends is of no meaning and overwritten.
-It has to be there to be read, though, and may do nothing but compute.
+row of 128 has neither.  What the middle's formula gives at the ends has no meaning and is
+overwritten.  It has to be there to be read, though, and may do nothing but compute.
 """
 
 from __future__ import annotations
@@ -108,4 +108,3 @@ def _only_computes(s: Any) -> bool:
     if isinstance(s, Load):
         return s.guard is None
     return isinstance(s, (Store, *_PURE))
-

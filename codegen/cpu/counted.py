@@ -23,13 +23,19 @@ class CountedLoop:
 
     def __enter__(self) -> ir.Value:
         b = self.builder
-        before = b.block
+        before = self.before = b.block
         self.block = b.append_basic_block("loop")
         b.branch(self.block)
         b.position_at_end(self.block)
         self.variable = b.phi(I64)
         self.variable.add_incoming(self.start, before)
         return self.variable
+
+    def carry(self, first: ir.Value) -> ir.PhiInstr:
+        """A value that iterations hand on: who writes the body adds what the next one gets."""
+        value = self.builder.phi(first.type)
+        value.add_incoming(first, self.before)
+        return value
 
     def __exit__(self, *exception: Any) -> None:
         b = self.builder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from llvmlite import ir
@@ -42,6 +43,7 @@ from ..walk import memory, walk
 from . import blas, matrices, sequences
 from .counted import CountedLoop
 from .demands import can_fail, needs_table
+from .neighbours import neighbours
 from .scalars import (
     REASSOCIATE,
     Scalars,
@@ -345,9 +347,28 @@ class KernelEmitter:
         if s.share is not None:
             start, stop = self.share(s)
         long = s.stop - s.start > MOST_UNROLLED
-        with CountedLoop(self.builder, start, stop, keep_rolled=long) as i:
+        carried = self.first_neighbours(s, start) if long else []
+        loop = CountedLoop(self.builder, start, stop, keep_rolled=long)
+        with loop as i:
             self.vars[s.var] = i
-            self.body(s.body)
+            for load, _, first in carried:
+                self.registers[load.result.number] = loop.carry(first)
+            known = {load.result.number for load, _, _ in carried}
+            own = [x for x in s.body if not (isinstance(x, Load) and x.result.number in known)]
+            phis = [self.registers[load.result.number] for load, _, _ in carried]
+            self.body(own)
+            for phi, (_, following, _) in zip(phis, carried, strict=True):
+                phi.add_incoming(self.registers[following.result.number], self.builder.block)
+
+    def first_neighbours(self, s: Loop, start: ir.Value) -> list[tuple[Load, Load, ir.Value]]:
+        """Reads that find their element in a register: which, of what the iteration before read,
+        and the first element."""
+        self.vars[s.var] = start
+        pairs = [pair for run in neighbours(s) for pair in pairwise(run)]
+        return [
+            (a, b, self.load_from(self.address(a.buffer, a.index), a.buffer.dtype))
+            for a, b in pairs
+        ]
 
     def share(self, s: Loop) -> tuple[ir.Value, ir.Value]:
         """A task's part of a loop's range: all parts are equal to within one iteration."""

@@ -1,0 +1,139 @@
+"""Stencils: loops over whole rows, and neighbours that stay in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit import grad, scan
+from autojit.codegen.loops import Compute, Loop, LoopProgram
+from autojit.codegen.lower import lower
+from autojit.codegen.runtime import Executable
+from autojit.codegen.walk import statements
+from autojit.ir.interpreter import interpret
+from autojit.ir.passes import optimize
+
+RNG = np.random.default_rng(0)
+FIELD = RNG.uniform(1.0, 2.0, size=(40, 32))
+
+
+def check(f: Callable[..., Any], *arguments: Any) -> tuple[LoopProgram, str]:
+    """The loops and the LLVM IR of f, after compiled and interpreted results agreed."""
+    program = autojit.trace(f)(*arguments)
+    executable = Executable(program)
+    with np.errstate(all="ignore"):
+        want = interpret(program, list(arguments))
+    for g, w in zip(executable.call(list(arguments)), want, strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-12)
+    return lower(optimize(program)), executable.llvm()
+
+
+def longest_row(program: LoopProgram) -> tuple[int, int]:
+    """The range of the longest loop that computes."""
+    rows = [s for s in statements(program) if isinstance(s, Loop)]
+    computing = [s for s in rows if any(isinstance(x, Compute) for x in s.body)]
+    longest = max(computing, key=lambda s: s.stop - s.start)
+    return longest.start, longest.stop
+
+
+def five_points(u: np.ndarray) -> np.ndarray:
+    return u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
+
+
+def inner(f: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    def step(u: np.ndarray) -> np.ndarray:
+        result = u.copy()
+        result[1:-1, 1:-1] = f(u)
+        return result
+
+    return step
+
+
+def test_the_middle_of_a_row_runs_over_all_of_it() -> None:
+    loops, _ = check(inner(lambda u: u[1:-1, 1:-1] + 0.1 * five_points(u)), FIELD)
+    assert longest_row(loops) == (0, 32)
+
+
+def test_the_reverse_of_a_stencil_runs_over_whole_rows() -> None:
+    step = inner(lambda u: u[1:-1, 1:-1] * five_points(u))
+    loops, _ = check(grad(lambda u: np.sum(step(u) ** 2)), FIELD)
+    assert longest_row(loops) == (0, 32)
+
+
+def test_what_the_middle_gives_at_the_ends_is_overwritten() -> None:
+    """There the logarithm is of a negative number."""
+    field = FIELD.copy()
+    field[:, [0, -1]] = -1.0
+    loops, _ = check(inner(lambda u: np.log(u[1:-1, 1:-1])), field)
+    assert longest_row(loops) == (0, 32)
+
+
+def test_two_results_of_one_row() -> None:
+    def both(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return inner(lambda v: v[1:-1, 2:] * 2.0)(u), inner(lambda v: v[1:-1, :-2] * 3.0)(u)
+
+    check(both, FIELD)
+
+
+def test_a_middle_that_would_read_outside_of_the_array_stays() -> None:
+    x = RNG.normal(size=64)
+
+    def differences(x: np.ndarray) -> np.ndarray:
+        result = x.copy()
+        result[1:-1] = x[2:] - x[:-2]
+        return result
+
+    loops, _ = check(differences, x)
+    assert longest_row(loops) == (1, 63)
+
+
+def test_integers_stay() -> None:
+    """Division by what lies at the ends may not be tried."""
+    numbers = RNG.integers(1, 9, size=(40, 32))
+    numbers[:, 0] = 0
+    loops, _ = check(inner(lambda u: 100 // u[1:-1, 1:-1]), numbers)
+    assert longest_row(loops) == (1, 31)
+
+
+def test_rows_changed_in_place_stay() -> None:
+    """A step that writes over what it reads."""
+
+    def rows(u: np.ndarray) -> np.ndarray:
+        def step(carry: np.ndarray, _: None) -> tuple[np.ndarray, None]:
+            carry = carry.copy()
+            carry[:, 1:-1] = np.sin(carry[:, 1:-1])
+            return carry, None
+
+        return scan(step, u, length=3)[0]
+
+    check(rows, FIELD)
+    check(grad(lambda u: np.sum(rows(u))), FIELD)
+
+
+@pytest.mark.parametrize("width", [9, 17, 31, 33])
+def test_widths_that_fit_no_vector(width: int) -> None:
+    field = RNG.uniform(size=(11, width))
+    step = inner(lambda u: u[1:-1, 1:-1] * five_points(u))
+    check(step, field)
+    check(grad(lambda u: np.sum(step(step(u)) ** 2)), field)
+
+
+def test_neighbours_are_handed_on_in_registers() -> None:
+    _, llvm = check(inner(lambda u: u[1:-1, 1:-1] + 0.1 * five_points(u)), FIELD)
+    assert "vector.recur" in llvm  # the vectoriser knew it
+
+
+def test_neighbours_of_arrays_beyond_the_cache_are_read() -> None:
+    big = np.ones((1000, 200))
+    _, llvm = check(inner(lambda u: u[1:-1, 1:-1] + 0.1 * five_points(u)), big)
+    assert "vector.recur" not in llvm
+
+
+def test_no_element_is_not_added() -> None:
+    """Around what is padded there is nothing: no addition of zeros."""
+    loops, _ = check(lambda x, y: np.pad(x, (0, 50)) + np.pad(y, (50, 0)), np.ones(50), np.ones(50))
+    assert "+ s" not in str(loops)
