@@ -19,12 +19,14 @@ from .loops import (
     Gather,
     IndexValue,
     InRange,
+    Keep,
     Load,
     Loop,
     LoopProgram,
     MatrixProduct,
     Operand,
     Place,
+    Recall,
     Release,
     Repeat,
     RunTasks,
@@ -115,6 +117,8 @@ _WRITERS: dict[type, Callable[..., str]] = {
     MatrixProduct: lambda s, n, ix: _product(s, ix),
     Factorization: lambda s, n, ix: _factorization(s, ix),
     Release: lambda s, n, ix: f"free {', '.join(map(str, s.tapes))}",
+    Keep: lambda s, n, ix: f"{s.note} = {', '.join(map(str, s.tapes))}",
+    Recall: lambda s, n, ix: f"{', '.join(map(str, s.tapes))} = {s.note}",
     Swap: lambda s, n, ix: f"swap {s.first}, {s.second}",
 }
 

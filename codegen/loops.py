@@ -281,6 +281,29 @@ class Release:
 
 
 @dataclass(slots=True)
+class Keep:
+    """What a loop has pushed is left for sweeps elsewhere: ``note`` says where it lies, and how
+    many steps there were."""
+
+    tapes: list[Buffer]
+    trips: Trips
+    note: Buffer
+
+
+@dataclass(slots=True)
+class Recall:
+    """The tapes and the number of steps that a note tells of."""
+
+    tapes: list[Buffer]
+    trips: Trips
+    note: Buffer
+
+
+#: How many integers a note has.
+NOTE = 3
+
+
+@dataclass(slots=True)
 class Branch:
     """One of several bodies: that with the number ``index`` (clipped to the range)."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.linalg import Matrices
-from autojit.ir.program import Program, Value
+from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 from autojit.ir.types import dtype_name
 
@@ -21,6 +21,7 @@ from .loops import (
     AccumulateInto,
     Accumulator,
     Begin,
+    Buffer,
     Factorization,
     Fill,
     Finish,
@@ -66,6 +67,8 @@ class Lowering(ScalarCode):
         placement = placement or Placement(program, self.schedule, traits)
         super().__init__(self.schedule, placement)
         self._accumulators: dict[Value, list[Accumulator]] = {}
+        #: By loops that keep their tapes: the tapes, and the note that tells where they are.
+        self.tapes: dict[Op, tuple[list[Buffer], Buffer]] = {}
         #: Copies that are not made, since the original may be changed in place.
         self.needless: Collection[Value] = ()
 

@@ -21,7 +21,21 @@ from . import affine
 from .affine import Affine, Var
 from .errors import TargetError
 from .in_place import may_overwrite
-from .loops import Branch, Buffer, Fill, Loop, Release, Repeat, Steps, Store, Swap, Trips
+from .loops import (
+    NOTE,
+    Branch,
+    Buffer,
+    Fill,
+    Keep,
+    Loop,
+    Recall,
+    Release,
+    Repeat,
+    Steps,
+    Store,
+    Swap,
+    Trips,
+)
 from .lower import Lowering
 from .placement import LOCAL, Frame, Location, Placement, parts_of, scalar_dtype
 from .scalar_code import parts
@@ -194,44 +208,78 @@ class _Region:
 
     def loop(self) -> None:
         """A loop with a condition, and the sweeps after it."""
-        n, counts = self.params["constants"], self.params["carries"]
-        tapes: list[Buffer] = []
-        streams: list[Location] = []
-        trips = Trips()
-        position = n
+        kept = self.outer.schedule.kept
+        first = kept.source.get(self.op)
+        later = kept.reverse_of(self.op)
+        trips, tapes = Trips(), list[Buffer]()
+        if first is None:
+            tapes = self._new_tapes(later)
+        elif len(self.params["sweeps"]) > 1:
+            tapes, note = self.outer.tapes[first]
+            self.here.append(Recall(tapes, trips, note))
+        streams = [Location(tape) for tape in tapes]
+        position, pushed = self.params["constants"], 0
         for k, body in enumerate(self.params["sweeps"]):
-            m = counts[k]
-            step = Var(MANY)
-            results = range(position - n, position - n + m)
-            first = len(body.inputs) - m
-            carries = _Carries(self, body, position, first, m, results)
-            inputs, indices = self.around(body.inputs[:n])
-            for value, place in zip(body.inputs[n:first], streams, strict=True):
-                inputs[value] = self._at(place, step, value)
-            inputs.update(carries.inputs)
-            pushed = [
-                Location(self._tape(value)) for value in body.outputs[m:]
-            ]  # fmt: skip
-            outputs: list[Location | None] = list(carries.outputs)
-            for value, place in zip(body.outputs[m:], pushed, strict=True):
-                outputs.append(self._at(place, step, value))
-            carries.start()
-            inner, statements = self.body(
-                body, inputs, outputs, indices, {step: (0, MANY - 1)},
-                carries.schedule, carries.needless,
-            )  # fmt: skip
-            carries.step(inner)
-            if k == 0:
-                self._first_sweep(step, carries, statements, tapes, trips)
+            m = self.params["carries"][k]
+            following = pushed + len(body.outputs) - m
+            if first is None or k:
+                self._sweep(k, position, streams, pushed, tapes, trips)
             else:
-                backward = self.params["backward"][k]
-                self.here.append(Steps(step, trips, backward, statements))
-            tapes += [p.buffer for p in pushed]
-            streams += pushed
-            carries.end()
-            position += m
-        if tapes:
+                self._same_results(kept.same, m)
+            position, pushed = position + m, following
+        if later is not self.op:
+            note = Buffer(f"note{next(self.placement.names)}", "i64", NOTE, "temp")
+            self.outer.tapes[self.op] = tapes, note
+            self.here.append(Keep(tapes, trips, note))
+        elif tapes:
             self.here.append(Release(tapes))
+
+    def _new_tapes(self, op: Op) -> list[Buffer]:
+        """A tape for each stream of a loop's sweeps."""
+        return [
+            self._tape(value)
+            for body, m in zip(op.params["sweeps"], op.params["carries"], strict=True)
+            for value in body.outputs[m:]
+        ]
+
+    def _same_results(self, same: dict[Value, Value], count: int) -> None:
+        """What the first sweep gives, from the loop that has run it."""
+        readers = self.outer.schedule.readers
+        for k, value in enumerate(self.op.results[:count]):
+            if readers[value]:
+                there = self.placement.of[same[value]]
+                base = self.placement.base.get(same[value], Affine(0))
+                self.outer.copy(Location(there, base), self.result(k), value)
+
+    def _sweep(
+        self, k: int, position: int, streams: list[Location], pushed: int, tapes: list[Buffer],
+        trips: Trips,
+    ) -> None:  # fmt: skip
+        """One sweep: ``streams[:pushed]`` are there to be read, the next are its own."""
+        n, m = self.params["constants"], self.params["carries"][k]
+        body = self.params["sweeps"][k]
+        step = Var(MANY)
+        first = len(body.inputs) - m
+        results = range(position - n, position - n + m)
+        carries = _Carries(self, body, position, first, m, results)
+        inputs, indices = self.around(body.inputs[:n])
+        for value, place in zip(body.inputs[n:first], streams[:pushed], strict=True):
+            inputs[value] = self._at(place, step, value)
+        inputs.update(carries.inputs)
+        outputs: list[Location | None] = list(carries.outputs)
+        for value, place in zip(body.outputs[m:], streams[pushed:], strict=False):
+            outputs.append(self._at(place, step, value))
+        carries.start()
+        inner, statements = self.body(
+            body, inputs, outputs, indices, {step: (0, MANY - 1)},
+            carries.schedule, carries.needless,
+        )  # fmt: skip
+        carries.step(inner)
+        if k == 0:
+            self._first_sweep(step, carries, statements, tapes, trips)
+        else:
+            self.here.append(Steps(step, trips, self.params["backward"][k], statements))
+        carries.end()
 
     def _first_sweep(
         self, step: Var, carries: _Carries, statements: list[Any], tapes: list[Buffer],

@@ -136,7 +136,7 @@ class Executable:
             *(a.ctypes.data for a in bound),
         ]
         parallel = threads.layer()[1:] if needs.parallel else (0, 0)
-        numbers = [*abi.fixed_table(), 0, *parallel, *own]
+        numbers = [*abi.fixed_table(), 0, 0, *parallel, *own]
         table = (ctypes.c_int64 * len(numbers))(*numbers)
         name = f"autojit_{self.source.name}"
         return abi.native_function(

@@ -16,6 +16,7 @@ from autojit.ir.program import Op, Program, Value
 
 from . import affine
 from .affine import Affine, Var
+from .chains import readers_of
 from .op_loops import Stored
 from .pull import Index, Puller
 from .storage import BodyCall, Call, LibraryCall, Selection
@@ -89,6 +90,9 @@ class Schedule:
         selection = Selection(program, traits, inside=inside)
         self.definers = selection.definers
         self.stored = selection.stored
+        self.kept = selection.kept
+        #: How often each value is read.
+        self.readers = readers_of(selection.ops, program.outputs)
         self.root = Node()
         #: The loops around each stored value, outermost first.
         self.path: dict[Value, list[Node]] = {}

@@ -9,10 +9,12 @@ from .loops import (
     Branch,
     Buffer,
     Factorization,
+    Keep,
     Kernel,
     Loop,
     LoopProgram,
     MatrixProduct,
+    Recall,
     Repeat,
     RunTasks,
     Scalar,
@@ -62,7 +64,8 @@ def used(statement: Any) -> list[Scalar]:
 def in_sequence(body: list[Any]) -> bool:
     """Whether statements hold loops whose steps run in turn, or branches."""
     return any(
-        isinstance(s, (Repeat, Steps, Branch)) or (isinstance(s, Loop) and s.role == "sequence")
+        isinstance(s, (Repeat, Steps, Branch, Recall))
+        or (isinstance(s, Loop) and s.role == "sequence")
         for s in walk(body)
     )
 
@@ -84,6 +87,8 @@ def buffers_named(statement: Any) -> list[Buffer]:
         return [statement.first, statement.second]
     if isinstance(statement, Repeat):
         return statement.tapes
+    if isinstance(statement, (Keep, Recall)):
+        return [*statement.tapes, statement.note]
     buffer = getattr(statement, "buffer", None)
     return [] if buffer is None else [buffer]
 

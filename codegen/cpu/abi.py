@@ -60,7 +60,6 @@ for _name in (
     "PyExc_IndexError",
     "PyExc_ValueError",
     "PyExc_MemoryError",
-    "realloc",
     "PyExc_LinAlgError",
     "malloc",
     "free",
@@ -73,8 +72,10 @@ for _name in (
     SLOTS[_name] = len(SLOTS)
 #: The arena that the last call left for the next one (0 if it is in use).
 ARENA_SLOT = len(SLOTS)
+#: The block of tapes that the last call left, likewise.
+TAPE_SLOT = ARENA_SLOT + 1
 #: The threading layer's parallel_for and get_num_threads, for programs that use threads.
-PARALLEL_SLOT, COUNT_SLOT = ARENA_SLOT + 1, ARENA_SLOT + 2
+PARALLEL_SLOT, COUNT_SLOT = TAPE_SLOT + 1, TAPE_SLOT + 2
 #: Where a program's own entries begin: BLAS functions, allocators of results, captured arrays.
 OWN_SLOTS = COUNT_SLOT + 1
 
@@ -139,7 +140,6 @@ def fixed_table() -> tuple[int, ...]:
         "PyExc_LinAlgError": id(np.linalg.LinAlgError),
         "threads_allowed": ctypes.addressof(threads.allowed),
         "malloc": _address(_library.malloc),
-        "realloc": _address(_library.realloc),
         "free": _address(_free),
     }
     for name in _PYTHON:
@@ -185,14 +185,15 @@ class Handle(bytes):
 
     owners: tuple[Any, ...] = ()
 
-    def __del__(self, slot: int = ARENA_SLOT, free: Any = _free) -> None:
-        """Free the arena that the last call left; no call can be running now.
+    def __del__(self, slots: Any = (ARENA_SLOT, TAPE_SLOT), free: Any = _free) -> None:
+        """Free the memory that the last call left; no call can be running now.
 
         What it needs is bound above: when the interpreter ends, globals may be gone.
         """
-        if self.owners and (arena := self.owners[0][slot]):
-            self.owners[0][slot] = 0
-            free(arena)
+        for slot in slots:
+            if self.owners and (left := self.owners[0][slot]):
+                self.owners[0][slot] = 0
+                free(left)
 
 
 def native_function(

@@ -9,6 +9,7 @@ from ..loops import (
     Factorization,
     Gather,
     MatrixProduct,
+    Recall,
     Repeat,
     RunTasks,
     ScatterInto,
@@ -28,5 +29,5 @@ def can_fail(statement: Any) -> bool:
 def needs_table(s: Any) -> bool:
     """Whether a statement calls what only the table knows."""
     return isinstance(s, (RunTasks, MatrixProduct, Factorization)) or (
-        isinstance(s, Repeat) and bool(s.tapes)
+        isinstance(s, (Repeat, Recall)) and bool(s.tapes)
     )

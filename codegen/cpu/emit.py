@@ -25,11 +25,13 @@ from ..loops import (
     Gather,
     IndexValue,
     InRange,
+    Keep,
     Kernel,
     Load,
     Loop,
     MatrixProduct,
     Place,
+    Recall,
     Release,
     Repeat,
     RunTasks,
@@ -53,6 +55,7 @@ from .scalars import (
     llvm_type,
     memory_type,
 )
+from .tapes import Room
 from .tasks import emit_run
 
 I64 = ir.IntType(64)
@@ -116,13 +119,17 @@ class KernelEmitter:
                 # An array type, not a count: LLVM takes arrays apart at once.
                 place = self.allocas.alloca(ir.ArrayType(kind, max(1, buffer.size)))
                 self.pointers[buffer] = self.allocas.bitcast(place, kind.as_pointer())
+        #: The memory of tapes, by the first of a loop.
+        self.rooms: dict[Buffer, Room] = {}
         #: Pointers that change: buffers that change places, and tapes.
         self.moving: dict[Buffer, ir.Value] = {}
         for s in walk(kernel.body):
             for buffer in (s.first, s.second) if isinstance(s, Swap) else ():
                 self._moves(buffer, self.pointers[memory(buffer)])
-            for buffer in s.tapes if isinstance(s, Repeat) else ():
-                self._moves(buffer, ir.Constant(POINTER, None))
+            if isinstance(s, (Repeat, Recall)) and s.tapes:
+                for buffer in s.tapes:
+                    self._moves(buffer, ir.Constant(POINTER, None))
+                self.rooms[s.tapes[0]] = Room(self, s.tapes)
         self.trips: dict[Trips, ir.Value] = {}
 
     def emit(self) -> ir.Function:
@@ -417,6 +424,8 @@ _EMITTERS: dict[type, Any] = {
     Repeat: sequences.repeat,
     Steps: sequences.steps,
     Release: sequences.release,
+    Keep: sequences.keep,
+    Recall: sequences.recall,
     Branch: sequences.branch,
     Swap: sequences.swap,
 }

@@ -6,28 +6,24 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from ..arena import itemsize
-from ..errors import OUT_OF_MEMORY
+from ..affine import Affine
 from ..loops import (
+    NOTE,
     Branch,
-    Buffer,
+    Keep,
+    Recall,
     Release,
     Repeat,
     Steps,
     Swap,
 )
 from ..walk import memory
-from . import abi
 from .counted import CountedLoop
 
 if TYPE_CHECKING:
     from .emit import KernelEmitter
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
-_REALLOC = ir.FunctionType(POINTER, [POINTER, I64])
-_FREE = ir.FunctionType(ir.VoidType(), [POINTER])
-#: How many steps a tape has room for at first.
-FIRST_STEPS = 256
 
 
 def repeat(emitter: KernelEmitter, s: Repeat) -> None:
@@ -37,8 +33,6 @@ def repeat(emitter: KernelEmitter, s: Repeat) -> None:
     """
     b = emitter.builder
     trips = emitter.trips[s.trips] = emitter.allocas.alloca(I64)
-    capacity = emitter.allocas.alloca(I64)
-    b.store(ir.Constant(I64, 0), capacity)
     before = b.block
     head, body, done = (b.append_basic_block(n) for n in ("head", "body", "done"))
     b.branch(head)
@@ -52,38 +46,12 @@ def repeat(emitter: KernelEmitter, s: Repeat) -> None:
     b.cbranch(test if fine is None else b.and_(test, fine), body, done)
     b.position_at_end(body)
     if s.tapes:
-        _reserve(emitter, s.tapes, step, capacity, done)
+        emitter.rooms[s.tapes[0]].reserve(step, done)
     emitter.body(s.body)
     following = b.add(step, ir.Constant(I64, 1), flags=("nuw", "nsw"))
     step.add_incoming(following, b.block)
     b.branch(head)
     b.position_at_end(done)
-
-
-def _reserve(
-    emitter: KernelEmitter, tapes: list[Buffer], step: ir.Value, capacity: ir.Value, done: ir.Block
-) -> None:
-    b = emitter.builder
-    full = b.icmp_unsigned(">=", step, b.load(capacity, typ=I64))
-    with b.if_then(full, likely=False):
-        old = b.load(capacity, typ=I64)
-        twice = b.mul(old, ir.Constant(I64, 2))
-        more = b.select(
-            b.icmp_unsigned("==", old, ir.Constant(I64, 0)), ir.Constant(I64, FIRST_STEPS), twice
-        )
-        for tape in tapes:
-            size = b.mul(more, ir.Constant(I64, max(1, tape.size) * itemsize(tape.dtype)))
-            function = abi.load(b, emitter.table, abi.SLOTS["realloc"], _REALLOC.as_pointer())
-            slot = emitter.moving[memory(tape)]
-            grown = b.call(function, [b.load(slot, typ=POINTER), size])
-            failed, fine = b.append_basic_block("failed"), b.append_basic_block("fine")
-            b.cbranch(b.icmp_unsigned("==", grown, ir.Constant(POINTER, None)), failed, fine)
-            b.position_at_end(failed)
-            emitter.fail_if(ir.Constant(ir.IntType(1), 1), OUT_OF_MEMORY)
-            b.branch(done)
-            b.position_at_end(fine)
-            b.store(grown, slot)
-        b.store(more, capacity)
 
 
 def steps(emitter: KernelEmitter, s: Steps) -> None:
@@ -100,12 +68,27 @@ def steps(emitter: KernelEmitter, s: Steps) -> None:
 
 def release(emitter: KernelEmitter, s: Release) -> None:
     """Give the memory of tapes back."""
+    emitter.rooms[s.tapes[0]].release()
+
+
+def keep(emitter: KernelEmitter, s: Keep) -> None:
+    """Write down where tapes are."""
     b = emitter.builder
-    for tape in s.tapes:
-        slot = emitter.moving[memory(tape)]
-        function = abi.load(b, emitter.table, abi.SLOTS["free"], _FREE.as_pointer())
-        b.call(function, [b.load(slot, typ=POINTER)])
-        b.store(ir.Constant(POINTER, None), slot)
+    words = [b.load(emitter.trips[s.trips], typ=I64)]
+    if s.tapes:
+        words += emitter.rooms[s.tapes[0]].words()
+    for i, word in enumerate(words):
+        emitter.store_to(emitter.address(s.note, Affine(i)), word, "i64")
+
+
+def recall(emitter: KernelEmitter, s: Recall) -> None:
+    """Read where tapes are."""
+    b = emitter.builder
+    words = [emitter.load_from(emitter.address(s.note, Affine(i)), "i64") for i in range(NOTE)]
+    trips = emitter.trips[s.trips] = emitter.allocas.alloca(I64)
+    b.store(words[0], trips)
+    if s.tapes:
+        emitter.rooms[s.tapes[0]].take(words[1:])
 
 
 def branch(emitter: KernelEmitter, s: Branch) -> None:
