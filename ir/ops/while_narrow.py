@@ -31,7 +31,9 @@ class _Narrowing:
     def run(self) -> Op | None:
         while self._spread():
             pass
-        sweeps = [k for k in range(len(self.bodies)) if k == 0 or any(self.kept[k])]
+        sweeps = [
+            k for k in range(len(self.bodies)) if k == 0 or any(self.kept[k] + self.streams[k])
+        ]
         everything = all(all(marks) for marks in (*self.kept, *self.streams))
         if everything:
             return None

@@ -686,3 +686,24 @@ def test_names() -> None:
     assert repr(f) == "<custom_jvp log1pexp>"
     assert f.__name__ == "log1pexp"
     assert repr(scaled()) == "<custom_vjp product>"
+
+
+def test_a_rule_in_a_loop_of_unknown_length_differentiated_by_its_cotangent() -> None:
+    """A sweep of the loop hands on no carry, and what it pushes is read by another."""
+
+    @custom_vjp
+    def sine(x: Any) -> Any:
+        return np.sin(x)
+
+    sine.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
+
+    def f(x: Any, y: Any) -> Any:
+        step = lambda t: (t[0] + 1, sine(t[1]), t[2] + t[1])  # noqa: E731
+        return while_loop(lambda t: t[0] < 3, step, (0, x, y))[1]
+
+    def pulled(ct: Any, x: Any, y: Any) -> Any:
+        return autojit.vjp(lambda x: f(x, y), x)[1](ct)[0]
+
+    a, b, c = 0.5, np.sin(0.5), np.sin(np.sin(0.5))
+    want = np.cos(a) * np.cos(b) * np.cos(c)
+    assert jit(grad(pulled))(1.0, 0.5, 0.2) == pytest.approx(want)

@@ -59,7 +59,9 @@ def test_tapes_of_many_steps() -> None:
     """Far more than there is room for at first."""
 
     def loss(x: Any) -> Any:
-        return while_loop(lambda y: np.max(y) < 9.0, lambda y: y + 1e-3 * np.exp(np.sin(y)), x)[1] ** 2
+        return (
+            while_loop(lambda y: np.max(y) < 9.0, lambda y: y + 1e-3 * np.exp(np.sin(y)), x)[1] ** 2
+        )
 
     assert runs(grad(loss), X) == 1
 

@@ -2,8 +2,7 @@
 
 A file begins with `# pass: NAME …`, the passes to run in order; `optimize` is all of them.  Its
 cases stand between lines `// ====`; each has comments, a program, a line `// ----` and the text
-that must come out.  Where a case says `# rule: NAME`, the text must need that rule of `simplify`;
-where it says `# xfail: REASON`, the text is what should come out and does not.
+that must come out.  Where a case says `# rule: NAME`, the text must need that rule of `simplify`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +31,6 @@ class Case:
     name: str
     passes: tuple[str, ...]
     rule: str | None
-    xfail: str | None
     program: str
     expected: str
 
@@ -51,18 +48,12 @@ def cases_of(path: Path) -> list[Case]:
 def case_of(name: str, passes: tuple[str, ...], text: str) -> Case:
     program, expected = text.split("// ----\n")
     rule = re.search(r"^# rule: (\w+)$", program, re.MULTILINE)
-    xfail = re.search(r"^# xfail: (.+)$", program, re.MULTILINE)
-    return Case(name, passes, rule and rule[1], xfail and xfail[1], program, expected.strip())
+    return Case(name, passes, rule and rule[1], program, expected.strip())
 
 
 CASES = [case for path in sorted(HERE.glob("*.ir")) for case in cases_of(path)]
 RULE_CASES = [case for case in CASES if case.rule]
 OPTIMIZED_CASES = [case for case in CASES if case.passes == ("optimize",)]
-
-
-def marked(case: Case) -> Any:
-    marks = [pytest.mark.xfail(reason=case.xfail)] if case.xfail else []
-    return pytest.param(case, id=case.name, marks=marks)
 
 
 def pass_named(name: str) -> Callable[[Program], Program]:
@@ -80,12 +71,12 @@ def run(case: Case) -> Program:
     return program
 
 
-@pytest.mark.parametrize("case", [marked(case) for case in CASES])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_text(case: Case) -> None:
     assert run(case).text() == case.expected
 
 
-@pytest.mark.parametrize("case", [marked(case) for case in CASES])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_results_and_signature_are_kept(case: Case) -> None:
     before, after = parse(case.program), run(case)
     assert after.in_types == before.in_types
