@@ -16,6 +16,7 @@ from .abstract import LeafType, leaf_type, trace_function
 from .errors import ShapeError, StructureError
 from .execute import apply
 from .remembered import remembered
+from .transformed import Transformed
 
 
 def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
@@ -41,7 +42,6 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes)
     function = f
 
-    @functools.wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = trees.flatten(args)
         axes = _leaf_axes(in_axes, args, "in_axes")
@@ -61,7 +61,8 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         ]
         return trees.unflatten(traced.structure, placed)
 
-    return mapped
+    settings = {"in_axes": in_axes, "out_axes": out_axes}
+    return Transformed(vmap, function, settings, mapped)
 
 
 def _leaf_axes(axes: Any, tree: Any, what: str) -> list[int | None]:

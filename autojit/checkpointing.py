@@ -21,6 +21,7 @@ from .errors import DerivativeError, ShapeError, StructureError, with_place
 from .inspection import trace
 from .rules import tracers_of
 from .tracing import current_trace, lift, user_source
+from .transformed import Transformed
 
 #: JAX's names of the policies.
 _NAMES = {
@@ -80,7 +81,6 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
     chosen = _policy(policy)
     function = f
 
-    @functools.wraps(function)
     def repeated(*args: Any, **kwargs: Any) -> Any:
         if current_trace() is None:
             return function(*args, **kwargs)
@@ -100,7 +100,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
         results = current_builder().emit(checkpoint_op, [*captured, *values], params)
         return tracers_of(body, results)
 
-    return repeated
+    return Transformed(checkpoint, function, {"policy": policy}, repeated)
 
 
 def _policy(policy: Any) -> str:

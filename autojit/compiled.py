@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import functools
-import threading
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from autojit.codegen.runtime import canonical
+from autojit.ir.locks import Lock
 from autojit.ir.program import Program
 
 from . import trees
 from .abstract import LeafType, Traced, leaf_type, trace_function
 from .calls import MISS, NativeCalls
 from .errors import StructureError, UnsupportedTargetError
-from .execute import apply, executable, loaded, settings, target_errors
+from .execute import apply, executable, loaded_entries, settings, target_errors
+from .pickling import global_name, loaded, pickles, portable
 from .retraces import Retraces, Signature, check_allowed
 from .static import StaticArguments, exact, together
 from .tracing import is_tracer
+from .transformed import look_like
 
 DEVICES = ("cpu", "cuda")
 
@@ -73,6 +76,25 @@ class Specialization:
         return None if bare else structure
 
 
+class _State(NamedTuple):
+    """What a compiled function is pickled as."""
+
+    function: Any
+    name: str
+    static: tuple[Any, ...]
+    donate_argnums: tuple[int, ...]
+    device: str
+    programs: list[tuple[Signature, Traced]]
+
+
+def _unpickled(state: _State) -> CompiledFunction:
+    function = loaded(state.function, state.name)
+    made = CompiledFunction(function, (), (), state.donate_argnums, state.device)
+    made.static.given, made.static.numbers, made.static.names = state.static
+    made.remember(state.programs)
+    return made
+
+
 class CompiledFunction:
     """The result of :func:`jit`: call it like the function."""
 
@@ -84,7 +106,7 @@ class CompiledFunction:
         donate_argnums: Sequence[int],
         device: str,
     ) -> None:
-        functools.update_wrapper(self, function)
+        look_like(self, function)
         self.function = function
         self.device = device
         self.static = StaticArguments(function, static_argnums, static_argnames)
@@ -95,7 +117,7 @@ class CompiledFunction:
         self._natives: dict[Any, NativeCalls] = {}
         #: Of these, what was called last with the same static arguments.
         self._latest: dict[Any, NativeCalls] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._hits = 0
         self._retraces = Retraces(_name(function))
 
@@ -114,6 +136,29 @@ class CompiledFunction:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Methods: ``@jit def f(self, x)`` binds like a function."""
         return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        """By name, or with the function; where that does not pickle, with the traced programs."""
+        name = global_name(self)
+        return name or (_unpickled, (self._state(),))
+
+    def _state(self) -> _State:
+        function, name = portable(self.function), _name(self.function)
+        programs: list[tuple[Signature, Traced]] = []
+        if not pickles(self.function):
+            with self._lock:
+                known = list(self._specializations.values())
+            pairs = [(found.signature, found.traced) for found in known]
+            programs = [pair for pair in pairs if pickles(pair)]
+            if function is None and not programs:
+                raise pickle.PicklingError(
+                    f"{name} cannot be pickled: pickle finds functions by name, and it is a lambda "
+                    "or made inside of another function; nor was it called, so that there would "
+                    "be a program to pickle instead. Define it at the top of a module, or call it "
+                    "once first."
+                )
+        static = self.static.given, self.static.numbers, self.static.names
+        return _State(function, name, static, self.donate_argnums, self.device, programs)
 
     def __repr__(self) -> str:
         return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
@@ -223,6 +268,12 @@ class CompiledFunction:
                     trees.check_argument(each, path, "jit(f, static_argnums=...)")
         return tuple(map(leaf_type, leaves))
 
+    def remember(self, programs: Sequence[tuple[Signature, Traced]]) -> None:
+        """Take over signatures that were traced before, in another process."""
+        for signature, traced in programs:
+            key = (exact(signature.static), signature.structure, signature.leaves)
+            self._specializations.setdefault(key, Specialization(signature, traced))
+
     # -- looking inside ---------------------------------------------------
 
     def cache_info(self) -> CacheInfo:
@@ -233,7 +284,7 @@ class CompiledFunction:
         from the cache on disk, where it would have been compiled without.
         """
         programs = {found.traced.program for found in self._specializations.values()}
-        from_disk = sum(loaded(program, self.device) for program in programs)
+        from_disk = sum(loaded_entries(program, self.device) for program in programs)
         traces = len(self._specializations)
         return CacheInfo(traces, self._hits, self._retraces.last, from_disk)
 

@@ -16,6 +16,7 @@ from autojit.ir.types import Type
 from . import trees
 from .bodies import Body, check_function, merged, name_of, trace_body
 from .errors import StructureError, with_place
+from .pickling import global_name
 from .rules import (
     Arguments,
     Wanted,
@@ -51,6 +52,13 @@ class _WithRules:
         self.function = f
         numbers = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else nondiff_argnums
         self.nondiff_argnums = tuple(numbers)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """By name where it has one in its module, else with the function and its rules."""
+        return global_name(self) or super().__reduce_ex__(protocol)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.function, self.nondiff_argnums
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Methods: the object is argument 0; ``nondiff_argnums=(0,)`` makes it a setting."""

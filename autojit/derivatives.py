@@ -21,6 +21,7 @@ from .execute import apply
 from .gradients import grad
 from .remembered import remembered
 from .tracer import Tracer
+from .transformed import Transformed
 
 
 class _Traced(NamedTuple):
@@ -185,7 +186,7 @@ def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
     def product(x: Any, v: Any) -> Any:
         return jvp(grad(f), (x,), (v,))[1]
 
-    return product
+    return Transformed(hvp, f, {}, product)
 
 
 def stop_gradient(x: Any) -> Any:

@@ -82,5 +82,9 @@ class UnrolledLoopWarning(UserWarning):
     """A Python loop made a trace so long that compiling it takes seconds."""
 
 
+class MissingFunctionError(AutojitError, RuntimeError):
+    """A pickled function came without its Python code, and a call needs it."""
+
+
 class UnsupportedTargetError(AutojitError, RuntimeError):
     """A program or machine that a backend does not support."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.errors import TargetError
+from autojit.ir.locks import Lock
 from autojit.ir.program import Program
 
 from .errors import UnsupportedTargetError, with_place
@@ -52,7 +52,7 @@ def target_errors() -> Iterator[None]:
 #: Compiled programs by structure, least recently used first.
 _executables: OrderedDict[Any, Any] = OrderedDict()
 _MOST = 1024
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def executable(program: Program, device: str = "cpu") -> Any:
@@ -95,7 +95,7 @@ def apply(program: Program, arguments: Sequence[Any], device: str = "cpu") -> li
     return results
 
 
-def loaded(program: Program, device: str = "cpu") -> int:
+def loaded_entries(program: Program, device: str = "cpu") -> int:
     """How many entries of a program came from the cache on disk, as far as it is in memory."""
     with _lock:
         return getattr(_executables.get((device, program)), "loaded", 0)

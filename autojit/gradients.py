@@ -14,6 +14,7 @@ from .abstract import leaf_type, trace_function
 from .errors import IntegerGradientError, NonScalarGradientError, StructureError
 from .execute import apply
 from .remembered import remembered
+from .transformed import Transformed
 
 Argnums = int | Sequence[int]
 
@@ -51,7 +52,9 @@ def grad(
     """
     if f is None:
         return functools.partial(grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
-    return _derive(f, argnums, has_aux, holomorphic, keep_value=False)
+    derived = _derive(f, argnums, has_aux, holomorphic, keep_value=False)
+    settings = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
+    return Transformed(grad, f, settings, derived)
 
 
 def value_and_grad(
@@ -73,7 +76,8 @@ def value_and_grad(
     """
     if f is None:
         return functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux)
-    return _derive(f, argnums, has_aux, False, keep_value=True)
+    derived = _derive(f, argnums, has_aux, False, keep_value=True)
+    return Transformed(value_and_grad, f, {"argnums": argnums, "has_aux": has_aux}, derived)
 
 
 def _derive(
@@ -85,7 +89,6 @@ def _derive(
             "    grad(f)(x)                         # not: grad(f(x))"
         )
 
-    @functools.wraps(f)
     def derived(*args: Any, **kwargs: Any) -> Any:
         problem = _Problem(f, args, kwargs, argnums, holomorphic)
         value, aux, gradients = problem.solve(has_aux, keep_value)

@@ -14,6 +14,7 @@ from .errors import IntegerGradientError
 from .execute import apply
 from .gradients import Argnums, positions
 from .remembered import remembered
+from .transformed import Transformed
 
 Function = Callable[..., Any]
 
@@ -38,7 +39,7 @@ def jacfwd(f: Function | None = None, argnums: Argnums = 0) -> Function:
     """
     if f is None:
         return functools.partial(jacfwd, argnums=argnums)
-    return _dense(f, argnums, forward=True)
+    return Transformed(jacfwd, f, {"argnums": argnums}, _dense(f, argnums, forward=True))
 
 
 def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Function:
@@ -53,7 +54,7 @@ def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Function:
     """
     if f is None:
         return functools.partial(jacrev, argnums=argnums)
-    return _dense(f, argnums, forward=False)
+    return Transformed(jacrev, f, {"argnums": argnums}, _dense(f, argnums, forward=False))
 
 
 def hessian(f: Function | None = None, argnums: Argnums = 0) -> Function:
@@ -74,7 +75,6 @@ def hessian(f: Function | None = None, argnums: Argnums = 0) -> Function:
 
 
 def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
-    @functools.wraps(f)
     def derived(*args: Any, **kwargs: Any) -> Any:
         numbers, single = positions(f, argnums, len(args))
         chosen = tuple(args[n] for n in numbers)

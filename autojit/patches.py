@@ -17,7 +17,6 @@ import functools
 import importlib.util
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,8 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+
+from autojit.ir.locks import Lock
 
 from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain
 from .tracing import current_trace, trace_flat
@@ -182,7 +183,7 @@ def _wrapper(original: Any, answer: Answer) -> _Wrapper:
     return _Wrapper(original, answer)
 
 
-_lock = threading.Lock()
+_lock = Lock()
 _count = 0
 _installed: dict[str, tuple[_Wrapper, Any]] = {}
 

@@ -6,13 +6,13 @@ the result is the same, but for the arrays that were closed over.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
 from autojit.ir.collection import seldom_collected
+from autojit.ir.locks import Lock
 from autojit.ir.program import Program
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ MOST_OPS = 200_000
 
 _made: OrderedDict[Any, Any] = OrderedDict()
 _ops = 0
-_lock = threading.Lock()
+_lock = Lock()
 _source = attrgetter("source")
 
 

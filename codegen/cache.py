@@ -21,13 +21,14 @@ import os
 import re
 import stat
 import struct
-import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from autojit.ir.locks import Lock
 
 from .errors import CacheWarning, CorruptCacheWarning
 
@@ -113,7 +114,7 @@ class Cache:
     def __init__(self, folder: str | os.PathLike[str], most: int = DEFAULT_SIZE) -> None:
         self.folder = Path(folder)
         self.most = most
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._reads = self._writes = True
         self._total: int | None = None  # bytes in the folder, as far as this process knows
 

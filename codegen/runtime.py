@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autojit.ir.collection import seldom_collected
+from autojit.ir.locks import Lock
 from autojit.ir.program import Program
 from autojit.ir.types import canonical_dtype
 
@@ -56,7 +56,7 @@ class Executable:
         self.loaded = 0
         self._cache = cache
         self._version = version
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._natives: dict[Convention, _Native] = {}
         self._compiled: list[Any] = []
         self._generic: Callable[..., Any] | None = None

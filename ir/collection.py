@@ -7,14 +7,15 @@ has grown by a quarter.  For a gradient of 10,000 operations that takes longer t
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from .locks import Lock
 
 #: How many new objects the collector waits for, and how many of its own turns (``gc``).
 SELDOM = (100_000, 20, 20)
 
-_lock = threading.Lock()
+_lock = Lock()
 _depth = 0
 _before = gc.get_threshold()
 

@@ -7,12 +7,18 @@ takes longer than all the rest of a program's start.
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from functools import lru_cache
 from typing import Any
 
 _lock = threading.RLock()
 _serial = itertools.count()
+if hasattr(os, "register_at_fork"):
+    # LLVM in the middle of its work would be no use to a child, so a fork waits.
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 @lru_cache(maxsize=1)

@@ -7,13 +7,14 @@ last array that shows them is gone, and the next result of that size takes them.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
+
+from autojit.ir.locks import Lock
 
 #: Results of at least this many bytes come from the pool.
 POOLED = 1 << 17
@@ -28,7 +29,7 @@ class Pool:
         self.most = most
         self.kept = 0
         self._free: OrderedDict[int, list[np.ndarray]] = OrderedDict()
-        self._lock = threading.RLock()  # a collection inside of the lock may give blocks back
+        self._lock = Lock()  # a collection inside of the lock may give blocks back
 
     def take(self, size: int) -> np.ndarray:
         """A block of so many bytes, with whatever is in it."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from typing import NamedTuple
+
+from autojit.ir.locks import Lock
 
 
 class Layer(NamedTuple):
@@ -23,7 +24,7 @@ class Layer(NamedTuple):
 
 #: 1 while threads may be used; native code reads it at every call.
 allowed = ctypes.c_int64(0)
-_lock = threading.Lock()
+_lock = Lock()
 _layer: Layer | None = None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import linecache
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.locks import Lock
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Program
 from autojit.ir.types import Type
@@ -31,7 +31,7 @@ _SIMULATE = "To try it without a GPU, set NUMBA_ENABLE_CUDASIM=1 before Python s
 _serial = itertools.count()
 #: One call at a time: calls of an executable share its scratch memory, and the simulator
 #: runs one kernel at a time. Launches return at once, so a device does not wait for this.
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def load_cuda() -> Any:

@@ -1,0 +1,52 @@
+"""What transformations return: functions that know what they were made of."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from .pickling import global_name
+
+
+def look_like(wrapper: Any, function: Callable[..., Any]) -> None:
+    """Give a callable object the name, the docstring and the attributes of a function."""
+    updated = functools.WRAPPER_UPDATES if isinstance(function, FunctionType) else ()
+    functools.update_wrapper(wrapper, function, updated=updated)
+
+
+class Transformed:
+    """The result of a transformation: call it like the function.
+
+    It pickles by its name if it has one in its module, else as ``transform(function, **settings)``.
+    """
+
+    def __init__(
+        self,
+        transform: Callable[..., Any],
+        function: Callable[..., Any],
+        settings: dict[str, Any],
+        call: Callable[..., Any],
+    ) -> None:
+        look_like(self, function)
+        self._made_of = transform, function, settings
+        self._call = call
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Methods: ``@grad def f(self, x)`` binds like a function."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        transform, function, _ = self._made_of
+        return f"<{transform.__name__} of {getattr(function, '__name__', function)!s}>"
+
+    def __reduce__(self) -> Any:
+        return global_name(self) or (_made, self._made_of)
+
+
+def _made(transform: Callable[..., Any], function: Any, settings: dict[str, Any]) -> Any:
+    return transform(function, **settings)
