@@ -179,7 +179,7 @@ class Executable:
     def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
         """Code made here, kept on disk under the key if there is one."""
         from .cpu.counted import text
-        from .cpu.engine import compile_module, serial
+        from .cpu.engine import Compiled, serial
         from .cpu.entry import Module
         from .cpu.key import unchanged
 
@@ -188,8 +188,7 @@ class Executable:
             module = Module(self.loops, self.in_types, self.out_types)
             module.add_entry(symbol, convention)
             llvm = text(module.module)
-        keep = self._cache is not None and key is not None
-        compiled = compile_module(llvm, keep_object=keep)
+        compiled = Compiled(llvm)
         self._compiled.append(compiled)
         native = _Native(compiled.address(symbol), compiled, module.needs)
         if self._cache and key and unchanged():
@@ -198,7 +197,7 @@ class Executable:
                 "types": signature(self.source),
                 "entry": [symbol, *native.needs],
             }
-            self._cache.store(key, about, compiled.object_code())
+            self._cache.store(key, about, compiled.object_code)
         return native
 
     def llvm(self) -> str:

@@ -26,16 +26,7 @@ from autojit.ir.program import Program
 
 from .. import LOADED
 from .abi import Convention
-
-#: Settings of Numba that change neither the code nor what it computes.
-_INNOCENT = {
-    "NUMBA_CACHE_DIR",
-    "NUMBA_NUM_THREADS",
-    "NUMBA_THREADING_LAYER",
-    "NUMBA_THREADING_LAYER_PRIORITY",
-}
-#: Numba reads it in the working directory.
-_SETTINGS_FILE = ".numba_config.yaml"
+from .engine import SETTINGS
 
 
 def key(program: Program, convention: Convention, version: str) -> dict[str, Any] | None:
@@ -84,14 +75,7 @@ def machine() -> dict[str, str]:
 
 def settings() -> dict[str, str]:
     """Numba's settings, by which a user may ask for other code or another processor."""
-    found = {
-        name: value
-        for name, value in sorted(os.environ.items())
-        if name.startswith("NUMBA_") and name not in _INNOCENT
-    }
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        found[_SETTINGS_FILE] = Path(_SETTINGS_FILE).read_text(encoding="utf-8")
-    return found
+    return {name: os.environ[name] for name in SETTINGS if name in os.environ}
 
 
 @cache
