@@ -34,6 +34,8 @@ class PeerFailure(Exception):
 def base_environment(threads: int) -> dict[str, str]:
     """The parent's, with the thread counts that libraries look for."""
     environment = dict(os.environ)
+    # An installed package has its bytecode, and so have the peers.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment.update({name: str(threads) for name in THREAD_VARIABLES})
     paths = filter(None, [str(ROOT), environment.get("PYTHONPATH")])
     environment["PYTHONPATH"] = os.pathsep.join(paths)
