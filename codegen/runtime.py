@@ -178,6 +178,7 @@ class Executable:
 
     def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
         """Code made here, kept on disk under the key if there is one."""
+        from .cpu import threads
         from .cpu.counted import text
         from .cpu.engine import Compiled, serial
         from .cpu.entry import Module
@@ -188,6 +189,8 @@ class Executable:
             module = Module(self.loops, self.in_types, self.out_types)
             module.add_entry(symbol, convention)
             llvm = text(module.module)
+        if module.needs.parallel:
+            threads.start_aside()
         compiled = Compiled(llvm)
         self._compiled.append(compiled)
         native = _Native(compiled.address(symbol), compiled, module.needs)

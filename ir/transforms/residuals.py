@@ -9,11 +9,13 @@ no cut may run below an operation that is too dear to repeat.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..ops.elementwise import Elementwise
 from ..ops.index import Gather
 from ..program import Builder, Op, Program, Value, building
 from .linearize import Linearized
+from .min_cut import source_side
 
 #: Elementwise operations that cost less than this (in additions) may be repeated.
 DEAR = 10
@@ -63,29 +65,23 @@ def choose_residuals(
 def _minimum_cut(
     primal: Program, needed: list[Value], free: Sequence[bool], may_repeat: Callable[[Op], bool]
 ) -> list[Value]:
-    import networkx
-
     definer = {v: op for op in primal.ops for v in op.results}
     is_free = {v for v, f in zip(primal.inputs, free, strict=True) if f}
-    graph = networkx.DiGraph()
+    edges: list[tuple[Any, Any, int | None]] = [((v, 1), _SINK, None) for v in needed]
     pending, seen = list(needed), set(needed)
-    for v in needed:
-        graph.add_edge((v, 1), _SINK)
     while pending:
         v = pending.pop()
-        graph.add_edge((v, 0), (v, 1), capacity=0 if v in is_free else max(1, v.type.nbytes))
+        edges.append(((v, 0), (v, 1), 0 if v in is_free else max(1, v.type.nbytes)))
         op = definer.get(v)
         if op is None or not may_repeat(op):
-            graph.add_edge(_SOURCE, (v, 0))
+            edges.append((_SOURCE, (v, 0), None))
             continue
         for operand in op.operands:
-            graph.add_edge((operand, 1), (v, 0))
+            edges.append(((operand, 1), (v, 0), None))
             if operand not in seen:
                 seen.add(operand)
                 pending.append(operand)
-    if _SOURCE not in graph:
-        return []
-    _, (reached, _) = networkx.minimum_cut(graph, _SOURCE, _SINK)
+    reached = source_side(edges, _SOURCE, _SINK)
     ordered = [*primal.inputs, *(v for op in primal.ops for v in op.results)]
     return [v for v in ordered if v in seen and (v, 0) in reached and (v, 1) not in reached]
 

@@ -320,10 +320,7 @@ def test_killed_writer_leaves_no_entry_and_its_rest_is_removed(tmp_path: Path) -
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 def test_disk_that_fills_up_costs_a_warning_and_no_result(tmp_path: Path) -> None:
-    limited = (
-        "import resource\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-    )
+    limited = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
     script = limited + SCRIPT + "print(autojit.jit(np.cos)(0.0))"
     done = in_a_process(tmp_path / "cache", script, PYTHONDONTWRITEBYTECODE="1")
     assert done.stdout == "[1. 1. 1.] 0 False\n1.0\n"
