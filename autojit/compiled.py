@@ -15,9 +15,18 @@ from autojit.ir.program import Program
 
 from . import trees
 from .abstract import LeafType, Traced, leaf_type, trace_function
+from .background import Job, start
 from .calls import MISS, NativeCalls
 from .errors import StructureError, UnsupportedTargetError
-from .execute import apply, executable, loaded_entries, settings, target_errors
+from .execute import (
+    apply,
+    executable,
+    interpreted,
+    is_quick,
+    loaded_entries,
+    settings,
+    target_errors,
+)
 from .pickling import global_name, loaded, pickles, portable
 from .retraces import Retraces, Signature, check_allowed
 from .static import StaticArguments, exact, together
@@ -25,6 +34,7 @@ from .tracing import is_tracer
 from .transformed import look_like
 
 DEVICES = ("cpu", "cuda")
+TIERS = ("compiled", "auto")
 
 
 _NO_STATIC = exact(())
@@ -49,6 +59,8 @@ class Specialization:
         #: Native code, which is made or loaded at the first call; None where there is none.
         self.native: Callable[..., Any] | None = None
         self.ready = False
+        #: What makes it in the background.
+        self.job: Job | None = None
 
     @property
     def weak(self) -> tuple[type | None, ...]:
@@ -84,12 +96,13 @@ class _State(NamedTuple):
     static: tuple[Any, ...]
     donate_argnums: tuple[int, ...]
     device: str
+    tier: str
     programs: list[tuple[Signature, Traced]]
 
 
 def _unpickled(state: _State) -> CompiledFunction:
     function = loaded(state.function, state.name)
-    made = CompiledFunction(function, (), (), state.donate_argnums, state.device)
+    made = CompiledFunction(function, (), (), state.donate_argnums, state.device, state.tier)
     made.static.given, made.static.numbers, made.static.names = state.static
     made.remember(state.programs)
     return made
@@ -105,10 +118,12 @@ class CompiledFunction:
         static_argnames: Sequence[str],
         donate_argnums: Sequence[int],
         device: str,
+        tier: str = "compiled",
     ) -> None:
         look_like(self, function)
         self.function = function
         self.device = device
+        self.tier = tier
         self.static = StaticArguments(function, static_argnums, static_argnames)
         self.donate_argnums = tuple(donate_argnums)
         self._specializations: dict[Any, Specialization] = {}
@@ -158,7 +173,7 @@ class CompiledFunction:
                     "once first."
                 )
         static = self.static.given, self.static.numbers, self.static.names
-        return _State(function, name, static, self.donate_argnums, self.device, programs)
+        return _State(function, name, static, self.donate_argnums, self.device, self.tier, programs)
 
     def __repr__(self) -> str:
         return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
@@ -199,12 +214,15 @@ class CompiledFunction:
         code = executable(program, self.device)
         if self.device != "cpu":
             return _results(code, [*leaves, *program.captured])
-        if not found.ready:
-            self._make_ready(code, found)
         arrays = [
             canonical(np.asarray(leaf, type.dtype), type.dtype)
             for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
         ]
+        if not found.ready:
+            if self.tier == "auto" and self._is_compiling(code, found):
+                with np.errstate(all="ignore"):
+                    return interpreted(program, [*arrays, *program.captured])
+            self._make_ready(code, found)
         if found.native is not None:
             given = [
                 array if weak is None else leaf
@@ -214,6 +232,24 @@ class CompiledFunction:
             if made is not None:
                 return (made,) if found.traced.structure.is_leaf() else made
         return _results(code, [*arrays, *program.captured])
+
+    def _is_compiling(self, code: Any, found: Specialization) -> bool:
+        """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
+
+        def work() -> None:
+            with target_errors():
+                self._make_ready(code, found)
+                if found.native is None:
+                    code.prepare()
+
+        with self._lock:
+            if found.job is None or found.job.lost:
+                found.job = start(work)
+            job = found.job
+        if job.done or not is_quick(found.traced.program):
+            job.wait()
+            return False
+        return True
 
     def _make_ready(self, code: Any, found: Specialization) -> None:
         """Native code for this signature, which checks it; further calls go there."""
@@ -321,6 +357,7 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
+    tier: str = "compiled",
 ) -> Any:
     """Compile a function: traced once for each signature, then called natively.
 
@@ -332,6 +369,12 @@ def jit(
         donate_argnums: positions of arguments whose memory the results may take over. A
             permission only, which is not made use of yet: inputs are never written to.
         device: ``"cpu"`` (the default) or ``"cuda"``.
+        tier: ``"compiled"`` (the default): the first call waits for the compiler. ``"auto"``:
+            until the code is there, calls are answered by NumPy, op by op, while the compiler
+            runs in a thread; results agree to rounding. That is for sessions in which many
+            functions are tried once: the compiler takes a core meanwhile, and where a program
+            has loops or is large, calls wait as before. What the compiler raises is raised by
+            the next call.
 
     Raises:
         UnhashableStaticError, NotArrayError, ConcreteValueError, UncoveredFunctionError:
@@ -352,17 +395,21 @@ def jit(
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
             device=device,
+            tier=tier,
         )
     if not callable(f):
         raise StructureError(f"jit takes a function, not {f!r:.60}")
     if device is not None and device not in DEVICES:
         raise UnsupportedTargetError(f"device must be 'cpu' or 'cuda', not {device!r}")
+    if tier not in TIERS:
+        raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}")
     return CompiledFunction(
         f,
         _as_tuple(static_argnums),
         _as_tuple(static_argnames),
         _as_tuple(donate_argnums),
         device or "cpu",
+        tier,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from autojit.codegen.errors import TargetError
 from autojit.ir.locks import Lock
+from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.program import Program
 
 from .errors import UnsupportedTargetError, with_place
@@ -87,12 +88,32 @@ def apply(program: Program, arguments: Sequence[Any], device: str = "cpu") -> li
         return list(inline(program, arguments))
     arrays = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
     if settings.interpret:
-        from autojit.ir.interpreter import interpret
-
-        return interpret(program, arrays)
+        return interpreted(program, arrays)
     with target_errors():
         results: list[Any] = executable(program, device).call(arrays)
     return results
+
+
+def interpreted(program: Program, arrays: Sequence[Any]) -> list[Any]:
+    """The outputs of a program by NumPy, op by op."""
+    from autojit.ir.interpreter import interpret
+
+    return interpret(program, arrays)
+
+
+#: The interpreter may answer in the place of code that is being compiled where a program computes
+#: at most this many elements: some ten milliseconds.
+QUICK = 5_000_000
+
+
+def is_quick(program: Program) -> bool:
+    """Whether the interpreter takes no longer than to compile; how long loops run is not known."""
+    total = 0
+    for op in program.ops:
+        if isinstance(op.kind, BodyOp):
+            return False
+        total += sum(v.type.size for v in (*op.operands, *op.results))
+    return total <= QUICK
 
 
 def loaded_entries(program: Program, device: str = "cpu") -> int:
