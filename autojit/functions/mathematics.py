@@ -46,7 +46,8 @@ def angle(z: Any, deg: bool = False) -> Any:
 # -- without NaN --------------------------------------------------------------
 
 
-def _without_nan(a: Any, fill: Any) -> Any:
+def without_nan(a: Any, fill: Any) -> Any:
+    """The array with a number for each NaN."""
     if dtype_of(a).kind not in "fc":
         return a
     return np.where(np.isnan(a), dtype_of(a).type(fill), a)
@@ -54,24 +55,22 @@ def _without_nan(a: Any, fill: Any) -> Any:
 
 @implements(np.nansum)
 def nansum(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    return np.sum(_without_nan(a, 0), axis, dtype, **kwargs)
+    return np.sum(without_nan(a, 0), axis, dtype, **kwargs)
 
 
 @implements(np.nanprod)
 def nanprod(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    return np.prod(_without_nan(a, 1), axis, dtype, **kwargs)
+    return np.prod(without_nan(a, 1), axis, dtype, **kwargs)
 
 
 @implements(np.nanmax)
 def nanmax(a: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    return _nan_where_all_are(
-        a, axis, np.max(_without_nan(a, -np.inf), axis, out, **kwargs), kwargs
-    )
+    return _nan_where_all_are(a, axis, np.max(without_nan(a, -np.inf), axis, out, **kwargs), kwargs)
 
 
 @implements(np.nanmin)
 def nanmin(a: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    result = np.min(_without_nan(a, np.inf), axis, out, **kwargs)
+    result = np.min(without_nan(a, np.inf), axis, out, **kwargs)
     return _nan_where_all_are(a, axis, result, kwargs)
 
 

@@ -56,6 +56,8 @@ _DELEGATED = {
     "mean": np.mean,
     "var": np.var,
     "std": np.std,
+    "cumsum": np.cumsum,
+    "cumprod": np.cumprod,
     "any": np.any,
     "all": np.all,
     "argmax": np.argmax,

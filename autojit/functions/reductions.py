@@ -37,7 +37,7 @@ def _masked(value: Value, where: Any, neutral: Any) -> Value:
     return arithmetic.select(mask, value, full(neutral, value.type))
 
 
-def _accumulator(dtype: np.dtype) -> np.dtype:
+def accumulator_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype in which NumPy sums: small integers widen to the platform's."""
     return np.add.reduce(np.empty(0, dtype)).dtype if dtype.kind in "biu" else dtype
 
@@ -54,7 +54,7 @@ def _sum_like(name: str, op: Any, neutral: Any) -> Callable[..., Tracer]:
     ) -> Tracer:
         reject(f"np.{name}", out=out)
         value = as_value(a)
-        value = to_dtype(value, np.dtype(dtype) if dtype else _accumulator(value.dtype))
+        value = to_dtype(value, np.dtype(dtype) if dtype else accumulator_dtype(value.dtype))
         result = tracer(_reduced(op, _masked(value, where, neutral), axis, keepdims))
         if initial is not _MISSING:
             result = result + initial if neutral == 0 else result * initial

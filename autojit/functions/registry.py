@@ -33,6 +33,7 @@ _MODULES = (
     "linalg",
     "spectral",
     "mathematics",
+    "running",
     "logic",
 )
 _loaded = False

@@ -181,10 +181,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
 
         if ufunc in PRODUCTS:
             return PRODUCTS[ufunc](*inputs)
-    if method == "reduce":
-        from .reductions import reduce_ufunc
-
-        return reduce_ufunc(ufunc, *inputs, **kwargs)
+    if method in ("reduce", "accumulate"):
+        return _along_an_axis(method)(ufunc, *inputs, **kwargs)
     if method == "outer" and not kwargs:
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
@@ -200,6 +198,13 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if ufunc in (np.divmod, np.modf):
         return _two_results(ufunc, *inputs)
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
+
+
+def _along_an_axis(method: str) -> Callable[..., Any]:
+    from .reductions import reduce_ufunc
+    from .running import accumulate_ufunc
+
+    return reduce_ufunc if method == "reduce" else accumulate_ufunc
 
 
 def _call_with_out(

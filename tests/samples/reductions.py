@@ -31,6 +31,23 @@ REDUCTIONS = [
     Sample("prod axis", lambda x: np.prod(x, axis=0, keepdims=True), (real(3, 2),), **H),
     Sample("prod with zeros", np.prod, (constant(2.0, 0.0, 3.0, 0.0),)),
     Sample("prod with a zero", np.prod, (constant(2.0, 0.0, 3.0, -1.5),), lambda t, x: t.prod(x)),
+    Sample("cumsum", np.cumsum, (real(5),), lambda t, x: t.cumsum(x, 0), **H),
+    Sample("cumsum axis", lambda x: np.cumsum(x * x, axis=1), (real(3, 4),), **H),
+    Sample("cumsum flat", lambda x: x.cumsum(), (real(2, 3),), **H),
+    Sample("cumsum of nothing", lambda x: np.cumsum(x, axis=0), (real(0, 2),)),
+    Sample("cumprod", np.cumprod, (real(4),), lambda t, x: t.cumprod(x, 0), **H),
+    Sample("cumprod axis", lambda x: np.cumprod(x, axis=-2), (real(3, 2),), **H),
+    Sample("cumprod with zeros", np.cumprod, (constant(2.0, 0.0, 3.0, 0.0, 1.5),),
+           lambda t, x: t.cumprod(x, 0)),
+    Sample("nancumsum", lambda x: np.nancumsum(x * x), (real(4),)),
+    Sample("nancumprod", lambda x: np.nancumprod(x, axis=0), (real(3, 2),)),
+    Sample("add.accumulate", lambda x: np.add.accumulate(x * x), (real(3, 2),), **H),
+    Sample("maximum.accumulate", np.maximum.accumulate, (distinct(6),)),
+    Sample("minimum.accumulate axis", lambda x: np.minimum.accumulate(x, axis=1),
+           (distinct(2, 4),)),
+    Sample("logaddexp.accumulate", np.logaddexp.accumulate, (real(5),),
+           lambda t, x: t.logcumsumexp(x, 0)),
+    step("cumsum of int", lambda i: np.cumsum(i) + np.cumprod(i), whole(4)),
     Sample("max", np.max, (distinct(6),), lambda t, x: t.max(x)),
     Sample("amax axis", lambda x: np.amax(x, axis=1), (distinct(3, 4),)),
     Sample("max axes", lambda x: np.max(x, axis=(0, 2)), (distinct(2, 3, 2),)),
@@ -65,3 +82,11 @@ REDUCTIONS = [
 def _softmax(x: Any) -> Any:
     e = np.exp(x - np.max(x, axis=1, keepdims=True))
     return e / np.sum(e, axis=1, keepdims=True)
+
+
+if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
+    REDUCTIONS += [
+        Sample("cumulative_sum", lambda x: np.cumulative_sum(x * x, include_initial=True),
+               (real(4),), **H),
+        Sample("cumulative_prod", lambda x: np.cumulative_prod(x, axis=1), (real(2, 3),), **H),
+    ]  # fmt: skip
