@@ -21,6 +21,8 @@ from autojit.ir.ops.while_ import While
 from autojit.ir.passes import cse, dce
 from autojit.ir.program import Builder, Op, Program, Value, building, param_key
 
+from .chains import readers_of
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -39,15 +41,19 @@ class Kept:
         return first
 
 
-def kept_tapes(ops: Sequence[Op]) -> Kept:
-    """The loops among the ops that can do with the tapes of another one."""
+def kept_tapes(ops: Sequence[Op], outputs: Sequence[Value]) -> Kept:
+    """The loops among the ops of a program that can do with the tapes of another one."""
+    loops = [op for op in ops if isinstance(op.kind, While)]
+    if len(loops) < 2:
+        return Kept(list(ops), {}, {})
+    read = readers_of(ops, outputs)
     firsts: list[Op] = []
     source: dict[Op, Op] = {}
     same: dict[Value, Value] = {}
     replaced: dict[Op, Op] = {}
-    for op in ops:
-        if not isinstance(op.kind, While):
-            continue
+    for op in loops:
+        if not any(read[v] for v in op.results):
+            continue  # it will not run, and tapes for it would stay
         pushes = len(op.params["sweeps"]) > 1
         for first in firsts:
             carries = None if pushes and first in replaced else _same_carries(first, op)

@@ -88,7 +88,7 @@ class Selection:
         self.inside = inside
         self.ops = _updates_last(program.ops) if inside else list(program.ops)
         #: Loops that keep their tapes for later ones.
-        self.kept = kept_tapes(self.ops)
+        self.kept = kept_tapes(self.ops, program.outputs)
         self.ops = self.kept.ops
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
