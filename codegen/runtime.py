@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -178,7 +180,6 @@ class Executable:
 
     def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
         """Code made here, kept on disk under the key if there is one."""
-        from .cpu import threads
         from .cpu.counted import text
         from .cpu.engine import Compiled, serial
         from .cpu.entry import Module
@@ -189,8 +190,7 @@ class Executable:
             module = Module(self.loops, self.in_types, self.out_types)
             module.add_entry(symbol, convention)
             llvm = text(module.module)
-        if module.needs.parallel:
-            threads.start_aside()
+        _begin_to_load(module.needs)
         compiled = Compiled(llvm)
         self._compiled.append(compiled)
         native = _Native(compiled.address(symbol), compiled, module.needs)
@@ -216,6 +216,22 @@ class Executable:
             if not self._compiled:
                 self._compile(self._general(), None)
             return self._compiled[0]
+
+
+def _begin_to_load(needs: Needs) -> None:
+    """Import what the code will call in a thread: LLVM leaves the interpreter to others as it
+    works.  Whoever needs it then waits for the rest, and is told of what goes wrong."""
+    from .cpu import abi, threads
+
+    def load() -> None:
+        with contextlib.suppress(Exception):
+            for name in needs.functions:
+                abi.library_function(name)
+            if needs.parallel:
+                threads.layer()
+
+    if needs.functions or needs.parallel:
+        threading.Thread(target=load, name="autojit imports", daemon=True).start()
 
 
 def _specific(weak: Sequence[type | None], bound: int, *, as_tuple: bool) -> Convention | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from typing import NamedTuple
 
 from autojit.ir.locks import Lock
@@ -40,12 +39,6 @@ def layer() -> Layer:
                 if hasattr(os, "register_at_fork"):
                     os.register_at_fork(after_in_child=_forbid)
         return _layer
-
-
-def start_aside() -> None:
-    """Start the layer while other work goes on: Numba is imported as LLVM compiles."""
-    if _layer is None:
-        threading.Thread(target=layer, name="autojit threading layer", daemon=True).start()
 
 
 def _forbid() -> None:
