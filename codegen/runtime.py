@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -62,19 +61,28 @@ class Executable:
         self._natives: dict[Convention, _Native] = {}
         self._compiled: list[Any] = []
         self._generic: Callable[..., Any] | None = None
+        self._optimized: Program | None = None
+        self._loops: LoopProgram | None = None
 
-    @cached_property
+    # Not cached_property: in Python 3.11 that has one lock for all instances, which a child of
+    # ``fork`` finds taken if another thread was lowering.
+
+    @property
     def optimized(self) -> Program:
-        from autojit.ir.passes.pipeline import optimize
+        if self._optimized is None:
+            from autojit.ir.passes.pipeline import optimize
 
-        return optimize(self.source)
+            self._optimized = optimize(self.source)
+        return self._optimized
 
-    @cached_property
+    @property
     def loops(self) -> LoopProgram:
         """What is compiled.  Not needed, and not made, where the code comes from disk."""
-        from .lower import lower
+        if self._loops is None:
+            from .lower import lower
 
-        return lower(self.optimized)
+            self._loops = lower(self.optimized)
+        return self._loops
 
     def call(self, arrays: Sequence[Any]) -> list[Any]:
         """The outputs for arrays of the input types, in any memory layout."""

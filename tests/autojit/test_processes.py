@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, pickling
+from autojit.codegen import lower as lowering
 from autojit.errors import MissingFunctionError
 from autojit.testing import assert_no_retrace
 from tests.autojit import shipped
@@ -167,6 +168,31 @@ def test_a_fork_while_another_thread_compiles() -> None:
     finally:
         stop.set()
         worker.join()
+
+
+def test_a_fork_while_another_thread_lowers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What that thread holds is free in the child."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    inside, leave = threading.Event(), threading.Event()
+    lower = lowering.lower
+
+    def slowly(*arguments: Any) -> Any:
+        if threading.current_thread() is worker:
+            inside.set()
+            assert leave.wait(60)
+        return lower(*arguments)
+
+    monkeypatch.setattr(lowering, "lower", slowly)
+    worker = threading.Thread(target=lambda: shipped.compiled_here(201))
+    worker.start()
+    try:
+        assert inside.wait(60)
+        found = in_child(lambda: shipped.compiled_here(202).tolist())
+    finally:
+        leave.set()
+        worker.join()
+    assert found == shipped.compiled_here(202).tolist()
 
 
 def in_child(task: Any) -> Any:
