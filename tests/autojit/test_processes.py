@@ -151,6 +151,7 @@ def test_a_fork_of_a_process_that_uses_threads() -> None:
 def test_a_fork_while_another_thread_compiles() -> None:
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
+    shipped.compiled_here(99)  # a module that is being imported is locked in a child, by Python
     stop = threading.Event()
 
     def compile_on() -> None:
@@ -174,6 +175,7 @@ def test_a_fork_while_another_thread_lowers(monkeypatch: pytest.MonkeyPatch) -> 
     """What that thread holds is free in the child."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
+    shipped.compiled_here(200)
     inside, leave = threading.Event(), threading.Event()
     lower = lowering.lower
 
