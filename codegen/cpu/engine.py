@@ -112,23 +112,29 @@ def load_object(code: bytes, symbol: str) -> tuple[int, Any]:
     The linker is MCJIT, as it is Numba's.  Each object has one of its own: names in two
     objects may be equal.  A ValueError says that the bytes are not such an object.
     """
+    # All that llvmlite made for this is gone before the lock is free, and a fork may go on: to
+    # dispose of a machine takes llvmlite's own lock.
+    with _lock:
+        return _linked(code, symbol)
+
+
+def _linked(code: bytes, symbol: str) -> tuple[int, Any]:
     import llvmlite.binding as llvm
 
-    with _lock:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        target = llvm.Target.from_triple(llvm.get_process_triple())
-        machine = target.create_target_machine(jit=True)
-        linker = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        file = llvm.ObjectFileRef.from_data(code)
-        if not file:
-            raise ValueError("it is no object code")
-        linker.add_object_file(file)
-        linker.finalize_object()
-        address = linker.get_function_address(symbol)
-        if not address:
-            raise ValueError(f"it has no function {symbol}")
-        return address, linker
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    machine = target.create_target_machine(jit=True)
+    linker = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    file = llvm.ObjectFileRef.from_data(code)
+    if not file:
+        raise ValueError("it is no object code")
+    linker.add_object_file(file)
+    linker.finalize_object()
+    address = linker.get_function_address(symbol)
+    if not address:
+        raise ValueError(f"it has no function {symbol}")
+    return address, linker
 
 
 def serial() -> int:
