@@ -15,7 +15,7 @@ from autojit.ir.program import Program
 
 from . import trees
 from .abstract import LeafType, Traced, leaf_type, trace_function
-from .background import Job, start
+from .background import start
 from .calls import MISS, NativeCalls
 from .errors import StructureError, UnsupportedTargetError
 from .execute import (
@@ -29,6 +29,7 @@ from .execute import (
 )
 from .pickling import global_name, loaded, pickles, portable
 from .retraces import Retraces, Signature, check_allowed
+from .specialization import Specialization
 from .static import StaticArguments, exact, together
 from .tracing import is_tracer
 from .transformed import look_like
@@ -48,44 +49,6 @@ class CacheInfo(NamedTuple):
     last_retrace: str | None
     #: Native entries that came from the cache on disk.
     loaded: int
-
-
-class Specialization:
-    """One signature of a compiled function, and the program for it."""
-
-    def __init__(self, signature: Signature, traced: Traced) -> None:
-        self.signature = signature
-        self.traced = traced
-        #: Native code, which is made or loaded at the first call; None where there is none.
-        self.native: Callable[..., Any] | None = None
-        self.ready = False
-        #: What makes it in the background.
-        self.job: Job | None = None
-
-    @property
-    def weak(self) -> tuple[type | None, ...]:
-        """Python's types of those leaves that are numbers."""
-        return tuple(leaf.weak for leaf in self.signature.leaves)
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether the arguments are leaves given by position, and the results leaves in order."""
-        positional, by_name = self.signature.structure.children()
-        return (
-            not self.signature.static
-            and not by_name.num_children
-            and all(child.is_leaf() for child in positional.children())
-            and self.results is None
-        )
-
-    @property
-    def results(self) -> Any:
-        """The structure of the results; None where native code returns them in it."""
-        structure = self.traced.structure
-        bare = structure.is_leaf() or (
-            structure.type is tuple and all(child.is_leaf() for child in structure.children())
-        )
-        return None if bare else structure
 
 
 class _State(NamedTuple):

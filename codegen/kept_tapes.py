@@ -27,7 +27,7 @@ from .chains import readers_of
 @dataclass(frozen=True)
 class Kept:
     """``ops`` with first loops that push; ``source`` names for a later loop the first one, and
-    ``same`` for results of the later one's first sweep those of the first."""
+    ``same`` for results of the later one's first sweep that are read those of the first."""
 
     ops: list[Op]
     source: dict[Op, Op]
@@ -59,7 +59,8 @@ def kept_tapes(ops: Sequence[Op], outputs: Sequence[Value]) -> Kept:
             carries = None if pushes and first in replaced else _same_carries(first, op)
             if carries is not None:
                 source[op] = first
-                same.update((op.results[k], first.results[j]) for k, j in enumerate(carries))
+                pairs = [(op.results[k], first.results[j]) for k, j in enumerate(carries)]
+                same.update(pair for pair in pairs if read[pair[0]])
                 if pushes:
                     replaced[first] = _with_pushes(first, op, carries)
                 break

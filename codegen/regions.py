@@ -3,8 +3,7 @@
 A body is scheduled and lowered like a program, but its inputs and outputs lie where the
 loop has them: rows of what is scanned over, the carries' own memory, rows of what is
 stacked.  Scalars among the carries are stored as a step ends, and LLVM keeps them in
-registers.  A larger carry is updated in place where every reader of the old elements comes
-before the new ones are written; otherwise two buffers change places at each step.
+registers; larger ones stay in memory (``carries``).
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from autojit.ir.program import Op, Program, Value
 
 from . import affine
 from .affine import Affine, Var
+from .carries import SMALL, Carries
 from .errors import TargetError
-from .in_place import may_overwrite
 from .loops import (
     NOTE,
     Branch,
@@ -33,17 +32,14 @@ from .loops import (
     Repeat,
     Steps,
     Store,
-    Swap,
     Trips,
 )
 from .lower import Lowering
-from .placement import LOCAL, Frame, Location, Placement, parts_of, scalar_dtype
+from .placement import Frame, Location, Placement, parts_of, scalar_dtype
 from .scalar_code import parts
 from .schedule import Schedule
 from .storage import BodyCall
 
-#: Values of at most this many scalars are carried in registers or on the stack.
-SMALL = LOCAL
 #: More steps than any loop whose number of steps is not known beforehand.
 MANY = 1 << 40
 
@@ -56,7 +52,7 @@ def lower_bodies(outer: Lowering, call: BodyCall) -> None:
             "for the CPU, or run it with autojit.disable_jit().",
             call.op.source,
         )
-    region = _Region(outer, call)
+    region = Region(outer, call)
     if isinstance(call.op.kind, Scan):
         region.scan()
     elif isinstance(call.op.kind, While):
@@ -67,7 +63,7 @@ def lower_bodies(outer: Lowering, call: BodyCall) -> None:
         region.once()
 
 
-class _Region:
+class Region:
     """One op with bodies, being lowered."""
 
     def __init__(self, outer: Lowering, call: BodyCall) -> None:
@@ -179,7 +175,7 @@ class _Region:
         """``for step in range(length)``."""
         body, length = self.params["body"], self.params["length"]
         n, m = self.params["constants"], self.params["carries"]
-        carries = _Carries(self, body, n, n + 1, m, range(m))
+        carries = Carries(self, body, n, n + 1, m, range(m))
         if not length:
             carries.start()
             carries.end()
@@ -244,9 +240,8 @@ class _Region:
 
     def _same_results(self, same: dict[Value, Value], count: int) -> None:
         """What the first sweep gives, from the loop that has run it."""
-        readers = self.outer.schedule.readers
         for k, value in enumerate(self.op.results[:count]):
-            if readers[value]:
+            if value in same:
                 there = self.placement.of[same[value]]
                 base = self.placement.base.get(same[value], Affine(0))
                 self.outer.copy(Location(there, base), self.result(k), value)
@@ -261,7 +256,7 @@ class _Region:
         step = Var(MANY)
         first = len(body.inputs) - m
         results = range(position - n, position - n + m)
-        carries = _Carries(self, body, position, first, m, results)
+        carries = Carries(self, body, position, first, m, results)
         inputs, indices = self.around(body.inputs[:n])
         for value, place in zip(body.inputs[n:first], streams[:pushed], strict=True):
             inputs[value] = self._at(place, step, value)
@@ -282,7 +277,7 @@ class _Region:
         carries.end()
 
     def _first_sweep(
-        self, step: Var, carries: _Carries, statements: list[Any], tapes: list[Buffer],
+        self, step: Var, carries: Carries, statements: list[Any], tapes: list[Buffer],
         trips: Trips,
     ) -> None:  # fmt: skip
         condition = self.params["condition"]
@@ -322,85 +317,6 @@ class _Region:
         late = [p if s else None for s, p in zip(scalar, places, strict=True)]
         self.finish(inner, body.outputs, late)
         return statements
-
-
-class _Carries:
-    """The carries of one loop: where each is kept, and how a step hands them on."""
-
-    def __init__(
-        self, region: _Region, body: Program, operand: int, first: int, count: int, results: range
-    ) -> None:
-        self.region = region
-        self.operand = operand
-        self.old = body.inputs[first : first + count]
-        self.new = body.outputs[:count]
-        self.results = [region.result(k) for k in results]
-        self.schedule = Schedule(body, region.outer.traits, inside=True)
-        self.kept: list[Location] = []
-        self.next: list[Location | None] = []
-        self.swapped: list[bool] = []
-        self.late: list[Location | None] = []
-        overwritten, self.needless = may_overwrite(self.schedule, self.old, self.new)
-        for old, new, result, in_place in zip(
-            self.old, self.new, self.results, overwritten, strict=True
-        ):
-            self._keep(old, new, result, in_place)
-
-    def _keep(self, old: Value, new: Value, result: Location, in_place: bool) -> None:
-        region, size = self.region, old.type.size * parts_of(old.dtype)
-        small = size <= SMALL
-        kept = Location(region.buffer(old, "carry")) if small else result
-        if old is new:
-            following: Location | None = None
-        elif old.shape == ():
-            following = None
-        elif in_place:
-            over = Buffer(f"{kept.buffer.name}_next", kept.buffer.dtype, kept.buffer.size,
-                          kept.buffer.kind, kept.buffer)  # fmt: skip
-            following = Location(over, kept.offset)
-        else:
-            following = Location(region.buffer(old, "next"))
-        self.swapped.append(following is not None and not in_place and not small)
-        if self.swapped[-1]:
-            kept = Location(region.buffer(old, "carry"))
-        self.kept.append(kept)
-        self.next.append(following)
-        self.late.append(kept if old.shape == () and old is not new else None)
-
-    @property
-    def inputs(self) -> dict[Value, Location]:
-        """Where the body finds the carries."""
-        return dict(zip(self.old, self.kept, strict=True))
-
-    @property
-    def outputs(self) -> list[Location | None]:
-        """Where the body puts the next ones."""
-        return self.next
-
-    def start(self) -> None:
-        """Before the first step."""
-        for k, kept in enumerate(self.kept):
-            self.region.initialize(self.operand + k, kept)
-
-    def step(self, inner: Lowering) -> None:
-        """At the end of a step."""
-        self.region.finish(inner, self.new, self.late)
-        for old, kept, following, swapped in zip(
-            self.old, self.kept, self.next, self.swapped, strict=True
-        ):
-            if following is None or following.buffer.over is not None:
-                continue
-            if swapped:
-                inner.scopes[0].body.append(Swap(kept.buffer, following.buffer))
-            else:
-                inner.copy(following, kept, old)
-
-    def end(self) -> None:
-        """After the last step: the results."""
-        outer = self.region.outer
-        for value, kept, result in zip(self.old, self.kept, self.results, strict=True):
-            if kept.buffer is not result.buffer:
-                outer.copy(kept, result, value)
 
 
 def _sequences(outer: Lowering) -> dict[Var, tuple[int, int]]:

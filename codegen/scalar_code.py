@@ -75,9 +75,6 @@ class ScalarCode(Puller):
         self.known_index: dict[int, Affine] = {}
         #: Comparisons of indices whose answer is known.
         self.decided: dict[int, bool] = {}
-        #: Zeros that stand where an array has no elements, as around a window: adding one of
-        #: these is no operation (adding a zero that is a number turns -0.0 into 0.0).
-        self.absent: set[int] = set()
 
     # -- the vocabulary that kernels are written in -------------------------
 
@@ -100,10 +97,6 @@ class ScalarCode(Puller):
             known = self._known(name, args)
             if known is not None:
                 return known
-        if name == "add" and args[0].number in self.absent:
-            return args[1]
-        if name in ("add", "sub") and args[1].number in self.absent:
-            return args[0]
         depth = max(a.depth for a in args)
         key = (name, dtype, *(a.number for a in args))
         return self._once(key, depth, dtype, lambda s: Compute(s, name, args))
@@ -294,17 +287,11 @@ class ScalarCode(Puller):
             return result
         return self.word("convert", (x,), dtype)
 
-    def _no_element(self, dtype: np.dtype) -> Scalar:
-        value, name = dtype.type(0).real.item(), scalar_dtype(dtype)
-        zero = self._once(("absent", name), 0, name, lambda s: Constant(s, value))
-        self.absent.add(zero.number)
-        return zero
-
     def choose(self, op: Op, cases: list[tuple[Any, Any]]) -> Any:
         if cases and cases[-1][0] is None:
             *cases, (_, result) = cases
         else:
-            zero = self._no_element(op.result.dtype)
+            zero = self.number(op.result.dtype.type(0).real.item(), scalar_dtype(op.result.dtype))
             result = Pair(zero, zero) if op.result.dtype.kind == "c" else zero
         for condition, element in reversed(cases):
             result = self._select(condition, element, result)

@@ -16,7 +16,6 @@ from autojit.ir.program import Op, Program, Value
 
 from . import affine
 from .affine import Affine, Var
-from .chains import readers_of
 from .op_loops import Stored
 from .pull import Index, Puller
 from .storage import BodyCall, Call, LibraryCall, Selection
@@ -91,8 +90,6 @@ class Schedule:
         self.definers = selection.definers
         self.stored = selection.stored
         self.kept = selection.kept
-        #: How often each value is read.
-        self.readers = readers_of(selection.ops, program.outputs)
         self.root = Node()
         #: The loops around each stored value, outermost first.
         self.path: dict[Value, list[Node]] = {}

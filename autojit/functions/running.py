@@ -13,6 +13,8 @@ import numpy as np
 
 from autojit.ir import shapes
 
+from ..errors import ShapeError, with_place
+from ..tracing import user_source
 from .lifting import as_tracer, dtype_of, shape_of
 from .manipulation import moveaxis
 from .mathematics import without_nan
@@ -84,7 +86,8 @@ def _cumulative(name: str, ufunc: Any) -> Callable[..., Any]:
         reject(f"np.{name}", out=out)
         if axis is None:
             if len(shape_of(x)) != 1:
-                raise ValueError(f"np.{name} of an array of {len(shape_of(x))} axes needs axis=")
+                words = f"np.{name} of an array of {len(shape_of(x))} axes needs axis="
+                raise ShapeError(with_place(words, user_source()))
             axis = 0
         result = _running(ufunc, x, axis, dtype)
         if not include_initial:

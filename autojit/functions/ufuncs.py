@@ -14,7 +14,7 @@ from autojit.ir.ops import ANSWERS, Declaration, arithmetic, elementary
 from autojit.ir.ops.declaration import full
 from autojit.ir.program import Value
 
-from ..errors import DtypeError, TypeMismatch, with_place
+from ..errors import DtypeError, ShapeError, TypeMismatch, with_place
 from ..fresh import bare
 from ..tracer import Tracer
 from ..tracing import WEAK_TYPES, user_source
@@ -182,7 +182,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         if ufunc in PRODUCTS:
             return PRODUCTS[ufunc](*inputs)
     if method in ("reduce", "accumulate"):
-        return _along_an_axis(method)(ufunc, *inputs, **kwargs)
+        return _along_an_axis(ufunc, method, inputs, kwargs)
     if method == "outer" and not kwargs:
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
@@ -200,11 +200,16 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
 
 
-def _along_an_axis(method: str) -> Callable[..., Any]:
+def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     from .reductions import reduce_ufunc
     from .running import accumulate_ufunc
 
-    return reduce_ufunc if method == "reduce" else accumulate_ufunc
+    answer = reduce_ufunc if method == "reduce" else accumulate_ufunc
+    try:
+        return answer(ufunc, *inputs, **kwargs)
+    except TypeMismatch as error:
+        words = f"{name_of(ufunc)}.{method}: {error}"
+        raise ShapeError(with_place(words, user_source())) from None
 
 
 def _call_with_out(

@@ -354,28 +354,22 @@ class KernelEmitter:
         if s.share is not None:
             start, stop = self.share(s)
         long = s.stop - s.start > MOST_UNROLLED
-        carried = self.first_neighbours(s, start) if long else []
+        #: Reads that find their element in a register, each with that which read it before.
+        carried = [p for run in neighbours(s) for p in pairwise(run)] if long else []
+        self.vars[s.var] = start
+        firsts = [
+            self.load_from(self.address(a.buffer, a.index), a.buffer.dtype) for a, _ in carried
+        ]
         loop = CountedLoop(self.builder, start, stop, keep_rolled=long)
         with loop as i:
             self.vars[s.var] = i
-            for load, _, first in carried:
-                self.registers[load.result.number] = loop.carry(first)
-            known = {load.result.number for load, _, _ in carried}
-            own = [x for x in s.body if not (isinstance(x, Load) and x.result.number in known)]
-            phis = [self.registers[load.result.number] for load, _, _ in carried]
-            self.body(own)
-            for phi, (_, following, _) in zip(phis, carried, strict=True):
-                phi.add_incoming(self.registers[following.result.number], self.builder.block)
-
-    def first_neighbours(self, s: Loop, start: ir.Value) -> list[tuple[Load, Load, ir.Value]]:
-        """Reads that find their element in a register: which, of what the iteration before read,
-        and the first element."""
-        self.vars[s.var] = start
-        pairs = [pair for run in neighbours(s) for pair in pairwise(run)]
-        return [
-            (a, b, self.load_from(self.address(a.buffer, a.index), a.buffer.dtype))
-            for a, b in pairs
-        ]
+            phis = [loop.carry(first) for first in firsts]
+            for (a, _), phi in zip(carried, phis, strict=True):
+                self.registers[a.result.number] = phi
+            known = [a for a, _ in carried]
+            self.body([x for x in s.body if not any(x is a for a in known)])
+            for (_, b), phi in zip(carried, phis, strict=True):
+                phi.add_incoming(self.registers[b.result.number], self.builder.block)
 
     def share(self, s: Loop) -> tuple[ir.Value, ir.Value]:
         """A task's part of a loop's range: all parts are equal to within one iteration."""

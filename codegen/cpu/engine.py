@@ -32,49 +32,56 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-@lru_cache(maxsize=1)
+def settings() -> dict[str, str]:
+    """Those settings that are made, as they are now."""
+    return {name: os.environ[name] for name in SETTINGS if name in os.environ}
+
+
 def target_machine() -> Any:
     """This processor, with the settings that Numba takes for it."""
+    return _machine(**settings())
+
+
+@lru_cache(maxsize=8)
+def _machine(**settings: str) -> Any:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     features = llvm.get_host_cpu_features()
-    if not _number("NUMBA_ENABLE_AVX", 1):
+    if not _number(settings.get("NUMBA_ENABLE_AVX"), 1):
         features.update({name: False for name in features if name.startswith("avx")})
     return target.create_target_machine(
-        cpu=os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(),
-        features=os.environ.get("NUMBA_CPU_FEATURES") or features.flatten(),
-        opt=_level(),
+        cpu=settings.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(),
+        features=settings.get("NUMBA_CPU_FEATURES") or features.flatten(),
+        opt=_level(settings),
         reloc="static" if target.name.startswith("x86") else "default",
         codemodel="jitdefault",
         jit=True,
     )
 
 
-def _level() -> int:
-    setting = os.environ.get("NUMBA_OPT", "")
-    return min(int(setting), 3) if setting.isdigit() else 3
+def _level(settings: dict[str, str]) -> int:
+    return min(_number(settings.get("NUMBA_OPT"), 3), 3)
 
 
-def _number(name: str, default: int) -> int:
-    setting = os.environ.get(name, "")
-    return int(setting) if setting.isdigit() else default
+def _number(setting: str | None, default: int) -> int:
+    return int(setting) if setting and setting.isdigit() else default
 
 
 def _optimized(text: str) -> Any:
     """The module of LLVM IR, after LLVM's passes in the order of its own pipeline."""
     import llvmlite.binding as llvm
 
-    machine = target_machine()
+    machine, made = target_machine(), settings()
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_process_triple()
     module.data_layout = str(machine.target_data)
     module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=_level())
-    tuning.loop_vectorization = bool(_number("NUMBA_LOOP_VECTORIZE", 1))
-    tuning.slp_vectorization = bool(_number("NUMBA_SLP_VECTORIZE", 0))
+    tuning = llvm.create_pipeline_tuning_options(speed_level=_level(made))
+    tuning.loop_vectorization = bool(_number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
+    tuning.slp_vectorization = bool(_number(made.get("NUMBA_SLP_VECTORIZE"), 0))
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
     return module

@@ -26,7 +26,7 @@ from autojit.ir.program import Program
 
 from .. import LOADED
 from .abi import Convention
-from .engine import SETTINGS
+from .engine import settings
 
 
 def key(program: Program, convention: Convention, version: str) -> dict[str, Any] | None:
@@ -71,11 +71,6 @@ def machine() -> dict[str, str]:
         "llvmlite": f"{llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}",
         "numba": _numba_version(),
     }
-
-
-def settings() -> dict[str, str]:
-    """Numba's settings, by which a user may ask for other code or another processor."""
-    return {name: os.environ[name] for name in SETTINGS if name in os.environ}
 
 
 @cache

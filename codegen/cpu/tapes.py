@@ -9,6 +9,7 @@ for the first time.  (Newton's method for 1,000 orbits, differentiated: 45 of 22
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
@@ -26,13 +27,11 @@ I64, POINTER = ir.IntType(64), ir.PointerType()
 _MALLOC = ir.FunctionType(POINTER, [I64])
 _FREE = ir.FunctionType(ir.VoidType(), [POINTER])
 _NULL = ir.Constant(POINTER, None)
-#: Steps that there is room for at first, in bytes of all tapes; a multiple of STEPS.
+#: The first block of a loop has about this many bytes.
 FIRST_BYTES = 1 << 16
-#: Room is for a multiple of this many steps, so that each tape begins at a cache line.
-STEPS = ALIGNMENT
 #: Larger blocks are given back as the call ends.
 LARGEST_KEPT = 1 << 26
-#: The words before the tapes: how many steps the block has room for, and then nothing.
+#: Bytes before the tapes; the first word says how many bytes the tapes have.
 HEADER = ALIGNMENT
 
 
@@ -43,14 +42,13 @@ class Room:
         self.emitter = emitter
         self.tapes = tapes
         self.bytes = [max(1, t.size) * itemsize(t.dtype) for t in tapes]
+        self.per_step = sum(self.bytes)
+        #: Room is for a multiple of this many steps, so that each tape begins at a cache line.
+        self.unit = ALIGNMENT // gcd(ALIGNMENT, *self.bytes)
         self.block = emitter.allocas.alloca(POINTER)
         self.capacity = emitter.allocas.alloca(I64)
         emitter.allocas.store(_NULL, self.block)
         emitter.allocas.store(ir.Constant(I64, 0), self.capacity)
-
-    @property
-    def per_step(self) -> int:
-        return sum(self.bytes)
 
     def reserve(self, step: ir.Value, failed: ir.Block) -> None:
         """Make room for one more step, or mark the call as failed and go elsewhere."""
@@ -84,14 +82,14 @@ class Room:
             with b.if_then(b.icmp_unsigned("!=", left, zero)):
                 block = b.inttoptr(left, POINTER)
                 size = b.load(block, typ=I64, align=8)
-                room = b.udiv(size, ir.Constant(I64, self.per_step * STEPS))
-                b.store(b.mul(room, ir.Constant(I64, STEPS)), self.capacity)
+                room = b.udiv(size, ir.Constant(I64, self.per_step * self.unit))
+                b.store(b.mul(room, ir.Constant(I64, self.unit)), self.capacity)
                 b.store(block, self.block)
 
     def _grow(self, step: ir.Value, failed: ir.Block) -> None:
         b, emitter = self.emitter.builder, self.emitter
         old, capacity = b.load(self.block, typ=POINTER), b.load(self.capacity, typ=I64)
-        few = max(1, FIRST_BYTES // (self.per_step * STEPS)) * STEPS
+        few = max(1, FIRST_BYTES // (self.per_step * self.unit)) * self.unit
         empty = b.icmp_unsigned("==", capacity, ir.Constant(I64, 0))
         more = b.select(empty, ir.Constant(I64, few), b.mul(capacity, ir.Constant(I64, 2)))
         size = b.mul(more, ir.Constant(I64, self.per_step))

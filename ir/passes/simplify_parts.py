@@ -1,15 +1,11 @@
-"""Rules for parts of arrays: replaced windows, and what is read of them.
-
-All are exact, but for the sign of a zero where a window is emptied and filled again.
-"""
+"""Rules for parts of arrays: replaced windows, and what is read of them.  All are exact."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import gcd
 
-from ..ops.arithmetic import add
-from ..ops.move import concatenate, pad, slice_
+from ..ops.move import concatenate, slice_
 from ..ops.update import scatter, update
 from ..program import Op, Value
 from .rewrite import Rewriter, RuleTable
@@ -34,24 +30,6 @@ def update_again(op: Op, at: Rewriter) -> Value | None:
     if inner is None or _inside(_ranges(inner), _ranges(op)) is None:
         return None
     return update(inner.operands[0], v, **op.params)
-
-
-@rules(add)
-def window_refilled(op: Op, at: Rewriter) -> Value | None:
-    """A window set to 0, and values added there alone → the window set to the values
-
-    So are the cotangents of ``x[a:b] = f(x)``; -0.0 stays -0.0.
-    """
-    for emptied, placed in (op.operands, op.operands[::-1]):
-        inner, outer = at.definition(emptied, update), at.definition(placed, pad)
-        if inner is None or outer is None or at.scalar(inner.operands[1]) != 0:
-            continue
-        (v,) = outer.operands
-        steps = tuple(gap + 1 for gap in outer.params["interior"])
-        there = v.shape, outer.params["low"], steps
-        if there == (inner.operands[1].shape, inner.params["start"], inner.params["stride"]):
-            return update(inner.operands[0], v, **inner.params)
-    return None
 
 
 @rules(scatter)

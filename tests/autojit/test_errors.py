@@ -78,6 +78,12 @@ def test_similar_functions_are_suggested() -> None:
     assert_says(text, "Covered and similar: ", "np.nanmean")
 
 
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
+def test_methods_of_ufuncs_along_an_axis_that_is_not_there(method: str) -> None:
+    text = message(ShapeError, lambda x: getattr(np.maximum, method)(x, axis=3), X)
+    assert_says(text, f"np.maximum.{method}: axis 3 is out of bounds")
+
+
 def test_uncovered_ufunc_of_scipy() -> None:
     special = pytest.importorskip("scipy.special")
     text = message(UncoveredFunctionError, lambda x: special.ellipe(x), X)

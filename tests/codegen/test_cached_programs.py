@@ -382,3 +382,12 @@ def test_numbas_settings_of_the_processor_hold(tmp_path: Path) -> None:
 
     assert not uses_avx(NUMBA_CPU_NAME="nocona", NUMBA_CPU_FEATURES="+sse2")
     assert not uses_avx(NUMBA_OPT="0")
+
+
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="x86 only")
+def test_settings_that_change_within_a_process_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of an entry and the code in it go by the same ones."""
+    monkeypatch.setenv("NUMBA_CPU_NAME", "nocona")
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", "+sse2")
+    lowered = autojit.jit(lambda x: x * 2.625).lower(np.ones(1000))
+    assert not re.search("ymm|zmm", lowered.text("asm"))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from autojit.ir.interpreter import interpret
@@ -39,6 +40,15 @@ KINKS = {"abs", "maximum", "minimum", "fmax", "fmin", "max", "min"}
 CUTS = {"arctan2", "sqrt", "log", "power"}
 
 Sampler = Callable[[Grower, Any], Value | None]
+
+#: How many random programs a test runs, always the same ones; and what else is random in it.
+EXAMPLES = settings(
+    max_examples=150,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+SEEDS = st.integers(0, 2**32 - 1)
 
 
 def elementwise(grow: Grower, kind: Elementwise) -> Value | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autojit.ir.interpreter import interpret
@@ -25,7 +25,9 @@ from autojit.ir.transforms import gradient, jvp, linearize, transpose, vjp
 from autojit.ir.verify import verify
 from tests.ir.random_programs import (
     CUTS,
+    EXAMPLES,
     KINKS,
+    SEEDS,
     STEPS,
     arguments_for,
     assert_same_results,
@@ -33,13 +35,6 @@ from tests.ir.random_programs import (
     sampler,
 )
 
-EXAMPLES = settings(
-    max_examples=150,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-SEEDS = st.integers(0, 2**32 - 1)
 INEXACT = tuple(np.dtype(d) for d in ("f8", "c16"))
 
 #: Not defined, or beyond all bounds, for most numbers.

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from autojit.ir.ops import REGISTRY, Declaration, arithmetic, elementary, full, reduce
 from autojit.ir.ops.declaration import SingleResult
@@ -24,19 +23,13 @@ from autojit.ir.verify import verify
 from tests.ir.random_programs import (
     CUTS,
     DTYPES,
+    EXAMPLES,
+    SEEDS,
     STEPS,
     arguments_for,
     assert_same_results,
     programs,
 )
-
-EXAMPLES = settings(
-    max_examples=150,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-SEEDS = st.integers(0, 2**32 - 1)
 
 REAL = [dtype for dtype in DTYPES if dtype.kind != "c"]
 

@@ -6,24 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given
 
 from autojit.ir.program import Program
 from autojit.ir.text import parse
 from autojit.ir.transforms.linearize import linearize
 from autojit.ir.transforms.residuals import choose_residuals, repeatable
 from autojit.ir.verify import verify
-from tests.ir.random_programs import arguments_for, assert_same_results, programs
+from tests.ir.random_programs import EXAMPLES, SEEDS, arguments_for, assert_same_results, programs
 from tests.ir.transforms.splits import Split, linearized, separated
-
-EXAMPLES = settings(
-    max_examples=150,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-SEEDS = st.integers(0, 2**32 - 1)
 
 #: Values of which all sets can be tried.
 FEW = 10
