@@ -10,7 +10,7 @@ SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SVD = 8, 16, 32, 64
 FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
-    OUT_OF_MEMORY: ("MemoryError", "no memory for what the steps of a while_loop have to keep"),
+    OUT_OF_MEMORY: ("MemoryError", "no memory to work in"),
     SINGULAR: ("LinAlgError", "Singular matrix"),
     NOT_POSITIVE: ("LinAlgError", "Matrix is not positive definite"),
     NO_EIGENVALUES: ("LinAlgError", "Eigenvalues did not converge"),

@@ -151,6 +151,10 @@ def _gradient_along(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     return np.moveaxis(joined, -1, axis)
 
 
+#: Tables up to this length are searched by comparing with each entry.
+_SHORT = 32
+
+
 @implements(np.interp)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
@@ -160,8 +164,11 @@ def interp(
     x, places, heights = (as_tracer(a) for a in (x, xp, fp))
     x, places = x.astype(np.float64), places.astype(np.float64)
     heights = heights.astype(np.result_type(heights, np.float64))
-    # The interval that x lies in, by counting: as fast as searching, for short tables.
-    below = np.sum(x[..., None] >= places, axis=-1)
+    # The interval that x lies in: counting is as fast as searching, for short tables.
+    if n <= _SHORT:
+        below = np.sum(x[..., None] >= places, axis=-1)
+    else:
+        below = np.searchsorted(places, x, "right")
     i = np.clip(below - 1, 0, max(n - 2, 0))
     slope = (heights[i + 1] - heights[i]) / (places[i + 1] - places[i]) if n > 1 else 0.0
     inside = heights[i] + slope * (x - places[i])

@@ -11,6 +11,7 @@ from .assignment import setitem
 from .indexing import getitem
 from .lifting import as_value, to_dtype, tracer
 from .registry import uncovered
+from .sorting import sort_in_place
 from .writing import fill
 
 
@@ -76,6 +77,8 @@ _DELEGATED = {
     "ptp": np.ptp,
     "put": np.put,
     "round": np.round,
+    "argsort": np.argsort,
+    "searchsorted": np.searchsorted,
 }
 
 
@@ -89,6 +92,7 @@ def _attach() -> None:
         "__getitem__": getitem,
         "__setitem__": setitem,
         "fill": fill,
+        "sort": sort_in_place,
         "astype": _astype,
         "view": _view,
         "copy": _copy,

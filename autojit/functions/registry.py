@@ -34,6 +34,7 @@ _MODULES = (
     "spectral",
     "mathematics",
     "running",
+    "sorting",
     "logic",
 )
 _loaded = False

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from autojit.ir.types import DTYPE_NAMES
+from autojit.ir.types import DTYPE_NAMES, dtype_from_name
 
+from ..errors import TargetError
 from . import threads
 
 HEADER = object.__basicsize__  # reference count and type
@@ -35,6 +36,11 @@ REQUIRED_FLAGS = 0x0001 | 0x0100
 # Positions in PyArray_API, fixed by NumPy's ABI.
 _PYARRAY_SCALAR = 60
 _PYARRAY_NEW = 93
+_PYARRAY_GET_FUNCTIONS = 365
+#: Where ``PyArray_ArrFuncs`` has ``argsort`` by kind: after 21 casts, 12 functions, 3 ``sort``.
+_ARGSORT_FUNCTIONS = 21 + 12 + 3
+#: What the names of NumPy's sorting functions begin with, and end with where they are stable.
+ARGSORT, STABLE = "argsort_", "_stable"
 
 _PYTHON = (
     "PyEval_SaveThread",
@@ -124,11 +130,7 @@ def _address(function: object) -> int:
 @lru_cache(maxsize=1)
 def fixed_table() -> tuple[int, ...]:
     """The addresses of this process for the fixed part of the table."""
-    import numpy._core.multiarray as multiarray
-
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    api = ctypes.cast(get(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    api = _numpy_api()
     entries: dict[str, int] = {
         "ndarray": id(np.ndarray),
         "float": id(float),
@@ -152,9 +154,20 @@ def fixed_table() -> tuple[int, ...]:
     return tuple(entries[name] for name in SLOTS)
 
 
+def _numpy_api() -> Any:
+    """``PyArray_API``, NumPy's table of functions."""
+    import numpy._core.multiarray as multiarray
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+
+
 @cache
 def library_function(name: str) -> int:
-    """The address of a function of the BLAS or LAPACK that SciPy ships."""
+    """The address of a function of the BLAS or LAPACK that SciPy ships, or of NumPy's sorting."""
+    if name.startswith(ARGSORT):
+        return _sorting_function(name)
     from scipy.linalg import cython_blas, cython_lapack
 
     capsule = {**cython_lapack.__pyx_capi__, **cython_blas.__pyx_capi__}[name]
@@ -163,6 +176,18 @@ def library_function(name: str) -> int:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     found: int = get(capsule, get_name(capsule))
+    return found
+
+
+def _sorting_function(name: str) -> int:
+    """NumPy's ``argsort`` of a dtype: of the kind "quicksort", or the stable one."""
+    dtype, stable, _ = name.removeprefix(ARGSORT).partition(STABLE)
+    signature = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)
+    functions = signature(_numpy_api()[_PYARRAY_GET_FUNCTIONS])(dtype_from_name(dtype))
+    table = ctypes.cast(functions, ctypes.POINTER(ctypes.c_void_p))
+    found: int | None = table[_ARGSORT_FUNCTIONS + (2 if stable else 0)]
+    if not found:
+        raise TargetError(f"NumPy {np.__version__} has no function that sorts {dtype}")
     return found
 
 

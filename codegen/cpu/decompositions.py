@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..errors import NO_EIGENVALUES, NO_SVD
-from . import lapack
+from . import lapack, sorting
 from .blas import scalar
 from .lapack import call, failed, transpose_in_place
 from .matrices import I32, Matrix, MatrixEmitter
@@ -118,4 +118,5 @@ LARGE: dict[str, Callable[..., None]] = {
     "qr": qr,
     "svd": svd,
     "pinv": pinv,
+    "argsort": sorting.argsort,
 }

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..affine import Affine
+from ..arena import itemsize
 from ..loops import (
     Buffer,
     Factorization,
@@ -111,7 +112,7 @@ class MatrixEmitter:
         """Memory to work in, for the matrices of each element of the batch in turn."""
         if size <= ON_STACK:
             return self.allocas.alloca(llvm_type(dtype), size=size)
-        count = ir.Constant(I64, size * _bytes(dtype))
+        count = ir.Constant(I64, size * itemsize(dtype))
         signature = ir.FunctionType(POINTER, [I64])
         made = self._fixed(self.allocas, "malloc", signature, count)
         self._allocated.append(made)
@@ -165,10 +166,10 @@ class MatrixEmitter:
 
     def load(self, m: Matrix, i: Place, j: Place = 0) -> ir.Value:
         kind = llvm_type(m.dtype)
-        return self.builder.load(self.at(m, i, j), align=_bytes(m.dtype), typ=kind)
+        return self.builder.load(self.at(m, i, j), align=itemsize(m.dtype), typ=kind)
 
     def store(self, value: ir.Value, m: Matrix, i: Place, j: Place = 0) -> None:
-        self.builder.store(value, self.at(m, i, j), align=_bytes(m.dtype))
+        self.builder.store(value, self.at(m, i, j), align=itemsize(m.dtype))
 
     def copy(self, source: Matrix, target: Matrix, rows: int, columns: int) -> None:
         """The elements of one matrix into another of the same shape (which is not empty)."""
@@ -193,21 +194,28 @@ class MatrixEmitter:
 
     def call(self, name: str, *arguments: ir.Value) -> None:
         """Call a library function, whose arguments are all by reference."""
-        position = abi.OWN_SLOTS + self.functions.index(name)
         signature = ir.FunctionType(ir.VoidType(), [POINTER] * len(arguments))
-        function = abi.load(self.builder, self.table, position, signature.as_pointer())
-        self.builder.call(function, arguments)
+        self.builder.call(self.function_of(name, signature), arguments)
+
+    def function_of(self, name: str, signature: ir.FunctionType) -> ir.Value:
+        """A library function, from the table."""
+        position = abi.OWN_SLOTS + self.functions.index(name)
+        return abi.load(self.builder, self.table, position, signature.as_pointer())
 
 
 def needed(program: LoopProgram) -> set[str]:
     """The library functions that a program's linear algebra calls."""
-    from .lapack import function_names
+    from . import lapack, sorting
     from .small_matrices import is_small
 
     found: set[str] = set()
     for step in statements(program):
-        if isinstance(step, Factorization) and not is_small(step):
-            found.update(function_names(step))
+        if not isinstance(step, Factorization) or is_small(step):
+            continue
+        if step.name == "argsort":
+            found.add(sorting.function_name(step))
+        else:
+            found.update(lapack.function_names(step))
     return found
 
 
@@ -230,7 +238,3 @@ def call(
 
 def _index(i: Place) -> ir.Value:
     return ir.Constant(I64, i) if isinstance(i, int) else i
-
-
-def _bytes(dtype: str) -> int:
-    return 4 if dtype in ("f32", "i32") else 8

@@ -19,12 +19,13 @@ from tests.samples.linalg import FACTORS
 from tests.samples.movement import INDEXING, MOVEMENT
 from tests.samples.products import CONTRACTIONS
 from tests.samples.reductions import REDUCTIONS
+from tests.samples.sorting import SORTING
 from tests.samples.steps import STEPS
 
 __all__ = ["SAMPLES", "Sample"]
 
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
-    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *FORMULAS, *CALLS,
+    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *SORTING, *FORMULAS, *CALLS,
     *CONTROL,
 ]  # fmt: skip

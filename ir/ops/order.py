@@ -1,0 +1,42 @@
+"""The order of elements: the permutation that sorts them, which has no derivative itself.
+
+Sorted values are the elements at those places, so their derivative is that of reading them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..types import Type
+from .declaration import require
+from .linalg import Matrices
+
+
+class Argsort(Matrices):
+    """``argsort(x, stable=s)``: the places (int64) of the elements along the last axis, in
+    ascending order and NaN last; ``stable`` keeps equal elements in theirs.
+
+    NumPy's own permutation, also among equal elements.
+    """
+
+    arity = 1
+    core = 1
+    parameters = ("stable",)
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (x,) = types
+        require(
+            x.ndim > 0 and x.dtype.kind in "iuf",
+            f"argsort takes an array of real numbers of at least one axis; got {x}",
+        )
+        return (Type(np.dtype(np.int64), x.shape),)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        x = np.asarray(arrays[0])
+        order = np.argsort(x, kind="stable") if params["stable"] else np.argsort(x)
+        return order.astype(np.int64, copy=False)
+
+
+argsort = Argsort("argsort")
