@@ -20,6 +20,7 @@ from autojit.ir.types import DTYPE_NAMES, dtype_from_name
 
 from ..errors import TargetError
 from . import threads
+from .extensions import extension
 
 HEADER = object.__basicsize__  # reference count and type
 TYPE_OFFSET = HEADER - ctypes.sizeof(ctypes.c_void_p)
@@ -168,9 +169,10 @@ def library_function(name: str) -> int:
     """The address of a function of the BLAS or LAPACK that SciPy ships, or of NumPy's sorting."""
     if name.startswith(ARGSORT):
         return _sorting_function(name)
-    from scipy.linalg import cython_blas, cython_lapack
+    import scipy  # where its libraries lie, for the operating system  # noqa: F401
 
-    capsule = {**cython_lapack.__pyx_capi__, **cython_blas.__pyx_capi__}[name]
+    blas, lapack = map(extension, ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"))
+    capsule = {**lapack.__pyx_capi__, **blas.__pyx_capi__}[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     get = ctypes.pythonapi.PyCapsule_GetPointer

@@ -8,10 +8,14 @@ made by ``fork`` runs on one thread too: OpenMP does not survive a fork.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
+import sys
 from typing import NamedTuple
 
 from autojit.ir.locks import Lock
+
+from .extensions import extension
 
 
 class Layer(NamedTuple):
@@ -46,8 +50,11 @@ def _forbid() -> None:
 
 
 def _start() -> Layer:
-    import importlib
+    return _alone() if _is_undecided() else _by_numba()
 
+
+def _by_numba() -> Layer:
+    """The layer that Numba chooses."""
     from numba.np.ufunc import parallel
 
     if parallel.get_thread_count() < 2:
@@ -59,3 +66,52 @@ def _start() -> Layer:
         return Layer(name, 0, 0)
     library = importlib.import_module(f"numba.np.ufunc.{modules[name]}")
     return Layer(name, library.parallel_for, library.get_num_threads)
+
+
+# -- without importing Numba ---------------------------------------------------
+
+
+def _is_undecided() -> bool:
+    """Whether Numba, which is not imported, would take OpenMP: nothing says otherwise."""
+    told = ("NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY")
+    return not (
+        "numba" in sys.modules
+        or any(name in os.environ for name in told)
+        or os.path.exists(".numba_config.yaml")
+        or _has_tbb()
+    )
+
+
+def _has_tbb() -> bool:
+    """Whether there is TBB, which Numba asks for first."""
+    names = {"win32": "tbb12.dll", "darwin": "libtbb.12.dylib"}
+    try:
+        ctypes.CDLL(names.get(sys.platform, "libtbb.so.12"))
+    except OSError:
+        return False
+    return True
+
+
+def _alone() -> Layer:
+    """Numba's OpenMP layer by itself, started as Numba starts it; Numba finds it so later."""
+    count = _thread_count()
+    if count < 2:
+        return Layer("none", 0, 0)
+    try:
+        library = extension("numba.np.ufunc.omppool")
+    except ImportError:
+        return _by_numba()
+    start = ctypes.CFUNCTYPE(None, ctypes.c_int)
+    for function in (library.launch_threads, library.set_num_threads):
+        start(function)(count)
+    return Layer("omp", library.parallel_for, library.get_num_threads)
+
+
+def _thread_count() -> int:
+    """As many threads as Numba takes."""
+    told = os.environ.get("NUMBA_NUM_THREADS", "")
+    if told.strip().isdigit():
+        return int(told)
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
