@@ -150,7 +150,7 @@ def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -
     for s in body:
         if isinstance(s, RunTasks):
             task = names.var(s.tasks.var)
-            lines.append(f"{indent}for task {task} in 0..{s.tasks.count}, in threads:")
+            lines.append(f"{indent}for task {task} in 0..{s.tasks.count}, {_threads(s)}:")
             _print_body(s.tasks.body, names, indent + "  ", lines)
         elif type(s) in _BLOCKS:
             _BLOCKS[type(s)](s, names, indent, lines)
@@ -229,3 +229,7 @@ def print_loops(program: LoopProgram) -> str:
                     lines.append(f"    local {buffer}: {buffer.dtype}[{buffer.size}]")
             _print_body(step.body, _Names(), "    ", lines)
     return "\n".join(lines) + "\n"
+
+
+def _threads(step: RunTasks) -> str:
+    return "in threads if that is faster" if step.tasks.measured else "in threads"

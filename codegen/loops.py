@@ -228,12 +228,16 @@ class Loop:
 
 @dataclass(slots=True)
 class Tasks:
-    """``count`` independent runs of a body, which may use the task's number ``var``."""
+    """``count`` independent runs of a body, which may use the task's number ``var``.
+
+    ``measured``: so little work that whether threads are faster is found out as the code runs.
+    """
 
     var: Var
     count: int
     body: list[Any]
     buffers: list[Buffer]
+    measured: bool = False
 
 
 @dataclass(slots=True)

@@ -40,6 +40,8 @@ from .loops import (
 from .walk import buffers_of, in_sequence, used, walk
 
 #: A kernel with less work (in additions) than this stays on one thread.
+WORTH_TRYING = 3_000_000
+#: From here on threads are used; below, both ways are timed as the code runs.
 WORTH_THREADS = 25_000_000
 #: The work of one task, at least; and the number of tasks, at most.
 WORK_OF_TASK = 1_000_000
@@ -73,7 +75,7 @@ def parallelize(kernel: Kernel) -> Kernel:
     main = max(loops, key=lambda s: work([s]))
     amount = work([main])
     tasks = min(MOST_TASKS, amount // WORK_OF_TASK, main.stop - main.start)
-    if amount < WORTH_THREADS or tasks < 2 or _in_order([main]):
+    if amount < WORTH_TRYING or tasks < 2 or _in_order([main]):
         return kernel
     return _Cut(kernel, main, tasks, amount).run()
 
@@ -125,7 +127,8 @@ class _Cut:
             partial = self._partials(accumulators, body)
             after.append(self._combine_accumulators(accumulators, partial))
         task_buffers = buffers_of(body)
-        step = RunTasks(Tasks(self.task, self.tasks, body, task_buffers))
+        measured = self.amount < WORTH_THREADS
+        step = RunTasks(Tasks(self.task, self.tasks, body, task_buffers, measured))
         new_body = [*self.before, step, *after, *self.after]
         buffers = dict.fromkeys([*buffers_of(new_body), *task_buffers])
         return Kernel(self.kernel.name, new_body, list(buffers), next(self.numbers))

@@ -62,6 +62,14 @@ def _machine(**settings: str) -> Any:
     )
 
 
+@lru_cache(maxsize=1)
+def has_cycle_counter() -> bool:
+    """Whether programs may read the processor's counter of cycles."""
+    import llvmlite.binding as llvm
+
+    return str(llvm.get_process_triple()).startswith(("x86_64", "i686"))
+
+
 def _level(settings: dict[str, str]) -> int:
     return min(_number(settings.get("NUMBA_OPT"), 3), 3)
 

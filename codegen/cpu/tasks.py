@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from ..loops import Kernel, RunTasks
 from . import abi
+from .stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from .emit import KernelEmitter
@@ -39,7 +40,7 @@ def emit_run(emitter: KernelEmitter, step: RunTasks) -> None:
     if task.checks:
         arguments.append(emitter.status)
     data = _pack(emitter, arguments)
-    _launch(emitter, runner, data)
+    _launch(emitter, runner, data, measured=tasks.measured)
 
 
 def _pack(emitter: KernelEmitter, pointers: list[ir.Value]) -> ir.Value:
@@ -53,14 +54,18 @@ def _pack(emitter: KernelEmitter, pointers: list[ir.Value]) -> ir.Value:
     return data
 
 
-def _launch(emitter: KernelEmitter, runner: ir.Function, data: ir.Value) -> None:
+def _launch(emitter: KernelEmitter, runner: ir.Function, data: ir.Value, *, measured: bool) -> None:
     b, table = emitter.builder, emitter.table
     nothing = emitter.allocas.alloca(I64, size=2)
     for i in range(2):
         b.store(ir.Constant(I64, 0), b.gep(nothing, [ir.Constant(I64, i)], source_etype=I64))
     allowed = abi.load(b, abi.load(b, table, abi.SLOTS["threads_allowed"]), 0, I64)
+    wanted = b.icmp_unsigned("!=", allowed, ir.Constant(I64, 0))
+    stopwatch = Stopwatch(emitter.module, b, runner.name) if measured else None
+    if stopwatch is not None:
+        wanted = b.and_(wanted, stopwatch.start())
     alone, together, done = (b.append_basic_block(n) for n in ("alone", "together", "done"))
-    b.cbranch(b.icmp_unsigned("==", allowed, ir.Constant(I64, 0)), alone, together)
+    b.cbranch(wanted, together, alone)
     b.position_at_end(together)
     count = b.call(abi.load(b, table, abi.COUNT_SLOT, _COUNT.as_pointer()), [])
     threads = emitter.allocas.alloca(I64)
@@ -73,6 +78,8 @@ def _launch(emitter: KernelEmitter, runner: ir.Function, data: ir.Value) -> None
     b.call(runner, [nothing, nothing, nothing, data])
     b.branch(done)
     b.position_at_end(done)
+    if stopwatch is not None:
+        stopwatch.stop()
 
 
 def _runner(module: ir.Module, task: ir.Function, symbol: str, count: int) -> ir.Function:

@@ -74,7 +74,7 @@ LARGE = [
 THREADED = [
     (blocks, "BLOCK", 2),
     (blocks, "WORTH_BLOCKS", 0),
-    (parallel, "WORTH_THREADS", 0),
+    (parallel, "WORTH_TRYING", 0),
     (parallel, "WORK_OF_TASK", 1),
 ]
 
