@@ -13,7 +13,7 @@ from .errors import AutojitError
 from .execute import executable, target_errors
 
 #: The stages of a compilation, in order.
-STAGES = ("trace", "optimized", "loops", "llvm", "asm", "cuda", "ptx")
+STAGES = ("trace", "optimized", "loops", "vectors", "llvm", "asm", "cuda", "ptx")
 
 
 def trace(f: Callable[..., Any]) -> Callable[..., Program]:
@@ -53,7 +53,7 @@ class Lowered:
         self.device = device
 
     def text(self, stage: str = "optimized") -> str:
-        """The text of a stage: trace, optimized, loops, llvm, asm, cuda or ptx."""
+        """The text of a stage: one of ``STAGES``."""
         if stage not in STAGES:
             raise AutojitError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}")
         if stage == "trace":

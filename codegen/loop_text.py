@@ -39,7 +39,10 @@ from .loops import (
 
 
 class _Names:
-    def __init__(self) -> None:
+    """Names of scalars and indices, and what is known of loops in words, by their identity."""
+
+    def __init__(self, remarks: dict[int, str] | None = None) -> None:
+        self.remarks = remarks or {}
         self.scalars: dict[int, str] = {}
         self.vars: dict[Var, str] = {}
 
@@ -156,6 +159,7 @@ def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -
             _BLOCKS[type(s)](s, names, indent, lines)
         elif isinstance(s, Loop):
             mark = _ROLES[s.role] + ("  # unrolled" if s.unroll else "")
+            mark += names.remarks.get(id(s), "")
             share = f" (share {names.var(s.share)})" if s.share is not None else ""
             lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{share}:{mark}")
             _print_body(s.body, names, indent + "  ", lines)
@@ -210,8 +214,9 @@ def _factorization(step: Factorization, ix: Callable[[Affine], str]) -> str:
     return f"{results} = {step.name}({operands})  # {batch}[{step.m},{step.n}]{sides}"
 
 
-def print_loops(program: LoopProgram) -> str:
-    """The readable text of a loop program."""
+def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> str:
+    """The readable text of a loop program, with the lanes of its loops if they are known."""
+    remarks = {loop: f"  # {_of(n)}" for loop, n in (lanes or {}).items()}
     lines = [f"loops {program.name}:"]
     for buffer in (*program.inputs, *program.outputs):
         lines.append(f"  {buffer.kind} {buffer}: {buffer.dtype}[{buffer.size}]")
@@ -227,8 +232,12 @@ def print_loops(program: LoopProgram) -> str:
             for buffer in step.buffers:
                 if buffer.kind == "local":
                     lines.append(f"    local {buffer}: {buffer.dtype}[{buffer.size}]")
-            _print_body(step.body, _Names(), "    ", lines)
+            _print_body(step.body, _Names(remarks), "    ", lines)
     return "\n".join(lines) + "\n"
+
+
+def _of(lanes: int) -> str:
+    return f"vectors of {lanes}" if lanes > 1 else "scalar code"
 
 
 def _threads(step: RunTasks) -> str:

@@ -8,6 +8,7 @@ from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Program
 
 from .arena import itemsize
+from .loop_text import print_loops
 from .loops import Compute, Factorization, Kernel, Loop, MatrixProduct, RunTasks
 from .lower import lower
 
@@ -27,6 +28,10 @@ def text(program: Program, stage: str) -> str:
     from .runtime import Executable
 
     executable = Executable(program)
+    if stage == "vectors":
+        from .cpu.vectors import lanes
+
+        return print_loops(executable.loops, lanes(executable.loops, executable.llvm()))
     return executable.llvm() if stage == "llvm" else executable.assembly()
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from .vectors import MARK
+
 I64 = ir.IntType(64)
 
 
@@ -14,9 +16,16 @@ class CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form."""
 
     def __init__(
-        self, builder: ir.IRBuilder, start: ir.Value, stop: ir.Value, *, keep_rolled: bool = False
+        self,
+        builder: ir.IRBuilder,
+        start: ir.Value,
+        stop: ir.Value,
+        *,
+        keep_rolled: bool = False,
+        label: str | None = None,
     ) -> None:
         self.keep_rolled = keep_rolled
+        self.label = label
         self.builder = builder
         self.start = start
         self.stop = stop
@@ -44,16 +53,18 @@ class CountedLoop:
         self.variable.add_incoming(following, b.block)
         after = b.append_basic_block("after")
         branch = b.cbranch(more, self.block, after)
-        if self.keep_rolled:
-            branch.set_metadata("llvm.loop", _keep_rolled(b.module))
+        if self.keep_rolled or self.label:
+            branch.set_metadata("llvm.loop", self._metadata())
         b.position_at_end(after)
 
-
-def _keep_rolled(module: ir.Module) -> ir.MDValue:
-    """Loop metadata.  It has to name itself, which the builder cannot write: see ``text``."""
-    disable = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
-    serial = sum(1 for _ in module.metadata)
-    return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), disable])
+    def _metadata(self) -> ir.MDValue:
+        """Loop metadata.  It has to name itself, which the builder cannot write: see ``text``."""
+        module = self.builder.module
+        words = [("llvm.loop.unroll.disable",)] if self.keep_rolled else []
+        words += [(MARK, self.label)] if self.label else []
+        said = [module.add_metadata([ir.MetaDataString(module, w) for w in line]) for line in words]
+        serial = sum(1 for _ in module.metadata)
+        return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), *said])
 
 
 _LOOP_NODE = re.compile(r'^!(\d+) = !{ !"loop \d+", (.*) }$', re.MULTILINE)

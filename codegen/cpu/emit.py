@@ -57,6 +57,7 @@ from .scalars import (
 )
 from .tapes import Room
 from .tasks import emit_run
+from .vectors import loop_labels
 
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
@@ -99,6 +100,7 @@ class KernelEmitter:
         self.allocas = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
         self.scalars = Scalars(self.builder, module)
+        self.labels = loop_labels(symbol, kernel.body)
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
         self.slots: dict[int, ir.Value] = {}
@@ -360,7 +362,8 @@ class KernelEmitter:
         firsts = [
             self.load_from(self.address(a.buffer, a.index), a.buffer.dtype) for a, _ in carried
         ]
-        loop = CountedLoop(self.builder, start, stop, keep_rolled=long)
+        label = self.labels.get(id(s))
+        loop = CountedLoop(self.builder, start, stop, keep_rolled=long, label=label)
         with loop as i:
             self.vars[s.var] = i
             phis = [loop.carry(first) for first in firsts]

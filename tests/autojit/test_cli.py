@@ -203,7 +203,7 @@ MISUSE = [
     (
         ["dump", "functions.py:vector", "f64[3]", "--stage", "loop"],
         "--stage: there is no stage 'loop'. Did you mean loops? There are: trace, optimized, "
-        "loops, llvm, asm, cuda, ptx, all",
+        "loops, vectors, llvm, asm, cuda, ptx, all",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--format", "dot"],

@@ -1,0 +1,62 @@
+"""Which loops LLVM made vector code of, read from the optimised LLVM IR.
+
+Loops go into LLVM IR with a label in their metadata.  The vectoriser keeps it, and adds a mark of
+its own to what it made and what it left for the last few iterations.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..loops import Kernel, Loop, LoopProgram, RunTasks
+from ..walk import walk
+
+#: What the metadata of a labelled loop begins with.
+MARK = "autojit.loop"
+
+_NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
+_LABEL = re.compile(rf'!"{MARK}", !"([^"]*)"')
+_BRANCH = re.compile(r"^  br .*!llvm\.loop !(\d+)", re.MULTILINE)
+_LANES = re.compile(r"<(\d+) x (?:double|float|i(?:8|16|32|64))>")
+
+
+def loop_labels(symbol: str, body: list[Any]) -> dict[int, str]:
+    """A label for each loop in the body of a function, by its identity."""
+    return {id(s): f"{symbol} {n}" for n, s in enumerate(walk(body)) if isinstance(s, Loop)}
+
+
+def lanes(program: LoopProgram, llvm: str) -> dict[int, int]:
+    """For each innermost loop, by identity: how many elements it works on at a time.
+
+    1 says that it is scalar code; a loop that LLVM dissolved is not among them.
+    """
+    found = _lanes_by_label(llvm)
+    result = {}
+    for number, step in enumerate(program.steps):
+        if not isinstance(step, Kernel):
+            continue
+        labels = loop_labels(f"kernel{number}", step.body)
+        for s in walk(step.body):
+            if isinstance(s, RunTasks):
+                labels.update(loop_labels(f"kernel{number}_task", s.tasks.body))
+        for s in walk(step.body):
+            is_innermost = isinstance(s, Loop) and not any(isinstance(x, Loop) for x in s.body)
+            if is_innermost and (label := labels[id(s)]) in found:
+                result[id(s)] = found[label]
+    return result
+
+
+def _lanes_by_label(llvm: str) -> dict[str, int]:
+    nodes = dict(_NODE.findall(llvm))
+    found: dict[str, int] = {}
+    for block in re.split(r"\n(?=\S+:)|\n\n", llvm):
+        for branch in _BRANCH.finditer(block):
+            parts = [nodes.get(n, "") for n in re.findall(r"!(\d+)", nodes[branch[1]])]
+            label = next((m[1] for part in parts if (m := _LABEL.search(part))), None)
+            if label is None:
+                continue
+            marked = any("llvm.loop.isvectorized" in part for part in parts)
+            widest = max((int(n) for n in _LANES.findall(block)), default=1)
+            found[label] = max(found.get(label, 1), widest if marked else 1)
+    return found

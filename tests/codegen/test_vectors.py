@@ -1,0 +1,61 @@
+"""Which loops are vector code: the stage that tells, and loops that have to be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+from autojit import grad, jit, scan
+from tests.codegen.test_stopwatch import rosenbrock
+
+X = np.linspace(0.1, 0.9, 1000)
+ELEMENTWISE = [
+    np.exp, np.exp2, np.expm1, np.log, np.log1p, np.log2, np.log10, np.sin, np.cos, np.tan, np.arcsin,
+    np.arccos, np.arctan, np.sinh, np.cosh, np.tanh, np.arctanh, np.sqrt, np.cbrt, np.abs,
+    scipy.special.erf, scipy.special.expit, scipy.special.ndtr,
+]  # fmt: skip
+
+
+def lanes(function: Callable[..., Any], *arguments: Any) -> list[int]:
+    """Elements at a time of each innermost loop, as the stage says it."""
+    text = jit(function).lower(*arguments).text("vectors")
+    found = re.findall(r"# (?:vectors of (\d+)|(scalar code))$", text, re.MULTILINE)
+    return [int(n or 1) for n, _ in found]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("function", ELEMENTWISE, ids=lambda f: f.__name__)
+def test_mathematics_is_vector_code(function: Any, dtype: Any) -> None:
+    """Gradients too; none calls the C library for an element."""
+    x = X.astype(dtype)
+    found = lanes(grad(lambda x: np.sum(function(x))), x)
+    assert found
+    assert min(found) > 1
+    assert "@" + function.__name__ not in jit(function).lower(x).text("llvm")
+
+
+def test_reductions_and_stencils() -> None:
+    assert min(lanes(grad(rosenbrock), X)) > 1
+    assert min(lanes(lambda x: np.max(x * x), X)) > 1
+    assert min(lanes(lambda a: np.sum(np.exp(a), axis=0), X.reshape(20, 50))) > 1
+    assert min(lanes(lambda x: np.where(x > 0.5, np.sin(x), x), X)) > 1
+
+
+def test_steps_that_wait_for_each_other_are_scalar_code() -> None:
+    def logistic_map(x: Any) -> Any:
+        return scan(lambda x, _: (3.9 * x * (1 - x), None), x, length=1000)[0]
+
+    assert lanes(logistic_map, 0.3) == [1]
+
+
+def test_only_innermost_loops_are_told_of() -> None:
+    text = jit(lambda a: np.sum(np.exp(a), axis=1)).lower(X.reshape(20, 50)).text("vectors")
+    outer, inner = re.findall(r"^ *for .*$", text, re.MULTILINE)[:2]
+    assert "0..20" in outer
+    assert "vectors" not in outer
+    assert "# vectors of " in inner
