@@ -60,7 +60,7 @@ class CountedLoop:
     def _metadata(self) -> ir.MDValue:
         """Loop metadata.  It has to name itself, which the builder cannot write: see ``text``."""
         module = self.builder.module
-        words = [("llvm.loop.unroll.disable",)] if self.keep_rolled else []
+        words: list[tuple[str, ...]] = [("llvm.loop.unroll.disable",)] if self.keep_rolled else []
         words += [(MARK, self.label)] if self.label else []
         said = [module.add_metadata([ir.MetaDataString(module, w) for w in line]) for line in words]
         serial = sum(1 for _ in module.metadata)
