@@ -10,6 +10,7 @@ import numpy as np
 from autojit.ir import shapes
 from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.index import gather
+from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.program import Value
 
@@ -325,4 +326,18 @@ def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value:
                 user_source(),
             )
         )
-    return as_value(np.where(known < 0, known + extent, known))
+    places = np.where(known < 0, known + extent, known)
+    return _progression(places) or as_value(places)
+
+
+def _progression(places: Any) -> Value | None:
+    """``np.arange(n)`` and other equal steps along one axis as what they are, not as an array."""
+    long = [axis for axis, extent in enumerate(places.shape) if extent > 1]
+    if len(long) != 1:
+        return None
+    flat = places.ravel()
+    start, step = int(flat[0]), int(flat[1] - flat[0])
+    if np.any(np.diff(flat) != step):
+        return None
+    counted: Value = iota(dtype=places.dtype, shape=places.shape, axis=long[0])
+    return counted * step + start

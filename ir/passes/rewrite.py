@@ -37,6 +37,10 @@ class Rewriter(Builder):
         op = self._definition.get(value)
         return op if op is not None and op.kind is kind else None
 
+    def maker(self, value: Value) -> Op | None:
+        """The op that computes a value; None for what comes from outside."""
+        return self._definition.get(value)
+
     def scalar(self, value: Value) -> Any:
         """The element that a constant repeats; None where the value is not a constant."""
         op = self._definition.get(value)

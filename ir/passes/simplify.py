@@ -12,7 +12,8 @@ After::
     %3: f64[3] = sub %0, %1
 
 The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``,
-``simplify_moves``, ``simplify_parts``, ``simplify_places`` and ``simplify_units``.
+``simplify_moves``, ``simplify_parts``, ``simplify_places``, ``simplify_shifts`` and
+``simplify_units``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from . import (
     simplify_moves,
     simplify_parts,
     simplify_places,
+    simplify_shifts,
     simplify_units,
 )
 from .rewrite import OpRule, Rewriter, rewrite
@@ -39,6 +41,7 @@ for _family in (
     simplify_moves,
     simplify_parts,
     simplify_places,
+    simplify_shifts,
     simplify_units,
 ):
     for _kind, _rules in _family.rules.rules.items():

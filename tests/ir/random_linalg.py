@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import Declaration, arithmetic, elementary, full, linalg, move, spectral
+from autojit.ir.ops import Declaration, arithmetic, elementary, full, linalg, move, order, spectral
 from autojit.ir.ops.linear import iota
 from autojit.ir.program import Value
 from autojit.ir.types import Type
@@ -99,11 +99,22 @@ def permutation(grow: Any, kind: linalg.Permutation) -> Any:
     return kind(numbers if grow.flag() else full(shape[-1] - 1, type))
 
 
+def argsort(grow: Any, kind: order.Argsort) -> Any:
+    """Of numbers that are known exactly: what is nearly equal may be rounded in either order."""
+    shape = (*grow.shape()[:1], grow.integer(1, 3))
+    dtype = np.dtype(np.float64 if grow.flag() else np.int64)
+    numbers = iota(axis=len(shape) - 1, dtype=dtype, shape=shape)
+    if grow.flag():
+        numbers = move.flip(numbers, axes=(len(shape) - 1,))
+    return kind(numbers, stable=grow.flag())
+
+
 LINALG: dict[type[Declaration], Any] = {
     linalg.Cholesky: one_matrix,
     linalg.LU: one_matrix,
     linalg.TriangularSolve: triangular_solve,
     linalg.Permutation: permutation,
+    order.Argsort: argsort,
     linalg.Solve: lu_solve,
     spectral.Eigh: eigh,
     spectral.SVD: svd,
