@@ -22,6 +22,7 @@ FILES = (
     "many_leaves",
     "quasiseparable",
     "gmm",
+    "char_lstm",
 )
 
 
