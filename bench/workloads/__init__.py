@@ -23,6 +23,8 @@ FILES = (
     "quasiseparable",
     "gmm",
     "char_lstm",
+    "bundle_adjustment",
+    "hand",
 )
 
 
