@@ -40,7 +40,7 @@ class Tools:
 
 
 def objective(tools: Tools) -> Function:
-    """The columns of `main`: layer, weight or bias, gate (forget, input, output, change), bit.
+    """The axes of `main`: layer, weight or bias, gate (forget, input, output, change), bit.
 
     `extra` are the input's weights, the output's weights and its biases; `state` is layer, hidden
     or cell, bit.
