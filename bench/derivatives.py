@@ -1,7 +1,8 @@
 """The derivatives that a workload may ask for, and how libraries with transformations build them.
 
-JAX, autojit and `torch.func` share the names and the argument order of `grad`, `hessian`, `jvp` and
-`vmap`, so one text serves the three. A library of other names has a table of its own.
+JAX, autojit and `torch.func` share the names and the argument order of `grad`, `hessian`, `jacfwd`,
+`jacrev`, `jvp` and `vmap`, so one text serves the three. A library of other names has a table of
+its own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def primal_of(workload: Workload, function: Function) -> Function:
         count = len(inputs[workload.mapped[0]])
         return [function(*one_example(workload, inputs, i)) for i in range(count)]
 
-    if workload.derivative == "per_example":
+    if workload.derivative in ("per_example", "per_example_jacobian"):
         return each_example
     if workload.derivative == "hvp":
         return lambda *inputs: function(*inputs[:-1])
@@ -42,6 +43,10 @@ def primal_of(workload: Workload, function: Function) -> Function:
 
 def one_example(workload: Workload, inputs: tuple[Any, ...], i: int) -> list[Any]:
     return [a[i] if position in workload.mapped else a for position, a in enumerate(inputs)]
+
+
+def mapped_axes(workload: Workload) -> tuple[int | None, ...]:
+    return tuple(0 if i in workload.mapped else None for i in range(len(workload.inputs())))
 
 
 def gradient(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
@@ -68,8 +73,22 @@ def hvp(library: Any, workload: Workload, function: Function) -> tuple[Function,
 
 
 def per_example(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
-    axes = tuple(0 if i in workload.mapped else None for i in range(len(workload.inputs())))
+    axes = mapped_axes(workload)
     mapped = library.vmap(library.grad(function, argnums_of(workload)), axes)
+    return mapped, library.vmap(function, axes)
+
+
+def jacobian(library: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    """Forward mode: of a function with fewer arguments than results."""
+    return library.jacfwd(function, argnums_of(workload)), function
+
+
+def per_example_jacobian(
+    library: Any, workload: Workload, function: Function
+) -> tuple[Function, Function]:
+    """Reverse mode: of a function with fewer results than arguments."""
+    axes = mapped_axes(workload)
+    mapped = library.vmap(library.jacrev(function, argnums_of(workload)), axes)
     return mapped, library.vmap(function, axes)
 
 
@@ -78,4 +97,6 @@ TRANSFORMED: Mapping[str, Build] = {
     "hessian": hessian,
     "hvp": hvp,
     "per_example": per_example,
+    "jacobian": jacobian,
+    "per_example_jacobian": per_example_jacobian,
 }

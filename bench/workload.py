@@ -38,14 +38,18 @@ class Limit:
 
 @dataclass(frozen=True)
 class Workload:
-    """A scalar function, one derivative of which, with respect to `argnums`, is timed.
+    """A function, one derivative of which, with respect to `argnums`, is timed.
 
-    `derivative` says which, and with it what the inputs are:
+    `derivative` says which, and with it what the inputs are; the function is scalar but for the
+    Jacobians:
 
     - "gradient" and "hessian": the inputs are the function's arguments,
     - "hvp", the Hessian's product with a direction: the arguments, then the direction,
     - "per_example", a gradient for each example: the function is one example's; the inputs at the
-      positions `mapped` hold one example in each row, and so do the results.
+      positions `mapped` hold one example in each row, and so do the results,
+    - "jacobian", of an array by fewer arguments, in forward mode: as for "gradient",
+    - "per_example_jacobian", of a few results by more arguments, in reverse mode: as for
+      "per_example".
 
     `primal(np, special)` makes the function from an array namespace and its companion of
     `scipy.special`, so NumPy, autojit, autograd and JAX all run the same text. `versions` holds a

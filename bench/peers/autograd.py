@@ -32,8 +32,18 @@ def hvp(autograd: Any, workload: Workload, function: Function) -> tuple[Function
     return product, primal_of(workload, function)
 
 
+def jacobian(autograd: Any, workload: Workload, function: Function) -> tuple[Function, Function]:
+    """In reverse mode, which is all that its `jacobian` has."""
+    return autograd.jacobian(function, argnums_of(workload)), function
+
+
 # No `vmap`: its gradients of many examples would be a Python loop.
-DERIVATIVES: Mapping[str, Build] = {"gradient": gradient, "hessian": hessian, "hvp": hvp}
+DERIVATIVES: Mapping[str, Build] = {
+    "gradient": gradient,
+    "hessian": hessian,
+    "hvp": hvp,
+    "jacobian": jacobian,
+}
 
 
 def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:

@@ -21,6 +21,10 @@ FILES = (
     "newton",
     "many_leaves",
     "quasiseparable",
+    "gmm",
+    "char_lstm",
+    "bundle_adjustment",
+    "hand",
 )
 
 
