@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import ExitStack
 
 from llvmlite import ir
+
+from autojit.ir.shapes import row_major_strides
 
 from ..affine import Affine
 from ..loops import (
@@ -16,7 +18,8 @@ from ..loops import (
 )
 from ..walk import statements
 from . import abi
-from .scalars import llvm_type
+from .counted import CountedLoop
+from .scalars import llvm_type, memory_type
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 
@@ -51,10 +54,12 @@ def emit(
     product: MatrixProduct,
     address: Callable[[Buffer, Affine], ir.Value],
 ) -> None:
-    """The calls of one product, one for each matrix of the batch.
+    """The calls of one product: one for each matrix of the batch, in loops where there are many.
 
     The BLAS stores by columns, so the row-major C = A B is computed as C' = B' A'.
     """
+    if 0 in product.batch:
+        return
     part = _PARTS.get(product.dtype, product.dtype)
     parts = 2 if product.dtype in _PARTS else 1
     trans_a, lead_a = _layout(product.a, product.m, product.k)
@@ -68,14 +73,14 @@ def emit(
     }  # fmt: skip
     one = scalar(module, part, parts, 1.0)
     zero = scalar(module, part, parts, 0.0)
-    for index, offset_c in _batch(product):
-        places = (
-            (product.a.buffer, product.a.offset + _dot(product.a.strides, index)),
-            (product.b.buffer, product.b.offset + _dot(product.b.strides, index)),
-            (product.c, product.c_offset + offset_c),
+    operands = (product.a, product.b, Operand(product.c, product.c_offset, _of_results(product)))
+    firsts = [address(o.buffer, o.offset * parts) for o in operands]
+    with ExitStack() as loops:
+        index = [loops.enter_context(_counted(builder, extent)) for extent in product.batch]
+        a, b, c = (
+            _moved(builder, first, o, index, parts)
+            for first, o in zip(firsts, operands, strict=True)
         )
-        pointers = [address(buffer, offset * parts) for buffer, offset in places]
-        a, b, c = pointers
         builder.call(
             function,
             [
@@ -84,6 +89,30 @@ def emit(
                 one, b, numbers["ldb"], a, numbers["lda"], zero, c, numbers["ldc"],
             ],
         )  # fmt: skip
+
+
+def _counted(builder: ir.IRBuilder, extent: int) -> CountedLoop:
+    """A loop over an axis of the batch, which LLVM leaves rolled."""
+    start, stop = ir.Constant(I64, 0), ir.Constant(I64, extent)
+    return CountedLoop(builder, start, stop, keep_rolled=True)
+
+
+def _moved(
+    builder: ir.IRBuilder, first: ir.Value, operand: Operand, index: list[ir.Value], parts: int
+) -> ir.Value:
+    """The pointer to a matrix of the batch, from that to the first."""
+    total = first
+    for i, stride in zip(index, operand.strides, strict=False):
+        if stride:
+            offset = builder.mul(i, ir.Constant(I64, stride * parts))
+            kind = memory_type(operand.buffer.dtype)
+            total = builder.gep(total, [offset], inbounds=True, source_etype=kind)
+    return total
+
+
+def _of_results(product: MatrixProduct) -> tuple[int, ...]:
+    """The strides of the batch in the result."""
+    return row_major_strides((*product.batch, product.m, product.n))
 
 
 def _layout(operand: Operand, rows: int, columns: int) -> tuple[str, int]:
@@ -95,17 +124,6 @@ def _layout(operand: Operand, rows: int, columns: int) -> tuple[str, int]:
         return "T", max(1, column)
     # One row or one column: the stride across it means nothing.
     return ("N", max(1, columns)) if column == 1 else ("T", max(1, rows))
-
-
-def _batch(product: MatrixProduct) -> Any:
-    from itertools import product as every
-
-    for number, index in enumerate(every(*map(range, product.batch))):
-        yield index, number * product.m * product.n
-
-
-def _dot(strides: tuple[int, ...], index: tuple[int, ...]) -> int:
-    return sum(s * i for s, i in zip(strides, index, strict=False))
 
 
 def integer(module: ir.Module, kind: ir.Type, value: int) -> ir.Value:
