@@ -22,6 +22,8 @@ FILES = (
     "many_leaves",
     "quasiseparable",
     "npbench_linear",
+    "npbench_stencils",
+    "npbench_apps",
 )
 
 
