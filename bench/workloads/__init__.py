@@ -24,6 +24,8 @@ FILES = (
     "npbench_linear",
     "npbench_stencils",
     "npbench_apps",
+    "npbench_triangles",
+    "npbench_loops",
 )
 
 
