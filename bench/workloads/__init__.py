@@ -23,6 +23,7 @@ FILES = (
     "quasiseparable",
     "npbench_linear",
     "npbench_stencils",
+    "npbench_vertical",
     "npbench_apps",
     "npbench_triangles",
     "npbench_loops",
