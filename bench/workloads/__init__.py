@@ -21,9 +21,36 @@ FILES = (
     "newton",
     "many_leaves",
     "quasiseparable",
+    "gmm",
+    "char_lstm",
+    "bundle_adjustment",
+    "hand",
     "npbench_linear",
     "npbench_stencils",
     "npbench_vertical",
     "npbench_apps",
     "npbench_triangles",
     "npbench_loops",
+)
+
+
+def all_workloads() -> dict[str, Workload]:
+    """Every workload by name, in the order of the table."""
+    modules = (import_module(f"bench.workloads.{file}") for file in FILES)
+    return {workload.name: workload for module in modules for workload in module.WORKLOADS}
+
+
+def select(names: list[str]) -> list[Workload]:
+    """The named workloads; a file's name stands for all of its workloads; no name for all."""
+    table = all_workloads()
+    if not names:
+        return list(table.values())
+    chosen: list[Workload] = []
+    for name in names:
+        if name in table:
+            chosen.append(table[name])
+        elif name in FILES:
+            chosen.extend(import_module(f"bench.workloads.{name}").WORKLOADS)
+        else:
+            raise SystemExit(f"no workload {name!r}; there are: {', '.join(table)}")
+    return chosen

@@ -76,7 +76,7 @@ def _longest(program: Program, least: int) -> _Stretch | None:
         low, count = rough
         start, length = _longest_run(ops.correspond(low, low + count, period))
         found = _Stretch(low + start, period, (length + period) // period)
-        found = _sliding(ops, found)
+        found = _sliding(ops, _uniform(ops, found))
         size = found.period * found.steps
         if size < least or found.steps < LEAST_STEPS:
             continue
@@ -126,10 +126,18 @@ class _Ops:
             & (self.place[a] == self.place[b])
             & (self.maker[a] > reader - MOST_BACK * period)
         )
-        wrong = ~(shifted | (self.value[a] == self.value[b]))
+        wrong = ~(shifted | self.fixed(low, high, period))
         holds = np.ones(high - low, bool)
         holds[reader[wrong] - low] = False
         return holds
+
+    def fixed(self, low: int, high: int, period: int) -> np.ndarray:
+        """For the operands of the ops from low to high: whether the op a period later reads the
+        same value."""
+        a = slice(self.start[low], self.start[high])
+        b = slice(self.start[low + period], self.start[high + period])
+        same: np.ndarray = self.value[a] == self.value[b]
+        return same
 
 
 def _signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
@@ -180,6 +188,24 @@ def _longest_run(holds: np.ndarray) -> tuple[int, int]:
         return 0, 0
     longest = int((stops - starts).argmax())
     return int(starts[longest]), int(stops[longest] - starts[longest])
+
+
+def _uniform(ops: _Ops, found: _Stretch) -> _Stretch:
+    """The longest part of a stretch in which each operand is fixed in all steps or in none.
+
+    What is fixed is computed before the part: where its first step computes it, that step, of which
+    it would be a result, is left out.
+    """
+    start, period, steps = found
+    if steps < 2:
+        return found
+    fixed = ops.fixed(start, start + (steps - 1) * period, period).reshape(steps - 1, -1)
+    first, pairs = _longest_run(np.all(fixed[1:] == fixed[:-1], axis=1))
+    start, steps = start + first * period, pairs + 2
+    makers = ops.maker[ops.start[start] : ops.start[start + period]]
+    if np.any(makers[fixed[first]] >= start):
+        return _Stretch(start + period, period, steps - 1)
+    return _Stretch(start, period, steps)
 
 
 def _sliding(ops: _Ops, found: _Stretch) -> _Stretch:
@@ -270,14 +296,24 @@ class _Rolled:
         return found
 
     def _classify(self) -> None:
-        """What a step reads from outside, and what from the step before."""
+        """Where each operand of a step is from.
+
+        One value can be read in two ways, as what is fixed and as what a step before the first
+        computed, so this is said of operands and not of values.
+        """
+        #: For each operand of each op: a fixed value, or (op, result, how many steps ago).
+        self.reads: list[list[Value | tuple[int, int, int]]] = []
         for k in range(self.period):
             first, second = self.ops[self.start + k], self.ops[self.start + self.period + k]
+            self.reads.append([])
             for a, b in zip(first.operands, second.operands, strict=True):
                 if a is b:
+                    assert self.place.get(a, (-1,))[0] < 0, "a fixed operand is computed outside"
                     self.constants[a] = None
+                    self.reads[k].append(a)
                     continue
                 step, j, r = self.place[a]
+                self.reads[k].append((j, r, -step))
                 for back in range(1, 1 - step):
                     self.carried[j, r, back] = self.value[-back, j, r]
 
@@ -310,23 +346,22 @@ class _Rolled:
         template = self.ops[self.start : self.start + self.period]
         types = {key: template[key[0]].results[key[1]].type for key in self.carried}
         carries = {key: Value(t) for key, t in types.items()}
-        env = dict(constants)
-        env.update((v, carries[key]) for key, v in self.carried.items() if v is not None)
+        #: What is computed in the step itself is zero steps ago.
+        known = dict(carries)
         with building(builder):
             for k, op in enumerate(template):
-                operands = [env[v] for v in op.operands]
+                operands = [
+                    constants[v] if isinstance(v, Value) else known[v] for v in self.reads[k]
+                ]
                 with builder.at(op.source):
                     slide = self._slide(k)
                     if slide is None:
                         results = builder.emit(op.kind, operands, op.params)
                     else:
                         results = (op.kind.at_step(operands, op, slide, index),)
-                env.update(zip(op.results, results, strict=True))
-        own = {(k, r): env[template[k].results[r]] for k, r, _ in self.carried}
-        outputs = [
-            own[k, r] if back == 1 else carries[k, r, back - 1] for k, r, back in self.carried
-        ]
-        outputs += [env[template[k].results[r]] for k, r in self.stacked]
+                known.update(((k, r, 0), v) for r, v in enumerate(results))
+        outputs = [known[k, r, back - 1] for k, r, back in self.carried]
+        outputs += [known[k, r, 0] for k, r in self.stacked]
         body = builder.finish([*constants.values(), index, *carries.values()], outputs, name="body")
         return body, [(v, types[key]) for key, v in self.carried.items()]
 

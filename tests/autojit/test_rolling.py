@@ -12,8 +12,10 @@ import pytest
 import autojit
 from autojit import grad, jit, unrolled
 from autojit.errors import UnrolledLoopWarning
+from autojit.ir.interpreter import interpret
 from autojit.ir.passes.roll import roll
 from autojit.ir.verify import verify
+from autojit.testing import check_grads
 
 
 def two_steps_back(a: Any, b: Any) -> Any:
@@ -167,3 +169,100 @@ def test_a_long_trace_is_warned_of_by_its_line(monkeypatch: pytest.MonkeyPatch) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         autojit.trace(lambda x: two_steps_back(x, x))(0.5)
+
+
+# -- random repetitions ---------------------------------------------------------------
+
+STEPS = [np.add, np.multiply, np.maximum, np.subtract, lambda a, b: np.sin(a)]
+READS = ["fixed", "same step", "steps before", "input", "sliding", "first steps"]
+
+
+def repeated(seed: int) -> Callable[[Any, Any], Any]:
+    """Steps of a few operations, before which there are some of the same kinds, and one of which
+    may be odd.  What they read is fixed, of the same step or of earlier ones, or slides."""
+    rng = np.random.default_rng(seed)
+    period, steps = int(rng.integers(1, 5)), int(rng.integers(9, 14))
+    kinds = [STEPS[i] for i in rng.integers(0, len(STEPS), period)]
+    picks = [
+        [(rng.choice(READS), *map(int, (rng.integers(0, 3), rng.integers(0, 6)))) for _ in range(2)]
+        for _ in range(period)
+    ]
+    before, after = int(rng.integers(0, 6)), int(rng.integers(0, 4))
+    odd = int(rng.integers(0, steps)) if rng.random() < 0.5 else -1
+
+    def function(x: Any, w: Any) -> Any:
+        values = [x[0], x[1], x[2]]
+        for i in range(before):
+            values.append(kinds[i % period](values[-1], values[-2 - i % 2]))
+        known = list(values)
+
+        def read(how: str, back: int, n: int, s: int, k: int) -> Any:
+            if s == odd:
+                how = "steps before" if how == "fixed" else "fixed"
+            earlier = min(len(values) - 1, back * period + n % period)
+            return {
+                "fixed": known[n % len(known)],
+                "first steps": values[min(len(values) - 1, n)],
+                "input": x[n],
+                "sliding": w[s * 2 + n],
+                "same step": values[-1 - back % max(1, k)],
+                "steps before": values[-1 - earlier],
+            }[how]
+
+        for s in range(steps):
+            for k in range(period):
+                values.append(kinds[k](*[read(*pick, s, k) for pick in picks[k]]) * 0.5)
+        out = values[-1] + values[len(known)]
+        for i in range(after):
+            out = out + values[-1 - i * period]
+        return out
+
+    return function
+
+
+@pytest.mark.parametrize("seed", range(0, 400, 100))
+def test_random_repetitions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unrolled, "LEAST_OPS", 10**9)
+    rolled = 0
+    for s in range(seed, seed + 100):
+        rng = np.random.default_rng(s)
+        x, w = rng.normal(size=6), rng.normal(size=40)
+        function = repeated(s)
+        program = autojit.trace(function)(x, w)
+        made = roll(program, 16)
+        verify(made)
+        rolled += made is not program
+        (got,) = interpret(made, [x, w])
+        np.testing.assert_allclose(got, function(x, w), rtol=1e-12, err_msg=f"seed {s}")
+    assert rolled > 30
+
+
+def a_fixed_value_of_the_kind_of_a_step(p: Any) -> Any:
+    """The last maximum before the loop stands where each step has its own."""
+    h = [np.maximum(p[0], 0.0), np.maximum(p[1], 0.0)]
+    total = 0.0
+    for k in range(60):
+        total = total + np.maximum(p[3 * k + 2] + p[3 * k] * h[0] + p[3 * k + 1] * h[1], 0.0)
+    return total
+
+
+def a_value_that_is_carried_and_fixed(x: Any) -> Any:
+    """The first step reads it twice; the others read it, and what the step before computed."""
+    start = x[2] - x[1]
+    value = start
+    for _ in range(60):
+        value = (value - start) * 0.5
+    return value
+
+
+@pytest.mark.parametrize(
+    "function", [a_fixed_value_of_the_kind_of_a_step, a_value_that_is_carried_and_fixed]
+)
+def test_what_is_fixed_stays_fixed(
+    function: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unrolled, "LEAST_OPS", 100)
+    p = np.random.default_rng(0).uniform(-1, 1, 200)
+    assert any(op.kind.name == "scan" for op in autojit.trace(function)(p).ops)
+    assert jit(function)(p) == pytest.approx(function(p), rel=1e-12)
+    check_grads(function, (p,))
