@@ -21,6 +21,8 @@ FILES = (
     "newton",
     "many_leaves",
     "quasiseparable",
+    "llsq",
+    "lse",
 )
 
 
