@@ -23,6 +23,7 @@ FILES = (
     "quasiseparable",
     "llsq",
     "lse",
+    "ode",
 )
 
 
