@@ -24,6 +24,7 @@ FILES = (
     "llsq",
     "lse",
     "ode",
+    "kmeans",
 )
 
 
