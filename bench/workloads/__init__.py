@@ -25,6 +25,8 @@ FILES = (
     "lse",
     "ode",
     "kmeans",
+    "det",
+    "micrograd",
 )
 
 
