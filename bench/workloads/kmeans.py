@@ -169,8 +169,15 @@ def numba_product(numba: Any) -> tuple[Function, Function]:
 
 
 def inputs() -> Arrays:
-    """The last points are the centers, so that each has a point."""
-    points = numpy.random.default_rng(0).uniform(0.0, 1.0, (POINTS, DIMENSIONS))
+    """Points around 100 places, of which the last, one of each place, are the centers.
+
+    GradBench's lie anywhere, and so, some of them, between two centers, where there is no second
+    derivative to compare with.
+    """
+    rng = numpy.random.default_rng(0)
+    places = rng.uniform(0.0, 1.0, (CENTERS, DIMENSIONS))
+    chosen = numpy.append(rng.integers(0, CENTERS, POINTS - CENTERS), numpy.arange(CENTERS))
+    points = places[chosen] + 0.03 * rng.normal(size=(POINTS, DIMENSIONS))
     return points[-CENTERS:].copy(), points
 
 
