@@ -12,8 +12,8 @@ After::
     %3: f64[3] = sub %0, %1
 
 The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``,
-``simplify_moves``, ``simplify_parts``, ``simplify_places``, ``simplify_shifts`` and
-``simplify_units``.
+``simplify_moves``, ``simplify_parts``, ``simplify_places``, ``simplify_products``,
+``simplify_shifts`` and ``simplify_units``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from . import (
     simplify_moves,
     simplify_parts,
     simplify_places,
+    simplify_products,
     simplify_shifts,
     simplify_units,
 )
@@ -43,6 +44,7 @@ for _family in (
     simplify_places,
     simplify_shifts,
     simplify_units,
+    simplify_products,
 ):
     for _kind, _rules in _family.rules.rules.items():
         RULES.setdefault(_kind, []).extend(_rules)

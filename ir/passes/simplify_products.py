@@ -1,0 +1,105 @@
+"""Rules for products with an operand that repeats along an axis, as cotangents of sums do.
+
+The gradient of ``sum(A @ B)`` by A is ``ones @ B.T``: every row of it is the sum of B's columns.
+Sums are rounded otherwise than the products; nothing else changes unless a sum overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..ops.arithmetic import mul
+from ..ops.contract import dot, free_axes
+from ..ops.declaration import full
+from ..ops.linear import constant
+from ..ops.move import broadcast, transpose
+from ..ops.reduce import sum_
+from ..program import Op, Value
+from ..types import Type
+from .rewrite import Rewriter, RuleTable
+
+rules = RuleTable()
+
+
+class _Repeated(NamedTuple):
+    """A value that repeats another one: axis k of that is its axis ``dims[k]``."""
+
+    value: Value
+    dims: tuple[int, ...]
+
+
+def _repeated(v: Value, at: Rewriter) -> _Repeated | None:
+    if made := at.definition(v, broadcast):
+        return _Repeated(made.operands[0], made.params["dims"])
+    if made := at.definition(v, constant):
+        return _Repeated(full(made.params["value"], Type(v.dtype, ())), ())
+    return None
+
+
+@rules(dot)
+def dot_with_repeated(op: Op, at: Rewriter) -> Value | None:
+    """Along contracted axes: a' * sum(b); along free axes: the product once, repeated"""
+    if not op.result.type.is_inexact:
+        return None
+    for side in (0, 1):
+        v = op.operands[side]
+        found = _repeated(v, at)
+        batch, contract = op.params["batch"][side], op.params["contract"][side]
+        if found is None:
+            continue
+        again = [axis for axis in range(v.type.ndim) if axis not in (*found.dims, *batch)]
+        if any(v.shape[axis] != 1 or axis in contract for axis in again):
+            return _without(op, side, found, again)
+    return None
+
+
+@rules(dot)
+def dot_with_one_number(op: Op, at: Rewriter) -> Value | None:
+    """A product with one number for each element of the batch is elementwise"""
+    for side in (0, 1):
+        v, other = op.operands[side], op.operands[1 - side]
+        batch, opposite = op.params["batch"][side], op.params["batch"][1 - side]
+        if v.type.ndim == len(batch):
+            free = [axis for axis in range(other.type.ndim) if axis not in opposite]
+            rows = transpose(other, axes=(*opposite, *free))
+            numbers = transpose(v, axes=batch)
+            return mul(broadcast(numbers, shape=rows.shape, dims=tuple(range(len(batch)))), rows)
+    return None
+
+
+def _without(op: Op, side: int, found: _Repeated, again: list[int]) -> Value:
+    """The product without the axes along which one operand repeats."""
+    v, other = op.operands[side], op.operands[1 - side]
+    (batch, opposite), (mine, theirs) = (
+        (op.params[name][side], op.params[name][1 - side]) for name in ("batch", "contract")
+    )
+    summed = [b for a, b in zip(mine, theirs, strict=True) if a in again]
+    kept = [axis for axis in range(v.type.ndim) if axis not in again]
+    rest = [axis for axis in range(other.type.ndim) if axis not in summed]
+    if summed:
+        other = sum_(other, axes=tuple(summed))
+    shape, dims = tuple(v.shape[axis] for axis in kept), _renumbered(found.dims, kept)
+    small = broadcast(found.value, shape=shape, dims=dims)
+    pairs = [(a, b) for a, b in zip(mine, theirs, strict=True) if a not in again]
+    contract = (
+        _renumbered([a for a, _ in pairs], kept),
+        _renumbered([b for _, b in pairs], rest),
+    )
+    batches = (_renumbered(batch, kept), _renumbered(opposite, rest))
+    step = 1 if side == 0 else -1
+    operands = (small, other)[::step]
+    result = dot(*operands, contract=contract[::step], batch=batches[::step])
+    return broadcast(result, shape=op.result.shape, dims=_places(op, side, again))
+
+
+def _renumbered(axes: Sequence[int], kept: list[int]) -> tuple[int, ...]:
+    return tuple(kept.index(axis) for axis in axes)
+
+
+def _places(op: Op, side: int, again: list[int]) -> tuple[int, ...]:
+    """The axes of the result that are left: not the free ones along which the operand repeats."""
+    (ba, bb), (ca, cb) = op.params["batch"], op.params["contract"]
+    axes = [(0, axis) for axis in (*ba, *free_axes(op.operands[0].type.ndim, ca, ba))]
+    axes += [(1, axis) for axis in free_axes(op.operands[1].type.ndim, cb, bb)]
+    return tuple(place for place, (of, axis) in enumerate(axes) if of != side or axis not in again)
