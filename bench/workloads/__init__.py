@@ -21,6 +21,7 @@ FILES = (
     "newton",
     "many_leaves",
     "quasiseparable",
+    "normalised",
 )
 
 
