@@ -22,6 +22,9 @@ FILES = (
     "many_leaves",
     "quasiseparable",
     "normalised",
+    "attention",
+    "transformer",
+    "gaussian_process",
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload
-from bench.workloads.vector_math import vector_math_32
+from bench.workloads.vector_math import largest_of_row, vector_math_32
 
 ROWS, COLUMNS = 4096, 1024
 EPSILON = 1e-5
@@ -98,6 +98,7 @@ DENSITY = numpy.float32(DENSITY_SCALE)
 
 def numba_forward(numba: Any) -> Function:
     exp, _ = vector_math_32(numba)
+    largest_of = largest_of_row(numba)
 
     @numba.njit(**OPTIONS)
     def forward(row, scale, bias, normal, share):
@@ -110,11 +111,10 @@ def numba_forward(numba: Any) -> Function:
         for j in range(COLUMNS):
             squares += (row[j] - mean) * (row[j] - mean)
         inverse = ONE / numpy.sqrt(squares * SPREAD + TINY)
-        largest = numpy.float32(-numpy.inf)
         for j in range(COLUMNS):
             normal[j] = (row[j] - mean) * inverse
             share[j] = normal[j] * scale[j] + bias[j]
-            largest = max(largest, share[j])
+        largest = largest_of(share)
         weights = numpy.float32(0.0)
         for j in range(COLUMNS):
             share[j] = exp(share[j] - largest)

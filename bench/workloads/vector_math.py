@@ -133,6 +133,25 @@ def vector_math_32(numba: Any) -> tuple[Function, Function]:
     return exp, cdf
 
 
+def largest_of_row(numba: Any) -> Function:
+    """The maximum of a row whose length is a multiple of eight.
+
+    Eight running maxima become one vector; one of them would be a chain of scalar operations.
+    """
+
+    @numba.njit(fastmath={"contract"})
+    def largest(row):
+        a = b = c = d = e = f = g = h = row[0]
+        for j in range(0, row.size, 8):
+            a, b = max(a, row[j]), max(b, row[j + 1])
+            c, d = max(c, row[j + 2]), max(d, row[j + 3])
+            e, f = max(e, row[j + 4]), max(f, row[j + 5])
+            g, h = max(g, row[j + 6]), max(h, row[j + 7])
+        return max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+
+    return largest
+
+
 def sine_cosine(numba: Any) -> Function:
     """`both(x)`: sine and cosine of a float64, for arguments of at most some thousand."""
     sine_of, cosine_of = _horner(numba, _SINE_TERMS), _horner(numba, _COSINE_TERMS)
