@@ -25,6 +25,7 @@ FILES = (
     "attention",
     "transformer",
     "gaussian_process",
+    "convolution",
 )
 
 
