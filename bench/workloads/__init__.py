@@ -26,6 +26,7 @@ FILES = (
     "transformer",
     "gaussian_process",
     "convolution",
+    "moves",
 )
 
 
