@@ -192,13 +192,16 @@ def numpy_gather(np: Any) -> Function:
 def numba_sums_by_row(numba: Any) -> Function:
     @numba.njit(parallel=True, **OPTIONS)
     def sums_by_row(ids, weights, partial):
-        """Each thread has sums of its own, so that no two write to one row."""
-        shares = partial.shape[0]
+        """Each thread has sums of its own, so that no two write to one row.
+
+        A length that the compiler knew would be unrolled into sixteen scalar additions.
+        """
+        shares, width = partial.shape[0], partial.shape[2]
         for k in numba.prange(shares):
             sums = partial[k]
             for i in range(PICKED * k // shares, PICKED * (k + 1) // shares):
                 row = sums[ids[i]]
-                for j in range(WIDTH):
+                for j in range(width):
                     row[j] += weights[i, j]
 
     return sums_by_row

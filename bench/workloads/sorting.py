@@ -29,27 +29,28 @@ def numba_order(numba: Any) -> Function:
     """
     packed, sorted_by_digit, inserted = _packed(numba), _sorted_by_digit(numba), _inserted(numba)
 
-    @numba.njit(**OPTIONS)
     def order(x):
-        words = packed(x)
-        other = np.empty_like(words)
+        # NumPy asks for huge pages for its arrays, Numba's own `empty` does not.
+        words, other = np.empty(x.size, np.uint64), np.empty(x.size, np.uint64)
+        packed(x, words)
         for shift in SHIFTS:
             sorted_by_digit(words, other, np.uint64(shift))
             words, other = other, words
-        return inserted(x, words)
+        places, ordered = other.view(np.int64), np.empty_like(x)
+        inserted(x, words, places, ordered)
+        return places, ordered
 
     return order
 
 
 def _packed(numba: Any) -> Function:
     @numba.njit(parallel=True, **OPTIONS)
-    def packed(x):
+    def packed(x, words):
         """Bits whose order as integers is that of the numbers, and the place in the lower half."""
-        bits, words = x.view(np.uint64), np.empty(x.size, np.uint64)
+        bits = x.view(np.uint64)
         for i in numba.prange(x.size):
             flipped = bits[i] ^ (_EVERY if bits[i] & _SIGN else _SIGN)
             words[i] = (flipped & _UPPER) | np.uint64(i)
-        return words
 
     return packed
 
@@ -82,9 +83,8 @@ def _sorted_by_digit(numba: Any) -> Function:
 
 def _inserted(numba: Any) -> Function:
     @numba.njit(**OPTIONS)
-    def inserted(x, words):
+    def inserted(x, words, order, ordered):
         """Put in order by the whole numbers what is in order but for their lower halves."""
-        order, ordered = np.empty(x.size, np.int64), np.empty_like(x)
         for i in range(x.size):
             place = np.int64(words[i] & _LOWER)
             value, at = x[place], i
@@ -92,6 +92,5 @@ def _inserted(numba: Any) -> Function:
                 order[at], ordered[at] = order[at - 1], ordered[at - 1]
                 at -= 1
             order[at], ordered[at] = place, value
-        return order, ordered
 
     return inserted
