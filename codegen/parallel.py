@@ -40,11 +40,11 @@ from .loops import (
 from .walk import buffers_of, in_sequence, used, walk
 
 #: A kernel with less work (in additions) than this stays on one thread.
-WORTH_TRYING = 3_000_000
+WORTH_TRYING = 1_500_000
 #: From here on threads are used; below, both ways are timed as the code runs.
 WORTH_THREADS = 25_000_000
 #: The work of one task, at least; and the number of tasks, at most.
-WORK_OF_TASK = 1_000_000
+WORK_OF_TASK = 500_000
 MOST_TASKS = 64
 #: Scalars that tasks' own copies of buffers may take together.
 MOST_PRIVATE = 1 << 19

@@ -7,10 +7,12 @@ made by ``fork`` runs on one thread too: OpenMP does not survive a fork.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from autojit.ir.locks import Lock
@@ -25,6 +27,9 @@ class Layer(NamedTuple):
     parallel_for: int
     get_num_threads: int
 
+
+#: How often a thread looks for work before it sleeps: some microseconds.
+SPINS = "1000"
 
 #: 1 while threads may be used; native code reads it at every call.
 allowed = ctypes.c_int64(0)
@@ -50,7 +55,25 @@ def _forbid() -> None:
 
 
 def _start() -> Layer:
-    return _alone() if _is_undecided() else _by_numba()
+    with _short_spinning():
+        return _alone() if _is_undecided() else _by_numba()
+
+
+@contextlib.contextmanager
+def _short_spinning() -> Iterator[None]:
+    """Have GNU's OpenMP, which reads this once as it is loaded, let go of the processor soon.
+
+    By default its threads wait by spinning, for milliseconds, on a processor that the BLAS has
+    threads of its own for.
+    """
+    if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        yield
+        return
+    os.environ["GOMP_SPINCOUNT"] = SPINS
+    try:
+        yield
+    finally:
+        os.environ.pop("GOMP_SPINCOUNT", None)
 
 
 def _by_numba() -> Layer:
