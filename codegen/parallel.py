@@ -40,12 +40,12 @@ from .loops import (
 from .walk import buffers_of, in_sequence, used, walk
 
 #: A kernel with less work (in additions) than this stays on one thread.
-WORTH_TRYING = 1_500_000
+WORTH_TRYING = 250_000
 #: From here on threads are used; below, both ways are timed as the code runs.
 WORTH_THREADS = 25_000_000
-#: The work of one task, at least; and the number of tasks, at most.
-WORK_OF_TASK = 500_000
-MOST_TASKS = 64
+#: The work of one task, at least, where there are more than a few; and the number of tasks.
+WORK_OF_TASK = 1_000_000
+FEW_TASKS, MOST_TASKS = 4, 64
 #: Scalars that tasks' own copies of buffers may take together.
 MOST_PRIVATE = 1 << 19
 
@@ -74,7 +74,7 @@ def parallelize(kernel: Kernel) -> Kernel:
         return kernel
     main = max(loops, key=lambda s: work([s]))
     amount = work([main])
-    tasks = min(MOST_TASKS, amount // WORK_OF_TASK, main.stop - main.start)
+    tasks = min(MOST_TASKS, max(FEW_TASKS, amount // WORK_OF_TASK), main.stop - main.start)
     if amount < WORTH_TRYING or tasks < 2 or _in_order([main]):
         return kernel
     return _Cut(kernel, main, tasks, amount).run()
