@@ -45,7 +45,7 @@ from ..walk import memory, walk
 from . import blas, matrices, sequences
 from .counted import CountedLoop
 from .demands import can_fail, needs_table
-from .neighbours import neighbours
+from .neighbours import neighbours, reads_first
 from .scalars import (
     REASSOCIATE,
     Scalars,
@@ -101,6 +101,10 @@ class KernelEmitter:
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
         self.scalars = Scalars(self.builder, module)
         self.labels = loop_labels(symbol, kernel.body)
+        #: The last iterations of a loop that is split read memory themselves.  LLVM would hand them
+        #: what the loop has read last, and a loop that others take such values from stays scalar.
+        self.looped: set[Var] = set()
+        self.apart = 0
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
         self.slots: dict[int, ir.Value] = {}
@@ -191,7 +195,10 @@ class KernelEmitter:
 
     def load_from(self, address: ir.Value, dtype: str) -> ir.Value:
         kind = memory_type(dtype)
-        value = self.builder.load(address, align=_bytes(kind), typ=kind)
+        if self.apart:
+            value = self.builder.load_atomic(address, "monotonic", _bytes(kind), typ=kind)
+        else:
+            value = self.builder.load(address, align=_bytes(kind), typ=kind)
         if dtype == "bool":
             return self.builder.icmp_unsigned("!=", value, ir.Constant(kind, 0))
         return value
@@ -348,10 +355,13 @@ class KernelEmitter:
 
     def loop(self, s: Loop) -> None:
         if s.unroll:
+            self.apart += s.var in self.looped
             for i in range(s.start, s.stop):
                 self.vars[s.var] = ir.Constant(I64, i)
                 self.body(s.body)
+            self.apart -= s.var in self.looped
             return
+        self.looped.add(s.var)
         start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
         if s.share is not None:
             start, stop = self.share(s)
@@ -370,7 +380,7 @@ class KernelEmitter:
             for (a, _), phi in zip(carried, phis, strict=True):
                 self.registers[a.result.number] = phi
             known = [a for a, _ in carried]
-            self.body([x for x in s.body if not any(x is a for a in known)])
+            self.body([x for x in reads_first(s) if not any(x is a for a in known)])
             for (_, b), phi in zip(carried, phis, strict=True):
                 phi.add_incoming(self.registers[b.result.number], self.builder.block)
 

@@ -25,20 +25,18 @@ from ..walk import bodies_of, buffers_named, buffers_of, memory
 #: A run has at least this many reads, and the loop's arrays at most this many bytes.
 SHORTEST = 3
 CACHED = 1 << 20
+#: Permutations take the place of arithmetic in the processor.  Measured on Runge-Kutta steps of a
+#: chain of equations, 7 of them beside 22 operations: 84 us, and 67 us without.
+MOST = 4
 
 
 def neighbours(loop: Loop) -> list[list[Load]]:
     """Reads of a loop's body, in runs in which each reads one element beyond the one before."""
-    if any(bodies_of(s) for s in loop.body):
-        return []
     touched = buffers_of(loop.body)
     if sum(b.size * itemsize(b.dtype) for b in touched) > CACHED:
         return []
-    written = {memory(b) for s in loop.body if not isinstance(s, Load) for b in buffers_named(s)}
     groups: dict[Any, dict[int, Load]] = defaultdict(dict)
-    for s in loop.body:
-        if not isinstance(s, Load) or s.guard is not None or memory(s.buffer) in written:
-            continue
+    for s in _free_reads(loop):
         if _coefficient(s.index, loop.var) == 1:
             groups[s.buffer, s.index.terms][s.index.constant] = s
     runs: list[list[Load]] = []
@@ -49,7 +47,31 @@ def neighbours(loop: Loop) -> list[list[Load]]:
             if b != a + 1:
                 runs.append([])
             runs[-1].append(group[b])
-    return [run for run in runs if len(run) >= SHORTEST]
+    long = [run for run in runs if len(run) >= SHORTEST]
+    return long if sum(len(run) - 1 for run in long) <= MOST else []
+
+
+def reads_first(loop: Loop) -> list[Any]:
+    """The statements of a loop's body, with reads of what it does not write before all else.
+
+    LLVM carries neighbours in registers by itself too, and vectorises the loop only if what the
+    next iteration gets is read before anything that depends on it is stored.
+    """
+    first = {id(s) for s in _free_reads(loop)}
+    order = sorted(loop.body, key=lambda s: id(s) not in first)
+    return order if first else loop.body
+
+
+def _free_reads(loop: Loop) -> list[Load]:
+    """Reads that could be anywhere in the body of an innermost loop."""
+    if any(bodies_of(s) for s in loop.body):
+        return []
+    written = {memory(b) for s in loop.body if not isinstance(s, Load) for b in buffers_named(s)}
+    return [
+        s
+        for s in loop.body
+        if isinstance(s, Load) and s.guard is None and memory(s.buffer) not in written
+    ]
 
 
 def _coefficient(index: Affine, var: Var) -> int:
