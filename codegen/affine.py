@@ -55,7 +55,9 @@ class Affine:
         for atom, coefficient in other.terms:
             total[atom] = total.get(atom, 0) + coefficient
         kept = [(a, c) for a, c in total.items() if c]
-        return Affine(self.constant + other.constant, tuple(sorted(kept, key=_order)))
+        result = Affine(self.constant + other.constant, tuple(sorted(kept, key=_order)))
+        pair = _whole(total)
+        return result if pair is None else _joined(result, *pair)
 
     def __sub__(self, other: Affine | int) -> Affine:
         return self + other * -1
@@ -80,6 +82,23 @@ class Affine:
             low += min(a * c, b * c)
             high += max(a * c, b * c)
         return low, high
+
+
+def _whole(terms: dict[Atom, int]) -> tuple[Quotient, Quotient] | None:
+    """A quotient and its remainder that make a whole: ``d * (x // d) + x % d`` is x."""
+    for atom, c in terms.items():
+        if isinstance(atom, Quotient) and atom.remainder and c:
+            quotient = Quotient(atom.operand, atom.divisor, False)
+            if terms.get(quotient) == c * atom.divisor:
+                return quotient, atom
+    return None
+
+
+def _joined(x: Affine, quotient: Quotient, remainder: Quotient) -> Affine:
+    """The expression with the whole in the place of its two parts."""
+    c = dict(x.terms)[remainder]
+    rest = tuple(term for term in x.terms if term[0] not in (quotient, remainder))
+    return Affine(x.constant, rest) + remainder.operand * c
 
 
 def _order(term: tuple[Atom, int]) -> tuple[int, ...]:

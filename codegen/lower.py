@@ -46,9 +46,10 @@ from .walk import buffers_of
 
 #: Innermost loops of at most this extent are unrolled.
 UNROLL = 4
-#: A loop is split where conditions on its index change, if it is longer than this.
+#: An innermost loop is split where conditions on its index change, if it is longer than this.
 WORTH_SPLITTING = 8
-MOST_SEGMENTS = 8
+#: The most parts, of an innermost loop and of one around others.
+MOST_SEGMENTS, MOST_AROUND = 8, 16
 
 
 class Lowering(ScalarCode):
@@ -190,12 +191,13 @@ class Lowering(ScalarCode):
         assert node.var is not None
         extent = node.var.extent
         cuts: set[int] = set()
-        if extent > WORTH_SPLITTING and self.traits.splits:
+        around = any(isinstance(child, Node) for child in node.children)
+        if (extent > WORTH_SPLITTING or around) and self.traits.splits:
             for leaf in node.leaves():
                 if isinstance(leaf, Stored):
                     cuts |= self._cuts(leaf, node)
         points = sorted({0, extent} | {c for c in cuts if 0 < c < extent})
-        if len(points) - 1 > MOST_SEGMENTS:
+        if len(points) - 1 > (MOST_AROUND if around else MOST_SEGMENTS):
             points = [0, extent]
         return list(pairwise(points))
 

@@ -8,12 +8,18 @@ from math import prod
 from typing import Any
 
 from autojit.ir.ops.contract import free_axes
+from autojit.ir.ops.move import Concatenate, Pad
 from autojit.ir.program import Op, Value
 from autojit.ir.shapes import row_major_strides
 
 from . import affine
 from .affine import Var
 from .pull import Index, Puller
+
+
+def is_joined(op: Op) -> bool:
+    """Whether an op puts several arrays, or one and a margin, beside each other."""
+    return isinstance(op.kind, (Concatenate, Pad)) and op.result.type.size > 0
 
 
 @dataclass
@@ -38,9 +44,11 @@ class _ViewWalk(Puller):
         return True
 
     def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
-        # What is not a movement is computed: it is the base, stored row-major.
+        # What is not a movement is computed: it is the base, stored row-major.  So is what is put
+        # together of several parts; in an array of another shape the parts would be chosen for
+        # each element.
         definer = self.definers.get(value)
-        if definer is None or not hasattr(definer.kind, "sources"):
+        if definer is None or not hasattr(definer.kind, "sources") or is_joined(definer):
             return self.read(value, index, guard)
         return super().pull(value, index, guard)
 

@@ -10,6 +10,7 @@ import pytest
 
 import autojit
 from autojit import cond, fori_loop, grad, scan, switch, trees, while_loop
+from autojit.codegen import parallel
 from autojit.codegen.loops import (
     Branch,
     Buffer,
@@ -270,7 +271,10 @@ def test_places_that_are_computed() -> None:
 # -- the number of steps ------------------------------------------------------
 
 
-def test_the_program_does_not_depend_on_the_length() -> None:
+def test_the_program_does_not_depend_on_the_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whether what is around the loop runs on threads does.
+    monkeypatch.setattr(parallel, "WORTH_TRYING", 10**12)
+
     def f(x: Any) -> Any:
         c, ys = scan(lambda c, r: (np.sin(c) + r, c * r), 0.0, x)
         return c + np.sum(ys)

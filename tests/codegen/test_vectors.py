@@ -59,3 +59,35 @@ def test_only_innermost_loops_are_told_of() -> None:
     assert "0..20" in outer
     assert "vectors" not in outer
     assert "# vectors of " in inner
+
+
+def test_stencils_of_several_stages_and_their_gradients() -> None:
+    """Neighbours that LLVM carries from one iteration to the next keep no loop scalar."""
+
+    def chain(x: Any, start: Any) -> Any:
+        def slope(y: Any) -> Any:
+            return x * np.concatenate([np.ones(1), y[:-1]])
+
+        def step(y: Any, _: Any) -> Any:
+            k1 = slope(y)
+            k2 = slope(y + 0.01 * k1)
+            k3 = slope(y + 0.01 * k2)
+            return y + 0.003 * (k1 + k2 + k3 + slope(y + 0.02 * k3)), None
+
+        return np.sum(scan(step, start, length=10)[0])
+
+    assert min(lanes(grad(chain), X, X)) > 1
+
+
+def test_a_joined_array_is_written_once_and_seen_in_another_shape() -> None:
+    """Not chosen for each element, and not copied for each product that reads it."""
+
+    def columns(x: Any, w: Any) -> Any:
+        parts = [x[:, i : i + 30] for i in range(3)]
+        return np.sum((w @ np.reshape(np.stack(parts, axis=1), (60, 30))) ** 2)
+
+    x, w = np.ones((20, 32)), np.ones((40, 60))
+    text = jit(grad(columns, (0, 1))).lower(x, w).text("loops")
+    assert "//" not in text
+    assert text.count("BLAS") == 3
+    assert text.count("[1800]") == 2  # the array, and its cotangent
