@@ -17,7 +17,7 @@ from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.linear import Constant
-from autojit.ir.ops.move import Broadcast, transpose
+from autojit.ir.ops.move import Broadcast, Pad, transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
@@ -247,7 +247,8 @@ class Selection:
                 known = contexts.setdefault(operand, set())
                 if len(known) < 3:
                     known |= mine
-            if isinstance(op.kind, Broadcast) and _repeats(op) and value not in self.stored:
+            spread = isinstance(op.kind, Broadcast) and _repeats(op)
+            if (spread or _is_mostly_margin(op)) and value not in self.stored:
                 self._mark_repeated(op.operands[0], repeated)
             if isinstance(op.kind, Dot) and value not in self.calls:
                 for operand in op.operands:
@@ -306,6 +307,12 @@ def _can_be_filled(op: Op | None) -> bool:
     if op is None or not isinstance(op.kind, Constant):
         return False
     return op.params["dtype"].kind != "c" or repr(op.params["value"]) == "0j"
+
+
+def _is_mostly_margin(op: Op) -> bool:
+    """Whether an op puts an array into one of more than twice its size: a loop over all of that
+    would compute its elements everywhere, and leave most of them out."""
+    return isinstance(op.kind, Pad) and op.result.type.size > 2 * op.operands[0].type.size
 
 
 def _repeats(op: Op) -> bool:

@@ -8,6 +8,7 @@ just what the program was compiled for it returns None, and Python converts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,6 +38,9 @@ from .scalars import memory_type
 I32 = ir.IntType(32)
 _NULL = ir.Constant(POINTER, None)
 
+#: What tells loops of equal text apart.
+_LOOP_LABEL = re.compile(r", !llvm\.loop !\d+")
+
 #: Arenas up to this size live on the stack.
 STACK_ARENA = 4096
 
@@ -54,6 +58,8 @@ class Module:
         self.functions = sorted({*blas.needed(program), *matrices.needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
+        #: Kernels by their text.
+        self.kernels: dict[str, ir.Function] = {}
         self.core = self._core()
 
     # -- the core: buffers in, buffers out --------------------------------
@@ -93,13 +99,21 @@ class Module:
         if not kernel.body:
             return
         emitter = KernelEmitter(self.module, kernel, f"kernel{number}", functions=self.functions)
-        function = emitter.emit()
+        function = self._first_like(emitter.emit())
         arguments = [places[b] for b in emitter.arguments]
         if emitter.checks:
             arguments.append(self.status)
         if emitter.needs_table:
             arguments.append(self.table)
         builder.call(function, arguments)
+
+    def _first_like(self, function: ir.Function) -> ir.Function:
+        """The first function that is equal but for its name; what is written twice is dropped."""
+        words = _LOOP_LABEL.sub("", str(function).replace(function.name, "f", 1))
+        first = self.kernels.setdefault(words, function)
+        if first is not function:
+            del self.module.globals[function.name]
+        return first
 
     # -- entries ------------------------------------------------------------
 

@@ -176,3 +176,23 @@ def test_a_trace_takes_few_calls_an_operation_however_long_it_is() -> None:
     short, long = (python_calls(lambda n=n: trace(chain(n))(X)) / n for n in (300, 3000))
     assert long < 1.2 * short
     assert long < 260  # 200 when this was written
+
+
+def test_what_one_program_captures_another_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside of `grad` the other arguments are captured: the programs are equal but for that."""
+    monkeypatch.setattr(autojit.unrolled, "LEAST_OPS", 50)
+
+    def loss(p: Any, x: Any, y: Any) -> Any:
+        total = x[0]
+        for k in range(40):
+            total = np.maximum(p[2 * k] * total + p[2 * k + 1] * y[1], 0.1)
+        return total
+
+    rng = np.random.default_rng(0)
+    arguments = rng.uniform(0.5, 1.0, 80), rng.uniform(1, 2, 3), rng.uniform(1, 2, 3)
+    for first, second in ((jit(autojit.grad(loss)), jit(loss)), (jit(loss), autojit.grad(loss))):
+        remembered.forget()
+        first(*arguments)
+        second(*arguments)
+    assert jit(loss)(*arguments) == pytest.approx(loss(*arguments))
+    autojit.testing.check_grads(lambda p: loss(p, *arguments[1:]), arguments[:1])

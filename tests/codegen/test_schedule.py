@@ -10,6 +10,7 @@ import pytest
 
 import autojit
 from autojit import grad
+from autojit.codegen.cpu.entry import Module
 from autojit.codegen.loops import (
     Compute,
     Kernel,
@@ -344,3 +345,25 @@ def test_single_precision_sums_keep_their_precision() -> None:
 def test_many_dimensions() -> None:
     x = rng().normal(size=(2, 3, 2, 2, 3, 2))
     check(lambda x: np.sum(x * x.transpose(3, 1, 0, 2, 4, 5), axis=(1, 4)), x)
+
+
+def test_equal_loops_are_written_once() -> None:
+    """Layers of one size, which differ only in what they read and write."""
+
+    def network(x: Any, ws: Any) -> Any:
+        for w in ws:
+            x = np.tanh(x @ w)
+        return np.sum(x)
+
+    rng = np.random.default_rng(0)
+    x, ws = rng.normal(size=(30, 30)), list(rng.normal(size=(4, 30, 30)))
+    program = optimize(autojit.trace(autojit.grad(network, 1))(x, ws))
+    loops = lower(program)
+    module = Module(loops, program.in_types, program.out_types)
+    kernels = sum(isinstance(step, Kernel) for step in loops.steps)
+    written = [f for f in module.module.functions if f.name.startswith("kernel")]
+    assert len(written) <= kernels - 4
+    got = autojit.jit(autojit.grad(network, 1))(x, ws)
+    want = interpret(autojit.trace(autojit.grad(network, 1))(x, ws), [x, *ws])
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)

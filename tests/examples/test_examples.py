@@ -22,7 +22,7 @@ PROMISES = {
         r"one gradient: [\d.]+ ms compiled, [\d.]+ ms by hand in NumPy",
         r"\d+ operations became \d+ loops and 5 matrix products:",
         r"loops main:",
-        r"for i in 0\.\.1200:",
+        r"for \w in 0\.\.1200",
     ],
     "rosenbrock.py": [
         r"exact gradient +\d+ calls  \|x - 1\| at most [\d.]+e-0[5-9]",
