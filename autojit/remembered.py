@@ -30,7 +30,7 @@ def remembered(transform: Callable[..., T], program: Program, *args: Any, **sett
     """``transform(program, *args, **settings)``: a program, or a named tuple with some in it."""
     numbered = program.bound_to(range(len(program.captured)))
     lines = tuple(map(_source, program.ops))
-    # Programs are equal whatever they have captured, and one may have captured what another is given.
+    # Programs are equal whatever they captured, and one may have captured what another is given.
     bound = len(program.captured)
     key = (transform, args, *settings.items(), program.name, lines, bound, numbered)
     with _lock:
