@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -20,6 +22,21 @@ _ASSIGN = (
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
 )
+#: SciPy's functions in Python make arrays of what they are given.
+_SCIPY = (
+    "SciPy's own functions cannot be traced, but for ufuncs. Those that can are in autojit.scipy:\n"
+    "    from autojit.scipy import linalg, special      # not: from scipy import linalg, special\n"
+)
+
+
+def _is_called_by_scipy() -> bool:
+    """Whether a function of SciPy's is among the nearest on the stack."""
+    frame: FrameType | None = sys._getframe(2)
+    names: list[str] = []
+    while frame is not None and len(names) < 6:
+        names.append(frame.f_globals.get("__name__", ""))
+        frame = frame.f_back
+    return any(name.startswith("scipy.") for name in names)
 
 
 class Tracer:
@@ -190,6 +207,8 @@ class Tracer:
     tolist = item
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        if _is_called_by_scipy():
+            self._refuse("converting x to a NumPy array, which SciPy's function does,", _SCIPY)
         self._refuse(
             "converting x to a NumPy array",
             f"{_ASSIGN}Convert by the name in the module, which is followed while a function is "

@@ -49,14 +49,15 @@ _INTERNAL = tuple(
         _HERE.parent / "ir",
         _HERE.parent / "codegen",
         Path(np.__file__).resolve().parent,
+        Path(np.__file__).resolve().parents[1] / "scipy",
     )
 )
-#: Whether a file is ours or NumPy's, by its name.
+#: Whether a file is ours, NumPy's or SciPy's, by its name.
 _internal: dict[str, bool] = {}
 
 
 def user_source() -> Source | None:
-    """The innermost line on the stack that is neither ours nor NumPy's."""
+    """The innermost line on the stack that is neither ours nor NumPy's nor SciPy's."""
     frame = _user_frame()
     if frame is None:
         return None

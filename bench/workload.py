@@ -81,7 +81,7 @@ class Workload:
 
     def version(self, peer: str, library: Any) -> Any:
         if peer not in self.versions:
-            raise NotWritten(f"{self.name} has no {peer} version")
+            raise NotWritten("it has no version of its own")
         return self.versions[peer](library)
 
     def function(self, peer: str, library: Any, np: Any, special: Any) -> Function:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.special
 from numpy import asarray
 
 import autojit
@@ -88,6 +90,19 @@ def test_uncovered_ufunc_of_scipy() -> None:
     special = pytest.importorskip("scipy.special")
     text = message(UncoveredFunctionError, lambda x: special.ellipe(x), X)
     assert_says(text, "scipy.special.ellipe is not covered")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: scipy.special.logsumexp(x),
+        lambda x: scipy.linalg.solve_triangular(np.outer(x, x), x, lower=True),
+    ],
+)
+def test_functions_of_scipy_are_named_with_ours(function: Any) -> None:
+    text = message(ConcreteValueError, function, X)
+    assert_says(text, "SciPy's function", "from autojit.scipy import linalg, special")
+    assert "test_errors.py" in text
 
 
 def test_shapes_that_depend_on_values() -> None:
