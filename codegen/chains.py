@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from autojit.ir.ops.update import Update
+from autojit.ir.ops.update import Update, is_sparse
 from autojit.ir.program import Op, Value
 
 #: Chains of at most this many windows are a choice for each element.
@@ -41,3 +41,14 @@ def long_chains(ops: Sequence[Op], readers: Readers) -> set[Value]:
             if base in length and readers[base] == 1:
                 found.add(base)
     return found
+
+
+def sparse_windows(ops: Iterable[Op]) -> set[Value]:
+    """The results of updates of a few elements far apart, which are not looked for everywhere."""
+    return {
+        op.result
+        for op in ops
+        if isinstance(op.kind, Update)
+        and max(op.params["stride"], default=1) > 1
+        and is_sparse(op.operands[1].type, op.result.type)
+    }

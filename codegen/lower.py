@@ -41,7 +41,7 @@ from .scalar_code import Pair, ScalarCode, Scope, parts
 from .schedule import Node, Schedule
 from .storage import LibraryCall
 from .traits import CPU, Traits
-from .views import Strided
+from .views import Strided, without_last_reshapes
 from .walk import buffers_of
 
 #: Innermost loops of at most this extent are unrolled.
@@ -377,4 +377,4 @@ class Lowering(ScalarCode):
 
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
     """Schedule a program and write its loop nests as a target wants them."""
-    return Lowering(program, traits).run()
+    return Lowering(without_last_reshapes(program), traits).run()

@@ -175,11 +175,11 @@ class Executable:
         if entry is None:
             return None
         from .cpu.abi import Needs
-        from .cpu.engine import load_object
+        from .cpu.engine import load_objects
 
         try:
             symbol, *needs = entry.about["entry"]
-            native = _Native(*load_object(entry.code, symbol), Needs(*needs))
+            native = _Native(*load_objects(entry.code, symbol), Needs(*needs))
         except (KeyError, TypeError, ValueError) as error:
             self._cache.discard(key, f"it cannot be loaded, {error!r}")
             return None
@@ -188,18 +188,18 @@ class Executable:
 
     def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
         """Code made here, kept on disk under the key if there is one."""
-        from .cpu.counted import text
         from .cpu.engine import Compiled, serial
         from .cpu.entry import Module
         from .cpu.key import unchanged
+        from .cpu.parts import parts
 
         symbol = f"autojit_entry_{serial()}"
         with seldom_collected():
             module = Module(self.loops, self.in_types, self.out_types)
             module.add_entry(symbol, convention)
-            llvm = text(module.module)
+            divided = parts(module.module, module.core.name)
         _begin_to_load(module.needs)
-        compiled = Compiled(llvm)
+        compiled = Compiled(divided)
         self._compiled.append(compiled)
         native = _Native(compiled.address(symbol), compiled, module.needs)
         if self._cache and key and unchanged():

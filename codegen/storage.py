@@ -22,7 +22,7 @@ from autojit.ir.ops.reduce import Reduce
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 
-from .chains import Readers, long_chains, readers_of
+from .chains import Readers, long_chains, readers_of, sparse_windows
 from .kept_tapes import kept_tapes
 from .op_loops import UPDATING, Stored, as_loops, kept_outermost, loops_of, window
 from .traits import Traits
@@ -181,7 +181,7 @@ class Selection:
         #: Results of updates that begin with a copy.
         self.over_copies: set[Value] = set()
         readers, ops = readers_of(self.ops, self.program.outputs), list[Op]()
-        self.windows = long_chains(self.ops, readers)
+        self.windows = long_chains(self.ops, readers) | sparse_windows(self.ops)
         self.forced |= self.windows
         for op in self.ops:
             if isinstance(op.kind, UPDATING) or not self.windows.isdisjoint(op.results):

@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 from autojit.ir.ops.contract import free_axes
-from autojit.ir.ops.move import Concatenate, Pad
-from autojit.ir.program import Op, Value
+from autojit.ir.ops.move import Concatenate, Pad, Reshape
+from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 
 from . import affine
@@ -119,3 +119,17 @@ def _merge(strides: tuple[int, ...], shape: tuple[int, ...], axes: tuple[int, ..
         if strides[outer] != strides[inner] * shape[inner]:
             return None
     return strides[axes[-1]] if strides[axes[-1]] > 0 else None
+
+
+def without_last_reshapes(program: Program) -> Program:
+    """The program with what its outputs are reshaped from as outputs: the same memory."""
+    made_by = {v: op for op in program.ops for v in op.results}
+
+    def original(value: Value) -> Value:
+        op = made_by.get(value)
+        return original(op.operands[0]) if op and isinstance(op.kind, Reshape) else value
+
+    outputs = tuple(map(original, program.outputs))
+    if outputs == program.outputs:
+        return program
+    return Program(program.inputs, program.ops, outputs, name=program.name)

@@ -72,4 +72,9 @@ _LOOP_NODE = re.compile(r'^!(\d+) = !{ !"loop \d+", (.*) }$', re.MULTILINE)
 
 def text(module: ir.Module) -> str:
     """The module's LLVM IR, with loop metadata naming itself."""
-    return _LOOP_NODE.sub(r"!\1 = distinct !{ !\1, \2 }", str(module))
+    return naming_itself(str(module))
+
+
+def naming_itself(words: str) -> str:
+    """Text of metadata, as loops need it: each a node of its own."""
+    return _LOOP_NODE.sub(r"!\1 = distinct !{ !\1, \2 }", words)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from llvmlite import ir
@@ -41,11 +42,12 @@ from ..loops import (
     Swap,
     Trips,
 )
-from ..walk import memory, walk
+from ..walk import walk
 from . import blas, matrices, sequences
 from .counted import CountedLoop
 from .demands import can_fail, needs_table
 from .neighbours import neighbours, reads_first
+from .places import Places, arguments
 from .scalars import (
     REASSOCIATE,
     Scalars,
@@ -64,6 +66,7 @@ POINTER = ir.PointerType()
 #: LLVM may unroll loops of at most this extent as a whole.  If it unrolled longer ones, it
 #: would vectorise the loop around them instead, with strided reads.
 MOST_UNROLLED = 8
+NO_TEMPS: Mapping[Buffer, int] = MappingProxyType({})
 #: Fills of at most this many scalars are written out.
 FEW = 16
 
@@ -78,12 +81,13 @@ class KernelEmitter:
         symbol: str,
         task: Var | None = None,
         functions: Sequence[str] = (),
+        temps: Mapping[Buffer, int] = NO_TEMPS,
     ) -> None:
         self.module = module
         #: The BLAS functions of the program, in the order of the table.
         self.functions = functions
         self.kernel = kernel
-        self.arguments = [b for b in kernel.buffers if b.kind not in ("local", "tape")]
+        self.arguments = arguments(kernel, temps)
         #: Whether the kernel can fail as it runs (see FAILURES).
         self.checks = any(map(can_fail, walk(kernel.body)))
         #: Whether it calls what only the table knows.
@@ -108,9 +112,8 @@ class KernelEmitter:
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
         self.slots: dict[int, ir.Value] = {}
-        self.pointers: dict[Buffer, ir.Value] = dict(
-            zip(self.arguments, self.function.args[first:], strict=False)
-        )
+        given = dict(zip(self.arguments, self.function.args[first:], strict=False))
+        self.places = Places(kernel, given, temps, self.allocas)
         if task is not None:
             self.vars[task] = self.function.args[0]
         rest = self.function.args[first + len(self.arguments) :]
@@ -119,23 +122,12 @@ class KernelEmitter:
         if self.checks:
             self.failures = self.allocas.alloca(I64)
             self.allocas.store(ir.Constant(I64, 0), self.failures)
-        for buffer in kernel.buffers:
-            if buffer.kind == "local":
-                kind = memory_type(buffer.dtype)
-                # An array type, not a count: LLVM takes arrays apart at once.
-                place = self.allocas.alloca(ir.ArrayType(kind, max(1, buffer.size)))
-                self.pointers[buffer] = self.allocas.bitcast(place, kind.as_pointer())
         #: The memory of tapes, by the first of a loop.
-        self.rooms: dict[Buffer, Room] = {}
-        #: Pointers that change: buffers that change places, and tapes.
-        self.moving: dict[Buffer, ir.Value] = {}
-        for s in walk(kernel.body):
-            for buffer in (s.first, s.second) if isinstance(s, Swap) else ():
-                self._moves(buffer, self.pointers[memory(buffer)])
-            if isinstance(s, (Repeat, Recall)) and s.tapes:
-                for buffer in s.tapes:
-                    self._moves(buffer, ir.Constant(POINTER, None))
-                self.rooms[s.tapes[0]] = Room(self, s.tapes)
+        self.rooms: dict[Buffer, Room] = {
+            s.tapes[0]: Room(self, s.tapes)
+            for s in walk(kernel.body)
+            if isinstance(s, (Repeat, Recall)) and s.tapes
+        }
         self.trips: dict[Trips, ir.Value] = {}
 
     def emit(self) -> ir.Function:
@@ -155,15 +147,9 @@ class KernelEmitter:
 
     # -- addresses ------------------------------------------------------------
 
-    def _moves(self, buffer: Buffer, pointer: ir.Value) -> None:
-        slot = self.moving[memory(buffer)] = self.allocas.alloca(POINTER)
-        self.allocas.store(pointer, slot)
-
     def pointer(self, buffer: Buffer) -> ir.Value:
         """Where a buffer begins."""
-        place = memory(buffer)
-        slot = self.moving.get(place)
-        return self.pointers[place] if slot is None else self.builder.load(slot, typ=POINTER)
+        return self.places.pointer(buffer, self.builder)
 
     def index(self, index: Affine) -> ir.Value:
         """An index expression as an i64."""

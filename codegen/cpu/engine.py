@@ -7,11 +7,16 @@ start (130 of 330 ms to the first gradient), and gives the same code.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
+import struct
 import threading
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
+
+from .threads import thread_count
 
 #: Settings of Numba's that are followed here: the processor, and the passes.
 SETTINGS = (
@@ -37,18 +42,11 @@ def settings() -> dict[str, str]:
     return {name: os.environ[name] for name in SETTINGS if name in os.environ}
 
 
-def target_machine() -> Any:
+def _machine(settings: dict[str, str]) -> Any:
     """This processor, with the settings that Numba takes for it."""
-    return _machine(**settings())
-
-
-@lru_cache(maxsize=8)
-def _machine(**settings: str) -> Any:
     import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
+    target = _native_target()
     features = llvm.get_host_cpu_features()
     if not _number(settings.get("NUMBA_ENABLE_AVX"), 1):
         features.update({name: False for name in features if name.startswith("avx")})
@@ -60,6 +58,14 @@ def _machine(**settings: str) -> Any:
         codemodel="jitdefault",
         jit=True,
     )
+
+
+def _native_target() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple())
 
 
 @lru_cache(maxsize=1)
@@ -78,73 +84,159 @@ def _number(setting: str | None, default: int) -> int:
     return int(setting) if setting and setting.isdigit() else default
 
 
-def _optimized(text: str) -> Any:
-    """The module of LLVM IR, after LLVM's passes in the order of its own pipeline."""
-    import llvmlite.binding as llvm
+class _Part:
+    """A part of a module on its way through LLVM, in a context of its own."""
 
-    machine, made = target_machine(), settings()
-    module = llvm.parse_assembly(text)
-    module.triple = llvm.get_process_triple()
-    module.data_layout = str(machine.target_data)
-    module.verify()
-    tuning = llvm.create_pipeline_tuning_options(speed_level=_level(made))
-    tuning.loop_vectorization = bool(_number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
-    tuning.slp_vectorization = bool(_number(made.get("NUMBA_SLP_VECTORIZE"), 0))
-    passes = llvm.create_pass_builder(machine, tuning)
-    passes.getModulePassManager().run(module, passes)
-    return module
+    def __init__(self, text: str) -> None:
+        import llvmlite.binding as llvm
+
+        made = settings()
+        self.machine = _machine(made)
+        self.module = llvm.parse_assembly(text, llvm.create_context())
+        self.module.triple = llvm.get_process_triple()
+        self.module.data_layout = str(self.machine.target_data)
+        self.module.verify()
+        tuning = llvm.create_pipeline_tuning_options(speed_level=_level(made))
+        tuning.loop_vectorization = bool(_number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
+        tuning.slp_vectorization = bool(_number(made.get("NUMBA_SLP_VECTORIZE"), 0))
+        passes = llvm.create_pass_builder(self.machine, tuning)
+        run = _unlocked(llvm.ffi.lib.LLVMPY_RunNewModulePassManager)
+        run(passes.getModulePassManager(), self.module, passes)
+
+    def object_code(self) -> bytes:
+        from llvmlite.binding import ffi
+
+        lib = ffi.lib
+        with ffi.OutputString() as wrong:
+            emit = _unlocked(lib.LLVMPY_TargetMachineEmitToMemory)
+            memory = emit(self.machine, self.module, 1, wrong)
+            if not memory:
+                raise RuntimeError(str(wrong))
+        try:
+            size = lib.LLVMPY_GetBufferSize(memory)
+            return ctypes.string_at(lib.LLVMPY_GetBufferStart(memory), size)
+        finally:
+            lib.LLVMPY_DisposeMemoryBuffer(memory)
+
+
+def _unlocked(function: Any) -> Any:
+    """A function of llvmlite's library without the lock that it takes for every call.
+
+    LLVM itself needs none for modules of different contexts.  Where llvmlite has no such lock any
+    more, or hides it elsewhere, the function is what it is.
+    """
+    return getattr(function, "_cfn", function)
+
+
+def _each(work: Callable[[str], Any], parts: Sequence[str]) -> list[Any]:
+    """The work done for each part, on as many threads as there are processors for it."""
+    results: list[Any] = [None] * len(parts)
+    # The longest first; the last one to be done decides when all is done.
+    left = sorted(range(len(parts)), key=lambda i: len(parts[i]))
+    failures: list[BaseException] = []
+
+    def take() -> None:
+        while left and not failures:
+            try:
+                i = left.pop()
+            except IndexError:
+                return
+            try:
+                results[i] = work(parts[i])
+            except BaseException as error:
+                failures.append(error)
+
+    helpers = [
+        threading.Thread(target=take, name="autojit LLVM")
+        for _ in range(min(thread_count(), len(parts)) - 1)
+    ]
+    for helper in helpers:
+        helper.start()
+    take()
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]
+    return results
 
 
 class Compiled:
-    """A compiled module; keeps its code alive."""
+    """A module, in parts, compiled; keeps its code alive."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, parts: Sequence[str]) -> None:
+        self.parts = parts
         with _lock:
-            #: What :func:`load_object` takes, in this process or another.
-            self.object_code = bytes(target_machine().emit_object(_optimized(text)))
+            #: What :func:`load` takes, in this process or another.
+            self.object_code = pack(_each(lambda part: _Part(part).object_code(), parts))
         self._linked: dict[str, tuple[int, Any]] = {}
 
     def address(self, symbol: str) -> int:
         """The address of a function of the module."""
         if symbol not in self._linked:
-            self._linked[symbol] = load_object(self.object_code, symbol)
+            self._linked[symbol] = load_objects(self.object_code, symbol)
         return self._linked[symbol][0]
 
     def llvm(self) -> str:
-        """The optimised LLVM IR."""
+        """The optimised LLVM IR of each part."""
         with _lock:
-            return str(_optimized(self.text))
+            return "\n".join(_each(lambda part: str(_Part(part).module), self.parts))
 
     def assembly(self) -> str:
         with _lock:
-            return str(target_machine().emit_assembly(_optimized(self.text)))
+            made = map(_Part, self.parts)
+            return "\n".join(str(part.machine.emit_assembly(part.module)) for part in made)
 
 
-def load_object(code: bytes, symbol: str) -> tuple[int, Any]:
-    """The address of a function in object code, and what keeps the code in memory.
+#: Before object files: how many there are; before each, how long it is.
+_LENGTH = struct.Struct("<Q")
 
-    The linker is MCJIT, as it is Numba's.  Each object has one of its own: names in two
-    objects may be equal.  A ValueError says that the bytes are not such an object.
+
+def pack(objects: Sequence[bytes]) -> bytes:
+    """Object files in one piece.
+
+    >>> unpack(pack([b"one", b"two"]))
+    [b'one', b'two']
+    """
+    return b"".join(_LENGTH.pack(len(code)) + code for code in objects)
+
+
+def unpack(data: bytes) -> list[bytes]:
+    """The object files in bytes; a ValueError says that there are none."""
+    found, position = [], 0
+    while position < len(data):
+        if position + _LENGTH.size > len(data):
+            raise ValueError("it is no object code")
+        (length,) = _LENGTH.unpack_from(data, position)
+        position += _LENGTH.size
+        if position + length > len(data):
+            raise ValueError("it is no object code")
+        found.append(data[position : position + length])
+        position += length
+    return found
+
+
+def load_objects(code: bytes, symbol: str) -> tuple[int, Any]:
+    """The address of a function in object files, and what keeps the code in memory.
+
+    The linker is MCJIT, as it is Numba's.  Each program has one of its own: names in two
+    programs may be equal.  A ValueError says that the bytes are not such files.
     """
     # All that llvmlite made for this is gone before the lock is free, and a fork may go on: to
     # dispose of a machine takes llvmlite's own lock.
     with _lock:
-        return _linked(code, symbol)
+        return _linked(unpack(code), symbol)
 
 
-def _linked(code: bytes, symbol: str) -> tuple[int, Any]:
+def _linked(objects: Sequence[bytes], symbol: str) -> tuple[int, Any]:
     import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(jit=True)
+    machine = _native_target().create_target_machine(jit=True)
     linker = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    file = llvm.ObjectFileRef.from_data(code)
-    if not file:
-        raise ValueError("it is no object code")
-    linker.add_object_file(file)
+    for code in objects:
+        file = llvm.ObjectFileRef.from_data(code)
+        if not file:
+            raise ValueError("it is no object code")
+        linker.add_object_file(file)
     linker.finalize_object()
     address = linker.get_function_address(symbol)
     if not address:

@@ -98,14 +98,41 @@ class Module:
     ) -> None:
         if not kernel.body:
             return
-        emitter = KernelEmitter(self.module, kernel, f"kernel{number}", functions=self.functions)
+        emitter = KernelEmitter(
+            self.module,
+            kernel,
+            f"kernel{number}",
+            functions=self.functions,
+            temps=self.program.temps,
+        )
         function = self._first_like(emitter.emit())
+        if any(b.kind == "local" for b in kernel.buffers):
+            function = self._inlined_once(function)
         arguments = [places[b] for b in emitter.arguments]
         if emitter.checks:
             arguments.append(self.status)
         if emitter.needs_table:
             arguments.append(self.table)
         builder.call(function, arguments)
+
+    def _inlined_once(self, function: ir.Function) -> ir.Function:
+        """A function that does nothing but call one.
+
+        LLVM simplifies what it inlines once more, and there finds the loops gone that it has
+        unrolled: what their index kept in memory moves to registers.
+        """
+        symbol = f"{function.name}_again"
+        if symbol in self.module.globals:
+            return self.module.globals[symbol]
+        outer = ir.Function(self.module, function.ftype, symbol)
+        outer.linkage = "internal"
+        outer.attributes.add("nounwind")
+        for own, inner in zip(outer.args, function.args, strict=True):
+            own.attributes = inner.attributes
+        builder = ir.IRBuilder(outer.append_basic_block("entry"))
+        builder.call(function, outer.args)
+        builder.ret_void()
+        return outer
 
     def _first_like(self, function: ir.Function) -> ir.Function:
         """The first function that is equal but for its name; what is written twice is dropped."""

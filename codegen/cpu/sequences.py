@@ -17,7 +17,6 @@ from ..loops import (
     Steps,
     Swap,
 )
-from ..walk import memory
 from .counted import CountedLoop
 
 if TYPE_CHECKING:
@@ -111,8 +110,4 @@ def branch(emitter: KernelEmitter, s: Branch) -> None:
 
 def swap(emitter: KernelEmitter, s: Swap) -> None:
     """Two buffers change places."""
-    b = emitter.builder
-    first, second = emitter.moving[memory(s.first)], emitter.moving[memory(s.second)]
-    a, c = b.load(first, typ=POINTER), b.load(second, typ=POINTER)
-    b.store(c, first)
-    b.store(a, second)
+    emitter.places.swap(s.first, s.second, emitter.builder)

@@ -17,7 +17,6 @@ from llvmlite import ir
 from ..arena import ALIGNMENT, itemsize
 from ..errors import OUT_OF_MEMORY
 from ..loops import Buffer
-from ..walk import memory
 from . import abi
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class Room:
         b = self.emitter.builder
         block, capacity = b.load(self.block, typ=POINTER), b.load(self.capacity, typ=I64)
         for k, tape in enumerate(self.tapes):
-            b.store(self._tape(block, capacity, k), self.emitter.moving[memory(tape)])
+            self.emitter.places.move(tape, b, self._tape(block, capacity, k))
 
     def words(self) -> list[ir.Value]:
         """Two integers that say where the tapes are."""

@@ -36,7 +36,7 @@ def emit_run(emitter: KernelEmitter, step: RunTasks) -> None:
     task = KernelEmitter(emitter.module, body, symbol, task=tasks.var)
     function = task.emit()
     runner = _runner(emitter.module, function, f"{symbol}_runner", tasks.count)
-    arguments = [emitter.pointers[b] for b in task.arguments]
+    arguments = [emitter.places.fixed[b] for b in task.arguments]
     if task.checks:
         arguments.append(emitter.status)
     data = _pack(emitter, arguments)

@@ -117,7 +117,7 @@ def _has_tbb() -> bool:
 
 def _alone() -> Layer:
     """Numba's OpenMP layer by itself, started as Numba starts it; Numba finds it so later."""
-    count = _thread_count()
+    count = thread_count()
     if count < 2:
         return Layer("none", 0, 0)
     try:
@@ -130,7 +130,7 @@ def _alone() -> Layer:
     return Layer("omp", library.parallel_for, library.get_num_threads)
 
 
-def _thread_count() -> int:
+def thread_count() -> int:
     """As many threads as Numba takes."""
     told = os.environ.get("NUMBA_NUM_THREADS", "")
     if told.strip().isdigit():

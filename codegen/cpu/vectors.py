@@ -7,6 +7,7 @@ its own to what it made and what it left for the last few iterations.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ..loops import Kernel, Loop, LoopProgram, RunTasks
@@ -48,9 +49,18 @@ def lanes(program: LoopProgram, llvm: str) -> dict[int, int]:
 
 
 def _lanes_by_label(llvm: str) -> dict[str, int]:
-    nodes = dict(_NODE.findall(llvm))
     found: dict[str, int] = {}
-    for block in re.split(r"\n(?=\S+:)|\n\n", llvm):
+    # Each part of a program numbers its metadata for itself.
+    for module in re.split(r"^; ModuleID", llvm, flags=re.MULTILINE):
+        for label, width in _labelled(module):
+            found[label] = max(found.get(label, 1), width)
+    return found
+
+
+def _labelled(module: str) -> Iterator[tuple[str, int]]:
+    """The labels of a module's loops, and how many elements they work on at a time."""
+    nodes = dict(_NODE.findall(module))
+    for block in re.split(r"\n(?=\S+:)|\n\n", module):
         for branch in _BRANCH.finditer(block):
             parts = [nodes.get(n, "") for n in re.findall(r"!(\d+)", nodes[branch[1]])]
             label = next((m[1] for part in parts if (m := _LABEL.search(part))), None)
@@ -58,5 +68,4 @@ def _lanes_by_label(llvm: str) -> dict[str, int]:
                 continue
             marked = any("llvm.loop.isvectorized" in part for part in parts)
             widest = max((int(n) for n in _LANES.findall(block)), default=1)
-            found[label] = max(found.get(label, 1), widest if marked else 1)
-    return found
+            yield label, widest if marked else 1

@@ -149,6 +149,15 @@ def _window(extents: Sequence[int], params: dict[str, Any]) -> tuple[tuple[int, 
     return start, tuple(stops), stride
 
 
+#: A window of one element in so many, or fewer, is sparse.
+SPARSE = 8
+
+
+def is_sparse(v: Type, x: Type) -> bool:
+    """Whether few elements of an array of one type are in a window of another."""
+    return v.size * SPARSE <= x.size
+
+
 class _AtIndices(Updating):
     """Operands: the array, the updates, and an int64 index array for each of some axes."""
 

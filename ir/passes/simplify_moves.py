@@ -1,7 +1,7 @@
 """Rules for moves and reductions.
 
-All are exact but one: a sum of copies becomes a product with their number.  It rounds once
-where the sum rounds often, and keeps the sign of -0.0.
+All are exact but these: a sum of copies becomes a product with their number, which rounds once
+where the sum rounds often; and where zeros were to be added, -0.0 keeps its sign.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..ops.declaration import full
 from ..ops.index import scatter_add
 from ..ops.move import broadcast, concatenate, flip, pad, reshape, slice_, transpose
 from ..ops.reduce import all_, any_, max_, min_, prod_, sum_
-from ..ops.update import add_at
+from ..ops.update import add_at, is_sparse, update
 from ..program import Op, Value
 from .rewrite import Rewriter, RuleTable
 
@@ -115,6 +115,16 @@ def pad_nothing(op: Op, at: Rewriter) -> Value | None:
     return x if x.shape == op.result.shape else None
 
 
+@rules(pad)
+def pad_far_apart(op: Op, at: Rewriter) -> Value | None:
+    """pad(x) with x far apart in it → update(0, x): zeros, and then x, not a choice for each"""
+    (x,) = op.operands
+    if not any(op.params["interior"]) or not is_sparse(x.type, op.result.type):
+        return None
+    stride = tuple(gap + 1 for gap in op.params["interior"])
+    return update(full(0, op.result.type), x, start=op.params["low"], stride=stride)
+
+
 @rules(concatenate)
 def concatenate_one(op: Op, at: Rewriter) -> Value | None:
     """concatenate(x) → x"""
@@ -180,6 +190,22 @@ def reduce_broadcast(op: Op, at: Rewriter) -> Value | None:
     left = [a for a in range(len(shape)) if a not in axes]
     kept = tuple(left.index(d) for d in dims if d not in axes)
     return broadcast(value, shape=op.result.shape, dims=kept)
+
+
+@rules(add)
+def add_far_apart(op: Op, at: Rewriter) -> Value | None:
+    """x + update(0, u) → update(x, x[window] + u) for a sparse window, also if it is reshaped"""
+    for x, other in (op.operands, op.operands[::-1]):
+        shaped = at.definition(other, reshape)
+        made = at.definition(shaped.operands[0] if shaped else other, update)
+        if made is None or at.scalar(made.operands[0]) != 0:
+            continue
+        if at.definition(x, update) is None and is_sparse(made.operands[1].type, op.result.type):
+            base = reshape(x, shape=made.result.shape) if shaped else x
+            window = made.kind.pull_back_updates(base, made)  # type: ignore[attr-defined]
+            result = update(base, add(window, made.operands[1]), **made.params)
+            return reshape(result, shape=op.result.shape) if shaped else result
+    return None
 
 
 @rules(add)

@@ -91,9 +91,9 @@ def test_as_many_threads_as_numba_takes(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
     from numba.core import config
 
-    assert threads._thread_count() == config.NUMBA_DEFAULT_NUM_THREADS
+    assert threads.thread_count() == config.NUMBA_DEFAULT_NUM_THREADS
     monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
-    assert threads._thread_count() == 3
+    assert threads.thread_count() == 3
 
 
 def test_what_lies_elsewhere_is_imported() -> None:

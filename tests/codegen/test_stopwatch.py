@@ -37,7 +37,7 @@ def run() -> Callable[[int, int], bool]:
     b.position_at_end(done)
     watch.stop()
     b.ret(b.zext(way, I64))
-    compiled = engine.Compiled(text(module))
+    compiled = engine.Compiled([text(module)])
     signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
     native = signature(compiled.address("run"))
     return lambda alone, threads: bool(native(alone, threads) and compiled)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autojit import grad, jit, trace, vmap
 from autojit.codegen import parallel
 from autojit.codegen.loops import (
+    InRange,
     Loop,
     LoopProgram,
     RunTasks,
@@ -23,6 +25,7 @@ from autojit.ir.interpreter import interpret
 from autojit.ir.ops.declaration import full
 from autojit.ir.ops.move import slice_
 from autojit.ir.ops.update import add_at, scatter, update
+from autojit.ir.passes import optimize
 from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type, TypeMismatch
 
@@ -178,3 +181,70 @@ def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_operands_that_do_not_fit(function: Callable[..., Any], words: str) -> None:
     with pytest.raises(TypeMismatch, match=words):
         program_of(function, X, V, AT)
+
+
+# -- few elements, far apart ----------------------------------------------------------
+
+
+def agrees(function: Callable[..., Any], *arguments: Any) -> LoopProgram:
+    """The loops of an optimised program; compiled and interpreted results agree."""
+    program = trace(function)(*arguments)
+    for got, wanted in zip(
+        Executable(program).call(arguments), interpret(program, arguments), strict=True
+    ):
+        np.testing.assert_allclose(got, wanted, rtol=1e-13, atol=1e-13)
+    return lower(optimize(program))
+
+
+def chosen(loops: LoopProgram) -> bool:
+    return any(isinstance(s, InRange) for step in loops.steps for s in walk(step.body))  # type: ignore[union-attr]
+
+
+SQUARE = RNG.normal(size=(30, 30))
+
+
+def test_gradient_by_a_diagonal_does_not_look_for_it_everywhere() -> None:
+    loops = agrees(grad(lambda a: np.sum(a * 2.0) + np.sum(np.diag(a) ** 2)), SQUARE)
+    assert not chosen(loops)
+    assert not loops.temps
+    loops = agrees(grad(lambda a: np.sum(np.sin(a)) + np.sum(np.diagonal(a, 3) ** 2)), SQUARE)
+    assert not chosen(loops)
+    agrees(vmap(grad(lambda a: np.sum(np.diag(a) ** 2))), np.stack([SQUARE, -SQUARE]))
+
+
+@pytest.mark.parametrize("step", [2, 7, 8, 29])
+def test_windows_of_every_density(step: int) -> None:
+    def f(x: Any) -> Any:
+        y = np.sin(x)
+        y[::step] = 2.0 * y[::step]
+        y[1:, ::step] += y[:-1, ::step]
+        return y, np.sum(y * y)
+
+    agrees(f, SQUARE)
+    agrees(grad(lambda x: f(x)[1]), SQUARE)
+    agrees(lambda x: (x[::step, ::step], x), SQUARE)
+    agrees(grad(lambda x: np.sum(x[::step, ::step] ** 2) + np.sum(x[1::step] ** 3)), SQUARE)
+
+
+def test_an_input_is_not_written_to() -> None:
+    x = SQUARE.copy()
+
+    def f(x: Any) -> Any:
+        y = np.array(x)
+        y[3, ::10] = 0.0
+        return y, np.sum(x)
+
+    changed, total = jit(f)(x)
+    np.testing.assert_array_equal(x, SQUARE)
+    assert changed[3, 10] == 0.0
+    assert total == pytest.approx(SQUARE.sum())
+
+
+def test_outputs_that_are_reshaped_are_written_where_they_go() -> None:
+    loops = agrees(lambda x: np.reshape(np.reshape(np.exp(x), (-1,)), (10, 90)), SQUARE)
+    assert not loops.temps
+    assert len(loops.steps) == 1
+    agrees(lambda x: (np.ravel(x), np.ravel(x), np.reshape(x.T, (2, -1))), SQUARE)
+    agrees(lambda x: (np.sin(x), np.ravel(np.sin(x)), np.sin(x)[None]), SQUARE)
+    agrees(lambda x: np.reshape(np.sum(x), (1, 1)), SQUARE)
+    agrees(lambda x: np.reshape(np.sum(x[:1, :1], 1), ()), SQUARE)

@@ -1,0 +1,158 @@
+"""Modules in parts: what is divided, and that the parts together are the program."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from llvmlite import ir
+
+import autojit
+from autojit import grad, jit, trace
+from autojit.codegen.cpu import engine
+from autojit.codegen.cpu import parts as dividing
+from autojit.codegen.cpu.entry import Module
+from autojit.codegen.cpu.parts import parts
+from autojit.codegen.lower import lower
+from autojit.codegen.runtime import Executable
+from autojit.ir.passes.pipeline import optimize
+
+X = np.linspace(0.1, 0.9, 12).reshape(3, 4)
+
+
+def many_kernels(x: Any) -> Any:
+    """Reductions of what reductions gave, which no two loops can share."""
+    for _ in range(6):
+        x = np.exp(x - np.max(x, 1, keepdims=True))
+        x = x / np.sum(x, 0) + np.tanh(x)
+    return np.sum(x * np.log(x))
+
+
+def module_of(f: Any, *args: Any) -> Module:
+    program = trace(f)(*args)
+    return Module(lower(optimize(program)), program.in_types, program.out_types)
+
+
+def defined(part: str) -> set[str]:
+    """What a part defines for others."""
+    return set(re.findall(r'^define (?!internal)[^\n]*?@"([^"]+)"', part, re.MULTILINE))
+
+
+def test_each_kernel_is_in_one_part_and_the_core_in_the_first() -> None:
+    module = module_of(grad(many_kernels), X)
+    divided = parts(module.module, "core")
+    assert 2 < len(divided) <= dividing.MOST
+    own = [defined(part) for part in divided]
+    kernels = set(re.findall(r'@"(kernel[^"]*)"', str(module.core)))
+    assert set().union(*own) == kernels
+    assert sum(map(len, own)) == len(kernels)
+    assert '@"core"' in divided[0]
+    assert not any('@"core"' in part for part in divided[1:])
+
+
+def test_division_does_not_depend_on_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = []
+    for threads in ("1", "2", "7"):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+        texts.append(parts(module_of(grad(many_kernels), X).module, "core"))
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_short_programs_stay_whole() -> None:
+    assert len(parts(module_of(lambda x: np.sum(np.sin(x)), X).module, "core")) == 1
+
+
+def test_what_two_kernels_use_keeps_them_together() -> None:
+    module = ir.Module()
+    kind = ir.FunctionType(ir.IntType(64), [])
+    memory = ir.GlobalVariable(module, ir.IntType(64), "memory")
+    memory.initializer = ir.Constant(ir.IntType(64), 1)
+    memory.linkage = "internal"
+
+    def function(name: str, *called: ir.Function, reads: bool = False, lines: int = 0) -> Any:
+        made = ir.Function(module, kind, name)
+        made.linkage = "internal"
+        b = ir.IRBuilder(made.append_basic_block())
+        value = b.load(memory) if reads else ir.Constant(ir.IntType(64), 1)
+        for _ in range(lines):
+            value = b.add(value, value)
+        for other in called:
+            value = b.add(value, b.call(other, []))
+        b.ret(value)
+        return made
+
+    shared = function("shared")
+    kernels = [
+        function("a", shared, lines=300),
+        function("b", shared, lines=200),
+        function("c", reads=True, lines=250),
+        function("d", lines=260),
+        function("e", reads=True, lines=100),
+    ]
+    core = function("core", *kernels)
+    core.linkage = ""
+    own = [defined(part) for part in parts(module, "core")]
+    home = {name: i for i, names in enumerate(own) for name in names}
+    assert home["a"] == home["b"]
+    assert home["c"] == home["e"]
+    assert len({home["a"], home["c"], home["d"]}) == 3
+    compiled = engine.Compiled(parts(module, "core"))
+    native = ctypes.CFUNCTYPE(ctypes.c_int64)(compiled.address("core"))
+    python = [(1 << 300) + 1, (1 << 200) + 1, 1 << 250, 1 << 260, 1 << 100]
+    assert native() == (1 + sum(python)) % (1 << 64)
+
+
+def test_parts_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = autojit.value_and_grad(many_kernels)
+    program = trace(f)(X)
+    divided = Executable(program)
+    one = divided.call([X])
+    monkeypatch.setattr(dividing, "LINES", 10**9)
+    whole = Executable(program)
+    np.testing.assert_allclose(one[0], whole.call([X])[0], rtol=1e-14)
+    np.testing.assert_allclose(one[1], whole.call([X])[1], rtol=1e-12)
+    assert len(divided._compiled[0].parts) > 1 == len(whole._compiled[0].parts)
+    text = divided.llvm()
+    assert text.count("; ModuleID") == len(divided._compiled[0].parts)
+    assert divided.assembly().count("autojit_entry") >= 1
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_what_goes_wrong_in_a_part_is_raised(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+    before = threading.active_count()
+    good = "define i64 @f() {\n  ret i64 1\n}\n"
+    with pytest.raises(RuntimeError, match="parsing"):
+        engine.Compiled([good, good.replace("f", "g"), "define nonsense", good])
+    assert threading.active_count() == before
+
+
+def test_object_files_in_one_piece() -> None:
+    objects = [b"", b"a", b"bc" * 100]
+    packed = engine.pack(objects)
+    assert engine.unpack(packed) == objects
+    for damaged in (packed[:-1], packed + b"\0", packed[3:]):
+        with pytest.raises(ValueError, match="no object code"):
+            engine.unpack(damaged)
+
+
+def test_several_threads_compile_at_once() -> None:
+    """Each waits for the one before: results are right, and nobody waits for ever."""
+    shapes = [(2, 3), (3, 5), (4, 7), (5, 2)]
+    results: dict[tuple[int, int], Any] = {}
+
+    def work(shape: tuple[int, int]) -> None:
+        x = np.linspace(0.1, 0.9, shape[0] * shape[1]).reshape(shape)
+        results[shape] = jit(grad(many_kernels))(x), grad(many_kernels)(x)
+
+    threads = [threading.Thread(target=work, args=(shape,)) for shape in shapes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for shape in shapes:
+        np.testing.assert_allclose(*results[shape], rtol=1e-9, atol=1e-12)
