@@ -175,6 +175,19 @@ def _joined(original: Any, *args: Any, **kwargs: Any) -> Any:
     return fresh(original(*args, **kwargs))
 
 
+@_answers("take")
+def _taken(original: Any, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's dispatch asks the array, and not the indices."""
+    given = dict(zip(("a", "indices"), args, strict=False)) | kwargs
+    if not is_traced(given.get("indices")):
+        return original(*args, **kwargs)
+    from .functions.indexing import take
+    from .functions.joining import stack_nested
+
+    given["indices"] = stack_nested(given["indices"])
+    return take(bare(given.pop("a")), given.pop("indices"), *args[2:], **given)
+
+
 # -- installing -----------------------------------------------------------------
 
 

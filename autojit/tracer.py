@@ -22,10 +22,13 @@ _ASSIGN = (
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
 )
+_TAKE = (
+    "To pick from an array that is known:\n    np.take(table, i)                  # not: table[i]\n"
+)
 #: SciPy's functions in Python make arrays of what they are given.
 _SCIPY = (
     "SciPy's own functions cannot be traced, but for ufuncs. Those that can are in autojit.scipy:\n"
-    "    from autojit.scipy import linalg, special      # not: from scipy import linalg, special\n"
+    "    from autojit.scipy import linalg, special      # not: from scipy import linalg, special"
 )
 
 
@@ -195,9 +198,7 @@ class Tracer:
         self._refuse(
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
-            "    jit(f, static_argnums=1)\n"
-            "To pick from an array that is known:\n"
-            "    np.take(table, i)                  # not: table[i]",
+            "    jit(f, static_argnums=1)\n" + _TAKE,
         )
 
     def item(self) -> Any:
@@ -211,9 +212,9 @@ class Tracer:
             self._refuse("converting x to a NumPy array, which SciPy's function does,", _SCIPY)
         self._refuse(
             "converting x to a NumPy array",
-            f"{_ASSIGN}Convert by the name in the module, which is followed while a function is "
-            "traced:\n"
-            "    np.array([x, y])                   # not: from numpy import array\n",
+            f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"
+            "Convert by the name in the module, which is followed while a function is traced:\n"
+            "    np.array([x, y])                   # not: from numpy import array",
         )
 
     def check_owner(self, trace: Trace | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from autojit.ir.program import Value
 
@@ -26,14 +26,21 @@ def may_overwrite(
         item: Any = schedule.stored.get(after)
         alone = sum(v is after or v is before for v in new) == 1
         fits = isinstance(item, Stored) and alone and not schedule.program.outputs.count(before)
-        if fits and item.base is not None:
-            copy = order.copy_under(before, item)
-            fits = copy is not None
-            needless |= {copy.value} if copy is not None else set()
-        elif fits:
-            fits = item.combine is None and order.safe(before, item)
-        found.append(fits)
+        way = order.way(before, item) if fits else None
+        if way is not None and way.item is not None:
+            way.item.over = way.over
+        needless |= {way.copy} if way is not None and way.copy is not None else set()
+        found.append(way is not None)
     return found, needless
+
+
+class _Way(NamedTuple):
+    """How a value comes to lie where the old one was: the copy that is not made for it, and what
+    is computed over an updated array."""
+
+    copy: Value | None = None
+    item: Stored | None = None
+    over: Value | None = None
 
 
 class _Order:
@@ -49,23 +56,43 @@ class _Order:
             for leaf in (child.leaves() if isinstance(child, Node) else (child,))
         }
 
-    def copy_under(self, before: Value, item: Stored) -> Stored | None:
-        """The copy of a value that a chain of updates begins with, if nothing else reads the
-        value once the first of them begins."""
-        first = item
-        while first.base is not None:
-            under = self.schedule.stored.get(first.base)
-            if not isinstance(under, Stored):
-                return None
-            if under.copied is before:
-                begins = self.child[id(first)]
-                others = [
-                    leaf for leaf in self.leaves if before in leaf.reads and leaf is not under
-                ]
-                late = any(self.child[id(leaf)] >= begins for leaf in others)
-                return None if late else under
-            first = under
-        return None
+    def way(self, before: Value, item: Stored) -> _Way | None:
+        """How a value can take the place of one before, if it can.
+
+        Either is a chain of updates, of a copy of the value before or of something that is
+        computed for each element; and what that reads may be such a chain once more.
+        """
+        first, under = self._bottom(item)
+        if under is None or under.copied is before:
+            done = under is not None and self._read_until(before, first, under)
+            return _Way(under.value) if done and under is not None else None
+        if under.combine is not None:
+            return None
+        for over in under.reads:
+            chain = self.schedule.stored.get(over)
+            if isinstance(chain, Stored) and chain.base is not None and self.safe(over, under):
+                first, copy = self._bottom(chain)
+                if copy is not None and copy.copied is before:
+                    if self._read_until(before, first, copy):
+                        return _Way(copy.value, under, over)
+                    break
+        return _Way() if self.safe(before, under) else None
+
+    def _bottom(self, item: Stored) -> tuple[Stored, Stored | None]:
+        """The first of a chain of updates (or the item itself), and what that updates."""
+        first, under = item, item
+        while under.base is not None:
+            found = self.schedule.stored.get(under.base)
+            if not isinstance(found, Stored):
+                return under, None
+            first, under = under, found
+        return first, under
+
+    def _read_until(self, before: Value, first: Stored, copy: Stored) -> bool:
+        """Whether nothing but a copy reads a value once the first update begins."""
+        begins = self.child[id(first)]
+        others = [leaf for leaf in self.leaves if before in leaf.reads and leaf is not copy]
+        return all(self.child[id(leaf)] < begins for leaf in others)
 
     def safe(self, before: Value, item: Stored) -> bool:
         mine = self.child[id(item)]

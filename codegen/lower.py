@@ -79,6 +79,7 @@ class Lowering(ScalarCode):
         """The loop program."""
         from .arena import plan
         from .blocks import in_blocks
+        from .chunks import in_chunks
         from .parallel import parallelize
         from .rows import in_whole_rows
 
@@ -98,6 +99,8 @@ class Lowering(ScalarCode):
                 parallelize(in_blocks(in_whole_rows(s))) if isinstance(s, Kernel) else s
                 for s in steps
             ]
+        if self.traits.chunks:
+            steps = [k for s in steps for k in (in_chunks(s) if isinstance(s, Kernel) else [s])]
         result = LoopProgram(
             self.program.name, self.placement.inputs, self.placement.outputs, steps
         )

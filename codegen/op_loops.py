@@ -34,7 +34,8 @@ class Stored:
     that is reduced.  ``element(puller, indices)`` gives what is stored or combined,
     ``places(puller, indices)`` at which computed places of the leading ``axes``.
     What updates a ``base`` does so in its buffer, which nothing else reads; ``at(variables)`` is
-    then the element's index, if it is not the loop variables themselves.
+    then the element's index, if it is not the loop variables themselves.  What is computed ``over``
+    a value takes its buffer as well, element by element.
     """
 
     op: Op
@@ -46,6 +47,7 @@ class Stored:
     places: Callable[[Puller, Index], list[Any]] | None = None
     axes: tuple[int, ...] = ()
     base: Value | None = None
+    over: Value | None = None
     at: Callable[[Iterable[Any]], Index] | None = None
     vars: tuple[Var, ...] = ()
     reads: dict[Value, set[Index]] = field(default_factory=dict)

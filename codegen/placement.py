@@ -99,12 +99,16 @@ class Placement:
                 shared = self._shared_loops(value, item)
                 if shared is not None:
                     self._place(value, shared)
-            if isinstance(item, Stored) and item.base is not None:
-                self._locate(item.base, Location(self.of[value], self.base.get(value, Affine(0))))
+            for under in (item.base, item.over) if isinstance(item, Stored) else ():
+                if under is not None:
+                    self._locate(under, self._place_of(value))
 
     def _whole(self, value: Value, name: str, kind: str) -> Buffer:
         size = value.type.size * parts_of(value.dtype)
         return Buffer(name, scalar_dtype(value.dtype), size, kind)
+
+    def _place_of(self, value: Value) -> Location:
+        return Location(self.of[value], self.base.get(value, Affine(0)))
 
     def _locate(self, value: Value, location: Location) -> None:
         self.of[value] = location.buffer

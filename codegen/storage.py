@@ -19,6 +19,7 @@ from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, Pad, transpose
 from autojit.ir.ops.reduce import Reduce
+from autojit.ir.ops.update import is_sparse
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 
@@ -180,6 +181,11 @@ class Selection:
         """What is updated in place is read by nothing else, or is a copy."""
         #: Results of updates that begin with a copy.
         self.over_copies: set[Value] = set()
+        #: What is picked from an array by indices, by the array.
+        self.picked: dict[Value, list[Value]] = {}
+        for op in self.ops:
+            if isinstance(op.kind, Gather) and is_sparse(op.result.type, op.operands[0].type):
+                self.picked.setdefault(op.operands[0], []).append(op.result)
         readers, ops = readers_of(self.ops, self.program.outputs), list[Op]()
         self.windows = long_chains(self.ops, readers) | sparse_windows(self.ops)
         self.forced |= self.windows
@@ -195,6 +201,7 @@ class Selection:
         if self.inside and (not alone or base in self.over_copies):
             # Where the copy turns out not to be needed, what is written is not read any more.
             self.forced.update(v for v in rest if v in self.definers)
+            self.forced.update(self.picked.get(base, ()))
             self.over_copies.add(op.result)
         if alone:
             self.forced.add(base)

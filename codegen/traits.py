@@ -18,12 +18,14 @@ class Traits:
     ``bodies``   loops and branches with bodies are compiled
     ``factorizations``  there is linear algebra beyond products
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
+    ``chunks``   long straight-line kernels are divided
     """
 
     reduce_into_buffers: bool = True
     serial_rows: bool = True
     splits: bool = True
     tasks: bool = True
+    chunks: bool = True
     bodies: bool = True
     factorizations: bool = True
 
@@ -36,6 +38,7 @@ CUDA = Traits(
     serial_rows=False,
     splits=False,
     tasks=False,
+    chunks=False,
     bodies=False,
     factorizations=False,
 )

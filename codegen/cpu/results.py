@@ -16,6 +16,8 @@ import numpy as np
 
 from autojit.ir.locks import Lock
 
+from ..arena import ALIGNMENT
+
 #: Results of at least this many bytes come from the pool.
 POOLED = 1 << 17
 #: What the pool keeps at most; the sizes that were asked for longest ago go first.
@@ -39,7 +41,9 @@ class Pool:
                 self._free.move_to_end(size)
                 self.kept -= size
                 return blocks.pop()
-        return np.empty(size, np.uint8)
+        block = np.empty(size + ALIGNMENT, np.uint8)
+        start = -block.ctypes.data % ALIGNMENT
+        return block[start : start + size]
 
     def give_back(self, block: np.ndarray) -> None:
         with self._lock:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ..ops.bodies import BodyOp
 from ..program import Program
 from ..verify import verify as check
-from . import bodies, cse, dce, inline_calls, simplify_parts
+from . import bodies, cse, dce, inline_calls, restore, simplify_parts
 from .fold import fold
 from .rewrite import rewrite
 from .simplify import simplify
 
 
 def optimize(program: Program, *, verify: bool = False) -> Program:
-    """The program that code is made of: calls inlined, then :func:`simplified`.
+    """The program that code is made of: calls inlined, :func:`simplified`, tapes made small.
 
     It is no longer differentiated as the user asked for: the rules of custom derivatives
     are gone.  With ``verify`` the program is checked before and after.
@@ -20,6 +20,7 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     if verify:
         check(program)
     program = simplified(inline_calls.run(program))
+    program = simplified(restore.run(program))
     if verify:
         check(program)
     return program

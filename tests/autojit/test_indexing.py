@@ -130,3 +130,22 @@ def test_indices_that_are_not_indices() -> None:
     for index in ("a", 1.5, (1.0,), np.array([1.0])):
         with pytest.raises((IndexError, NotImplementedError)):
             jit(lambda x, i=index: x[i])(X)
+
+
+def test_known_tables_are_read_at_traced_indices() -> None:
+    table = np.arange(12.0).reshape(4, 3)
+
+    def f(i: Any, x: Any) -> Any:
+        row = np.take(table, i, axis=0)
+        return (
+            np.sum(row * x) + np.take(table, indices=i) + np.sum(np.take(a=table, indices=[i, 1]))
+        )
+
+    def g(i: int, x: float) -> float:
+        return np.sum(table[i] * x) + table.ravel()[i] + table.ravel()[i] + table.ravel()[1]
+
+    for i in (0, 3, -1):
+        assert jit(f)(i, 2.0) == g(i, 2.0)
+    assert grad(f, 1)(2, 2.0) == table[2].sum()
+    with pytest.raises(IndexError):
+        jit(f)(4, 2.0)

@@ -1,0 +1,80 @@
+"""Long straight-line kernels in chunks: the same results, and compile time in proportion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import grad, trace
+from autojit.codegen import chunks
+from autojit.codegen.loops import Kernel, Load, Store
+from autojit.codegen.lower import lower
+from autojit.codegen.runtime import Executable
+from autojit.codegen.walk import walk
+from autojit.ir.interpreter import interpret
+from autojit.ir.passes import optimize
+
+X = np.random.default_rng(0).normal(size=(5, 5))
+
+
+def determinant(a: Any, row: int = 0, columns: tuple[int, ...] = tuple(range(5))) -> Any:
+    """Laplace's expansion, over all permutations."""
+    if len(columns) == 1:
+        return a[row, columns[0]]
+    total = 0.0
+    for k, column in enumerate(columns):
+        rest = columns[:k] + columns[k + 1 :]
+        total = total + (-1.0) ** k * a[row, column] * determinant(a, row + 1, rest)
+    return total
+
+
+def tangled(a: Any) -> Any:
+    """Scalars of every dtype and reductions that are used far from where they are made."""
+    flags, numbers, sums = [], [], []
+    for i in range(5):
+        for j in range(5):
+            flags.append(a[i, j] > a[j, i])
+            numbers.append(np.rint(3.0 * a[i, j]).astype(int))
+            sums.append(np.sum(a[i] * np.sin(a[:, j] + len(sums))))
+    total = 0.0
+    for k in range(25):
+        x, y = sums[k], sums[(7 * k + 3) % 25]
+        total = total + np.where(flags[k], x * y, numbers[(3 * k) % 25] * x - y) * sums[24 - k]
+        total = total + np.float32(0.5) * np.sqrt(total * total + 1.0)
+    return total
+
+
+@pytest.mark.parametrize("size", [10, 37, 80])
+@pytest.mark.parametrize("f", [determinant, tangled, grad(determinant), grad(tangled)])
+def test_chunks_give_what_the_whole_gives(
+    f: Any, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = trace(f)(X)
+    whole = Executable(program).call([X])
+    monkeypatch.setattr(chunks, "STATEMENTS", size)
+    divided = Executable(program)
+    kernels = [step for step in divided.loops.steps if isinstance(step, Kernel)]
+    assert len(kernels) > 2
+    for got, wanted, expected in zip(
+        divided.call([X]), whole, interpret(program, [X]), strict=True
+    ):
+        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_no_chunk_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "STATEMENTS", 50)
+    loops = lower(optimize(trace(determinant)(X)))
+    long = [k for k in loops.steps if isinstance(k, Kernel)]
+    assert len(long) > 1
+    for kernel in long:
+        own, stores = set(), 0
+        for s in walk(kernel.body):
+            for scalar in getattr(s, "args", ()):
+                assert scalar.number in own
+            if hasattr(s, "result"):
+                own.add(s.result.number)
+            stores += isinstance(s, (Load, Store))
+        assert len(kernel.body) - stores <= chunks.STATEMENTS
