@@ -52,6 +52,24 @@ def rule(optimize: Optimize) -> Callable[[Op, Rewriter], Sequence[Value] | None]
     return improve
 
 
+def everywhere(run: Optimize) -> Optimize:
+    """A pass over programs that runs on the bodies in them too, from the innermost outwards."""
+
+    def improved(program: Program) -> Program:
+        ops = []
+        for op in program.ops:
+            if isinstance(op.kind, BodyOp):
+                params = {name: _optimized(value, improved) for name, value in op.params.items()}
+                if any(params[name] is not op.params[name] for name in params):
+                    op = Op(op.kind, op.operands, params, op.results, op.source)
+            ops.append(op)
+        if all(a is b for a, b in zip(ops, program.ops, strict=True)):
+            return run(program)
+        return run(program.with_body(ops, program.outputs))
+
+    return improved
+
+
 def _parts(op: Op) -> tuple[Sequence[Value], dict[str, Any]]:
     return op.operands, op.params
 

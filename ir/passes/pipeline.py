@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..ops.bodies import BodyOp
 from ..program import Program
 from ..verify import verify as check
-from . import bodies, cse, dce, inline_calls, restore, simplify_parts
+from . import bodies, cse, dce, inline_calls, pick_first, restore, simplify_parts
 from .fold import fold
 from .rewrite import rewrite
 from .simplify import simplify
@@ -20,7 +20,8 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     if verify:
         check(program)
     program = simplified(inline_calls.run(program))
-    program = simplified(restore.run(program))
+    for run in (pick_first.run, restore.run):
+        program = simplified(bodies.everywhere(run)(program))
     if verify:
         check(program)
     return program
