@@ -7,6 +7,7 @@ products, and values that are expensive and needed in several places.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.linear import Constant
-from autojit.ir.ops.move import Broadcast, Pad, transpose
+from autojit.ir.ops.move import Broadcast, Pad, Reshape, transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.ops.update import is_sparse
 from autojit.ir.program import Op, Program, Value
@@ -93,6 +94,9 @@ class Selection:
         self.ops = self.kept.ops
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
+        readers = readers_of(self.ops, program.outputs)
+        #: Updates of windows that are written where they go, not chosen for each element.
+        self.windows = long_chains(self.ops, readers) | sparse_windows(self.ops)
         self._prepare_products()
         self._prepare_updates()
         self._costs()
@@ -104,6 +108,8 @@ class Selection:
         """Operands that the BLAS cannot read where they lie get a copy in its layout."""
         self.forced: set[Value] = set()
         self.calls: dict[Value, LibraryCall] = {}
+        #: What is stored whatever is decided later, so that views of it are known to be views.
+        self.bases = ChainMap[Value, Any](self.calls, dict.fromkeys(self.windows))
         self.bodies: dict[Op, BodyCall] = {}
         ops: list[Op] = []
         for op in self.ops:
@@ -124,7 +130,7 @@ class Selection:
             if k in initial and _can_be_filled(self.definers.get(value)):
                 views.append(None)
                 continue
-            view = strided_view(value, self.definers, self.calls)
+            view = strided_view(value, self.definers, self.bases)
             if view is None or view.strides != row_major_strides(value.shape):
                 view = Strided(value, 0, row_major_strides(value.shape))
             self.forced.add(view.base)
@@ -154,7 +160,7 @@ class Selection:
         assert isinstance(op.kind, Matrices)
         operands, views = op.operands[op.kind.unread :], []
         for position, value in enumerate(operands, 1):
-            view = strided_view(value, self.definers, self.calls)
+            view = strided_view(value, self.definers, self.bases)
             is_last = position == len(operands)
             if view is None or not (is_last or is_row_major(view, value)):
                 view = Strided(value, 0, row_major_strides(value.shape))
@@ -172,7 +178,7 @@ class Selection:
         return copy
 
     def _matrix_view(self, value: Value, groups: Any) -> Strided | None:
-        view = strided_view(value, self.definers, self.calls)
+        view = strided_view(value, self.definers, self.bases)
         return None if view is None else matrix_view(view, groups, value)
 
     # -- updates in place -------------------------------------------------
@@ -187,7 +193,6 @@ class Selection:
             if isinstance(op.kind, Gather) and is_sparse(op.result.type, op.operands[0].type):
                 self.picked.setdefault(op.operands[0], []).append(op.result)
         readers, ops = readers_of(self.ops, self.program.outputs), list[Op]()
-        self.windows = long_chains(self.ops, readers) | sparse_windows(self.ops)
         self.forced |= self.windows
         for op in self.ops:
             if isinstance(op.kind, UPDATING) or not self.windows.isdisjoint(op.results):
@@ -197,6 +202,7 @@ class Selection:
 
     def _prepare_update(self, op: Op, readers: Readers, ops: list[Op]) -> Op:
         base, *rest = op.operands
+        base = self._memory_of(base, readers)
         alone = base in self.definers and readers[base] == 1
         if self.inside and (not alone or base in self.over_copies):
             # Where the copy turns out not to be needed, what is written is not read any more.
@@ -205,11 +211,20 @@ class Selection:
             self.over_copies.add(op.result)
         if alone:
             self.forced.add(base)
-            return op
-        copy = self._copy(op, base, tuple(range(base.type.ndim)), ops)
+            copy = base
+        else:
+            copy = self._copy(op, base, tuple(range(base.type.ndim)), ops)
         op = Op(op.kind, (copy, *rest), op.params, op.results, op.source)
         self.definers[op.result] = op
         return op
+
+    def _memory_of(self, value: Value, readers: Readers) -> Value:
+        """What has the memory of a value that is only reshaped for its one reader."""
+        op = self.definers.get(value)
+        while op is not None and isinstance(op.kind, Reshape) and readers[value] == 1:
+            (value,) = op.operands
+            op = self.definers.get(value)
+        return value
 
     # -- costs and contexts -----------------------------------------------
 

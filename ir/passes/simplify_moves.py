@@ -14,6 +14,7 @@ import numpy as np
 from ..ops.arithmetic import add, mul
 from ..ops.declaration import full
 from ..ops.index import scatter_add
+from ..ops.linear import iota
 from ..ops.move import broadcast, concatenate, flip, pad, reshape, slice_, transpose
 from ..ops.reduce import all_, any_, max_, min_, prod_, sum_
 from ..ops.update import add_at, is_sparse, update
@@ -194,7 +195,7 @@ def reduce_broadcast(op: Op, at: Rewriter) -> Value | None:
 
 @rules(add)
 def add_far_apart(op: Op, at: Rewriter) -> Value | None:
-    """x + update(0, u) → update(x, x[window] + u) for a sparse window, also if it is reshaped"""
+    """x + update(0, u) → x with u added in a sparse window, also of x reshaped"""
     for x, other in (op.operands, op.operands[::-1]):
         shaped = at.definition(other, reshape)
         made = at.definition(shaped.operands[0] if shaped else other, update)
@@ -202,10 +203,27 @@ def add_far_apart(op: Op, at: Rewriter) -> Value | None:
             continue
         if at.definition(x, update) is None and is_sparse(made.operands[1].type, op.result.type):
             base = reshape(x, shape=made.result.shape) if shaped else x
-            window = made.kind.pull_back_updates(base, made)  # type: ignore[attr-defined]
-            result = update(base, add(window, made.operands[1]), **made.params)
-            return reshape(result, shape=op.result.shape) if shaped else result
+            result = _added_in_window(base, made, known=at.scalar(x) is not None)
+            if result is not None:
+                return reshape(result, shape=op.result.shape) if shaped else result
     return None
+
+
+def _added_in_window(base: Value, made: Op, *, known: bool) -> Value | None:
+    """The updates of a window added to what is there; None if that is no loop in place."""
+    u = made.operands[1]
+    if known:
+        window = made.kind.pull_back_updates(base, made)  # type: ignore[attr-defined]
+        return update(base, add(window, u), **made.params)
+    partial = [a for a, (m, n) in enumerate(zip(u.shape, base.shape, strict=True)) if m != n]
+    if len(partial) != 1:
+        return None
+    (axis,) = partial
+    start, stride = (made.params[name][axis] for name in ("start", "stride"))
+    count = iota(axis=0, dtype=np.dtype(np.int64), shape=(u.shape[axis],))
+    rest = [a for a in range(u.type.ndim) if a != axis]
+    moved = transpose(u, axes=(axis, *rest))
+    return add_at(base, moved, count * stride + start, axes=(axis,))
 
 
 @rules(add)
