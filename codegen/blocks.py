@@ -41,7 +41,7 @@ BLOCK = 128
 #: Scalar work of one iteration (in additions) from which on blocks pay.
 WORTH_BLOCKS = 20
 
-_CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
+CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
 
 
 def in_blocks(kernel: Kernel) -> Kernel:
@@ -59,7 +59,7 @@ def in_blocks(kernel: Kernel) -> Kernel:
 def _worth(loop: Loop) -> bool:
     inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
     words = [s.name for s in loop.body if isinstance(s, Compute) and s.result.dtype != "bool"]
-    costly = sum(10 for name in words if name not in _CHEAP)
+    costly = sum(10 for name in words if name not in CHEAP)
     long_enough = loop.stop - loop.start >= 2 * BLOCK
     return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
 

@@ -10,6 +10,9 @@ from llvmlite import ir
 from .vectors import MARK
 
 I64 = ir.IntType(64)
+#: LLVM may unroll loops of at most this extent as a whole.  If it unrolled longer ones, it
+#: would vectorise the loop around them instead, with strided reads.
+MOST_UNROLLED = 8
 
 
 class CountedLoop:

@@ -43,8 +43,8 @@ from ..loops import (
     Trips,
 )
 from ..walk import walk
-from . import blas, matrices, sequences
-from .counted import CountedLoop
+from . import blas, matrices, running, sequences
+from .counted import MOST_UNROLLED, CountedLoop
 from .demands import can_fail, needs_table
 from .neighbours import neighbours, reads_first
 from .places import Places, arguments
@@ -63,9 +63,6 @@ from .vectors import loop_labels
 
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
-#: LLVM may unroll loops of at most this extent as a whole.  If it unrolled longer ones, it
-#: would vectorise the loop around them instead, with strided reads.
-MOST_UNROLLED = 8
 NO_TEMPS: Mapping[Buffer, int] = MappingProxyType({})
 #: Fills of at most this many scalars are written out.
 FEW = 16
@@ -346,6 +343,8 @@ class KernelEmitter:
                 self.vars[s.var] = ir.Constant(I64, i)
                 self.body(s.body)
             self.apart -= s.var in self.looped
+            return
+        if running.emit(self, s):
             return
         self.looped.add(s.var)
         start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)

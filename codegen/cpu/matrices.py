@@ -22,8 +22,7 @@ from ..loops import (
 )
 from ..walk import statements
 from . import abi
-from .counted import CountedLoop
-from .emit import MOST_UNROLLED
+from .counted import MOST_UNROLLED, CountedLoop
 from .scalars import CONTRACT, constant, llvm_type
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
