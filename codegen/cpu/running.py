@@ -33,13 +33,14 @@ from ..loops import (
 )
 from ..walk import memory, used
 from .counted import MOST_UNROLLED, CountedLoop
+from .scalars import is_float
 
 if TYPE_CHECKING:
     from .emit import KernelEmitter
 
 I64 = ir.IntType(64)
 AT_A_TIME = 4
-#: Associative words: those of floats to within rounding, as in reductions.
+#: Associative words: sums of floats to within rounding, as in reductions.
 ASSOCIATIVE = ("add", "mul", "maximum", "minimum")
 #: Statements that may be done for several elements before others are done for the first of them.
 _SIMPLE = (Compute, Constant, Gather, IndexValue, InRange, Load, Store)
@@ -115,6 +116,8 @@ def _divided(body: list[Any], carry: Buffer, reads: set[int], kept: Store) -> Ru
     step = next((s for s in body if _result(s) == kept.value.number), None)
     if not isinstance(step, Compute) or step.name not in ASSOCIATIVE:
         return None
+    if step.name == "mul" and is_float(step.result.dtype):
+        return None  # 1e-300 * 1e200 * 1e200 is a number, 1e200 * 1e200 is none
     depends: set[int | None] = {*reads}
     free, dependent = [], []
     for s in body:

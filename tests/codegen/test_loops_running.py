@@ -348,3 +348,11 @@ def test_what_a_running_sum_may_not_do() -> None:
     # Code of many instructions is not written out several times.
     assert running(loop_of(lambda x: scan(lambda c, v: (c + np.sin(v), c), 0.0, x)[1])) is None
     assert running(loop_of(lambda x: scan(lambda c, v: (c + np.sqrt(v), c), 0.0, x)[1])) is not None
+
+
+def test_running_products_of_floats_are_in_order() -> None:
+    """A product of later elements may overflow where that of all of them does not."""
+    x = np.tile([1e-300, 1e200, 1e200, 1e-200, 1e-200, 1e300], 4)
+    np.testing.assert_allclose(jit(np.cumprod)(x), np.cumprod(x), rtol=1e-14)
+    counts = np.arange(1, 30)
+    np.testing.assert_array_equal(jit(np.cumprod)(counts), np.cumprod(counts))
