@@ -142,7 +142,11 @@ def serve(worker: Worker, connection: Connection) -> None:
 
 def _trivial(np: Any, special: Any) -> Callable[..., Any]:
     """A program that no workload has."""
-    return lambda x: np.sum(np.sin(x) * x)
+
+    def trivial(x):
+        return np.sum(np.sin(x) * x)
+
+    return trivial
 
 
 def in_words(error: Exception | str) -> str:

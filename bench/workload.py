@@ -60,7 +60,10 @@ class Workload:
     - "numpy": `factory(np) -> derivative`, derived by hand; the reference of the comparison,
     - "torch", "pytensor" (called with `pytensor.tensor`): `factory(library) -> primal`,
     - "jax", "autojit", "autograd": likewise, only where `primal` is not their idiom,
-    - "torch_compile": likewise, only where "torch" is not for it.
+    - "torch_compile": likewise, only where "torch" is not for it,
+    - "dace": `factory(dace) -> (function, stages)`, a program in DaCe's Python, which may assign to
+      its arguments, and what DaCe's automatic optimisation is applied to: the "forward" graph,
+      before it is differentiated, the "whole" one, both or neither.
 
     `not_written(words)` stands for a version where a library has no reasonable way.
 

@@ -13,6 +13,7 @@ NAMES = (
     "torch_compile",
     "autograd",
     "pytensor",
+    "dace",
     "numba",
     "numpy",
 )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit
+from bench.workloads import npbench_dace as dace
 from bench.workloads.loops import UNROLLED, scan_of
 from bench.workloads.npbench import kernel, same_text, uniform
 
@@ -300,7 +301,11 @@ WORKLOADS = (
         softmax,
         softmax_gradient,
         Limit(bytes_moved=16 * int(numpy.prod(SOFTMAX)), flops=25 * int(numpy.prod(SOFTMAX))),
-        versions={"jax": jax_softmax, "torch": torch_softmax},
+        versions={
+            "dace": dace.program(dace.softmax, "whole"),
+            "jax": jax_softmax,
+            "torch": torch_softmax,
+        },
     ),
     kernel(
         "conv2d",
@@ -309,7 +314,11 @@ WORKLOADS = (
         conv2d,
         conv2d_gradient,
         Limit(flops=WINDOW**2 * IMAGES * HEIGHT * WIDTH * IN),
-        versions={"jax": jax_conv2d, "torch": torch_conv2d},
+        versions={
+            "dace": dace.program(dace.conv2d(WINDOW), "forward"),
+            "jax": jax_conv2d,
+            "torch": torch_conv2d,
+        },
     ),
     kernel(
         "mlp",
@@ -327,7 +336,7 @@ WORKLOADS = (
                 (WIDTHS[0], BATCH, WIDTHS[1]),
             ),
         ),
-        versions={"jax": jax_mlp, "torch": torch_mlp},
+        versions={"dace": dace.program(dace.mlp, "whole"), "jax": jax_mlp, "torch": torch_mlp},
     ),
     kernel(
         "nbody",
@@ -337,6 +346,7 @@ WORKLOADS = (
         nbody_gradient,
         Limit(flops=50 * STEPS * BODIES**2),
         versions={
+            "dace": dace.program(dace.nbody(STEPS, DT, SOFTENING, GRAVITY)),
             "autojit": lambda autojit: nbody(numpy, autojit.scan, numpy.triu_indices(BODIES, 1)),
             "jax": lambda jax: nbody(jax.numpy, jax.lax.scan, numpy.triu_indices(BODIES, 1)),
             "torch": torch_nbody,
@@ -350,7 +360,10 @@ WORKLOADS = (
         arc_distance,
         arc_distance_gradient,
         Limit(bytes_moved=40 * POINTS, flops=100 * POINTS),
-        versions={"torch": same_text(arc_distance)},
+        versions={
+            "dace": dace.program(dace.arc_distance, "whole"),
+            "torch": same_text(arc_distance),
+        },
     ),
     kernel(
         "go_fast",
@@ -359,7 +372,10 @@ WORKLOADS = (
         go_fast,
         go_fast_gradient,
         Limit(bytes_moved=8 * GO_FAST**2),
-        versions={"torch": same_text(go_fast)},
+        versions={
+            "dace": dace.program(dace.go_fast, "forward", "whole"),
+            "torch": same_text(go_fast),
+        },
     ),
     kernel(
         "compute",
@@ -368,6 +384,6 @@ WORKLOADS = (
         compute,
         compute_gradient,
         Limit(bytes_moved=16 * COMPUTE**2),
-        versions={"torch": same_text(compute)},
+        versions={"dace": dace.program(dace.compute, "whole"), "torch": same_text(compute)},
     ),
 )

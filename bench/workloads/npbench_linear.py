@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.workload import Function, Limit
+from bench.workloads import npbench_dace as dace
 from bench.workloads.npbench import kernel, same_text, uniform
 
 ALPHA, BETA = 1.5, 1.2
@@ -225,7 +226,7 @@ WORKLOADS = (
         gemm,
         gemm_gradient,
         Limit(bytes_moved=8 * NK * (NI + NJ)),
-        versions={"torch": same_text(gemm)},
+        versions={"dace": dace.same_program(gemm, "forward", "whole"), "torch": same_text(gemm)},
     ),
     kernel(
         "k2mm",
@@ -234,7 +235,7 @@ WORKLOADS = (
         k2mm,
         k2mm_gradient,
         Limit(bytes_moved=8 * (MK * (MI + MJ) + MJ * ML)),
-        versions={"torch": same_text(k2mm)},
+        versions={"dace": dace.same_program(k2mm, "forward", "whole"), "torch": same_text(k2mm)},
     ),
     kernel(
         "k3mm",
@@ -243,7 +244,7 @@ WORKLOADS = (
         k3mm,
         k3mm_gradient,
         Limit(bytes_moved=8 * (MK * (MI + MJ) + MM * (MJ + ML))),
-        versions={"torch": same_text(k3mm)},
+        versions={"dace": dace.same_program(k3mm, "forward", "whole"), "torch": same_text(k3mm)},
     ),
     kernel(
         "atax",
@@ -252,7 +253,7 @@ WORKLOADS = (
         atax,
         atax_gradient,
         Limit(bytes_moved=16 * ROWS * COLUMNS),
-        versions={"torch": same_text(atax)},
+        versions={"dace": dace.same_program(atax, "forward", "whole"), "torch": same_text(atax)},
     ),
     kernel(
         "bicg",
@@ -261,7 +262,7 @@ WORKLOADS = (
         bicg,
         bicg_gradient,
         Limit(bytes_moved=8 * ROWS * COLUMNS),
-        versions={"torch": same_text(bicg)},
+        versions={"dace": dace.same_program(bicg, "whole"), "torch": same_text(bicg)},
     ),
     kernel(
         "mvt",
@@ -270,7 +271,7 @@ WORKLOADS = (
         mvt,
         mvt_gradient,
         Limit(bytes_moved=8 * MVT**2),
-        versions={"torch": same_text(mvt)},
+        versions={"dace": dace.same_program(mvt, "whole"), "torch": same_text(mvt)},
     ),
     kernel(
         "gesummv",
@@ -279,7 +280,10 @@ WORKLOADS = (
         gesummv,
         gesummv_gradient,
         Limit(bytes_moved=8 * GESUMMV**2),
-        versions={"torch": same_text(gesummv)},
+        versions={
+            "dace": dace.same_program(gesummv, "forward", "whole"),
+            "torch": same_text(gesummv),
+        },
     ),
     kernel(
         "gemver",
@@ -288,7 +292,7 @@ WORKLOADS = (
         gemver,
         gemver_gradient,
         Limit(bytes_moved=16 * GEMVER**2, flops=14 * GEMVER**2),
-        versions={"torch": same_text(gemver)},
+        versions={"dace": dace.program(dace.gemver, "whole"), "torch": same_text(gemver)},
     ),
     kernel(
         "doitgen",
@@ -297,7 +301,10 @@ WORKLOADS = (
         doitgen,
         doitgen_gradient,
         Limit(bytes_moved=8 * NP * (NR * NQ + NP)),
-        versions={"torch": same_text(doitgen)},
+        versions={
+            "dace": dace.same_program(doitgen, "forward", "whole"),
+            "torch": same_text(doitgen),
+        },
     ),
     kernel(
         "covariance",
@@ -306,7 +313,11 @@ WORKLOADS = (
         covariance,
         covariance_gradient,
         Limit(bytes_moved=16 * POINTS * VARIABLES),
-        versions={"torch": torch_covariance, "jax": jax_covariance},
+        versions={
+            "dace": dace.same_program(covariance, "whole"),
+            "torch": torch_covariance,
+            "jax": jax_covariance,
+        },
     ),
     kernel(
         "correlation",
@@ -315,6 +326,6 @@ WORKLOADS = (
         correlation,
         correlation_gradient,
         Limit(bytes_moved=16 * POINTS * VARIABLES),
-        versions={"torch": torch_correlation},
+        versions={"dace": dace.program(dace.correlation), "torch": torch_correlation},
     ),
 )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload
+from bench.workloads import npbench_dace as dace
 from bench.workloads.loops import UNROLLED, scan_of
 from bench.workloads.npbench import NO_ASSIGNMENT, kernel
 
@@ -217,8 +218,10 @@ def gramschmidt_gradient(np: Any) -> Function:
 
 
 def row(
-    name: str, derivative_of: str, inputs: Any, text: Any, gradient: Any, limit: Limit
+    name: str, derivative_of: str, inputs: Any, text: Any, gradient: Any, limit: Limit, *stages: str
 ) -> Workload:
+    """`stages` as for `npbench_dace.program`."""
+
     def jax_text(jax: Any) -> Function:
         return text(Tools(jax.numpy, jax.lax.scan, lambda x, at, value: x.at[at].set(value)))
 
@@ -231,6 +234,7 @@ def row(
         limit,
         versions={
             "autojit": lambda autojit: text(Tools(numpy, autojit.scan, put)),
+            "dace": dace.program(getattr(dace, name), *stages),
             "jax": jax_text,
             "torch": lambda torch: text(Tools(torch, torch_scan(torch), torch_put)),
             "torch_compile": UNROLLED,
@@ -273,6 +277,7 @@ WORKLOADS = (
         trisolv,
         trisolv_gradient,
         Limit(bytes_moved=12 * TRISOLV**2, flops=5 * TRISOLV**2 // 2, chain=4 * TRISOLV),
+        "whole",
     ),
     row(
         "durbin",
@@ -305,5 +310,6 @@ WORKLOADS = (
         gramschmidt,
         gramschmidt_gradient,
         Limit(flops=6 * GRAMSCHMIDT[0] * GRAMSCHMIDT[1] ** 2, chain=6 * GRAMSCHMIDT[1]),
+        "forward",
     ),
 )

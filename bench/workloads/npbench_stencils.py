@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload
+from bench.workloads import npbench_dace as dace
 from bench.workloads.loops import UNROLLED, scan_of
 from bench.workloads.npbench import NO_ASSIGNMENT, kernel, same_text, uniform
 
@@ -125,8 +126,15 @@ def relaxation_gradient(give: Transposed, sweeps: int) -> Callable[[Any], Functi
 
 
 def relaxed(
-    name: str, stencil: Function, give: Transposed, shape: tuple[int, ...], steps: int, flops: int
+    name: str,
+    stencil: Function,
+    give: Transposed,
+    shape: tuple[int, ...],
+    steps: int,
+    flops: int,
+    *stages: str,
 ) -> Workload:
+    """A row; `stages` as for `npbench_dace.program`."""
     sweeps = steps - 1  # PolyBench counts from one
     points = int(numpy.prod([side - 2 for side in shape]))
     sides = " x ".join(map(str, shape))
@@ -139,6 +147,7 @@ def relaxed(
         Limit(flops=2 * flops * points * sweeps),
         versions={
             "autojit": lambda autojit: relaxation(stencil, sweeps, numpy, autojit.scan),
+            "dace": dace.program(getattr(dace, name)(sweeps), *stages),
             "jax": lambda jax: jax_relaxation(stencil, sweeps, jax),
             "torch": lambda torch: torch_relaxation(stencil, sweeps, torch),
             "torch_compile": UNROLLED,
@@ -321,8 +330,8 @@ FDTD_STEPS, FDTD_X, FDTD_Y = 20, 200, 220
 HDIFF_X, HDIFF_Y, HDIFF_Z = 64, 64, 60
 
 WORKLOADS = (
-    relaxed("jacobi_1d", jacobi_1d, give_jacobi_1d, (3200,), 800, 3),
-    relaxed("jacobi_2d", jacobi_2d, give_jacobi_2d, (150, 150), 50, 5),
+    relaxed("jacobi_1d", jacobi_1d, give_jacobi_1d, (3200,), 800, 3, "forward", "whole"),
+    relaxed("jacobi_2d", jacobi_2d, give_jacobi_2d, (150, 150), 50, 5, "forward", "whole"),
     relaxed("heat_3d", heat_3d, give_heat_3d, (25, 25, 25), 25, 7),
     kernel(
         "fdtd_2d",
@@ -333,6 +342,7 @@ WORKLOADS = (
         Limit(flops=11 * FDTD_STEPS * FDTD_X * FDTD_Y),
         argnum=2,
         versions={
+            "dace": dace.program(dace.fdtd_2d, "forward", "whole"),
             "autojit": lambda autojit: fdtd(numpy, autojit.scan),
             "jax": jax_fdtd,
             "torch": torch_fdtd,
@@ -353,6 +363,7 @@ WORKLOADS = (
             chain=6 * (SEIDEL_SIDE - 2),
         ),
         versions={
+            "dace": dace.program(dace.seidel_2d(SEIDEL_STEPS - 1), "forward", "whole"),
             "autojit": lambda autojit: seidel(numpy, autojit.scan),
             "jax": lambda jax: seidel(jax.numpy, jax.lax.scan),
         },
@@ -367,6 +378,6 @@ WORKLOADS = (
             bytes_moved=24 * HDIFF_X * HDIFF_Y * HDIFF_Z,
             flops=25 * HDIFF_X * HDIFF_Y * HDIFF_Z,
         ),
-        versions={"torch": same_text(hdiff)},
+        versions={"dace": dace.program(dace.hdiff, "whole"), "torch": same_text(hdiff)},
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.workload import Function, Limit
+from bench.workloads import npbench_dace as dace
 from bench.workloads.npbench import kernel, same_text, uniform
 
 ALPHA, BETA = 1.5, 1.2
@@ -82,7 +83,7 @@ WORKLOADS = (
         syrk,
         syrk_gradient,
         Limit(flops=4 * SYRK[0] * SYRK[1]),
-        versions={"torch": same_text(syrk)},
+        versions={"dace": dace.program(dace.syrk), "torch": same_text(syrk)},
     ),
     kernel(
         "syr2k",
@@ -91,7 +92,7 @@ WORKLOADS = (
         syr2k,
         syr2k_gradient,
         Limit(flops=4 * SYR2K[0] * SYR2K[1]),
-        versions={"torch": same_text(syr2k)},
+        versions={"dace": dace.program(dace.syr2k), "torch": same_text(syr2k)},
     ),
     kernel(
         "symm",
@@ -100,7 +101,7 @@ WORKLOADS = (
         symm,
         symm_gradient,
         Limit(flops=SYMM[0] * (SYMM[0] + SYMM[1])),
-        versions={"torch": same_text(symm)},
+        versions={"dace": dace.program(dace.symm, "forward", "whole"), "torch": same_text(symm)},
     ),
     kernel(
         "trmm",
@@ -109,6 +110,6 @@ WORKLOADS = (
         trmm,
         trmm_gradient,
         Limit(flops=TRMM[0] * TRMM[1]),
-        versions={"torch": same_text(trmm)},
+        versions={"dace": dace.program(dace.trmm), "torch": same_text(trmm)},
     ),
 )

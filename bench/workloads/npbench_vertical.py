@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit
+from bench.workloads import npbench_dace as dace
 from bench.workloads.loops import UNROLLED, scan_of
 from bench.workloads.npbench import kernel
 
@@ -127,6 +128,7 @@ WORKLOADS = (
         vadv_gradient,
         Limit(bytes_moved=16 * POINTS, flops=20 * POINTS, chain=6 * LAYERS),
         versions={
+            "dace": dace.program(dace.vadv(RATE, LAYERS)),
             "autojit": autojit_vadv,
             "jax": jax_vadv,
             "torch": torch_vadv,

@@ -12,6 +12,7 @@ import scipy.special
 
 from bench import __main__ as command
 from bench import derivatives, limits, peers, report
+from bench.client import process_environment
 from bench.derivatives import primal_of
 from bench.measure import PeerResult, Ratio, WorkloadResult
 from bench.workload import TOLERANCE, Limit, NotWritten, as_tuple, disagreement, not_written
@@ -206,6 +207,51 @@ def test_derivative_by_hand_agrees_with_the_reference(workload):
     rtol = 10 * TOLERANCE[workload.dtype]
     atol = rtol * np.max(np.abs(expected))
     np.testing.assert_allclose(primal(*inputs), expected, rtol=rtol, atol=atol)
+
+
+FOR_DACE = [workload for workload in all_workloads().values() if "dace" in workload.versions]
+
+
+@pytest.mark.parametrize("workload", FOR_DACE, ids=lambda w: w.name)
+def test_program_for_dace_is_the_primal(workload):
+    """It is NumPy's Python too, and may write to its arguments."""
+    inputs = workload.inputs()
+    function, stages = workload.version("dace", None)
+    assert set(stages) <= {"forward", "whole"}
+    got = function(*(array.copy() for array in inputs))
+    expected = workload.primal(np, scipy.special)(*inputs)
+    np.testing.assert_allclose(got, expected, rtol=10 * TOLERANCE[workload.dtype])
+
+
+def test_dace_has_npbench_and_nothing_else(monkeypatch):
+    npbench = {w.name for w in all_workloads().values() if w.name.startswith("npb_")}
+    assert {workload.name for workload in FOR_DACE} == npbench
+    monkeypatch.setattr("bench.peers.dace.load", lambda: None)
+    (workload,) = select(["rosenbrock_small"])
+    with pytest.raises(NotWritten, match="it has no version of its own"):
+        peers.load("dace").build(workload, workload.inputs(), 1)
+
+
+def test_dace_builds_in_an_empty_folder(monkeypatch):
+    monkeypatch.setenv("BENCH_PYTHON_DACE", "another/python")
+    peer = peers.load("dace")
+    environment = process_environment(peer, 3, "float64", "empty")
+    assert peer.python == "another/python"
+    assert environment["OMP_NUM_THREADS"] == "3"
+    assert environment["DACE_default_build_folder"] == "empty/dace"
+    assert environment["DACE_BUILD_CACHE_DIR"] == "empty"
+
+
+@pytest.mark.slow
+def test_gradients_by_dace(capsys):
+    """With and without assignments to the inputs, by each of the stages."""
+    if peers.load("dace").version().startswith("not installed"):
+        pytest.skip("DaCe is neither here nor named by BENCH_PYTHON_DACE")
+    chosen = ["npb_seidel_2d", "npb_gramschmidt", "npb_trisolv", "npb_lu"]
+    command.main([*chosen, "--peers", "dace", "--rounds", "1", "--threads", "1"])
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in chosen)
+    assert "dace, " not in printed, "a remark on what went wrong"
 
 
 @pytest.mark.parametrize(
