@@ -146,12 +146,14 @@ def _each(work: Callable[[str], Any], parts: Sequence[str]) -> list[Any]:
             except BaseException as error:
                 failures.append(error)
 
-    helpers = [
-        threading.Thread(target=take, name="autojit LLVM")
-        for _ in range(min(thread_count(), len(parts)) - 1)
-    ]
-    for helper in helpers:
-        helper.start()
+    helpers: list[threading.Thread] = []
+    for _ in range(min(thread_count(), len(parts)) - 1):
+        helper = threading.Thread(target=take, name="autojit LLVM")
+        try:
+            helper.start()
+        except RuntimeError:  # no more threads, or the interpreter is shutting down
+            break
+        helpers.append(helper)
     take()
     for helper in helpers:
         helper.join()

@@ -131,6 +131,17 @@ def test_what_goes_wrong_in_a_part_is_raised(threads: str, monkeypatch: pytest.M
     assert threading.active_count() == before
 
 
+def test_without_threads_one_does_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    parts = [f"define i64 @f{n}() {{\n  ret i64 {n}\n}}\n" for n in range(4)]
+    compiled = engine.Compiled(parts)
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(compiled.address("f3"))() == 3
+
+
 def test_object_files_in_one_piece() -> None:
     objects = [b"", b"a", b"bc" * 100]
     packed = engine.pack(objects)
