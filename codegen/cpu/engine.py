@@ -168,7 +168,7 @@ class Compiled:
     def __init__(self, parts: Sequence[str]) -> None:
         self.parts = parts
         with _lock:
-            #: What :func:`load` takes, in this process or another.
+            #: What :func:`load_objects` takes, in this process or another.
             self.object_code = pack(_each(lambda part: _Part(part).object_code(), parts))
         self._linked: dict[str, tuple[int, Any]] = {}
 
@@ -189,7 +189,7 @@ class Compiled:
             return "\n".join(str(part.machine.emit_assembly(part.module)) for part in made)
 
 
-#: Before object files: how many there are; before each, how long it is.
+#: Before each object file: how long it is.
 _LENGTH = struct.Struct("<Q")
 
 
