@@ -10,21 +10,23 @@ from autojit.ir.program import Program
 from .errors import UnrolledLoopWarning, with_place
 from .remembered import remembered
 
-#: Shorter traces are left alone: unrolled, they are fused as a whole.
-LEAST_OPS = 500
+#: Shorter traces are left alone.
+LEAST_OPS = 100
+#: Repetitions of fewer operations are no loops: unrolled, they are fused as a whole.
+LEAST_LOOP = 500
 #: Ops beyond which compilation takes seconds.
 BUDGET = 5_000
 
 
 def roll(program: Program) -> Program:
-    """The program with repeated stretches as loops."""
+    """The program with repeated stretches as arrays or loops."""
     from autojit.ir.passes.roll import roll
 
-    return roll(program, LEAST_OPS)
+    return roll(program, LEAST_OPS, LEAST_LOOP)
 
 
 def without_long_stretches(program: Program) -> Program:
-    """The program with repeated stretches as loops; warns where it stays very long."""
+    """The program with repeated stretches as arrays or loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
         program = remembered(roll, program)
     if len(program.ops) > BUDGET:

@@ -147,6 +147,13 @@ class Declaration:
         are those of ``op`` at step 0."""
         raise TypeError(f"op {self.name} has no sliding parameters")
 
+    def at_all_steps(
+        self, operands: Sequence[Value], op: Op, slide: Any, steps: int
+    ) -> Value | None:
+        """The results of ``at_step`` along a new leading axis; None where that is not one op or
+        a few.  An op that replaces a part of its operand does so for all steps."""
+        return None
+
     def mask(self, op: Op, operand: int) -> Literal | None:
         """The condition under which an operand reaches the result, if there is one."""
         return None

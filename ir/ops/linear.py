@@ -61,6 +61,15 @@ class Constant(SingleResult):
         number = convert(step, dtype=dtype) * slide + value
         return broadcast(number, shape=op.params["shape"], dims=())
 
+    def at_all_steps(self, operands: Sequence[Value], op: Op, slide: Any, steps: int) -> Value:
+        from .arithmetic import convert
+        from .move import broadcast
+
+        count = iota(dtype=np.dtype(np.int64), shape=(steps,), axis=0)
+        numbers = convert(count, dtype=op.params["dtype"])
+        shape = (steps, *op.params["shape"])
+        return broadcast(numbers * slide + op.params["value"], shape=shape, dims=(0,))
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         dtype_name(params["dtype"])
         wanted, got = _PYTHON_TYPES[params["dtype"].kind], type(params["value"])

@@ -179,6 +179,12 @@ class Slice(Move):
             stride=tuple(1 if a in axes else stride[a] for a in range(x.type.ndim)),
         )  # fmt: skip
 
+    def at_all_steps(self, operands: Sequence[Value], op: Op, slide: Any, steps: int) -> Value:
+        from .windows import slice_windows
+
+        start, stride = op.params["start"], op.params["stride"]
+        return slice_windows(operands[0], op.result.shape, start, stride, slide, steps)
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
         start, stop, stride = params["start"], params["stop"], params["stride"]

@@ -51,7 +51,7 @@ def slice_of_update(op: Op, at: Rewriter) -> Value | None:
         found = _inside(asked, window)
         if found is not None:
             return _sliced(inner.operands[1], found)
-        if not _apart(asked, window):
+        if not apart(asked, window):
             break
         x = inner.operands[0]
     return None if x is op.operands[0] else slice_(x, **op.params)
@@ -97,7 +97,7 @@ def _inside(asked: list[range], window: list[range]) -> list[range] | None:
     return found
 
 
-def _apart(asked: list[range], window: list[range]) -> bool:
+def apart(asked: list[range], window: list[range]) -> bool:
     """Whether two boxes of ranges have no element in common."""
     return any(_never_meet(a, w) for a, w in zip(asked, window, strict=True))
 

@@ -23,6 +23,7 @@ from autojit import (
     vjp,
     vmap,
 )
+from autojit.ir.passes import optimize
 from autojit.testing import check_grads
 
 RNG = np.random.default_rng(0)
@@ -189,3 +190,25 @@ def test_under_disable_jit() -> None:
 def test_errors(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_what_is_computed_twice_is_differentiated_once() -> None:
+    """Else each copy has cotangents of its own, which no later pass merges."""
+
+    def minors(a: Any, rows: tuple[int, ...], columns: tuple[int, ...]) -> Any:
+        if len(rows) == 1:
+            return a[rows[0], columns[0]]
+        return sum(
+            (-1.0) ** k * a[rows[0], j] * minors(a, rows[1:], columns[:k] + columns[k + 1 :])
+            for k, j in enumerate(columns)
+        )
+
+    def det(a: Any) -> Any:
+        return minors(a, tuple(range(5)), tuple(range(5)))
+
+    a = np.random.default_rng(0).normal(size=(5, 5))
+    program = optimize(autojit.trace(grad(det))(a))
+    assert sum(op.kind.name == "mul" for op in program.ops) < 5 * sum(
+        op.kind.name == "mul" for op in optimize(autojit.trace(det)(a)).ops
+    )
+    assert np.allclose(jit(grad(det))(a), np.linalg.det(a) * np.linalg.inv(a).T, rtol=1e-10)

@@ -1,0 +1,130 @@
+"""Windows of an array that move by the same amount from step to step, all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..program import Value
+from .index import gather
+from .linear import iota
+from .move import flip, pad, reshape, slice_, slice_axis, transpose
+from .update import update
+
+Numbers = Sequence[int]
+INT64 = np.dtype(np.int64)
+
+
+def slice_windows(
+    x: Value, shape: Numbers, start: Numbers, stride: Numbers, slide: Numbers, steps: int
+) -> Value:
+    """Windows of a shape along a new axis 0: element i of an axis of window t is that at
+    ``start + t * slide + i * stride`` of x.
+
+    A part of x, reshaped, where windows follow each other or interleave along one axis; else
+    the elements are gathered.
+    """
+    moving = [a for a, by in enumerate(slide) if by]
+    if len(moving) != 1:
+        return _gathered(x, shape, start, stride, slide, steps)
+    (axis,) = moving
+    m, by = shape[axis], slide[axis]
+    first, step = start[axis], stride[axis]
+    if by < 0:
+        first, by = first + by * (steps - 1), -by
+    width, across = step * (m - 1) + 1, by * (steps - 1) + 1
+    ranges = _ranges(shape, start, stride)
+    ranges[axis] = (0, x.shape[axis], 1)
+    part = _sliced(x, ranges)
+    if m == 1:
+        part = slice_axis(part, axis, first, first + across, by)
+        windows = reshape(part, shape=(*part.shape[:axis], steps, 1, *part.shape[axis + 1 :]))
+    elif width <= by:
+        windows = slice_axis(*_blocks(part, axis, first, steps, by, width), stride=step)
+    elif across <= step:
+        windows = slice_axis(*_blocks(part, axis, first, m, step, across), stride=by)
+        order = list(range(windows.type.ndim))
+        order[axis], order[axis + 1] = axis + 1, axis
+        windows = transpose(windows, axes=tuple(order))
+    else:
+        return _gathered(x, shape, start, stride, slide, steps)
+    windows = transpose(windows, axes=(axis, *[a for a in range(windows.type.ndim) if a != axis]))
+    return flip(windows, axes=(0,)) if slide[axis] < 0 else windows
+
+
+def _blocks(
+    x: Value, axis: int, first: int, count: int, size: int, used: int
+) -> tuple[Value, int, int, int]:
+    """An axis in blocks, which are a new axis and the one after it, and the range that is used of
+    each: the first elements of the blocks that begin at ``first``."""
+    n = x.shape[axis]
+    low = min(first, n - count * size)
+    if low < 0:  # there are fewer elements than in all blocks
+        low = 0
+        high = [0] * x.type.ndim
+        high[axis] = count * size - n
+        nothing = (0,) * x.type.ndim
+        x = pad(x, low=nothing, high=tuple(high), interior=nothing)
+    part = slice_axis(x, axis, low, low + count * size)
+    blocks = reshape(part, shape=(*x.shape[:axis], count, size, *x.shape[axis + 1 :]))
+    return blocks, axis + 1, first - low, first - low + used
+
+
+def _gathered(
+    x: Value, shape: Numbers, start: Numbers, stride: Numbers, slide: Numbers, steps: int
+) -> Value:
+    axes = tuple(a for a, by in enumerate(slide) if by)
+    extents = (steps, *[shape[a] for a in axes])
+    places = []
+    for position, a in enumerate(axes):
+        of_step = iota(dtype=INT64, shape=extents, axis=0)
+        own = iota(dtype=INT64, shape=extents, axis=position + 1)
+        places.append(of_step * slide[a] + (own * stride[a] + start[a]))
+    picked = gather(x, *places, axes=axes)
+    others = [a for a in range(x.type.ndim) if a not in axes]
+    order = [*axes, *others]
+    picked = transpose(picked, axes=(0, *[order.index(a) + 1 for a in range(x.type.ndim)]))
+    ranges = _ranges(shape, start, stride)
+    for a in axes:
+        ranges[a] = (0, shape[a], 1)
+    return _sliced(picked, [(0, steps, 1), *ranges])
+
+
+def _ranges(shape: Numbers, start: Numbers, stride: Numbers) -> list[tuple[int, int, int]]:
+    """Start, stop and stride of a window along each axis."""
+    return [
+        (a, a + (n - 1) * step + 1 if n else a, step)
+        for n, a, step in zip(shape, start, stride, strict=True)
+    ]
+
+
+def update_windows(
+    x: Value, windows: Value, start: Numbers, stride: Numbers, slide: Numbers, steps: int
+) -> Value | None:
+    """``x`` with windows, which are along axis 0, put to where they have moved to; None unless
+    they lie side by side along one axis."""
+    moving = [a for a, by in enumerate(slide) if by]
+    if len(moving) != 1:
+        return None
+    (axis,) = moving
+    m, by = windows.shape[axis + 1], abs(slide[axis])
+    first, step = start[axis], by
+    if m != 1:
+        if (stride[axis], by) != (1, m):
+            return None
+        step = 1
+    if slide[axis] < 0:
+        first -= by * (steps - 1)
+        windows = flip(windows, axes=(0,))
+    order = [*range(1, axis + 1), 0, *range(axis + 1, windows.type.ndim)]
+    rows = transpose(windows, axes=tuple(order))
+    shape = [*rows.shape[:axis], steps * m, *rows.shape[axis + 2 :]]
+    starts, strides = list(start), list(stride)
+    starts[axis], strides[axis] = first, step
+    return update(x, reshape(rows, shape=tuple(shape)), start=tuple(starts), stride=tuple(strides))
+
+
+def _sliced(x: Value, ranges: Sequence[tuple[int, int, int]]) -> Value:
+    start, stop, stride = zip(*ranges, strict=True)
+    return slice_(x, start=start, stop=stop, stride=stride)

@@ -1,0 +1,278 @@
+"""Stretches of a program that repeat themselves: where they are, and what their steps read.
+
+A stretch is found by its period, the distance at which equal ops follow each other: the ops of
+all distances are compared as arrays of numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..ops.move import Move
+from ..program import Op, Program, Value, param_key
+
+LEAST_STEPS = 8
+#: How many periods are tried, and how far apart equal ops are compared to find them.
+MOST_PERIODS = 16
+FARTHEST = 8
+#: How many stretches of a period are looked at.
+MOST_RUNS = 4
+#: A step may read what one of so many steps before it computed.
+MOST_BACK = 4
+
+
+class Stretch(NamedTuple):
+    """So many steps of so many ops.  Where it is ``loose``, an operand may also be another value
+    in each step, if all of them are computed before the stretch."""
+
+    start: int
+    period: int
+    steps: int
+    loose: bool
+
+    @property
+    def size(self) -> int:
+        """How many ops it covers."""
+        return self.period * self.steps
+
+
+def repetitions(program: Program, least: int) -> Iterator[Stretch]:
+    """Stretches of at least so many ops, the longest first; of nearly equal ones that with the
+    shortest step."""
+    ops = _Ops(program.ops)
+    queue: list[tuple[tuple[int, int, bool, int], int, Stretch]] = []
+
+    def put(found: Stretch, high: int = 0) -> None:
+        """``high``: up to where ops correspond, where the steps are not looked at yet."""
+        if found.size >= least and found.steps >= LEAST_STEPS:
+            order = (-_rough(found.size), found.period, found.loose, found.start)
+            heappush(queue, (order, high, found))
+
+    for period in sorted({*_periods(ops.alike), *_periods(ops.equal)}):
+        runs = _runs(ops.alike[:-period] == ops.alike[period:])
+        runs = [(low, count) for low, count in runs
+                if count + period >= least and ops.counts[low : low + period].any()]  # fmt: skip
+        for low, count in sorted(runs, key=lambda run: -run[1])[:MOST_RUNS]:
+            for loose in (False, True):
+                first, length = _longest_run(ops.correspond(low, low + count, period, loose))
+                length, start = length + period, low + first
+                put(Stretch(start, period, length // period, loose), start + length)
+    while queue:  # what takes longer is done for those whose turn it is
+        _, high, found = heappop(queue)
+        if not high:
+            yield found
+            continue
+        start = ops.phase(found.start, found.period)
+        found = found._replace(start=start, steps=(high - start) // found.period)
+        put(_sliding(ops, _uniform(ops, found)))
+
+
+def _rough(size: int) -> int:
+    """The size on a scale of steps of a tenth."""
+    return int(np.log(size) / np.log(1.1))
+
+
+class _Ops:
+    """Ops as arrays of numbers, so that all pairs of a distance are compared at once."""
+
+    def __init__(self, ops: Sequence[Op]) -> None:
+        self.ops = ops
+        #: Equal for ops that may stand for each other, and for those with equal parameters too.
+        self.alike, self.equal = _signatures(ops)
+        #: Whether an op computes something; steps that only move elements stay as they are.
+        self.counts = np.array([not isinstance(op.kind, Move) for op in ops], bool)
+        #: The operands of op i are those from start[i] to start[i + 1] of the arrays below.
+        self.start = np.zeros(len(ops) + 1, np.int64)
+        np.cumsum([len(op.operands) for op in ops], out=self.start[1:])
+        numbers: dict[Value, int] = {}
+        makers: list[int] = []  # by number of the value: the op that computes it, or -1
+        places: list[int] = []  # and which of its results it is
+        read: list[int] = []
+        for i, op in enumerate(ops):
+            for v in op.operands:
+                number = numbers.setdefault(v, len(makers))
+                if number == len(makers):
+                    makers.append(-1)
+                    places.append(0)
+                read.append(number)
+            for k, v in enumerate(op.results):
+                numbers[v] = len(makers)
+                makers.append(i)
+                places.append(k)
+        self.value = np.array(read, np.int64)
+        self.maker = np.array(makers, np.int64)[self.value]
+        self.place = np.array(places, np.int64)[self.value]
+
+    def correspond(self, low: int, high: int, period: int, loose: bool) -> np.ndarray:
+        """For the ops from low to high, which are like those a period later: whether the two
+        read corresponding values."""
+        a = slice(self.start[low], self.start[high])
+        b = slice(self.start[low + period], self.start[high + period])
+        reader = np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
+        right = (
+            (self.maker[a] >= 0)
+            & (self.maker[b] == self.maker[a] + period)
+            & (self.place[a] == self.place[b])
+            & (self.maker[a] > reader - MOST_BACK * period)
+        ) | self.fixed(low, high, period)
+        if loose:
+            right |= (self.maker[a] < low) & (self.maker[b] < low)
+        holds = np.ones(high - low, bool)
+        holds[reader[~right] - low] = False
+        return holds
+
+    def fixed(self, low: int, high: int, period: int) -> np.ndarray:
+        """For the operands of the ops from low to high: whether the op a period later reads the
+        same value."""
+        a = slice(self.start[low], self.start[high])
+        b = slice(self.start[low + period], self.start[high + period])
+        same: np.ndarray = self.value[a] == self.value[b]
+        return same
+
+    def phase(self, low: int, period: int) -> int:
+        """Where in the first of the steps from low on they begin: where the fewest values go from
+        one to the next."""
+        step = slice(low + period, low + 2 * period)
+        reads = slice(self.start[step.start], self.start[step.stop])
+        counts = np.diff(self.start[step.start : step.stop + 1])
+        reader = np.repeat(np.arange(step.start, step.stop), counts)
+        maker, place = self.maker[reads], self.place[reads]
+        near = (maker >= low) & ~self.fixed(step.start, step.stop, period)
+        #: For each result of the step, by op and number: how many ops later it is read last.
+        reach: dict[tuple[int, int], int] = {}
+        for m, which, r in zip(maker[near], place[near], reader[near], strict=True):
+            key = (int(m - low) % period, int(which))
+            reach[key] = max(reach.get(key, 0), int(r - m))
+        handed = np.zeros(period, np.int64)
+        for (m, _), far in reach.items():
+            whole, rest = divmod(far, period)
+            handed += whole
+            handed[np.arange(m + 1, m + 1 + rest) % period] += 1
+        return low + int(handed.argmin())
+
+    def made_before(self, start: int, stop: int) -> np.ndarray:
+        """For the operands of the ops from start to stop: whether they are computed before."""
+        before: np.ndarray = self.maker[self.start[start] : self.start[stop]] < start
+        return before
+
+
+def _signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers for each op: equal for ops that may stand for each other whatever their
+    sliding parameters are, and for those with equal parameters, which tells the steps of an inner
+    loop apart."""
+    numbers: dict[Any, int] = {}
+    types: dict[Any, int] = {}
+    known: dict[int, int] = {}  # the same by id, which is faster to look up
+    alike = np.empty(len(ops), np.int64)
+    equal = np.empty(len(ops), np.int64)
+    for i, op in enumerate(ops):
+        key: list[Any] = [op.kind]
+        for v in (*op.operands, *op.results):
+            number = known.get(id(v.type))
+            if number is None:
+                number = known[id(v.type)] = types.setdefault(v.type, len(types))
+            key.append(number)
+        slides: list[Any] = []
+        for name in op.kind.parameters:
+            (slides if name in op.kind.sliding else key).append(param_key(op.params[name]))
+        fixed = tuple(key)
+        alike[i] = equal[i] = numbers.setdefault(fixed, len(numbers))
+        if slides:
+            equal[i] = numbers.setdefault((fixed, *slides), len(numbers))
+    return alike, equal
+
+
+def compared(a: Op, b: Op) -> tuple[bool, bool]:
+    """Whether the ops may stand for each other whatever their sliding parameters are, and whether
+    these are equal too."""
+    kinds, params = _signatures([a, b])
+    return bool(kinds[0] == kinds[1]), bool(params[0] == params[1])
+
+
+def _periods(alike: np.ndarray) -> list[int]:
+    """Distances at which equal ops follow each other most often."""
+    votes: Counter[int] = Counter()
+    order = np.argsort(alike, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(alike[order])) + 1):
+        if len(places) < LEAST_STEPS:
+            continue
+        for apart in range(1, min(FARTHEST, len(places) - 1) + 1):
+            gaps, counts = np.unique(places[apart:] - places[:-apart], return_counts=True)
+            if counts.max() >= LEAST_STEPS - 1:
+                votes[int(gaps[counts.argmax()])] += int(counts.max())
+    return [period for period, _ in votes.most_common(MOST_PERIODS)]
+
+
+def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
+    """Start and length of each run of True."""
+    edges = np.diff(np.concatenate([[False], holds, [False]]).astype(np.int8))
+    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return list(zip(starts.tolist(), (stops - starts).tolist(), strict=True))
+
+
+def _longest_run(holds: np.ndarray) -> tuple[int, int]:
+    """Start and length of the longest run of True."""
+    return max(_runs(holds), key=lambda run: run[1], default=(0, 0))
+
+
+def _uniform(ops: _Ops, found: Stretch) -> Stretch:
+    """The longest part of a stretch in which each operand is fixed in all steps or in none.
+
+    What is fixed is computed before the part: where its first step computes it, that step, of which
+    it would be a result, is left out.  In a loose stretch, what is computed before may be either.
+    """
+    start, period, steps, loose = found
+    if steps < 2:
+        return found
+    fixed = ops.fixed(start, start + (steps - 1) * period, period).reshape(steps - 1, -1)
+    if loose:
+        before = ops.made_before(start, start + steps * period).reshape(steps, -1)
+        fixed = fixed & ~np.all(before, axis=0)
+    first, pairs = _longest_run(np.all(fixed[1:] == fixed[:-1], axis=1))
+    start, steps = start + first * period, pairs + 2
+    makers = ops.maker[ops.start[start] : ops.start[start + period]]
+    if np.any(makers[fixed[first]] >= start):
+        return Stretch(start + period, period, steps - 1, loose)
+    return Stretch(start, period, steps, loose)
+
+
+def _sliding(ops: _Ops, found: Stretch) -> Stretch:
+    """As many steps as have parameters that are equal or slide evenly."""
+    start, period, steps, loose = found
+    for k in range(period):
+        if ops.ops[start + k].kind.sliding:
+            steps = min(steps, _even(ops, range(start + k, start + steps * period, period)))
+    return Stretch(start, period, steps, loose)
+
+
+def _even(ops: _Ops, column: range) -> int:
+    """How many ops from the first on have equal parameters, or such that slide evenly."""
+    other = ops.equal[column.start : column.stop : column.step] != ops.equal[column.start]
+    if not other.any():
+        return len(column)
+    kind, params = ops.ops[column.start].kind, [ops.ops[i].params for i in column]
+    low, high = max(1, int(other.argmax())), len(params)
+    while low < high:  # the most for which it holds
+        middle = (low + high + 1) // 2
+        if kind.slide(params[:middle]) is not None:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def slide_of(column: Sequence[Op]) -> Any:
+    """How the parameters of ops of one place of the step slide; None where they are equal."""
+    first = _key(column[0].params)
+    if not column[0].kind.sliding or all(_key(op.params) == first for op in column):
+        return None
+    return column[0].kind.slide([op.params for op in column])
+
+
+def _key(params: dict[str, Any]) -> Any:
+    return tuple([param_key(v) for v in params.values()])
