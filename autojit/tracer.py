@@ -23,7 +23,9 @@ _ASSIGN = (
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
 )
 _TAKE = (
-    "To pick from an array that is known:\n    np.take(table, i)                  # not: table[i]\n"
+    "To pick from an array that is known:\n"
+    "    np.take(table, i)                  # not: table[i]\n"
+    "    jit(f)(table, x)                   # or make it an argument of jit, which traces all\n"
 )
 #: SciPy's functions in Python make arrays of what they are given.
 _SCIPY = (
