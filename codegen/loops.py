@@ -225,6 +225,12 @@ class Loop:
     #: Where given, only the task's share of the range is run over.
     share: Var | None = None
 
+    @property
+    def expanded(self) -> int:
+        """How many statements it is without loops."""
+        inner = sum(s.expanded if isinstance(s, Loop) else 1 for s in self.body)
+        return (self.stop - self.start) * inner
+
 
 @dataclass(slots=True)
 class Tasks:

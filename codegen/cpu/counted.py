@@ -10,9 +10,11 @@ from llvmlite import ir
 from .vectors import MARK
 
 I64 = ir.IntType(64)
-#: LLVM may unroll loops of at most this extent as a whole.  If it unrolled longer ones, it
-#: would vectorise the loop around them instead, with strided reads.
+#: Loops of at most this extent may be unrolled as a whole.  If longer ones were, LLVM would
+#: vectorise the loop around them instead, with strided reads.
 MOST_UNROLLED = 8
+#: Statements to which a nest of them may grow.
+MOST_EXPANDED = 1000
 
 
 class CountedLoop:
@@ -25,9 +27,11 @@ class CountedLoop:
         stop: ir.Value,
         *,
         keep_rolled: bool = False,
+        unrolled: bool = False,
         label: str | None = None,
     ) -> None:
         self.keep_rolled = keep_rolled
+        self.unrolled = unrolled
         self.label = label
         self.builder = builder
         self.start = start
@@ -56,7 +60,7 @@ class CountedLoop:
         self.variable.add_incoming(following, b.block)
         after = b.append_basic_block("after")
         branch = b.cbranch(more, self.block, after)
-        if self.keep_rolled or self.label:
+        if self.keep_rolled or self.unrolled or self.label:
             branch.set_metadata("llvm.loop", self._metadata())
         b.position_at_end(after)
 
@@ -64,6 +68,7 @@ class CountedLoop:
         """Loop metadata.  It has to name itself, which the builder cannot write: see ``text``."""
         module = self.builder.module
         words: list[tuple[str, ...]] = [("llvm.loop.unroll.disable",)] if self.keep_rolled else []
+        words += [("llvm.loop.unroll.full",)] if self.unrolled else []
         words += [(MARK, self.label)] if self.label else []
         said = [module.add_metadata([ir.MetaDataString(module, w) for w in line]) for line in words]
         serial = sum(1 for _ in module.metadata)

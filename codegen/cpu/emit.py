@@ -44,7 +44,7 @@ from ..loops import (
 )
 from ..walk import walk
 from . import blas, matrices, running, sequences
-from .counted import MOST_UNROLLED, CountedLoop
+from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop
 from .demands import can_fail, needs_table
 from .neighbours import neighbours, reads_first
 from .places import Places, arguments
@@ -308,7 +308,8 @@ class KernelEmitter:
             return
         start = self.index(s.start)
         zero, count = ir.Constant(I64, 0), ir.Constant(I64, s.count)
-        with CountedLoop(self.builder, zero, count) as i:
+        rolled = s.count > MOST_UNROLLED
+        with CountedLoop(self.builder, zero, count, keep_rolled=rolled) as i:
             address = self.builder.gep(
                 self.pointer(s.buffer),
                 [self.builder.add(start, i)],
@@ -358,7 +359,10 @@ class KernelEmitter:
             self.load_from(self.address(a.buffer, a.index), a.buffer.dtype) for a, _ in carried
         ]
         label = self.labels.get(id(s))
-        loop = CountedLoop(self.builder, start, stop, keep_rolled=long, label=label)
+        unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
+        loop = CountedLoop(
+            self.builder, start, stop, keep_rolled=long, unrolled=unrolled, label=label
+        )
         with loop as i:
             self.vars[s.var] = i
             phis = [loop.carry(first) for first in firsts]
