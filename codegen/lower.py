@@ -50,6 +50,8 @@ UNROLL = 4
 WORTH_SPLITTING = 8
 #: The most parts, of an innermost loop and of one around others.
 MOST_SEGMENTS, MOST_AROUND = 8, 16
+#: And of an innermost one where loops around it are at a border, so that it runs seldom.
+MOST_AT_BORDER = 2
 
 
 class Lowering(ScalarCode):
@@ -202,7 +204,14 @@ class Lowering(ScalarCode):
         points = sorted({0, extent} | {c for c in cuts if 0 < c < extent})
         if len(points) - 1 > (MOST_AROUND if around else MOST_SEGMENTS):
             points = [0, extent]
+        if not around and len(points) > MOST_AT_BORDER + 1 and self._is_border():
+            points = [0, extent]
         return list(pairwise(points))
+
+    def _is_border(self) -> bool:
+        """Whether one of several loops around is at one or two of its many iterations."""
+        ranges = [self.bounds[v] for v in self.bounds if v.extent > WORTH_SPLITTING]
+        return len(ranges) > 1 and any(last - first < 2 for first, last in ranges)
 
     def _cuts(self, leaf: Stored, node: Node) -> set[int]:
         own = leaf.vars[self.schedule.path[leaf.value].index(node)]
