@@ -18,7 +18,10 @@ MOST_EXPANDED = 1000
 
 
 class CountedLoop:
-    """``for i in range(start, stop)`` with at least one iteration, in rotated form."""
+    """``for i in range(start, stop)`` with at least one iteration, in rotated form.
+
+    ``masked``: the last few iterations are a vector under a mask, and not a loop of their own.
+    """
 
     def __init__(
         self,
@@ -28,10 +31,12 @@ class CountedLoop:
         *,
         keep_rolled: bool = False,
         unrolled: bool = False,
+        masked: bool = False,
         label: str | None = None,
     ) -> None:
         self.keep_rolled = keep_rolled
         self.unrolled = unrolled
+        self.masked = masked
         self.label = label
         self.builder = builder
         self.start = start
@@ -60,7 +65,7 @@ class CountedLoop:
         self.variable.add_incoming(following, b.block)
         after = b.append_basic_block("after")
         branch = b.cbranch(more, self.block, after)
-        if self.keep_rolled or self.unrolled or self.label:
+        if self.keep_rolled or self.unrolled or self.masked or self.label:
             branch.set_metadata("llvm.loop", self._metadata())
         b.position_at_end(after)
 
@@ -71,6 +76,9 @@ class CountedLoop:
         words += [("llvm.loop.unroll.full",)] if self.unrolled else []
         words += [(MARK, self.label)] if self.label else []
         said = [module.add_metadata([ir.MetaDataString(module, w) for w in line]) for line in words]
+        if self.masked:
+            name = ir.MetaDataString(module, "llvm.loop.vectorize.predicate.enable")
+            said.append(module.add_metadata([name, ir.Constant(ir.IntType(1), 1)]))
         serial = sum(1 for _ in module.metadata)
         return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), *said])
 

@@ -46,6 +46,7 @@ from ..walk import walk
 from . import blas, matrices, running, sequences
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop
 from .demands import can_fail, needs_table
+from .engine import has_masks
 from .neighbours import neighbours, reads_first
 from .places import Places, arguments
 from .scalars import (
@@ -59,7 +60,7 @@ from .scalars import (
 )
 from .tapes import Room
 from .tasks import emit_run
-from .vectors import loop_labels
+from .vectors import is_dear, loop_labels
 
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
@@ -361,8 +362,9 @@ class KernelEmitter:
         label = self.labels.get(id(s))
         unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
         loop = CountedLoop(
-            self.builder, start, stop, keep_rolled=long, unrolled=unrolled, label=label
-        )
+            self.builder, start, stop, label=label,
+            keep_rolled=long, unrolled=unrolled, masked=is_dear(s) and has_masks(),
+        )  # fmt: skip
         with loop as i:
             self.vars[s.var] = i
             phis = [loop.carry(first) for first in firsts]

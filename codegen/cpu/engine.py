@@ -76,6 +76,17 @@ def has_cycle_counter() -> bool:
     return str(llvm.get_process_triple()).startswith(("x86_64", "i686"))
 
 
+def has_masks() -> bool:
+    """Whether vectors are loaded and stored under masks at no cost, as AVX-512 does."""
+    import llvmlite.binding as llvm
+
+    made = settings()
+    if "NUMBA_CPU_FEATURES" in made:
+        return "+avx512f" in made["NUMBA_CPU_FEATURES"]
+    known = bool(llvm.get_host_cpu_features().get("avx512f"))
+    return known and bool(_number(made.get("NUMBA_ENABLE_AVX"), 1))
+
+
 def _level(settings: dict[str, str]) -> int:
     return min(_number(settings.get("NUMBA_OPT"), 3), 3)
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..loops import Kernel, Loop, LoopProgram, RunTasks
+from ..blocks import CHEAP
+from ..loops import Compute, Kernel, Loop, LoopProgram, RunTasks
 from ..walk import walk
 
 #: What the metadata of a labelled loop begins with.
@@ -25,6 +26,19 @@ _LANES = re.compile(r"<(\d+) x (?:double|float|i(?:8|16|32|64))>")
 def loop_labels(symbol: str, body: list[Any]) -> dict[int, str]:
     """A label for each loop in the body of a function, by its identity."""
     return {id(s): f"{symbol} {n}" for n, s in enumerate(walk(body)) if isinstance(s, Loop)}
+
+
+def is_dear(loop: Loop) -> bool:
+    """Whether iterations do not depend on each other and call functions of many instructions.
+
+    Such code would be there twice, for vectors and for the last few iterations.
+    """
+    names = {s.name for s in loop.body if isinstance(s, Compute)} - CHEAP
+    if loop.role != "map" or not names or any(isinstance(s, Loop) for s in loop.body):
+        return False
+    from .. import vector_math  # 7 ms, for programs that get here
+
+    return not names.isdisjoint(vector_math.NAMES)
 
 
 def lanes(program: LoopProgram, llvm: str) -> dict[int, int]:

@@ -11,6 +11,7 @@ import pytest
 import scipy.special
 
 from autojit import grad, jit, scan
+from autojit.codegen.cpu.engine import has_masks
 from tests.codegen.test_stopwatch import rosenbrock
 
 X = np.linspace(0.1, 0.9, 1000)
@@ -91,3 +92,19 @@ def test_a_joined_array_is_written_once_and_seen_in_another_shape() -> None:
     assert "//" not in text
     assert text.count("BLAS") == 3
     assert text.count("[1800]") == 2  # the array, and its cotangent
+
+
+@pytest.mark.skipif(not has_masks(), reason="this processor's vectors have no masks")
+@pytest.mark.parametrize("extent", [1, 7, 8, 9, 31, 1003])
+def test_the_rest_of_a_dear_loop_is_a_vector_under_a_mask(extent: int) -> None:
+    x = np.linspace(-2.0, 3.0, extent)
+    x[-1] = np.nan
+
+    def f(x: Any) -> Any:
+        return np.exp(x) * scipy.special.erf(x) + np.log(np.abs(x))
+
+    np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-13)
+    llvm = jit(f).lower(np.zeros(1003)).text("llvm")
+    assert llvm.count("llvm.masked.store") > 0
+    # Sums keep a loop for the rest.
+    assert "llvm.masked" not in jit(lambda x: np.sum(np.exp(x))).lower(x).text("llvm")
