@@ -17,11 +17,13 @@ from ..ops.move import Move
 from ..program import Op, Program, Value, param_key
 
 LEAST_STEPS = 8
-#: How many periods are tried, and how far apart equal ops are compared to find them.
-MOST_PERIODS = 16
+#: How many periods of one number of bits are tried, and how far apart equal ops are compared to
+#: find them.
+MOST_PERIODS = 8
 FARTHEST = 8
-#: How many stretches of a period are looked at.
+#: How many places with ops of a period are looked at, and how many stretches in one.
 MOST_RUNS = 4
+MOST_PARTS = 64
 #: A step may read what one of so many steps before it computed.
 MOST_BACK = 4
 
@@ -41,9 +43,12 @@ class Stretch(NamedTuple):
         return self.period * self.steps
 
 
-def repetitions(program: Program, least: int) -> Iterator[Stretch]:
+def repetitions(program: Program, least: int, free: np.ndarray) -> Iterator[Stretch]:
     """Stretches of at least so many ops, the longest first; of nearly equal ones that with the
-    shortest step."""
+    shortest step.
+
+    ``free`` says of each op whether it may be in one; who takes a stretch notes it there.
+    """
     ops = _Ops(program.ops)
     queue: list[tuple[tuple[int, int, bool, int], int, Stretch]] = []
 
@@ -53,23 +58,40 @@ def repetitions(program: Program, least: int) -> Iterator[Stretch]:
             order = (-_rough(found.size), found.period, found.loose, found.start)
             heappush(queue, (order, high, found))
 
+    for found, high in _candidates(ops, least):
+        put(found, high)
+    while queue:  # what takes longer is done for those whose turn it is
+        _, high, found = heappop(queue)
+        if not high:
+            if free[found.start : found.start + found.size].all():
+                yield found
+            continue
+        if not free[found.start : high].any():
+            continue
+        start = ops.phase(found.start, found.period)
+        whole = found._replace(start=start, steps=(high - start) // found.period)
+        found = _sliding(ops, _uniform(ops, whole))
+        put(found)
+        rest = found.start + found.size  # an inner loop may begin again
+        put(whole._replace(start=rest, steps=(high - rest) // found.period), high)
+
+
+def _candidates(ops: _Ops, least: int) -> Iterator[tuple[Stretch, int]]:
+    """Stretches whose ops correspond, before their steps are looked at, and where each ends."""
     for period in sorted({*_periods(ops.alike), *_periods(ops.equal)}):
         runs = _runs(ops.alike[:-period] == ops.alike[period:])
         runs = [(low, count) for low, count in runs
                 if count + period >= least and ops.counts[low : low + period].any()]  # fmt: skip
-        for low, count in sorted(runs, key=lambda run: -run[1])[:MOST_RUNS]:
+        for low, count in _longest(runs, MOST_RUNS):
             for loose in (False, True):
-                first, length = _longest_run(ops.correspond(low, low + count, period, loose))
-                length, start = length + period, low + first
-                put(Stretch(start, period, length // period, loose), start + length)
-    while queue:  # what takes longer is done for those whose turn it is
-        _, high, found = heappop(queue)
-        if not high:
-            yield found
-            continue
-        start = ops.phase(found.start, found.period)
-        found = found._replace(start=start, steps=(high - start) // found.period)
-        put(_sliding(ops, _uniform(ops, found)))
+                parts = _runs(ops.correspond(low, low + count, period, loose))
+                for first, length in _longest(parts, MOST_PARTS):
+                    start, high = low + first, low + first + length + period
+                    yield Stretch(start, period, (high - start) // period, loose), high
+
+
+def _longest(runs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    return sorted(runs, key=lambda run: -run[1])[:most]
 
 
 def _rough(size: int) -> int:
@@ -203,9 +225,13 @@ def _periods(alike: np.ndarray) -> list[int]:
             continue
         for apart in range(1, min(FARTHEST, len(places) - 1) + 1):
             gaps, counts = np.unique(places[apart:] - places[:-apart], return_counts=True)
-            if counts.max() >= LEAST_STEPS - 1:
-                votes[int(gaps[counts.argmax()])] += int(counts.max())
-    return [period for period, _ in votes.most_common(MOST_PERIODS)]
+            often = counts >= LEAST_STEPS - 1
+            for gap, count in zip(gaps[often].tolist(), counts[often].tolist(), strict=True):
+                votes[gap] += count
+    found: dict[int, list[int]] = {}
+    for period, _ in votes.most_common():
+        found.setdefault(period.bit_length(), []).append(period)
+    return [period for periods in found.values() for period in periods[:MOST_PERIODS]]
 
 
 def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
@@ -217,7 +243,7 @@ def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
 
 def _longest_run(holds: np.ndarray) -> tuple[int, int]:
     """Start and length of the longest run of True."""
-    return max(_runs(holds), key=lambda run: run[1], default=(0, 0))
+    return next(iter(_longest(_runs(holds), 1)), (0, 0))
 
 
 def _uniform(ops: _Ops, found: Stretch) -> Stretch:

@@ -26,6 +26,7 @@ loop was.)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd
 from typing import NamedTuple
 
@@ -74,18 +75,20 @@ class _Link(NamedTuple):
     operand: int
 
 
-def as_rows(builder: Builder, steps: Steps) -> dict[Value, Value] | None:
+def as_rows(
+    builder: Builder, steps: Steps, maker: Mapping[Value, Op | None]
+) -> dict[Value, Value] | None:
     """Emit the ops of all steps; the values that take the places of those that are needed later.
 
-    None, with nothing emitted that is used, where the steps wait for each other or where it would
-    not pay.
+    ``maker`` has the ops that compute what is read. None, with nothing emitted that is used, where
+    the steps wait for each other or where it would not pay.
     """
     if not _pays(steps):
         return None
     chains = _chains(steps)
     if chains is None:
         return None
-    return _Rows(builder, steps, chains).run()
+    return _Rows(builder, steps, chains, maker).run()
 
 
 def _pays(steps: Steps) -> bool:
@@ -169,13 +172,20 @@ def _box(steps: Steps, k: int) -> list[range]:
 
 
 class _Rows:
-    def __init__(self, builder: Builder, steps: Steps, chains: dict[Made, list[_Link]]) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        steps: Steps,
+        chains: dict[Made, list[_Link]],
+        maker: Mapping[Value, Op | None],
+    ) -> None:
         self.builder = builder
         self.steps = steps
         self.chains = chains
         self.n = steps.count
         self.made: dict[tuple[int, int], Batched] = {}
-        self.maker = {v: op for op in steps.program.ops[: steps.start] for v in op.results}
+        self.maker = maker
+        self.first = len(builder.ops)
 
     def run(self) -> dict[Value, Value] | None:
         linked = {link.op for links in self.chains.values() for link in links}
@@ -300,7 +310,7 @@ class _Rows:
     def _sum(self, terms: Value) -> Value:
         """The sum of terms, one a step; of products of what has no other axis in common as a
         product of matrices."""
-        made = {v: op for op in self.builder.ops[self.steps.start :] for v in op.results}
+        made = {v: op for op in self.builder.ops[self.first :] for v in op.results}
         op = made.get(terms)
         if op is None or op.kind is not mul:
             return sum_(terms, axes=(0,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..ops.move import reshape, slice_
@@ -74,6 +76,25 @@ class Steps:
     def slide(self, k: int) -> Any:
         """How the parameters of op k move from step to step; None where they do not."""
         return slide_of(self.columns[k])
+
+    def operands(self) -> Iterator[Value]:
+        """The values from before the stretch that its steps read."""
+        yield from self.carried.values()
+        for read in itertools.chain.from_iterable(self.reads):
+            if isinstance(read, Value):
+                yield read
+            elif isinstance(read, Each):
+                yield from read.values
+
+    def rename(self, replaced: dict[Value, Value]) -> None:
+        """Read other values in the place of some."""
+        self.carried = {made: replaced.get(v, v) for made, v in self.carried.items()}
+        for reads in self.reads:
+            for place, read in enumerate(reads):
+                if isinstance(read, Value):
+                    reads[place] = replaced.get(read, read)
+                elif isinstance(read, Each):
+                    reads[place] = Each(tuple([replaced.get(v, v) for v in read.values]))
 
     def _read(self, column: list[Op], place: int) -> Read:
         """What an operand is, by the first two steps; in a loose stretch by all of them.

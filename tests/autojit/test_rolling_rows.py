@@ -237,6 +237,15 @@ def shared_window(x: Any) -> Any:
     return np.sum(out**2)
 
 
+def distances(p: Any) -> Any:
+    """The inner loop begins again at the same rows; steps of the outer one are even too."""
+    t = 0.0
+    for i in range(12):
+        for j in range(12):
+            t = t + np.sqrt((p[i, 0] - p[j, 0]) ** 2 + (p[i, 1] - p[j, 1]) ** 2 + 1e-3)
+    return t
+
+
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.2, 1.0, 101)
 Y = X[::-1].copy()
@@ -262,9 +271,10 @@ ROWS: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = [
     (single_steps_read_later, (X,), 18),
     (two_sums, (X, Y), 20),
     (counted, (X,), 14),
-    (histogram, (X,), 60),
+    (histogram, (X,), 70),
     (stencil, (X[:60],), 18),
     (complex_numbers, (X,), 15),
+    (distances, (RNG.normal(size=(12, 2)),), 40),
 ]
 LOOPS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (partial, (X,)),
