@@ -50,34 +50,36 @@ def repetitions(program: Program, least: int, free: np.ndarray) -> Iterator[Stre
     ``free`` says of each op whether it may be in one; who takes a stretch notes it there.
     """
     ops = _Ops(program.ops)
-    queue: list[tuple[tuple[int, int, bool, int], int, Stretch]] = []
+    queue: list[tuple[tuple[int, int, bool, int], int, int, Stretch]] = []
 
-    def put(found: Stretch, high: int = 0) -> None:
-        """``high``: up to where ops correspond, where the steps are not looked at yet."""
+    def put(found: Stretch, first: int = 0, high: int = 0) -> None:
+        """Where the steps are not looked at yet, from where on ops are alike, and up to where they
+        correspond."""
         if found.size >= least and found.steps >= LEAST_STEPS:
             order = (-_rough(found.size), found.period, found.loose, found.start)
-            heappush(queue, (order, high, found))
+            heappush(queue, (order, first, high, found))
 
-    for found, high in _candidates(ops, least):
-        put(found, high)
+    for found, first, high in _candidates(ops, least):
+        put(found, first, high)
     while queue:  # what takes longer is done for those whose turn it is
-        _, high, found = heappop(queue)
+        _, first, high, found = heappop(queue)
         if not high:
             if free[found.start : found.start + found.size].all():
                 yield found
             continue
         if not free[found.start : high].any():
             continue
-        start = ops.phase(found.start, found.period)
+        start = ops.phase(found.start, found.period, first)
         whole = found._replace(start=start, steps=(high - start) // found.period)
         found = _sliding(ops, _uniform(ops, whole))
         put(found)
         rest = found.start + found.size  # an inner loop may begin again
-        put(whole._replace(start=rest, steps=(high - rest) // found.period), high)
+        put(whole._replace(start=rest, steps=(high - rest) // found.period), rest, high)
 
 
-def _candidates(ops: _Ops, least: int) -> Iterator[tuple[Stretch, int]]:
-    """Stretches whose ops correspond, before their steps are looked at, and where each ends."""
+def _candidates(ops: _Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
+    """Stretches whose ops correspond, before their steps are looked at; from where on the ops are
+    alike, and up to where they correspond."""
     for period in sorted({*_periods(ops.alike), *_periods(ops.equal)}):
         runs = _runs(ops.alike[:-period] == ops.alike[period:])
         runs = [(low, count) for low, count in runs
@@ -87,7 +89,7 @@ def _candidates(ops: _Ops, least: int) -> Iterator[tuple[Stretch, int]]:
                 parts = _runs(ops.correspond(low, low + count, period, loose))
                 for first, length in _longest(parts, MOST_PARTS):
                     start, high = low + first, low + first + length + period
-                    yield Stretch(start, period, (high - start) // period, loose), high
+                    yield Stretch(start, period, (high - start) // period, loose), low, high
 
 
 def _longest(runs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
@@ -156,9 +158,9 @@ class _Ops:
         same: np.ndarray = self.value[a] == self.value[b]
         return same
 
-    def phase(self, low: int, period: int) -> int:
+    def phase(self, low: int, period: int, first: int) -> int:
         """Where in the first of the steps from low on they begin: where the fewest values go from
-        one to the next."""
+        one to the next, and of such places the one a step after ``first`` or next to that."""
         step = slice(low + period, low + 2 * period)
         reads = slice(self.start[step.start], self.start[step.stop])
         counts = np.diff(self.start[step.start : step.stop + 1])
@@ -175,7 +177,8 @@ class _Ops:
             whole, rest = divmod(far, period)
             handed += whole
             handed[np.arange(m + 1, m + 1 + rest) % period] += 1
-        return low + int(handed.argmin())
+        places = low + np.flatnonzero(handed == handed.min())
+        return int(places[((places - first) % period).argmin()])
 
     def made_before(self, start: int, stop: int) -> np.ndarray:
         """For the operands of the ops from start to stop: whether they are computed before."""

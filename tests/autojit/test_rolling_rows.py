@@ -274,7 +274,7 @@ ROWS: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = [
     (histogram, (X,), 70),
     (stencil, (X[:60],), 18),
     (complex_numbers, (X,), 15),
-    (distances, (RNG.normal(size=(12, 2)),), 40),
+    (distances, (RNG.normal(size=(12, 2)),), 130),
 ]
 LOOPS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (partial, (X,)),
