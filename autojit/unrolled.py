@@ -25,11 +25,18 @@ def roll(program: Program) -> Program:
     return roll(program, LEAST_OPS, LEAST_LOOP)
 
 
+def _merged(program: Program) -> Program:
+    """The program with what it computes twice computed once, as what is compiled is."""
+    from autojit.ir.passes import cse, dce
+
+    return dce.run(cse.run(program))
+
+
 def without_long_stretches(program: Program) -> Program:
     """The program with repeated stretches as arrays or loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
         program = remembered(roll, program)
-    if len(program.ops) > BUDGET:
+    if len(program.ops) > BUDGET and len(remembered(_merged, program).ops) > BUDGET:
         lines = Counter(op.source for op in program.ops if op.source is not None)
         source, count = lines.most_common(1)[0] if lines else (None, 0)
         warnings.warn(

@@ -266,3 +266,23 @@ def test_what_is_fixed_stays_fixed(
     assert len(autojit.trace(function)(p).ops) < 40
     assert jit(function)(p) == pytest.approx(function(p), rel=1e-12)
     check_grads(function, (p,))
+
+
+def test_what_is_computed_once_is_not_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recursion over minors repeats itself: 1,000 operations, 100 different ones."""
+    monkeypatch.setattr(unrolled, "BUDGET", 300)
+
+    def minors(a: Any, row: int, columns: tuple[int, ...]) -> Any:
+        if not columns:
+            return 1.0
+        rest = [columns[:k] + columns[k + 1 :] for k in range(len(columns))]
+        signs = [1.0, -1.0, 1.0, -1.0, 1.0]
+        return sum(
+            s * a[row, j] * minors(a, row + 1, r)
+            for s, j, r in zip(signs, columns, rest, strict=False)
+        )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program = autojit.trace(lambda a: minors(a, 0, (0, 1, 2, 3, 4)))(np.eye(5))
+    assert len(program.ops) > 300
