@@ -78,13 +78,18 @@ def has_cycle_counter() -> bool:
 
 def has_masks() -> bool:
     """Whether vectors are loaded and stored under masks at no cost, as AVX-512 does."""
-    import llvmlite.binding as llvm
-
     made = settings()
     if "NUMBA_CPU_FEATURES" in made:
         return "+avx512f" in made["NUMBA_CPU_FEATURES"]
-    known = bool(llvm.get_host_cpu_features().get("avx512f"))
-    return known and bool(_number(made.get("NUMBA_ENABLE_AVX"), 1))
+    return _host_has_masks() and bool(_number(made.get("NUMBA_ENABLE_AVX"), 1))
+
+
+@lru_cache(maxsize=1)
+def _host_has_masks() -> bool:
+    import llvmlite.binding as llvm
+
+    with _lock:  # llvmlite's own lock would stay taken in a child
+        return bool(llvm.get_host_cpu_features().get("avx512f"))
 
 
 def _level(settings: dict[str, str]) -> int:
