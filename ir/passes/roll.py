@@ -47,8 +47,10 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
         if made is None:
             break
         # What reads all steps (np.stack of a list) becomes a read of the stacked array.
-        program = dce.run(rewrite(made, [simplify]))
-        least = min(least, LEAST_ROWS)
+        made = dce.run(rewrite(made, [simplify]))
+        if len(made.ops) >= len(program.ops):
+            break
+        program, least = made, min(least, LEAST_ROWS)
     return program
 
 

@@ -131,12 +131,10 @@ class Steps:
 
         The ops of that step may lie anywhere before the stretch, and stay there.
         """
-        ops: dict[int, Op] = {}
-        handed: dict[Made, Value] = {}
-        if not all(self._matches(made, v, ops, handed) for made, v in self.carried.items()):
+        found = self._matched()
+        if found is None:
             return False
-        if len(ops) < len(self.columns) or handed.keys() != self.carried.keys():
-            return False
+        ops, handed = found
         for k, column in enumerate(self.columns):
             slide, first = slide_of(column), ops[k]
             if slide is None:
@@ -154,32 +152,34 @@ class Steps:
         self.later = {(step + 1, k, r): v for (step, k, r), v in self.later.items()}
         return True
 
-    def _matches(
-        self, made: Made, value: Value, ops: dict[int, Op], handed: dict[Made, Value]
-    ) -> bool:
-        """Whether a value was computed as a result of a step is; gathers the ops, by number, and
-        what the step would have read of the one before it."""
-        known = self._maker.get(value)
-        if known is None or known[1] != made.result:
-            return False
-        (op, _), like = known, self.columns[made.op][0]
-        if made.op in ops:
-            return ops[made.op] is op
-        if not compared(op, like)[0]:
-            return False
-        ops[made.op] = op
-        for v, read in zip(op.operands, self.reads[made.op], strict=True):
-            if isinstance(read, Value):
-                right = v is read
-            elif isinstance(read, Each):
-                right = v.type == read.values[0].type
-            elif read.ago:
-                right = handed.setdefault(read, v) is v
-            else:
-                right = self._matches(read, v, ops, handed)
-            if not right:
-                return False
-        return True
+    def _matched(self) -> tuple[dict[int, Op], dict[Made, Value]] | None:
+        """The ops of a step before the first, by number, and what it would have read of one before
+        it; None unless what the steps hand on was computed so."""
+        ops: dict[int, Op] = {}
+        handed: dict[Made, Value] = {}
+        left: list[tuple[Made, Value]] = list(self.carried.items())
+        while left:
+            made, value = left.pop()
+            op, result = self._maker.get(value, (None, 0))
+            if op is None or result != made.result:
+                return None
+            if made.op in ops:
+                if ops[made.op] is not op:
+                    return None
+                continue
+            if not compared(op, self.columns[made.op][0])[0]:
+                return None
+            ops[made.op] = op
+            for v, read in zip(op.operands, self.reads[made.op], strict=True):
+                if isinstance(read, Made):
+                    if not read.ago:
+                        left.append((read, v))
+                    elif handed.setdefault(read, v) is not v:
+                        return None
+                elif v is not read and not isinstance(read, Each):
+                    return None
+        whole = len(ops) == len(self.columns) and handed.keys() == self.carried.keys()
+        return (ops, handed) if whole else None
 
 
 def row(stacked: Value, step: int) -> Value:

@@ -362,6 +362,24 @@ def test_a_network_of_single_numbers_is_one_of_matrices() -> None:
     assert jit(by_numbers)(p, x) == pytest.approx(p[640] + p[620:640] @ hidden, rel=1e-12)
 
 
+def test_long_chains_within_a_step() -> None:
+    """A neuron of 600 inputs is a chain of 1,200 operations."""
+    p, x = RNG.normal(size=8 * 601), RNG.normal(size=600)
+
+    def by_numbers(p: Any, x: Any) -> Any:
+        out = []
+        for j in range(8):
+            act = p[601 * j + 600]
+            for k in range(600):
+                act = act + p[601 * j + k] * x[k]
+            out.append(np.tanh(act))
+        return sum(out)
+
+    weights = p.reshape(8, 601)
+    wanted = np.sum(np.tanh(weights[:, :600] @ x + weights[:, 600]))
+    assert jit(by_numbers)(p, x) == pytest.approx(wanted, rel=1e-11)
+
+
 # -- random loops ---------------------------------------------------------------------
 
 
