@@ -157,11 +157,16 @@ scatter_add = ScatterAdd("scatter_add")
 
 def even_steps(values: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
     """By how much tuples of integers grow from one to the next, if that is always the same."""
-    array = np.asarray(values)
-    steps = np.diff(array, axis=0)
-    if array.ndim < 2 or not len(steps) or (steps != steps[0]).any():
+    n = len(values)
+    if n < 2 or not values[0]:
         return None
-    return tuple(steps[0].tolist())
+    steps = tuple([b - a for a, b in zip(values[0], values[1], strict=True)])
+    for k, by in enumerate(steps):
+        first = values[0][k]
+        wanted = list(range(first, first + n * by, by)) if by else [first] * n
+        if [v[k] for v in values] != wanted:
+            return None
+    return steps
 
 
 def window_places(

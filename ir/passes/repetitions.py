@@ -286,6 +286,8 @@ def _even(ops: _Ops, column: range) -> int:
         return len(column)
     kind, params = ops.ops[column.start].kind, [ops.ops[i].params for i in column]
     low, high = max(1, int(other.argmax())), len(params)
+    if kind.slide(params) is not None:
+        return high
     while low < high:  # the most for which it holds
         middle = (low + high + 1) // 2
         if kind.slide(params[:middle]) is not None:

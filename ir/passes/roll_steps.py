@@ -171,15 +171,20 @@ class Steps:
                 return None
             ops[made.op] = op
             for v, read in zip(op.operands, self.reads[made.op], strict=True):
-                if isinstance(read, Made):
-                    if not read.ago:
-                        left.append((read, v))
-                    elif handed.setdefault(read, v) is not v:
-                        return None
-                elif v is not read and not isinstance(read, Each):
+                if isinstance(read, Made) and not read.ago:
+                    left.append((read, v))
+                elif not _is_like(v, read, handed):
                     return None
         whole = len(ops) == len(self.columns) and handed.keys() == self.carried.keys()
         return (ops, handed) if whole else None
+
+
+def _is_like(value: Value, read: Read, handed: dict[Made, Value]) -> bool:
+    """Whether a step may read that value where others read what is fixed, another one each, or
+    what the step before handed on, which is noted."""
+    if isinstance(read, Made):
+        return handed.setdefault(read, value) is value
+    return value is read or isinstance(read, Each)
 
 
 def row(stacked: Value, step: int) -> Value:
