@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import no_derivative
-from ..program import Op, Program, Value, current_builder
+from ..program import Builder, Op, Program, Value, building, current_builder
 from ..types import Type, TypeMismatch
 from .batching import Batched
 
@@ -147,12 +147,21 @@ class Declaration:
         are those of ``op`` at step 0."""
         raise TypeError(f"op {self.name} has no sliding parameters")
 
-    def at_all_steps(
-        self, operands: Sequence[Value], op: Op, slide: Any, steps: int
-    ) -> Value | None:
-        """The results of ``at_step`` along a new leading axis; None where that is not one op or
-        a few.  An op that replaces a part of its operand does so for all steps."""
-        return None
+    def at_all_steps(self, operands: Sequence[Batched], op: Op, slide: Any, steps: int) -> Value:
+        """The results of ``at_step`` along a new leading axis; so are operands that are batched."""
+        from ..transforms.batch import batch
+        from .linear import iota
+
+        builder = Builder()
+        inputs = [Value(v.type) for v in op.operands]
+        step = Value(Type(np.dtype(np.int64), ()))
+        with building(builder):
+            result = self.at_step(inputs, op, slide, step)
+        program = builder.finish([*inputs, step], [result], name=self.name)
+        every = iota(dtype=step.dtype, shape=(steps,), axis=0)
+        whole = batch(program, steps, [*[o.batched for o in operands], True])
+        (made,) = current_builder().inline(whole, [*[o.value for o in operands], every])
+        return made
 
     def mask(self, op: Op, operand: int) -> Literal | None:
         """The condition under which an operand reaches the result, if there is one."""

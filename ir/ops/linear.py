@@ -51,6 +51,8 @@ class Constant(SingleResult):
             return None
         by = values[1] - values[0]
         even = all(values[0] + k * by == v for k, v in enumerate(values))
+        if params[0]["dtype"].kind == "u" and by < 0:
+            return None  # the dtype of the values does not have the step
         return by if even and by == by and abs(by) < 2**31 else None
 
     def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
@@ -60,15 +62,6 @@ class Constant(SingleResult):
         value, dtype = op.params["value"], op.params["dtype"]
         number = convert(step, dtype=dtype) * slide + value
         return broadcast(number, shape=op.params["shape"], dims=())
-
-    def at_all_steps(self, operands: Sequence[Value], op: Op, slide: Any, steps: int) -> Value:
-        from .arithmetic import convert
-        from .move import broadcast
-
-        count = iota(dtype=np.dtype(np.int64), shape=(steps,), axis=0)
-        numbers = convert(count, dtype=op.params["dtype"])
-        shape = (steps, *op.params["shape"])
-        return broadcast(numbers * slide + op.params["value"], shape=shape, dims=(0,))
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         dtype_name(params["dtype"])

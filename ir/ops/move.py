@@ -179,11 +179,14 @@ class Slice(Move):
             stride=tuple(1 if a in axes else stride[a] for a in range(x.type.ndim)),
         )  # fmt: skip
 
-    def at_all_steps(self, operands: Sequence[Value], op: Op, slide: Any, steps: int) -> Value:
+    def at_all_steps(self, operands: Sequence[Batched], op: Op, slide: Any, steps: int) -> Value:
         from .windows import slice_windows
 
-        start, stride = op.params["start"], op.params["stride"]
-        return slice_windows(operands[0], op.result.shape, start, stride, slide, steps)
+        (x,), start, stride = operands, op.params["start"], op.params["stride"]
+        found = None
+        if not x.batched:
+            found = slice_windows(x.value, op.result.shape, start, stride, slide, steps)
+        return super().at_all_steps(operands, op, slide, steps) if found is None else found
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types

@@ -77,14 +77,6 @@ class Update(Updating):
         rest = [a for a in everywhere if a not in axes]
         return scatter(x, move.transpose(v, axes=(*axes, *rest)), *places, axes=axes)
 
-    def at_all_steps(
-        self, operands: Sequence[Value], op: Op, slide: Any, steps: int
-    ) -> Value | None:
-        from .windows import update_windows
-
-        start, stride = op.params["start"], op.params["stride"]
-        return update_windows(operands[0], operands[1], start, stride, slide, steps)
-
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         x, v = types
         start, stride = params["start"], params["stride"]

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..program import Value
-from .index import gather
-from .linear import iota
 from .move import flip, pad, reshape, slice_, slice_axis, transpose
 from .update import update
 
 Numbers = Sequence[int]
-INT64 = np.dtype(np.int64)
 
 
 def slice_windows(
     x: Value, shape: Numbers, start: Numbers, stride: Numbers, slide: Numbers, steps: int
-) -> Value:
+) -> Value | None:
     """Windows of a shape along a new axis 0: element i of an axis of window t is that at
     ``start + t * slide + i * stride`` of x.
 
-    A part of x, reshaped, where windows follow each other or interleave along one axis; else
-    the elements are gathered.
+    A part of x, reshaped, where windows follow each other or interleave along one axis; else None.
     """
     moving = [a for a, by in enumerate(slide) if by]
     if len(moving) != 1:
-        return _gathered(x, shape, start, stride, slide, steps)
+        return None
     (axis,) = moving
     m, by = shape[axis], slide[axis]
     first, step = start[axis], stride[axis]
@@ -48,7 +42,7 @@ def slice_windows(
         order[axis], order[axis + 1] = axis + 1, axis
         windows = transpose(windows, axes=tuple(order))
     else:
-        return _gathered(x, shape, start, stride, slide, steps)
+        return None
     windows = transpose(windows, axes=(axis, *[a for a in range(windows.type.ndim) if a != axis]))
     return flip(windows, axes=(0,)) if slide[axis] < 0 else windows
 
@@ -69,26 +63,6 @@ def _blocks(
     part = slice_axis(x, axis, low, low + count * size)
     blocks = reshape(part, shape=(*x.shape[:axis], count, size, *x.shape[axis + 1 :]))
     return blocks, axis + 1, first - low, first - low + used
-
-
-def _gathered(
-    x: Value, shape: Numbers, start: Numbers, stride: Numbers, slide: Numbers, steps: int
-) -> Value:
-    axes = tuple(a for a, by in enumerate(slide) if by)
-    extents = (steps, *[shape[a] for a in axes])
-    places = []
-    for position, a in enumerate(axes):
-        of_step = iota(dtype=INT64, shape=extents, axis=0)
-        own = iota(dtype=INT64, shape=extents, axis=position + 1)
-        places.append(of_step * slide[a] + (own * stride[a] + start[a]))
-    picked = gather(x, *places, axes=axes)
-    others = [a for a in range(x.type.ndim) if a not in axes]
-    order = [*axes, *others]
-    picked = transpose(picked, axes=(0, *[order.index(a) + 1 for a in range(x.type.ndim)]))
-    ranges = _ranges(shape, start, stride)
-    for a in axes:
-        ranges[a] = (0, shape[a], 1)
-    return _sliced(picked, [(0, steps, 1), *ranges])
 
 
 def _ranges(shape: Numbers, start: Numbers, stride: Numbers) -> list[tuple[int, int, int]]:

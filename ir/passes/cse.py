@@ -45,3 +45,24 @@ def _key(op: Op) -> Hashable:
 def run(program: Program) -> Program:
     """Merge equal ops."""
     return rewrite(program, [rule()])
+
+
+def before_derivatives(program: Program) -> Program:
+    """Merge equal ops, but none with a program in it: it may have a derivative of the user's,
+    which need not be linear in the cotangent (one that clips it, say), so that two of them are
+    not one of the sum."""
+    merge = rule()
+
+    def reuse(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
+        return None if has_programs(op) else merge(op, rewriter)
+
+    return rewrite(program, [reuse])
+
+
+def has_programs(op: Op) -> bool:
+    """Whether a parameter is a program, or a tuple with some."""
+    return any(
+        isinstance(part, Program)
+        for value in op.params.values()
+        for part in (value if isinstance(value, tuple) else (value,))
+    )

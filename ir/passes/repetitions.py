@@ -135,20 +135,33 @@ class _Ops:
     def correspond(self, low: int, high: int, period: int, loose: bool) -> np.ndarray:
         """For the ops from low to high, which are like those a period later: whether the two
         read corresponding values."""
+        right = self.linked(low, high, period)
+        if loose:
+            both = slice(self.start[low], self.start[high + period])
+            before = self.maker[both] < low
+            apart = self.start[low + period] - self.start[low]
+            right |= before[: len(right)] & before[apart:]
+        holds = np.ones(high - low, bool)
+        holds[self._readers(low, high)[~right] - low] = False
+        return holds
+
+    def _readers(self, low: int, high: int) -> np.ndarray:
+        """For the operands of the ops from low to high: which op reads it."""
+        return np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
+
+    def linked(self, low: int, high: int, period: int) -> np.ndarray:
+        """For the operands of the ops from low to high: whether the op a period later reads the
+        same value, or what is computed a period later than that."""
         a = slice(self.start[low], self.start[high])
         b = slice(self.start[low + period], self.start[high + period])
-        reader = np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
-        right = (
+        shifted = (
             (self.maker[a] >= 0)
             & (self.maker[b] == self.maker[a] + period)
             & (self.place[a] == self.place[b])
-            & (self.maker[a] > reader - MOST_BACK * period)
-        ) | self.fixed(low, high, period)
-        if loose:
-            right |= (self.maker[a] < low) & (self.maker[b] < low)
-        holds = np.ones(high - low, bool)
-        holds[reader[~right] - low] = False
-        return holds
+            & (self.maker[a] > self._readers(low, high) - MOST_BACK * period)
+        )
+        linked: np.ndarray = shifted | self.fixed(low, high, period)
+        return linked
 
     def fixed(self, low: int, high: int, period: int) -> np.ndarray:
         """For the operands of the ops from low to high: whether the op a period later reads the
@@ -163,8 +176,7 @@ class _Ops:
         one to the next, and of such places the one a step after ``first`` or next to that."""
         step = slice(low + period, low + 2 * period)
         reads = slice(self.start[step.start], self.start[step.stop])
-        counts = np.diff(self.start[step.start : step.stop + 1])
-        reader = np.repeat(np.arange(step.start, step.stop), counts)
+        reader = self._readers(step.start, step.stop)
         maker, place = self.maker[reads], self.place[reads]
         near = (maker >= low) & ~self.fixed(step.start, step.stop, period)
         #: For each result of the step, by op and number: how many ops later it is read last.
@@ -253,16 +265,21 @@ def _uniform(ops: _Ops, found: Stretch) -> Stretch:
     """The longest part of a stretch in which each operand is fixed in all steps or in none.
 
     What is fixed is computed before the part: where its first step computes it, that step, of which
-    it would be a result, is left out.  In a loose stretch, what is computed before may be either.
+    it would be a result, is left out.  In a loose stretch an operand may be anything that is
+    computed before, but then in all steps: the first may not read what lies there by chance.
     """
     start, period, steps, loose = found
     if steps < 2:
         return found
-    fixed = ops.fixed(start, start + (steps - 1) * period, period).reshape(steps - 1, -1)
+    last = start + (steps - 1) * period
+    fixed = ops.fixed(start, last, period).reshape(steps - 1, -1)
+    right = np.ones(steps - 1, bool)
     if loose:
-        before = ops.made_before(start, start + steps * period).reshape(steps, -1)
-        fixed = fixed & ~np.all(before, axis=0)
-    first, pairs = _longest_run(np.all(fixed[1:] == fixed[:-1], axis=1))
+        before = np.all(ops.made_before(start, last + period).reshape(steps, -1), axis=0)
+        fixed = fixed & ~before
+        right = np.all(ops.linked(start, last, period).reshape(steps - 1, -1) | before, axis=1)
+    same = np.all(fixed[1:] == fixed[:-1], axis=1) & right[1:] & right[:-1]
+    first, pairs = _longest_run(same)
     start, steps = start + first * period, pairs + 2
     makers = ops.maker[ops.start[start] : ops.start[start + period]]
     if np.any(makers[fixed[first]] >= start):

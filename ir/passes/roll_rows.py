@@ -49,6 +49,7 @@ from ..ops.move import (
 )
 from ..ops.reduce import Reduce, sum_
 from ..ops.update import Update, update
+from ..ops.windows import update_windows
 from ..program import Builder, Op, Value
 from .repetitions import compared, slide_of
 from .roll_steps import Made, Read, Steps, row
@@ -235,11 +236,8 @@ class _Rows:
         assert isinstance(made, Value)
         return Batched(made, True)
 
-    def _sliding(self, op: Op, operands: list[Batched], slide: object) -> Batched | None:
-        if any(o.batched for o in operands):
-            return None
-        value = op.kind.at_all_steps([o.value for o in operands], op, slide, self.n)
-        return None if value is None else Batched(value, True)
+    def _sliding(self, op: Op, operands: list[Batched], slide: object) -> Batched:
+        return Batched(op.kind.at_all_steps(operands, op, slide, self.n), True)
 
     def _operand(self, k: int, place: int) -> Batched | None:
         read: Read = self.steps.reads[k][place]
@@ -304,8 +302,8 @@ class _Rows:
         slide = self.steps.slide(k)
         if slide is None:  # the same window in each step
             return None
-        op = self.steps.template[k]
-        return update.at_all_steps([value, windows], op, slide, self.n)
+        params = self.steps.template[k].params
+        return update_windows(value, windows, params["start"], params["stride"], slide, self.n)
 
     def _sum(self, terms: Value) -> Value:
         """The sum of terms, one a step; of products of what has no other axis in common as a

@@ -59,7 +59,7 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     What is computed twice is differentiated once: the cotangents of equal values are summed
     before they go on, which no later pass makes of two sums of products.
     """
-    program = cse.run(program)
+    program = cse.before_derivatives(program)
     builder = _Split()
     inputs = [Value(v.type) for v in program.inputs]
     env = dict(zip(program.inputs, inputs, strict=True))

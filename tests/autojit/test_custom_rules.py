@@ -707,3 +707,20 @@ def test_a_rule_in_a_loop_of_unknown_length_differentiated_by_its_cotangent() ->
     a, b, c = 0.5, np.sin(0.5), np.sin(np.sin(0.5))
     want = np.cos(a) * np.cos(b) * np.cos(c)
     assert jit(grad(pulled))(1.0, 0.5, 0.2) == pytest.approx(want)
+
+
+def test_rules_that_are_not_linear_are_applied_to_each_call() -> None:
+    """Two equal calls are not one of the sum of their cotangents."""
+
+    @custom_vjp
+    def clipped(x: Any) -> Any:
+        return x * 1.0
+
+    clipped.defvjp(lambda x: (x * 1.0, None), lambda _, ct: (np.clip(ct, -1.0, 1.0),))
+
+    def by_a_loop(x: Any) -> Any:
+        return autojit.scan(lambda c, _: (clipped(c), None), x, None, length=2)[0]
+
+    for f in (clipped, by_a_loop):
+        assert grad(lambda x, f=f: 3.0 * f(x) + 4.0 * f(x))(2.0) == 2.0
+        assert jit(grad(lambda x, f=f: 3.0 * f(x) + 4.0 * f(x)))(2.0) == 2.0

@@ -246,6 +246,26 @@ def distances(p: Any) -> Any:
     return t
 
 
+def unit_vectors(x: Any) -> Any:
+    """What is replaced is the same number, or one of the step, in a new array each time."""
+    t = 0.0
+    for i in range(20):
+        e, d = np.zeros(20), np.zeros(20)
+        e[i] = x[0]
+        d[i] = x[i] * 2
+        t = t + np.sum(np.sin(x[:20] * e) + d**2)
+    return t
+
+
+def element_of_the_step(x: Any) -> Any:
+    """An array of each step, read at another place in each."""
+    t = 0.0
+    for i in range(15):
+        y = np.sin(x[:20] * x[i])
+        t = t + y[i] * y[19 - i]
+    return t
+
+
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.2, 1.0, 101)
 Y = X[::-1].copy()
@@ -254,11 +274,11 @@ MATRIX = RNG.normal(size=(12, 10))
 ROWS: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = [
     (squares, (1.3, X, Y), 12),
     (assigned, (X[:100],), 12),
-    (assigned_rows, (X[:100],), 16),
+    (assigned_rows, (X[:100],), 20),
     (assigned_with_a_stride, (X[:100],), 12),
     (assigned_blocks, (X[:100],), 12),
-    (diagonals, (RNG.normal(size=(30, 30)),), 36),
-    (windows, (X,), 20),
+    (diagonals, (RNG.normal(size=(30, 30)),), 70),
+    (windows, (X,), 35),
     (blocks_with_a_rest, (X[:98],), 10),
     (blocks_at_the_end, (X[:100],), 10),
     (interleaved, (X[:100],), 50),
@@ -274,6 +294,8 @@ ROWS: list[tuple[Callable[..., Any], tuple[Any, ...], int]] = [
     (histogram, (X,), 70),
     (stencil, (X[:60],), 18),
     (complex_numbers, (X,), 15),
+    (unit_vectors, (X,), 50),
+    (element_of_the_step, (X,), 50),
     (distances, (RNG.normal(size=(12, 2)),), 130),
 ]
 LOOPS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
@@ -325,6 +347,17 @@ def test_steps_that_wait_stay_loops(
     verify(program)
     assert function is pairs or any(op.kind.name == "scan" for op in program.ops)
     check(function, arguments)
+
+
+@pytest.mark.usefixtures("eager_to_roll")
+def test_counting_down_in_unsigned_integers() -> None:
+    def f(x: Any, n: Any) -> Any:
+        total = 0.0
+        for i in range(40):
+            total = total + np.sum((n + np.uint8(100 - i)) * x)
+        return total
+
+    check(lambda x: f(x, np.arange(3, dtype=np.uint8)), (X[:3],))
 
 
 def test_large_steps_stay_apart() -> None:
@@ -402,6 +435,7 @@ def random_loop(seed: int) -> Callable[[Any, Any], Any]:
         lambda x, m, t, lists: np.sum(m[t] * m[:, 15 - t]),
         lambda x, m, t, lists: m[3, t] * (1.0 + 0.25 * t),
         lambda x, m, t, lists: lists[t],
+        lambda x, m, t, lists: lists[-2],
         lambda x, m, t, lists: np.sum(x[t::16][:3] * x[:3]),
     ]
     n_ops, n_sums = int(rng.integers(1, 5)), int(rng.integers(1, 3))
@@ -412,7 +446,7 @@ def random_loop(seed: int) -> Callable[[Any, Any], Any]:
     waits, odd = bool(rng.random() < 0.2), int(rng.integers(steps)) if rng.random() < 0.2 else -1
 
     def function(x: Any, m: Any) -> Any:
-        lists = [np.cos(x[3 * i % 50]) for i in range(16)]
+        lists = [np.cos(x[3 * i % 50]) for i in range(16)]  # and what the steps compute
         sums: list[Any] = [x[0], 0.5, x[1] * x[2]][:n_sums]
         out = m[0] * np.ones(16) if window * steps > 45 else np.zeros(45) * x[0]
         kept = []
@@ -432,6 +466,7 @@ def random_loop(seed: int) -> Callable[[Any, Any], Any]:
             if replaced and len(out) == 45:
                 out[window * t : window * t + window] = x[t : t + window] * value
             kept.append(value)
+            lists.append(value * 0.5)
         return sum(sums) + np.sum(out**2) + kept[0] * kept[-1] + kept[steps // 2]
 
     return function
