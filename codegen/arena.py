@@ -13,7 +13,7 @@ from .loops import (
     LoopProgram,
     MatrixProduct,
 )
-from .walk import buffers_named
+from .walk import buffers_named, memory
 
 #: Cache lines; enough for any vector.
 ALIGNMENT = 64
@@ -52,5 +52,5 @@ def plan(program: LoopProgram) -> None:
 
 def _used(step: Kernel | MatrixProduct | Factorization) -> list[Buffer]:
     if isinstance(step, (MatrixProduct, Factorization)):
-        return buffers_named(step)
+        return [memory(buffer) for buffer in buffers_named(step)]
     return step.buffers

@@ -199,7 +199,8 @@ def _product(s: MatrixProduct, ix: Callable[[Affine], str]) -> str:
     batch = f"{s.batch} x " if s.batch else ""
     shape = f"{batch}[{s.m},{s.k}] @ [{s.k},{s.n}]"
     c = Operand(s.c, s.c_offset, ())
-    return f"{_operand(c, ix)} = {_operand(s.a, ix)} @ {_operand(s.b, ix)}  # {shape}, BLAS"
+    way = "tiles" if s.tiled else "BLAS"
+    return f"{_operand(c, ix)} = {_operand(s.a, ix)} @ {_operand(s.b, ix)}  # {shape}, {way}"
 
 
 def _operand(o: Operand, ix: Callable[[Affine], str]) -> str:
@@ -222,6 +223,8 @@ def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> st
         lines.append(f"  {buffer.kind} {buffer}: {buffer.dtype}[{buffer.size}]")
     for buffer, offset in program.temps.items():
         lines.append(f"  temp {buffer}: {buffer.dtype}[{buffer.size}] at byte {offset}")
+    for buffer, target in program.taken.items():
+        lines.append(f"  temp {buffer}: {buffer.dtype}[{buffer.size}] in {target}")
     for step in program.steps:
         if isinstance(step, MatrixProduct):
             lines.append(f"  {_product(step, _Names().index)}")

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from autojit.ir.shapes import row_major_strides
+
 from .affine import Affine, Var
 
 
@@ -350,9 +352,11 @@ class Operand:
 
 @dataclass(slots=True)
 class MatrixProduct:
-    """``c[batch] = a[batch] @ b[batch]`` by the BLAS; c is row-major and contiguous.
+    """``c[batch] = a[batch] @ b[batch]``; c is row-major and contiguous.
 
-    A step of the program, or a statement in the body of a loop.
+    A step of the program, or a statement in the body of a loop.  It is the BLAS's, or computed in
+    tiles (see ``products``), with a panel for columns of b that have to be copied; where a share is
+    given, only the task's part of the tiles.
     """
 
     dtype: str
@@ -364,6 +368,14 @@ class MatrixProduct:
     b: Operand
     c: Buffer
     c_offset: Affine
+    tiled: bool = False
+    panel: Operand | None = None
+    share: Var | None = None
+
+    @property
+    def strides_of_results(self) -> tuple[int, ...]:
+        """Strides of c, as those of an operand."""
+        return row_major_strides((*self.batch, self.m, self.n))
 
 
 @dataclass(slots=True)
@@ -400,6 +412,8 @@ class LoopProgram:
     outputs: list[Buffer]
     steps: list[Kernel | MatrixProduct | Factorization]
     temps: dict[Buffer, int] = field(default_factory=dict)
+    #: Temporaries in the memory of a buffer that is written when they are read last.
+    taken: dict[Buffer, Buffer] = field(default_factory=dict)
     arena: int = 0
     flops: int = 0
     bytes: int = 0
@@ -411,10 +425,12 @@ class LoopProgram:
 
     @property
     def loop_count(self) -> int:
-        """How many outermost loops the program runs (library calls not counted)."""
+        """How many outermost loops the program runs (products and library calls not counted)."""
+        from .walk import product_of
+
         return sum(
             isinstance(s, (Loop, RunTasks))
             for k in self.steps
-            if isinstance(k, Kernel)
+            if isinstance(k, Kernel) and product_of(k) is None
             for s in k.body
         )

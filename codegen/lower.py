@@ -36,6 +36,7 @@ from .loops import (
 )
 from .op_loops import Stored
 from .placement import Location, Placement, parts_of, scalar_dtype
+from .products import chosen
 from .pull import Index
 from .scalar_code import Pair, ScalarCode, Scope, parts
 from .schedule import Node, Schedule
@@ -72,6 +73,8 @@ class Lowering(ScalarCode):
         self._accumulators: dict[Value, list[Accumulator]] = {}
         #: By loops that keep their tapes: the tapes, and the note that tells where they are.
         self.tapes: dict[Op, tuple[list[Buffer], Buffer]] = {}
+        #: Whether this is the body of a loop or a branch.
+        self.in_steps = False
         #: Copies that are not made, since the original may be changed in place.
         self.needless: Collection[Value] = ()
 
@@ -83,7 +86,9 @@ class Lowering(ScalarCode):
         from .blocks import in_blocks
         from .chunks import in_chunks
         from .parallel import parallelize
+        from .products import in_tasks
         from .rows import in_whole_rows
+        from .take_over import take_over
 
         steps: list[Any] = []
         for number, kernel in enumerate(self.schedule.kernels()):
@@ -98,7 +103,11 @@ class Lowering(ScalarCode):
             steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
         if self.traits.tasks:
             steps = [
-                parallelize(in_blocks(in_whole_rows(s))) if isinstance(s, Kernel) else s
+                parallelize(in_blocks(in_whole_rows(s)))
+                if isinstance(s, Kernel)
+                else in_tasks(s)
+                if isinstance(s, MatrixProduct)
+                else s
                 for s in steps
             ]
         if self.traits.chunks:
@@ -106,6 +115,8 @@ class Lowering(ScalarCode):
         result = LoopProgram(
             self.program.name, self.placement.inputs, self.placement.outputs, steps
         )
+        if self.traits.tasks:
+            take_over(result)
         plan(result)
         return result
 
@@ -339,7 +350,8 @@ class Lowering(ScalarCode):
         name, result = dtype_name(op.result.dtype), op.result
         place = self.placement.base.get(result, Affine(0))
         c = self.placement.of[result]
-        return MatrixProduct(name, batch, m, n, k, left, right, c, place)
+        product = MatrixProduct(name, batch, m, n, k, left, right, c, place)
+        return chosen(product, in_steps=self.in_steps) if self.traits.tiles else product
 
     def _factorization(self, call: LibraryCall) -> Factorization:
         op = call.op

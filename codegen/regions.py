@@ -145,6 +145,7 @@ class Region:
         placement = Placement(program, schedule, self.outer.traits, frame)
         inner = Lowering(program, self.outer.traits, schedule, placement)
         inner.numbers = self.outer.numbers
+        inner.in_steps = True
         inner.indices = dict(indices)
         inner.bounds = {**_sequences(self.outer), **variables}
         inner.level = dict.fromkeys(inner.bounds, 0)

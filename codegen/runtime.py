@@ -188,6 +188,7 @@ class Executable:
 
     def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
         """Code made here, kept on disk under the key if there is one."""
+        from .cpu import library
         from .cpu.engine import Compiled, serial
         from .cpu.entry import Module
         from .cpu.key import unchanged
@@ -198,8 +199,9 @@ class Executable:
             module = Module(self.loops, self.in_types, self.out_types)
             module.add_entry(symbol, convention)
             divided = parts(module.module, module.core.name)
+            shared = library.used(module.module)
         _begin_to_load(module.needs)
-        compiled = Compiled(divided)
+        compiled = Compiled(divided, shared)
         self._compiled.append(compiled)
         native = _Native(compiled.address(symbol), compiled, module.needs)
         if self._cache and key and unchanged():

@@ -11,6 +11,7 @@ from .arena import itemsize
 from .loop_text import print_loops
 from .loops import Compute, Factorization, Kernel, Loop, MatrixProduct, RunTasks
 from .lower import lower
+from .walk import product_of, statements
 
 
 def text(program: Program, stage: str) -> str:
@@ -39,21 +40,16 @@ def cost(program: Program) -> dict[str, int]:
     """Scalar operations, bytes of inputs and outputs, bytes of temporaries, loops, products."""
     optimized = optimize(program)
     loops = lower(optimized)
-    flops = 0
-    for step in loops.steps:
-        if isinstance(step, MatrixProduct):
-            flops += 2 * prod(step.batch) * step.m * step.n * step.k
-        elif isinstance(step, Factorization):
-            flops += prod(step.batch) * step.m * step.n * (step.k or step.n)
-        else:
-            flops += _operations(step.body, 1)
+    flops = sum(_operations(s.body if isinstance(s, Kernel) else [s], 1) for s in loops.steps)
+    products = sum(isinstance(s, MatrixProduct) for s in statements(loops))
+    kernels = sum(isinstance(s, Kernel) and product_of(s) is None for s in loops.steps)
     moved = sum(b.size * itemsize(b.dtype) for b in (*loops.inputs, *loops.outputs))
     return {
         "ops": len(program.ops),
         "optimized_ops": len(optimized.ops),
         "loops": loops.loop_count,
-        "products": sum(isinstance(s, MatrixProduct) for s in loops.steps),
-        "kernels": sum(isinstance(s, Kernel) for s in loops.steps),
+        "products": products,
+        "kernels": kernels,
         "flops": flops,
         "bytes": moved,
         "temporaries": loops.arena,
@@ -70,4 +66,10 @@ def _operations(body: list[object], repeats: int) -> int:
             total += _operations(statement.tasks.body, repeats)
         elif isinstance(statement, Compute):
             total += repeats
+        elif isinstance(statement, MatrixProduct):
+            size = statement.m * statement.n * statement.k
+            total += repeats * 2 * prod(statement.batch) * size
+        elif isinstance(statement, Factorization):
+            sides = statement.k or statement.n
+            total += repeats * prod(statement.batch) * statement.m * statement.n * sides
     return total

@@ -17,6 +17,7 @@ class Traits:
     ``splits``   a loop is split where conditions on its index change
     ``bodies``   loops and branches with bodies are compiled
     ``factorizations``  there is linear algebra beyond products
+    ``tiles``    products of middling size are computed in tiles, without a library
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
     ``chunks``   long straight-line kernels are divided
     """
@@ -28,6 +29,7 @@ class Traits:
     chunks: bool = True
     bodies: bool = True
     factorizations: bool = True
+    tiles: bool = True
 
 
 CPU = Traits()
@@ -41,4 +43,5 @@ CUDA = Traits(
     chunks=False,
     bodies=False,
     factorizations=False,
+    tiles=False,
 )

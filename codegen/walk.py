@@ -48,6 +48,15 @@ def statements(program: LoopProgram) -> Iterator[Any]:
         yield from walk(step.body if isinstance(step, Kernel) else [step])
 
 
+def product_of(step: Any) -> MatrixProduct | None:
+    """The matrix product that a step is, if it is one, by tasks or not."""
+    if isinstance(step, Kernel) and len(step.body) == 1 and isinstance(step.body[0], RunTasks):
+        (step, *more) = step.body[0].tasks.body
+        if more:
+            return None
+    return step if isinstance(step, MatrixProduct) else None
+
+
 def used(statement: Any) -> list[Scalar]:
     """The scalars that a statement reads."""
     found = list(getattr(statement, "args", ()))
@@ -80,7 +89,8 @@ def memory(buffer: Buffer) -> Buffer:
 def buffers_named(statement: Any) -> list[Buffer]:
     """The buffers that a statement names itself."""
     if isinstance(statement, MatrixProduct):
-        return [statement.a.buffer, statement.b.buffer, statement.c]
+        found = [statement.a.buffer, statement.b.buffer, statement.c]
+        return found if statement.panel is None else [*found, statement.panel.buffer]
     if isinstance(statement, Factorization):
         return statement.buffers
     if isinstance(statement, Swap):

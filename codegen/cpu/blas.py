@@ -7,8 +7,6 @@ from contextlib import ExitStack
 
 from llvmlite import ir
 
-from autojit.ir.shapes import row_major_strides
-
 from ..affine import Affine
 from ..loops import (
     Buffer,
@@ -35,7 +33,11 @@ def function_name(product: MatrixProduct) -> str:
 
 def needed(program: LoopProgram) -> list[str]:
     """The BLAS functions that a program calls."""
-    names = {function_name(s) for s in statements(program) if isinstance(s, MatrixProduct)}
+    names = {
+        function_name(s)
+        for s in statements(program)
+        if isinstance(s, MatrixProduct) and not s.tiled
+    }
     return sorted(names)
 
 
@@ -73,7 +75,8 @@ def emit(
     }  # fmt: skip
     one = scalar(module, part, parts, 1.0)
     zero = scalar(module, part, parts, 0.0)
-    operands = (product.a, product.b, Operand(product.c, product.c_offset, _of_results(product)))
+    result = Operand(product.c, product.c_offset, product.strides_of_results)
+    operands = (product.a, product.b, result)
     firsts = [address(o.buffer, o.offset * parts) for o in operands]
     with ExitStack() as loops:
         index = [loops.enter_context(_counted(builder, extent)) for extent in product.batch]
@@ -108,11 +111,6 @@ def _moved(
             kind = memory_type(operand.buffer.dtype)
             total = builder.gep(total, [offset], inbounds=True, source_etype=kind)
     return total
-
-
-def _of_results(product: MatrixProduct) -> tuple[int, ...]:
-    """The strides of the batch in the result."""
-    return row_major_strides((*product.batch, product.m, product.n))
 
 
 def _layout(operand: Operand, rows: int, columns: int) -> tuple[str, int]:

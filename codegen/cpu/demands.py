@@ -28,6 +28,8 @@ def can_fail(statement: Any) -> bool:
 
 def needs_table(s: Any) -> bool:
     """Whether a statement calls what only the table knows."""
-    return isinstance(s, (RunTasks, MatrixProduct, Factorization)) or (
+    if isinstance(s, MatrixProduct):
+        return not s.tiled
+    return isinstance(s, (RunTasks, Factorization)) or (
         isinstance(s, (Repeat, Recall)) and bool(s.tapes)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -43,7 +44,7 @@ from ..loops import (
     Trips,
 )
 from ..walk import walk
-from . import blas, matrices, running, sequences
+from . import blas, matrices, running, sequences, tiles
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop
 from .demands import can_fail, needs_table
 from .engine import has_masks
@@ -351,7 +352,7 @@ class KernelEmitter:
         self.looped.add(s.var)
         start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
         if s.share is not None:
-            start, stop = self.share(s)
+            start, stop = self.part(s.share, s.start, s.stop - s.start)
         long = s.stop - s.start > MOST_UNROLLED
         #: Reads that find their element in a register, each with that which read it before.
         carried = [p for run in neighbours(s) for p in pairwise(run)] if long else []
@@ -375,21 +376,23 @@ class KernelEmitter:
             for (_, b), phi in zip(carried, phis, strict=True):
                 phi.add_incoming(self.registers[b.result.number], self.builder.block)
 
-    def share(self, s: Loop) -> tuple[ir.Value, ir.Value]:
-        """A task's part of a loop's range: all parts are equal to within one iteration."""
-        assert s.share is not None
-        b, task = self.builder, self.vars[s.share]
-        extent, count = ir.Constant(I64, s.stop - s.start), ir.Constant(I64, s.share.extent)
+    def part(self, var: Var, start: int, extent: int) -> tuple[ir.Value, ir.Value]:
+        """A task's part of a range: all parts are equal to within one iteration."""
+        b, task, count = self.builder, self.vars[var], ir.Constant(I64, var.extent)
         bounds = []
         for number in (task, b.add(task, ir.Constant(I64, 1))):
-            part = b.udiv(b.mul(number, extent, flags=("nuw", "nsw")), count)
-            bounds.append(b.add(part, ir.Constant(I64, s.start), flags=("nuw", "nsw")))
+            part = b.udiv(b.mul(number, ir.Constant(I64, extent), flags=("nuw", "nsw")), count)
+            bounds.append(b.add(part, ir.Constant(I64, start), flags=("nuw", "nsw")))
         return bounds[0], bounds[1]
 
     def run_tasks(self, s: RunTasks) -> None:
         emit_run(self, s)
 
     def product(self, s: MatrixProduct) -> None:
+        if s.tiled:
+            share = None if s.share is None else partial(self.part, s.share, 0)
+            tiles.emit(self.module, self.builder, s, self.address, share)
+            return
         function = blas.load(self.builder, self.table, self.functions, s)
         blas.emit(self.module, self.builder, function, s, self.address)
 

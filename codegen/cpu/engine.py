@@ -30,6 +30,8 @@ SETTINGS = (
 
 _lock = threading.RLock()
 _serial = itertools.count()
+#: Object code of parts that many modules have, by text and settings.
+_shared: dict[tuple[Any, ...], bytes] = {}
 if hasattr(os, "register_at_fork"):
     # LLVM in the middle of its work would be no use to a child, so a fork waits.
     os.register_at_fork(
@@ -78,18 +80,30 @@ def has_cycle_counter() -> bool:
 
 def has_masks() -> bool:
     """Whether vectors are loaded and stored under masks at no cost, as AVX-512 does."""
+    return vectors()[0] == 64
+
+
+def vectors() -> tuple[int, int]:
+    """The width of a vector register in bytes, and how many there are."""
     made = settings()
-    if "NUMBA_CPU_FEATURES" in made:
-        return "+avx512f" in made["NUMBA_CPU_FEATURES"]
-    return _host_has_masks() and bool(_number(made.get("NUMBA_ENABLE_AVX"), 1))
+    told = made.get("NUMBA_CPU_FEATURES")
+    found = frozenset(told.split(",")) if told else _host_vectors()
+    if not _number(made.get("NUMBA_ENABLE_AVX"), 1):
+        found = frozenset(name for name in found if not name.startswith("+avx"))
+    if "+avx512f" in found:
+        return 64, 32
+    if "+avx" in found:
+        return 32, 16
+    return 16, 16 if has_cycle_counter() else 32
 
 
 @lru_cache(maxsize=1)
-def _host_has_masks() -> bool:
+def _host_vectors() -> frozenset[str]:
     import llvmlite.binding as llvm
 
     with _lock:  # llvmlite's own lock would stay taken in a child
-        return bool(llvm.get_host_cpu_features().get("avx512f"))
+        features = llvm.get_host_cpu_features()
+    return frozenset(f"+{name}" for name, has in features.items() if has)
 
 
 def _level(settings: dict[str, str]) -> int:
@@ -181,14 +195,26 @@ def _each(work: Callable[[str], Any], parts: Sequence[str]) -> list[Any]:
 
 
 class Compiled:
-    """A module, in parts, compiled; keeps its code alive."""
+    """A module, in parts, compiled; keeps its code alive.
 
-    def __init__(self, parts: Sequence[str]) -> None:
-        self.parts = parts
+    ``shared`` are parts that other modules have as well: they are compiled once a process.
+    """
+
+    def __init__(self, parts: Sequence[str], shared: Sequence[str] = ()) -> None:
+        self.parts, self.shared = parts, shared
+        how = tuple(settings().items())
         with _lock:
+            new = [*parts, *(part for part in shared if (part, how) not in _shared)]
+            code = dict(zip(new, _each(lambda part: _Part(part).object_code(), new), strict=True))
+            for part in shared:
+                code[part] = _shared.setdefault((part, how), code.get(part, b""))
             #: What :func:`load_objects` takes, in this process or another.
-            self.object_code = pack(_each(lambda part: _Part(part).object_code(), parts))
+            self.object_code = pack([code[part] for part in (*parts, *shared)])
         self._linked: dict[str, tuple[int, Any]] = {}
+
+    @property
+    def _all(self) -> list[str]:
+        return [*self.parts, *self.shared]
 
     def address(self, symbol: str) -> int:
         """The address of a function of the module."""
@@ -199,11 +225,11 @@ class Compiled:
     def llvm(self) -> str:
         """The optimised LLVM IR of each part."""
         with _lock:
-            return "\n".join(_each(lambda part: str(_Part(part).module), self.parts))
+            return "\n".join(_each(lambda part: str(_Part(part).module), self._all))
 
     def assembly(self) -> str:
         with _lock:
-            made = map(_Part, self.parts)
+            made = map(_Part, self._all)
             return "\n".join(str(part.machine.emit_assembly(part.module)) for part in made)
 
 

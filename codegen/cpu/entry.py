@@ -26,10 +26,11 @@ from ..loops import (
     MatrixProduct,
     RunTasks,
 )
-from ..walk import statements
-from . import abi, blas, matrices
+from ..walk import memory, statements
+from . import abi, arrays, blas, matrices, tiles
 from .abi import Convention
-from .constants import constant_array, constant_text
+from .constants import constant_text
+from .counted import CountedLoop
 from .demands import can_fail
 from .emit import I64, POINTER, KernelEmitter
 from .results import POOLED
@@ -78,7 +79,9 @@ class Module:
         for buffer, offset in self.program.temps.items():
             places[buffer] = _offset(builder, arena, ir.Constant(I64, offset))
         for number, step in enumerate(self.program.steps):
-            if isinstance(step, MatrixProduct):
+            if isinstance(step, MatrixProduct) and step.tiled:
+                tiles.emit(self.module, builder, step, _addresses(builder, places))
+            elif isinstance(step, MatrixProduct):
                 function = blas.load(builder, table, self.functions, step)
                 blas.emit(self.module, builder, function, step, _addresses(builder, places))
             elif isinstance(step, Factorization):
@@ -171,16 +174,13 @@ class _Entry:
     # -- small words --------------------------------------------------------
 
     def _load(self, base: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
-        address = _offset(self.builder, base, ir.Constant(I64, offset))
-        return self.builder.load(address, typ=kind, align=4 if kind is I32 else 8)
+        return arrays.at(self.builder, base, offset, kind)
 
     def _entry(self, name: str) -> ir.Value:
         return abi.load(self.builder, self.table, abi.SLOTS[name])
 
     def _call(self, name: str, result: ir.Type, *args: ir.Value) -> ir.Value:
-        signature = ir.FunctionType(result, [a.type for a in args])
-        function = abi.load(self.builder, self.table, abi.SLOTS[name], signature.as_pointer())
-        return self.builder.call(function, args)
+        return arrays.call(self.builder, self.table, name, result, *args)
 
     def _require(self, condition: ir.Value) -> None:
         """Go on where the condition holds, else miss."""
@@ -207,7 +207,7 @@ class _Entry:
         for i in range(self.convention.bound):
             inputs.append(abi.load(builder, self.table, base + i))
         self.slots: dict[int, ir.Value] = {}
-        self.objects: list[ir.Value] = []
+        self._prepare_results()
         outputs = [self._allocate(i, type) for i, type in enumerate(owner.out_types)]
         arena, release = self._arena()
         status = self._alloca(I64)
@@ -225,26 +225,9 @@ class _Entry:
     def _argument(self, object: ir.Value, type: Type, weak: type | None) -> ir.Value:
         if weak is not None:
             return self._python_number(object, type, weak)
-        kind = self._load(object, abi.TYPE_OFFSET, POINTER)
-        if type.shape:
-            return self._array(object, kind, type)
-        # A NumPy scalar holds its value right after the header; an array of no axes points to it.
-        b = self.builder
-        is_scalar = b.icmp_unsigned("==", kind, self._entry(f"scalar_{dtype_name(type.dtype)}"))
-        scalar, array, merged = (b.append_basic_block(n) for n in ("scalar", "array", "merged"))
-        b.cbranch(is_scalar, scalar, array)
-        b.position_at_end(scalar)
-        inside = _offset(b, object, ir.Constant(I64, abi.HEADER))
-        b.branch(merged)
-        b.position_at_end(array)
-        data = self._array(object, kind, type)
-        array_end = b.block
-        b.branch(merged)
-        b.position_at_end(merged)
-        result = b.phi(POINTER)
-        result.add_incoming(inside, scalar)
-        result.add_incoming(data, array_end)
-        return result
+        data = arrays.data_of(self.builder, self.table, object, type)
+        self._require(self.builder.icmp_unsigned("!=", data, _NULL))
+        return data
 
     def _python_number(self, object: ir.Value, type: Type, weak: type) -> ir.Value:
         b = self.builder
@@ -275,62 +258,38 @@ class _Entry:
         slot.align = align
         return slot
 
-    def _array(self, object: ir.Value, kind: ir.Value, type: Type) -> ir.Value:
-        b = self.builder
-        self._require_equal(kind, self._entry("ndarray"))
-        descr = self._load(object, abi.ARRAY_DESCR, POINTER)
-        self._require_equal(descr, self._entry(f"descr_{dtype_name(type.dtype)}"))
-        ndim = self._load(object, abi.ARRAY_NDIM, I32)
-        self._require_equal(ndim, ir.Constant(I32, type.ndim))
-        if type.shape:
-            shape = self._load(object, abi.ARRAY_SHAPE, POINTER)
-            for axis, extent in enumerate(type.shape):
-                self._require_equal(self._load(shape, 8 * axis, I64), ir.Constant(I64, extent))
-        flags = self._load(object, abi.ARRAY_FLAGS, I32)
-        wanted = ir.Constant(I32, abi.REQUIRED_FLAGS)
-        self._require_equal(b.and_(flags, wanted), wanted)
-        return self._load(object, abi.ARRAY_DATA, POINTER)
-
     # -- results --------------------------------------------------------------
+
+    def _prepare_results(self) -> None:
+        """Places for the results as objects, null at first."""
+        b, count = self.builder, len(self.owner.out_types)
+        with b.goto_entry_block():
+            self.objects = b.alloca(POINTER, size=max(count, 1))
+        if count:
+            with CountedLoop(b, ir.Constant(I64, 0), ir.Constant(I64, count)) as i:
+                b.store(_NULL, b.gep(self.objects, [i], source_etype=I64), align=8)
 
     def _allocate(self, number: int, type: Type) -> ir.Value:
         """Memory for a result: a new array's, or a slot for a scalar."""
         if not type.shape:
             self.slots[number] = self._alloca(ir.ArrayType(ir.IntType(8), 16))
-            self.objects.append(_NULL)
             return self.slots[number]
         b = self.builder
-        array = self._from_pool(number) if type.nbytes >= POOLED else self._new_array(type)
+        pooled = type.nbytes >= POOLED
+        array = self._from_pool(number) if pooled else arrays.new_array(b, self.table, type)
+        b.store(array, self._place(number), align=8)
         allocated = b.append_basic_block("allocated")
-        out_of_memory = b.append_basic_block("out_of_memory")
-        b.cbranch(b.icmp_unsigned("==", array, _NULL), out_of_memory, allocated)
-        b.position_at_end(out_of_memory)
-        self._release_results()
-        b.branch(self.failed)
+        b.cbranch(b.icmp_unsigned("==", array, _NULL), self.failed, allocated)
         b.position_at_end(allocated)
-        self.objects.append(array)
         return self._load(array, abi.ARRAY_DATA, POINTER)
+
+    def _place(self, number: int) -> ir.Value:
+        return _offset(self.builder, self.objects, ir.Constant(I64, 8 * number))
 
     def _from_pool(self, number: int) -> ir.Value:
         position = abi.OWN_SLOTS + len(self.owner.functions) + self.owner.pooled.index(number)
         function = abi.load(self.builder, self.table, position)
         return self._call("PyObject_CallNoArgs", POINTER, function)
-
-    def _new_array(self, type: Type) -> ir.Value:
-        shape = constant_array(self.owner.module, type.shape)
-        return self._call(
-            "PyArray_New",
-            POINTER,
-            self._entry("ndarray"),
-            ir.Constant(I32, type.ndim),
-            shape,
-            ir.Constant(I32, type.dtype.num),
-            _NULL,
-            _NULL,
-            ir.Constant(I32, 0),
-            ir.Constant(I32, 0),
-            _NULL,
-        )
 
     def _arena(self) -> tuple[ir.Value, Any]:
         """Memory for temporaries, and how to give it back.
@@ -372,35 +331,23 @@ class _Entry:
             mark = b.and_(found, ir.Constant(I64, failure))
             b.cbranch(b.icmp_unsigned("==", mark, ir.Constant(I64, 0)), fine, bad)
             b.position_at_end(bad)
-            self._release_results()
             message = constant_text(self.owner.module, words)
             error = self._entry(f"PyExc_{exception}")
             self._call("PyErr_SetString", ir.VoidType(), error, message)
             b.branch(self.failed)
             b.position_at_end(fine)
 
-    def _release_results(self) -> None:
-        for made in self.objects:
-            if made is not _NULL:
-                self._call("Py_DecRef", ir.VoidType(), made)
-
     def _return(self) -> None:
-        b, results = self.builder, []
-        for number, (type, object) in enumerate(
-            zip(self.owner.out_types, self.objects, strict=True)
-        ):
+        b, types = self.builder, self.owner.out_types
+        for number, type in enumerate(types):
             if not type.shape:
                 descr = self._entry(f"descr_{dtype_name(type.dtype)}")
                 object = self._call("PyArray_Scalar", POINTER, self.slots[number], descr, _NULL)
-            results.append(object)
-        if not self.convention.as_tuple:
-            b.ret(results[0])
-            return
-        made = self._call("PyTuple_New", POINTER, ir.Constant(I64, len(results)))
-        for i, object in enumerate(results):
-            place = _offset(b, made, ir.Constant(I64, abi.TUPLE_ITEMS + 8 * i))
-            b.store(object, place, align=8)
-        b.ret(made)
+                b.store(object, self._place(number), align=8)
+        if self.convention.as_tuple:
+            b.ret(arrays.new_tuple(b, self.table, self.objects, len(types)))
+        else:
+            b.ret(self._load(self.objects, 0, POINTER))
 
     def _write_miss(self) -> None:
         self.builder.position_at_end(self.miss)
@@ -410,6 +357,7 @@ class _Entry:
 
     def _write_failed(self) -> None:
         self.builder.position_at_end(self.failed)
+        arrays.release(self.builder, self.table, self.objects, len(self.owner.out_types))
         self.builder.ret(_NULL)
 
 
@@ -419,7 +367,7 @@ def _addresses(
     def address(buffer: Buffer, index: Affine) -> ir.Value:
         number = ir.Constant(I64, index.constant)
         kind = memory_type(buffer.dtype)
-        return builder.gep(places[buffer], [number], inbounds=True, source_etype=kind)
+        return builder.gep(places[memory(buffer)], [number], inbounds=True, source_etype=kind)
 
     return address
 

@@ -23,15 +23,21 @@ FORGET = 8
 _RUNS, _TIMES = 0, 1
 
 
+def memory(module: ir.Module, name: str) -> ir.Value:
+    """Memory of a module for the times of one place."""
+    kind = ir.ArrayType(I64, 3)
+    times = ir.GlobalVariable(module, kind, f"{name}_times")
+    times.initializer = ir.Constant(kind, None)
+    times.linkage = "internal"
+    return times.bitcast(ir.PointerType())
+
+
 class Stopwatch:
     """The times of one place where tasks are run, in memory that the code has for itself."""
 
-    def __init__(self, module: ir.Module, builder: ir.IRBuilder, name: str) -> None:
-        self.module, self.b = module, builder
-        kind = ir.ArrayType(I64, 3)
-        self.memory = ir.GlobalVariable(module, kind, f"{name}_times")
-        self.memory.initializer = ir.Constant(kind, None)
-        self.memory.linkage = "internal"
+    def __init__(self, builder: ir.IRBuilder, memory: ir.Value) -> None:
+        self.module, self.b = builder.module, builder
+        self.memory = memory
 
     def start(self) -> ir.Value:
         """Start the clock; whether this run goes to threads."""
@@ -68,8 +74,7 @@ class Stopwatch:
         return self.b.call(counter, [])
 
     def _place(self, position: ir.Value) -> ir.Value:
-        memory = self.memory.bitcast(ir.PointerType())
-        return self.b.gep(memory, [position], inbounds=True, source_etype=I64)
+        return self.b.gep(self.memory, [position], inbounds=True, source_etype=I64)
 
     def _load(self, position: ir.Value) -> ir.Value:
         return self.b.load_atomic(self._place(position), "monotonic", 8, typ=I64)

@@ -26,9 +26,9 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Any:
     opened = threading.Event()
     compiled = engine.Compiled
 
-    def wait_and_compile(text: str) -> Any:
+    def wait_and_compile(*texts: Any) -> Any:
         assert opened.wait(60)
-        return compiled(text)
+        return compiled(*texts)
 
     monkeypatch.setattr(engine, "Compiled", wait_and_compile)
     yield opened
@@ -91,7 +91,7 @@ def test_loops_wait(gate: threading.Event) -> None:
 def test_what_the_compiler_raises_is_raised_by_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(text: str) -> Any:
+    def refuse(*texts: Any) -> Any:
         raise TargetError("this cannot be compiled", None)
 
     monkeypatch.setattr(engine, "Compiled", refuse)

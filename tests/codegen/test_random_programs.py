@@ -24,8 +24,10 @@ from autojit.codegen import (
     op_loops,
     parallel,
     placement,
+    products,
     regions,
     storage,
+    take_over,
 )
 from autojit.codegen.cpu import small_matrices
 from autojit.codegen.runtime import Executable
@@ -70,12 +72,15 @@ LARGE = [
     (storage, "EXPENSIVE", 2),
     (small_matrices, "LARGEST", 0),
     (chains, "LONGEST_CHOICE", 0),
+    (take_over, "LEAST", 0),
+    (products, "LEAST_COLUMNS", 1),
 ]
 THREADED = [
     (blocks, "BLOCK", 2),
     (blocks, "WORTH_BLOCKS", 0),
     (parallel, "WORTH_TRYING", 0),
     (parallel, "WORK_OF_TASK", 1),
+    (products, "WORTH_TRYING", 0),
 ]
 
 

@@ -14,7 +14,7 @@ from autojit import grad, jit, trace
 from autojit.codegen import stages
 from autojit.codegen.cpu import engine, stopwatch
 from autojit.codegen.cpu.counted import text
-from autojit.codegen.cpu.stopwatch import EVERY, TRIALS, Stopwatch
+from autojit.codegen.cpu.stopwatch import EVERY, TRIALS, Stopwatch, memory
 
 pytestmark = pytest.mark.skipif(not engine.has_cycle_counter(), reason="no counter of cycles")
 
@@ -27,7 +27,7 @@ def run() -> Callable[[int, int], bool]:
     module = ir.Module("clock")
     function = ir.Function(module, ir.FunctionType(I64, [I64, I64]), "run")
     b = ir.IRBuilder(function.append_basic_block())
-    watch = Stopwatch(module, b, "run")
+    watch = Stopwatch(b, memory(module, "run"))
     way = watch.start()
     until = b.add(watch._cycles(), b.select(way, function.args[1], function.args[0]))
     wait, done = b.append_basic_block(), b.append_basic_block()
@@ -84,7 +84,7 @@ def test_without_a_counter_it_runs_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     module = ir.Module("none")
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), []), "run")
     b = ir.IRBuilder(function.append_basic_block())
-    watch = Stopwatch(module, b, "run")
+    watch = Stopwatch(b, memory(module, "run"))
     assert watch.start().constant == 0
     watch.stop()
     b.ret_void()

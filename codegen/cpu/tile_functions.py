@@ -1,0 +1,325 @@
+"""The functions of products in tiles, which all of them share: a tile, packing, and the loop over
+tiles."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from llvmlite import ir
+
+from ..arena import itemsize
+from . import library
+from .counted import CountedLoop
+from .scalars import CONTRACT, llvm_type
+
+I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
+VOID = ir.VoidType()
+
+#: The side of the largest square that is transposed in registers: LLVM is slow with many shuffles.
+LARGEST_SQUARE = 8
+#: So many products are summed in registers; more, in several sums that are then added.  A sum of
+#: many float32 values in one go would lose digits.
+BLOCK = 512
+
+
+class Tile(NamedTuple):
+    """``rows`` rows of ``vectors`` vectors of ``lanes`` scalars."""
+
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        return self.vectors * self.lanes
+
+
+#: What is told of a product, as integers in this order.
+FIELDS = (
+    "inner", "down", "across", "group", "groups", "m", "n", "k", "rows", "columns",
+    "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
+)  # fmt: skip
+
+
+#: k, a, row of a, step of a, b, step of b, c, row of c
+_INNER = ir.FunctionType(VOID, [I64, POINTER, I64, I64, POINTER, I64, POINTER, I64])
+#: k, b, stride of its columns, panel
+_PACK = ir.FunctionType(VOID, [I64, POINTER, I64, POINTER])
+#: In place of a function that packs.
+NO_PACKING = ir.Constant(_PACK.as_pointer(), None)
+#: first and last item, fields, a, b, c, panel, the function of a tile, that which packs or none
+_MULTIPLY = ir.FunctionType(
+    VOID, [I64, I64, *[POINTER] * 5, _INNER.as_pointer(), _PACK.as_pointer()]
+)
+
+
+def multiply(module: ir.Module) -> ir.Function:
+    """``void multiply(first, last, fields, a, b, c, panel, tile, pack)``: some items of a product.
+
+    ``fields`` are integers, those of ``FIELDS``; ``tile`` and ``pack`` are the functions of the
+    product's tiles, the latter null where B is read as it lies.
+    """
+    return library.function(module, "multiply", _MULTIPLY, lambda f: _Multiply(f).write())
+
+
+def inner(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
+    """``void tile(k, a, row of a, step of a, b, step of b, c, row of c)``: one tile of C = A B."""
+    name = f"tile_{dtype}_{tile.rows}_{tile.vectors}_{tile.lanes}"
+    return library.function(module, name, _INNER, partial(_inner_product, dtype, tile))
+
+
+def packing(module: ir.Module, dtype: str, tile: Tile, k: int) -> ir.Function:
+    """``void pack(k, b, stride of its columns, panel)``: columns of B as rows of a panel."""
+    side = min(tile.lanes, LARGEST_SQUARE, 1 << (k.bit_length() - 1))
+    name = f"pack_{dtype}_{tile.columns}_{side}"
+    return library.function(module, name, _PACK, partial(_pack, dtype, tile.columns, side))
+
+
+class _Multiply:
+    """Some items of a product."""
+
+    def __init__(self, function: ir.Function) -> None:
+        self.function = function
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+
+    def write(self) -> None:
+        b = self.builder
+        first, last, fields, *matrices, panel, inner_product, pack = self.function.args
+        field = {
+            name: b.load(b.gep(fields, [_number(i)], source_etype=I64), typ=I64)
+            for i, name in enumerate(FIELDS)
+        }
+        self.size = field["size"]
+        packs = b.icmp_unsigned("!=", pack, ir.Constant(pack.type, None))
+        step = b.select(packs, field["columns"], field["b_step"])
+        some, done = (self.function.append_basic_block(name) for name in ("some", "done"))
+        b.cbranch(b.icmp_unsigned("<", first, last), some, done)
+        b.position_at_end(some)
+        last_row = b.sub(field["m"], field["rows"])
+        last_column = b.sub(field["n"], field["columns"])
+        size = b.mul(field["m"], field["n"])
+        with CountedLoop(b, first, last, keep_rolled=True) as item:
+            group, column = self._divided(item, field["across"])
+            number, group = self._divided(group, field["groups"])
+            outer, inner = self._divided(number, field["inner"])
+            j = self._start(column, field["columns"], last_column)
+            places = []
+            for matrix, place in zip("ab", matrices, strict=False):
+                place = self._moved(place, outer, field[f"{matrix}_outer"])
+                places.append(self._moved(place, inner, field[f"{matrix}_inner"]))
+            a, c = places[0], self._moved(matrices[2], number, size)
+            factors = self._moved(places[1], j, field["b_column"])
+            with b.if_then(packs):
+                b.call(pack, [field["k"], factors, field["b_column"], panel])
+            factors = b.select(packs, panel, factors)
+            start = b.mul(group, field["group"])
+            stop = self._least(b.add(start, field["group"]), field["down"])
+            with CountedLoop(b, start, stop, keep_rolled=True) as number:
+                i = self._start(number, field["rows"], last_row)
+                row, result = self._moved(a, i, field["a_row"]), self._moved(c, i, field["n"])
+                b.call(
+                    inner_product,
+                    [
+                        field["k"], row, field["a_row"], field["a_step"], factors, step,
+                        self._moved(result, j, _number(1)), field["n"],
+                    ],
+                )  # fmt: skip
+        b.branch(done)
+        b.position_at_end(done)
+        b.ret_void()
+
+    def _divided(self, number: ir.Value, count: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Quotient and remainder."""
+        return self.builder.udiv(number, count), self.builder.urem(number, count)
+
+    def _start(self, number: ir.Value, extent: ir.Value, last: ir.Value) -> ir.Value:
+        """Where a tile begins: the last one ends where the matrix does."""
+        return self._least(self.builder.mul(number, extent), last)
+
+    def _least(self, one: ir.Value, other: ir.Value) -> ir.Value:
+        return self.builder.select(self.builder.icmp_unsigned("<", one, other), one, other)
+
+    def _moved(self, pointer: ir.Value, number: ir.Value, stride: ir.Value) -> ir.Value:
+        """The pointer to another element; strides are in scalars."""
+        b = self.builder
+        offset = b.mul(b.mul(number, stride), self.size)
+        return b.gep(pointer, [offset], inbounds=True, source_etype=ir.IntType(8))
+
+
+def _inner_product(dtype: str, tile: Tile, function: ir.Function) -> None:
+    _no_alias(function)
+    _InnerProduct(dtype, tile, function).write()
+
+
+class _InnerProduct:
+    """One tile of C = A B: a loop over k, in blocks."""
+
+    def __init__(self, dtype: str, tile: Tile, function: ir.Function) -> None:
+        self.function = function
+        self.tile = tile
+        self.scalar = llvm_type(dtype)
+        self.vector = ir.VectorType(self.scalar, tile.lanes)
+        self.align = itemsize(dtype)
+        self.zero = ir.Constant(self.vector, None)
+        self.places = [(i, j) for i in range(tile.rows) for j in range(tile.vectors)]
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+
+    def write(self) -> None:
+        b = self.builder
+        k, a, a_row, a_step, factors, b_step, c, c_row = self.function.args
+        self.offsets = [b.mul(a_row, _number(i), ("nsw",)) for i in range(self.tile.rows)]
+        several = b.icmp_unsigned(">", k, _number(BLOCK))
+        kept = self._room()
+        with b.if_then(several):
+            for slot in kept.values():
+                b.store(self.zero, slot, align=self.align)
+        entry, block = b.block, b.append_basic_block("block")
+        b.branch(block)
+        b.position_at_end(block)
+        start, column, row = (b.phi(v.type) for v in (k, a, factors))
+        left = b.sub(k, start)
+        is_last = b.icmp_unsigned("<=", left, _number(BLOCK))
+        count = b.select(is_last, left, _number(BLOCK))
+        totals, next_column, next_row = self._loop(count, column, row, a_step, b_step)
+        more, done = (b.append_basic_block(name) for name in ("more", "done"))
+        b.cbranch(is_last, done, more)
+        b.position_at_end(more)
+        for place, slot in kept.items():
+            b.store(b.fadd(self._load(slot), totals[place]), slot, align=self.align)
+        following = b.add(start, count)
+        for phi, first, then in (
+            (start, _number(0), following),
+            (column, a, next_column),
+            (row, factors, next_row),
+        ):
+            phi.add_incoming(first, entry)
+            phi.add_incoming(then, more)
+        b.branch(block)
+        b.position_at_end(done)
+        together, alone = (b.append_basic_block(name) for name in ("together", "alone"))
+        b.cbranch(several, together, alone)
+        b.position_at_end(alone)
+        self._store(c, c_row, totals)
+        b.position_at_end(together)
+        self._store(c, c_row, {p: b.fadd(self._load(kept[p]), totals[p]) for p in self.places})
+
+    def _room(self) -> dict[tuple[int, int], ir.Value]:
+        """Places on the stack for the sums of the blocks before the last one."""
+        room = self.builder.alloca(self.vector, size=len(self.places))
+        room.align = self.align * self.tile.lanes
+        room = self.builder.bitcast(room, POINTER)
+        return {p: self._at(room, n * self.tile.lanes) for n, p in enumerate(self.places)}
+
+    def _loop(
+        self, count: ir.Value, column: ir.Value, row: ir.Value, a_step: ir.Value, b_step: ir.Value
+    ) -> tuple[dict[tuple[int, int], ir.Value], ir.Value, ir.Value]:
+        """The sums over one block, and where the next one begins."""
+        b, tile = self.builder, self.tile
+        loop = CountedLoop(b, _number(0), count, keep_rolled=True)
+        with loop:
+            sums = {place: loop.carry(self.zero) for place in self.places}
+            column, row = loop.carry(column), loop.carry(row)
+            factors = [self._load(self._at(row, j * tile.lanes)) for j in range(tile.vectors)]
+            totals = {}
+            for i, offset in enumerate(self.offsets):
+                place = b.gep(column, [offset], inbounds=True, source_etype=self.scalar)
+                element = b.load(place, align=self.align, typ=self.scalar)
+                everywhere = _splat(b, element, self.vector)
+                for j, factor in enumerate(factors):
+                    term = b.fmul(everywhere, factor, flags=CONTRACT)
+                    totals[i, j] = b.fadd(sums[i, j], term, flags=CONTRACT)
+            following = [
+                b.gep(p, [step], inbounds=True, source_etype=self.scalar)
+                for p, step in ((column, a_step), (row, b_step))
+            ]
+            for phi, value in (
+                *((sums[place], totals[place]) for place in self.places),
+                *zip((column, row), following, strict=True),
+            ):
+                phi.add_incoming(value, b.block)
+        return totals, following[0], following[1]
+
+    def _store(self, c: ir.Value, c_row: ir.Value, totals: dict[tuple[int, int], ir.Value]) -> None:
+        b = self.builder
+        for i in range(self.tile.rows):
+            offset = b.mul(c_row, _number(i), ("nsw",))
+            row = b.gep(c, [offset], inbounds=True, source_etype=self.scalar)
+            for j in range(self.tile.vectors):
+                b.store(totals[i, j], self._at(row, j * self.tile.lanes), align=self.align)
+        b.ret_void()
+
+    def _load(self, place: ir.Value) -> ir.Value:
+        return self.builder.load(place, align=self.align, typ=self.vector)
+
+    def _at(self, pointer: ir.Value, offset: int) -> ir.Value:
+        return self.builder.gep(pointer, [_number(offset)], inbounds=True, source_etype=self.scalar)
+
+
+def _pack(dtype: str, columns: int, side: int, function: ir.Function) -> None:
+    """Columns of B, which lie one after the other, as rows of a panel.
+
+    Squares of scalars are loaded, transposed in registers and stored.
+    """
+    _no_alias(function)
+    count, b, stride, panel = function.args
+    scalar, align = llvm_type(dtype), itemsize(dtype)
+    vector = ir.VectorType(scalar, side)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    at = partial(builder.gep, inbounds=True, source_etype=scalar)
+    last = builder.sub(count, _number(side))
+    squares = builder.udiv(builder.add(count, _number(side - 1)), _number(side))
+    width = _number(columns // side)
+    with CountedLoop(builder, _number(0), width, keep_rolled=True) as number:
+        j = builder.mul(number, _number(side))
+        with CountedLoop(builder, _number(0), squares, keep_rolled=True) as square:
+            start = builder.mul(square, _number(side))
+            start = builder.select(builder.icmp_unsigned("<", start, last), start, last)
+            source = at(b, [builder.add(builder.mul(j, stride), start)])
+            rows = []
+            for i in range(side):
+                place = at(source, [builder.mul(stride, _number(i))])
+                rows.append(builder.load(place, align=align, typ=vector))
+            target = at(panel, [builder.add(builder.mul(start, _number(columns)), j)])
+            for i, row in enumerate(_transposed(builder, rows)):
+                builder.store(row, at(target, [_number(i * columns)]), align=align)
+    builder.ret_void()
+
+
+def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
+    """The columns of a square: blocks off the diagonal change places, then those within blocks."""
+    side = len(rows)
+    distance = side // 2
+    while distance:
+        changed = list(rows)
+        for i in range(side):
+            if i & distance:
+                continue
+            above, below = rows[i], rows[i + distance]
+            lower = [c if not c & distance else side + c - distance for c in range(side)]
+            upper = [c + distance if not c & distance else side + c for c in range(side)]
+            changed[i] = builder.shuffle_vector(above, below, _lanes(lower))
+            changed[i + distance] = builder.shuffle_vector(above, below, _lanes(upper))
+        rows = changed
+        distance //= 2
+    return rows
+
+
+def _splat(builder: ir.IRBuilder, element: ir.Value, vector: ir.VectorType) -> ir.Value:
+    nothing = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(nothing, element, ir.Constant(I32, 0))
+    return builder.shuffle_vector(first, nothing, _lanes([0] * vector.count))
+
+
+def _lanes(numbers: list[int]) -> ir.Constant:
+    return ir.Constant(ir.VectorType(I32, len(numbers)), [ir.Constant(I32, n) for n in numbers])
+
+
+def _no_alias(function: ir.Function) -> None:
+    for argument in function.args:
+        if argument.type == POINTER:
+            argument.add_attribute("noalias")
+
+
+def _number(value: int) -> ir.Constant:
+    return ir.Constant(I64, value)

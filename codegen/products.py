@@ -1,0 +1,105 @@
+"""Which matrix products are compiled, and which are the BLAS's; what tasks share of them.
+
+Matrices that the caches hold are multiplied by vector code of our own (``cpu/tiles.py``), which
+reads them where they lie and runs in our own threads.  The BLAS has the large ones, for which it
+copies blocks into the order that suits each cache, and complex numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from . import affine
+from .affine import Affine, Var
+from .arena import itemsize
+from .loops import Buffer, Kernel, MatrixProduct, Operand, RunTasks, Tasks
+from .parallel import (
+    FEW_TASKS,
+    MOST_PRIVATE,
+    MOST_TASKS,
+    WORK_OF_TASK,
+    WORTH_THREADS,
+    WORTH_TRYING,
+)
+from .walk import buffers_of
+
+#: A result with fewer columns would leave most of a vector empty.
+LEAST_COLUMNS = 8
+#: The second matrix is read for every so many rows of the result, and has to be near if there are
+#: more; in bytes.
+ROWS, LARGEST = 32, 1 << 22
+#: The most multiplications of numbers: beyond, blocks for each cache pay.
+MOST = 1 << 27
+#: Inside of a loop over steps, where only the BLAS has threads.
+MOST_IN_STEPS = 1 << 22
+#: Bytes of a panel's row: the widest tile has three vectors of 64.
+PANEL_BYTES = 192
+#: So many multiplications take about as long as an addition of a loop.
+AT_A_TIME = 4
+
+
+def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
+    """The product with its way: tiles with what they need, or the BLAS."""
+    if not _in_tiles(product, MOST_IN_STEPS if in_steps else MOST):
+        return product
+    panel = None
+    if product.b.strides[-1] != 1:
+        size = product.k * (PANEL_BYTES // itemsize(product.dtype))
+        buffer = Buffer(f"panel_of_{product.c}", product.dtype, size, "temp")
+        panel = Operand(buffer, Affine(0), ())
+    return replace(product, tiled=True, panel=panel)
+
+
+def _in_tiles(product: MatrixProduct, most: int) -> bool:
+    m, n, k = product.m, product.n, product.k
+    return (
+        product.dtype in ("f32", "f64")
+        and m > 0
+        and k > 0
+        and n >= LEAST_COLUMNS
+        and m * n * k <= most
+        and (m <= ROWS or n * k * itemsize(product.dtype) <= LARGEST)
+        and 1 in product.b.strides[-2:]
+        and len(merged(product)[0]) == 2
+    )
+
+
+def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:
+    """The batch with as few axes as can be, and two at least; strides of both operands for them.
+
+    >>> from autojit.codegen.affine import Affine
+    >>> from autojit.codegen.loops import Operand
+    >>> c = Buffer("c", "f64", 1024, "temp")
+    >>> a, b = (Operand(c, Affine(0), s) for s in [(64, 32, 4, 1), (0, 0, 1, 4)])
+    >>> merged(MatrixProduct("f64", (8, 2), 8, 8, 4, a, b, c, Affine(0)))
+    ([1, 16], [[0, 32, 4, 1], [0, 0, 1, 4]])
+    """
+    strides = [list(o.strides) for o in (product.a, product.b)]
+    batch = list(product.batch)
+    for i in range(len(batch) - 2, -1, -1):
+        if all(s[i] == batch[i + 1] * s[i + 1] for s in strides):
+            batch[i : i + 2] = [batch[i] * batch[i + 1]]
+            for s in strides:
+                del s[i]
+    missing = max(0, 2 - len(batch))
+    return [1] * missing + batch, [[0] * missing + s for s in strides]
+
+
+def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
+    """A product in tiles with its items shared by tasks, if that may pay."""
+    multiplications = prod(product.batch) * product.m * product.n * product.k
+    work = multiplications // AT_A_TIME
+    if not product.tiled or work < WORTH_TRYING:
+        return product
+    count = min(MOST_TASKS, max(FEW_TASKS, work // WORK_OF_TASK))
+    if product.panel is not None:
+        count = max(FEW_TASKS, min(count, MOST_PRIVATE // product.panel.buffer.size))
+    task = Var(count)
+    shared = replace(product, share=task)
+    if product.panel is not None:
+        one = product.panel.buffer
+        each = Buffer(one.name, one.dtype, count * one.size, "temp")
+        shared = replace(shared, panel=Operand(each, affine.of(task) * one.size, ()))
+    step = RunTasks(Tasks(task, count, [shared], buffers_of([shared]), work < WORTH_THREADS))
+    return Kernel(f"product_{product.c}", [step], buffers_of([step]))

@@ -1,0 +1,193 @@
+"""Matrix products in tiles: every shape and layout, on every kind of processor."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit import jit
+from autojit.codegen.cpu import engine, library, tile_functions
+from autojit.codegen.cpu.tiles import tile_for
+
+TOLERANCE = {"f4": 2e-5, "f8": 1e-13}
+#: Vector registers: bytes and count of AVX-512, AVX, SSE and of Arm.
+PROCESSORS = [(64, 32), (32, 16), (16, 16), (16, 32)]
+SHAPES = [
+    (2, 1, 8), (1, 40, 40), (3, 5, 9), (8, 2, 16), (7, 2, 50), (13, 7, 33), (33, 65, 17),
+    (64, 10, 128), (100, 100, 100), (70, 513, 25), (17, 1100, 40), (32, 1024, 48),
+]  # fmt: skip
+
+
+def way(function: Any, *arguments: Any) -> set[str]:
+    """How the products of a function are computed, as the loops say it."""
+    text = jit(function).lower(*arguments).text("loops")
+    return {line.rsplit(", ", 1)[1] for line in text.splitlines() if " @ " in line}
+
+
+def swapped(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_every_shape_and_layout(dtype: str, layout: str, batch: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+
+    def product(a: Any, b: Any) -> Any:
+        a = swapped(a) if layout[0] == "T" else a
+        return a @ (swapped(b) if layout[1] == "T" else b)
+
+    for m, k, n in SHAPES[1::2] if batch else SHAPES:
+        a = rng.standard_normal((*batch, *((k, m) if layout[0] == "T" else (m, k)))).astype(dtype)
+        b = rng.standard_normal((*batch, *((n, k) if layout[1] == "T" else (k, n)))).astype(dtype)
+        exact = product(a.astype("f8"), b.astype("f8"))
+        error = np.abs(jit(product)(a, b) - exact).max() / np.abs(exact).max()
+        assert error < TOLERANCE[dtype], (m, k, n)
+
+
+@pytest.mark.parametrize("registers", PROCESSORS, ids=["AVX-512", "AVX", "SSE", "Arm"])
+def test_tiles_of_every_processor(
+    registers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "vectors", lambda: registers)
+    rng = np.random.default_rng(1)
+    for (m, k, n), dtype in itertools.product([(3, 400, 11), (9, 600, 8), (37, 40, 50)], TOLERANCE):
+        a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((n, k)).astype(dtype)
+        for function, right in ((lambda a, b: a @ b, b.T.copy()), (lambda a, b: a @ b.T, b)):
+            assert way(function, a, right) == {"tiles"}
+            found = jit(function)(a, right)
+            np.testing.assert_allclose(found, function(a, right), atol=k * TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("registers", PROCESSORS)
+def test_a_tile_stays_in_registers(registers: tuple[int, int]) -> None:
+    width, count = registers
+    for m, n, size in itertools.product([1, 2, 7, 8, 12, 100], [8, 9, 31, 64, 1000], [4, 8]):
+        tile = tile_for(m, n, size, width, count)
+        assert tile.rows <= m
+        assert tile.columns <= n
+        assert tile.lanes * size <= width
+        assert tile.rows * tile.vectors + tile.vectors + 1 <= count
+
+
+def test_what_goes_to_the_blas() -> None:
+    """Complex numbers, few columns, and what is too large for the caches."""
+    x = np.ones((64, 64))
+    assert way(lambda x: x @ x, x) == {"tiles"}
+    assert way(lambda x: x @ x, x + 0j) == {"BLAS"}
+    assert way(lambda x: x @ x[:, :5], x) == {"BLAS"}
+    large = np.ones((800, 800))
+    assert way(lambda x: x @ x, large) == {"BLAS"}
+
+
+def test_batches_with_axes_in_any_order() -> None:
+    """Heads of attention: the batch lies between the axes of the matrices."""
+    rng = np.random.default_rng(2)
+    q, k = rng.standard_normal((2, 2, 40, 4, 16))
+
+    def scores(q: Any, k: Any) -> Any:
+        return np.einsum("bihd,bjhd->bhij", q, k)
+
+    np.testing.assert_allclose(jit(scores)(q, k), scores(q, k), rtol=1e-12, atol=1e-12)
+    assert way(scores, q, k) == {"tiles"}
+    shared = rng.standard_normal((16, 24))
+    np.testing.assert_allclose(jit(lambda q, s: q @ s)(q, shared), q @ shared, atol=1e-12)
+
+
+def test_what_is_not_a_number_stays_in_its_row_and_column() -> None:
+    a, b = np.ones((40, 30)), np.ones((30, 50))
+    a[7, 3], b[4, 9] = np.nan, np.inf
+    found = jit(lambda a, b: a @ b)(a, b)
+    np.testing.assert_array_equal(found, a @ b)
+
+
+def test_long_sums_of_float32_keep_their_digits() -> None:
+    """As many as a BLAS keeps: one sum of 60,000 terms would lose three of them."""
+    a, b = np.full((8, 60_000), 0.1, np.float32), np.full((60_000, 16), 0.1, np.float32)
+    found = jit(lambda a, b: a @ b)(a, b)
+    assert way(lambda a, b: a @ b, a, b) == {"tiles"}
+    np.testing.assert_allclose(found, 60_000 * np.float64(np.float32(0.1)) ** 2, rtol=2e-5)
+
+
+def test_gradients_through_products_in_loops() -> None:
+    rng = np.random.default_rng(3)
+    w, x = rng.standard_normal((24, 24)) / 5, rng.standard_normal((16, 24))
+
+    def last(w: Any) -> Any:
+        step = lambda x, _: (np.tanh(x @ w.T), None)  # noqa: E731
+        return np.sum(autojit.scan(step, x, length=6)[0] ** 2)
+
+    autojit.testing.check_grads(last, (w,), order=1)
+    text = jit(autojit.grad(last)).lower(w).text("loops")
+    assert "tiles" in text
+    assert "BLAS" not in text
+
+
+def test_functions_of_the_library_are_compiled_once() -> None:
+    """A second program with products finds them compiled, and gets its own copy."""
+    x = np.ones((48, 48))
+    first = jit(lambda x: (x @ x) * 2.0)
+    first(x)
+    made: list[str] = []
+    part = engine._Part
+
+    class Counting(part):  # type: ignore[misc, valid-type]
+        def __init__(self, text: str) -> None:
+            made.append(text)
+            super().__init__(text)
+
+    second = jit(lambda x: (x @ x) * 3.0)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(engine, "_Part", Counting)
+        np.testing.assert_array_equal(second(x), 3.0 * (x @ x))
+    assert made
+    assert set(made).isdisjoint(library._texts.values())
+    assert '@"multiply"' in library._texts["multiply"]
+
+
+CHILD = """
+import sys
+import numpy as np
+from autojit import jit
+rng = np.random.default_rng(0)
+a, b = rng.standard_normal((2, 300, 300))
+sys.stdout.buffer.write(jit(lambda a, b: a @ b.T)(a, b).tobytes())
+"""
+
+
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    results = {
+        subprocess.run(
+            [sys.executable, "-c", CHILD],
+            env={**os.environ, "NUMBA_NUM_THREADS": threads},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2", "3")
+    }
+    assert len(results) == 1
+
+
+def test_products_count_in_the_cost() -> None:
+    x = np.ones((200, 200))
+    cost = jit(lambda x: x @ x).lower(x).cost()
+    assert cost["products"] == 1
+    assert cost["flops"] == 2 * 200**3
+    assert cost["loops"] == cost["kernels"] == 0
+
+
+def test_groups_cover_each_row_once() -> None:
+    """The last tile of long sums is a group of its own: added twice, it would be wrong."""
+    assert tile_functions.BLOCK < 1100
+    rng = np.random.default_rng(4)
+    for m in range(1, 40):
+        a, b = rng.standard_normal((m, 1100)), rng.standard_normal((1100, 9))
+        np.testing.assert_allclose(jit(lambda a, b: a @ b)(a, b), a @ b, rtol=1e-11, atol=1e-11)
