@@ -135,7 +135,9 @@ class Scalars:
         function = self.module.declare_intrinsic(f"llvm.{name}", [args[0].type])
         return self.builder.call(function, args)
 
-    def binary_intrinsic(self, name: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    def binary_intrinsic(
+        self, name: str, x: ir.Value, y: ir.Value, flags: tuple[str, ...] = ()
+    ) -> ir.Value:
         kind = x.type
         suffix = {"float": "f32", "double": "f64"}.get(str(kind), str(kind))
         symbol = f"llvm.{name}.{suffix}"
@@ -143,7 +145,7 @@ class Scalars:
         if function is None:
             signature = ir.FunctionType(kind, [kind, kind])
             function = ir.Function(self.module, signature, symbol)
-        return self.builder.call(function, [x, y])
+        return self.builder.call(function, [x, y], fastmath=flags)
 
     def convert(self, x: ir.Value, old: str, new: str) -> ir.Value:
         """A scalar in another dtype, as C converts; floats out of range saturate."""

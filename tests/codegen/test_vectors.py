@@ -108,3 +108,24 @@ def test_the_rest_of_a_dear_loop_is_a_vector_under_a_mask(extent: int) -> None:
     assert llvm.count("llvm.masked.store") > 0
     # Sums keep a loop for the rest.
     assert "llvm.masked" not in jit(lambda x: np.sum(np.exp(x))).lower(np.zeros(1003)).text("llvm")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("reduce", [np.max, np.min])
+def test_extrema_are_vector_code_and_keep_nan(reduce: Any, dtype: Any) -> None:
+    """Numbers and NaN are reduced apart from each other, over all elements and over rows."""
+    assert min(lanes(lambda x: reduce(x * 2.0), X.astype(dtype))) > 1
+    assert min(lanes(lambda a: reduce(a * 2.0, axis=1), X.astype(dtype).reshape(10, 100))) > 1
+    rng = np.random.default_rng(0)
+    for shape in ((1,), (7,), (1000,), (50_000,), (13, 40), (200, 33)):
+        plain = rng.standard_normal(shape).astype(dtype)
+        for odd in (None, np.nan, np.inf, -np.inf):
+            x = plain.copy()
+            if odd is not None:
+                x.flat[rng.integers(x.size)] = odd
+            for values in (x, np.full_like(x, -np.inf), np.full_like(x, np.inf)):
+                for axis in (None, *range(x.ndim)):
+                    found = jit(lambda a, axis: reduce(a * 2.0, axis=axis), static_argnums=1)
+                    np.testing.assert_array_equal(
+                        found(values, axis), reduce(values * 2.0, axis=axis)
+                    )
