@@ -60,9 +60,15 @@ def _in_tiles(product: MatrixProduct, most: int) -> bool:
         and n >= LEAST_COLUMNS
         and m * n * k <= most
         and (m <= ROWS or n * k * itemsize(product.dtype) <= LARGEST)
-        and 1 in product.b.strides[-2:]
+        and _is_near(product)
         and len(merged(product)[0]) == 2
     )
+
+
+def _is_near(product: MatrixProduct) -> bool:
+    """Whether B is read along its rows, or is packed into panels that caches hold."""
+    row, column = product.b.strides[-2:]
+    return column == 1 or (row == 1 and product.k * PANEL_BYTES <= LARGEST)
 
 
 def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:

@@ -15,8 +15,8 @@ from typing import Any
 
 from .affine import Affine, Bounds, Var
 from .arena import itemsize
-from .loops import Buffer, Kernel, Load, Loop, LoopProgram, RunTasks, Store
-from .walk import buffers_named, buffers_of, in_sequence, walk
+from .loops import Buffer, Kernel, Load, Loop, LoopProgram, RunTasks, Store, Swap
+from .walk import buffers_named, buffers_of, in_sequence, statements, walk
 
 #: Smaller arrays stay in the cache as they are; in bytes.
 LEAST = 1 << 15
@@ -30,20 +30,33 @@ def take_over(program: LoopProgram) -> None:
         for buffer in _named(step):
             first.setdefault(buffer, position)
             last[buffer] = position
+    kept = _kept(program)
     for position, step in enumerate(program.steps):
         if not isinstance(step, Kernel) or in_sequence(step.body):
             continue
-        named = list(dict.fromkeys(_named(step)))
+        named = dict.fromkeys(_named(step))
         new = [b for b in named if first[b] == position and b.kind in ("temp", "output")]
         old = [b for b in named if first[b] < position == last[b] and b.kind == "temp"]
         for target in new:
             for source in old:
-                if _fits(source, target) and _Check(source, target).holds(step.body):
+                if source in kept or not _fits(source, target):
+                    continue
+                if _Check(source, target).holds(step.body):
                     program.taken[source] = source.over = target
-                    old.remove(source)
+                    kept.add(source)
                     break
     if program.taken:
         _name_again(program)
+
+
+def _kept(program: LoopProgram) -> set[Buffer | None]:
+    """Buffers whose memory is not theirs alone, or that are known by where it is."""
+    kept: set[Buffer | None] = set()
+    for s in statements(program):
+        kept.update(buffer.over for buffer in buffers_named(s))
+        if isinstance(s, Swap):
+            kept.update(buffers_named(s))
+    return kept
 
 
 def _name_again(program: LoopProgram) -> None:

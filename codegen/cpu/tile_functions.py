@@ -18,8 +18,8 @@ VOID = ir.VoidType()
 
 #: The side of the largest square that is transposed in registers: LLVM is slow with many shuffles.
 LARGEST_SQUARE = 8
-#: So many products are summed in registers; more, in several sums that are then added.  A sum of
-#: many float32 values in one go would lose digits.
+#: So many products of float32 are summed in registers; more, in several sums that are then added: a
+#: sum of many in one go would lose digits.
 BLOCK = 512
 
 
@@ -153,7 +153,7 @@ def _inner_product(dtype: str, tile: Tile, function: ir.Function) -> None:
 
 
 class _InnerProduct:
-    """One tile of C = A B: a loop over k, in blocks."""
+    """One tile of C = A B: a loop over k, for float32 in blocks."""
 
     def __init__(self, dtype: str, tile: Tile, function: ir.Function) -> None:
         self.function = function
@@ -166,9 +166,19 @@ class _InnerProduct:
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
 
     def write(self) -> None:
-        b = self.builder
         k, a, a_row, a_step, factors, b_step, c, c_row = self.function.args
-        self.offsets = [b.mul(a_row, _number(i), ("nsw",)) for i in range(self.tile.rows)]
+        self.offsets = [
+            self.builder.mul(a_row, _number(i), ("nsw",)) for i in range(self.tile.rows)
+        ]
+        if self.align < 8:
+            self._write_in_blocks()
+        else:
+            totals, _, _ = self._loop(k, a, factors, a_step, b_step)
+            self._store(c, c_row, totals)
+
+    def _write_in_blocks(self) -> None:
+        b = self.builder
+        k, a, _, a_step, factors, b_step, c, c_row = self.function.args
         several = b.icmp_unsigned(">", k, _number(BLOCK))
         kept = self._room()
         with b.if_then(several):

@@ -84,6 +84,8 @@ def test_what_goes_to_the_blas() -> None:
     assert way(lambda x: x @ x, x) == {"tiles"}
     assert way(lambda x: x @ x, x + 0j) == {"BLAS"}
     assert way(lambda x: x @ x[:, :5], x) == {"BLAS"}
+    long = np.ones((10, 30_000))
+    assert way(lambda x: x @ x.T, long) == {"BLAS"}
     large = np.ones((800, 800))
     assert way(lambda x: x @ x, large) == {"BLAS"}
 
