@@ -102,7 +102,9 @@ def _data(
         _require(b, b.icmp_unsigned("==", *extents))
     b.branch(done)
     b.position_at_end(done)
-    return at(b, object, abi.ARRAY_DATA, POINTER)
+    data = at(b, object, abi.ARRAY_DATA, POINTER)
+    # An array without elements may have no memory.
+    return b.select(b.icmp_unsigned("==", data, _NULL), object, data)
 
 
 def _write_scalar(function: ir.Function) -> None:

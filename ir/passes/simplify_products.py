@@ -78,7 +78,7 @@ def _without(op: Op, side: int, found: _Repeated, again: list[int]) -> Value:
     kept = [axis for axis in range(v.type.ndim) if axis not in again]
     rest = [axis for axis in range(other.type.ndim) if axis not in summed]
     if summed:
-        other = sum_(other, axes=tuple(summed))
+        other = sum_(other, axes=tuple(sorted(summed)))
     shape, dims = tuple(v.shape[axis] for axis in kept), _renumbered(found.dims, kept)
     small = broadcast(found.value, shape=shape, dims=dims)
     pairs = [(a, b) for a, b in zip(mine, theirs, strict=True) if a not in again]

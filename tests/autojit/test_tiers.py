@@ -91,12 +91,16 @@ def test_loops_wait(gate: threading.Event) -> None:
 def test_what_the_compiler_raises_is_raised_by_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    answered = threading.Event()
+
     def refuse(*texts: Any) -> Any:
+        assert answered.wait(60)
         raise TargetError("this cannot be compiled", None)
 
     monkeypatch.setattr(engine, "Compiled", refuse)
     f = jit(lambda x: np.sin(x) * 7.25, tier="auto")
     np.testing.assert_allclose(f(X), np.sin(X) * 7.25)
+    answered.set()
     until(lambda: all(found.job is not None and found.job.done for found in known(f)))
     for _ in range(2):
         with pytest.raises(UnsupportedTargetError, match="this cannot be compiled"):

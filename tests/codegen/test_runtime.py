@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -146,3 +146,15 @@ def test_sums_of_many_float32_are_accurate() -> None:
     exact = x.sum(dtype=np.float64)
     ours, numpys = float(jit(np.sum)(x)), float(np.sum(x))
     assert abs(ours - exact) <= max(abs(numpys - exact), exact * 6e-8)
+
+
+def test_an_array_without_elements_may_have_no_memory() -> None:
+    class Nothing:
+        __array_interface__: ClassVar[dict[str, Any]] = {
+            "shape": (0,), "typestr": "<f8", "data": (0, False), "version": 3,
+        }  # fmt: skip
+
+    x = np.asarray(Nothing())
+    found = jit(lambda x: (np.sum(x), x * 2.0))(x)
+    assert found[0] == 0.0
+    assert found[1].shape == (0,)
