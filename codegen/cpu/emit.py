@@ -37,6 +37,7 @@ from ..loops import (
     Release,
     Repeat,
     RunTasks,
+    Scalar,
     ScatterInto,
     Steps,
     Store,
@@ -44,7 +45,7 @@ from ..loops import (
     Trips,
 )
 from ..walk import walk
-from . import blas, matrices, running, sequences, tiles
+from . import blas, matrices, outlined, running, sequences, tiles
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop
 from .demands import can_fail, needs_table
 from .engine import has_masks
@@ -78,7 +79,8 @@ class KernelEmitter:
         module: ir.Module,
         kernel: Kernel,
         symbol: str,
-        task: Var | None = None,
+        indices: Sequence[Var] = (),
+        given: Sequence[Scalar] = (),
         functions: Sequence[str] = (),
         temps: Mapping[Buffer, int] = NO_TEMPS,
     ) -> None:
@@ -91,7 +93,7 @@ class KernelEmitter:
         self.checks = any(map(can_fail, walk(kernel.body)))
         #: Whether it calls what only the table knows.
         self.needs_table = any(map(needs_table, walk(kernel.body)))
-        kinds: list[ir.Type] = [] if task is None else [I64]
+        kinds: list[ir.Type] = [I64] * len(indices) + [llvm_type(s.dtype) for s in given]
         first = len(kinds)
         kinds += [POINTER] * (len(self.arguments) + self.checks + self.needs_table)
         signature = ir.FunctionType(ir.VoidType(), kinds)
@@ -113,10 +115,13 @@ class KernelEmitter:
         #: Accumulators in memory, which LLVM moves to registers; of extrema, whether one was NaN.
         self.slots: dict[int, ir.Value] = {}
         self.not_numbers: dict[int, ir.Value] = {}
-        given = dict(zip(self.arguments, self.function.args[first:], strict=False))
-        self.places = Places(kernel, given, temps, self.allocas)
-        if task is not None:
-            self.vars[task] = self.function.args[0]
+        pointers = dict(zip(self.arguments, self.function.args[first:], strict=False))
+        self.places = Places(kernel, pointers, temps, self.allocas)
+        self.vars.update(zip(indices, self.function.args, strict=False))
+        for scalar, argument in zip(given, self.function.args[len(indices) : first], strict=True):
+            self.registers[scalar.number] = argument
+        #: Loops that are functions of their own.
+        self.outlined = outlined.chosen(kernel)
         rest = self.function.args[first + len(self.arguments) :]
         self.status = rest[0] if self.checks else None
         self.table = rest[-1] if self.needs_table else None
@@ -370,6 +375,9 @@ class KernelEmitter:
                 self.vars[s.var] = ir.Constant(I64, i)
                 self.body(s.body)
             self.apart -= s.var in self.looped
+            return
+        if id(s) in self.outlined:
+            outlined.emit(self, s, self.outlined[id(s)])
             return
         if running.emit(self, s):
             return

@@ -1,7 +1,8 @@
 """A module in parts, which are compiled side by side and linked as they are loaded.
 
-A kernel is called by the core and by nothing else, so it can be compiled without the rest.  What
-only a kernel uses goes with it: its tasks, their runner, the memory of its stopwatch.  Short
+A kernel is called by the core and by nothing else, so it can be compiled without the rest; so can
+loops that were taken out of a kernel.  What only a kernel uses goes with it: its tasks, their
+runner, the memory of its stopwatch.  Short
 functions that are inlined everywhere, and constants, are copied into each part that names them.
 
 How a module is divided depends on the module alone, and not on the processors there are: so does
@@ -32,8 +33,10 @@ def parts(module: ir.Module, core: str) -> list[str]:
     copied = {name for name, value in module.globals.items() if _is_copied(value)}
     own = words.keys() - copied
     lines = _lines(words, copied)
-    called = uses[core] & own
-    kernels = _apart([_reached({name}, uses, own) for name in words if name in called])
+    called = (uses[core] & own) | {name for name in own if _is_apart(module.globals[name])}
+    kernels = _apart(
+        [_reached({name}, uses, own - called | {name}) for name in words if name in called]
+    )
     filled = _filled(own.difference(*kernels), kernels, lines)
     if len(filled) < 2:
         return [text(module)]
@@ -50,6 +53,11 @@ def parts(module: ir.Module, core: str) -> list[str]:
         ]
         result.append("\n".join([*pieces, metadata]))
     return result
+
+
+def _is_apart(value: ir.GlobalValue) -> bool:
+    """Whether it is a function that was taken out of a kernel."""
+    return isinstance(value, ir.Function) and "noinline" in value.attributes
 
 
 def _is_copied(value: ir.GlobalValue) -> bool:

@@ -34,7 +34,7 @@ def emit_run(emitter: KernelEmitter, step: RunTasks) -> None:
     tasks = step.tasks
     symbol = f"{emitter.function.name}_task"
     body = Kernel(symbol, tasks.body, tasks.buffers)
-    task = KernelEmitter(emitter.module, body, symbol, task=tasks.var)
+    task = KernelEmitter(emitter.module, body, symbol, indices=[tasks.var])
     function = task.emit()
     runner = _runner(emitter.module, function, f"{symbol}_runner", tasks.count)
     arguments = [emitter.places.fixed[b] for b in task.arguments]

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 import autojit
 from autojit import grad, jit, trace
-from autojit.codegen.cpu import engine
+from autojit.codegen.cpu import engine, outlined
 from autojit.codegen.cpu import parts as dividing
 from autojit.codegen.cpu.entry import Module
 from autojit.codegen.cpu.parts import parts
@@ -120,6 +120,34 @@ def test_parts_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> Non
     compiled = divided._compiled[0]
     assert text.count("; ModuleID") == len(compiled.parts) + len(compiled.shared)
     assert divided.assembly().count("autojit_entry") >= 1
+
+
+def test_long_loops_in_steps_are_functions_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They get what they use from around: indices, scalars, buffers that change places."""
+
+    def loss(x: Any) -> Any:
+        def step(carry: Any, i: Any) -> Any:
+            x, angle = carry
+            moved = np.roll(x, 1) * np.sin(angle) + np.roll(x, -1) * i
+            return (x + 0.1 * np.tanh(moved), angle * 0.9), None
+
+        (x, angle), _ = autojit.scan(step, (x, 0.5), np.arange(6.0))
+        return np.sum(x) + angle
+
+    x = np.linspace(0.1, 0.9, 2000)
+    program = trace(autojit.value_and_grad(loss))(x)
+    monkeypatch.setattr(outlined, "LONG", 10**9)
+    whole = Executable(program)
+    arguments = [x, *program.captured]
+    want = whole.call(arguments)
+    monkeypatch.setattr(outlined, "LONG", 0)
+    monkeypatch.setattr(outlined, "LEAST", 5)
+    apart = Executable(program)
+    for a, b in zip(apart.call(arguments), want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    defined = "\n".join(apart._compiled[0].parts)
+    assert defined.count("noinline") > 1
+    assert "noinline" not in "\n".join(whole._compiled[0].parts)
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])

@@ -29,7 +29,7 @@ from autojit.codegen import (
     storage,
     take_over,
 )
-from autojit.codegen.cpu import small_matrices
+from autojit.codegen.cpu import outlined, small_matrices
 from autojit.codegen.runtime import Executable
 from autojit.ir import interpreter
 from autojit.ir.interpreter import interpret
@@ -74,6 +74,8 @@ LARGE = [
     (chains, "LONGEST_CHOICE", 0),
     (take_over, "LEAST", 0),
     (products, "LEAST_COLUMNS", 1),
+    (outlined, "LONG", 0),
+    (outlined, "LEAST", 1),
 ]
 THREADED = [
     (blocks, "BLOCK", 2),
