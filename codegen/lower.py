@@ -102,14 +102,11 @@ class Lowering(ScalarCode):
             body = self.scopes[0].body
             steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
         if self.traits.tasks:
-            steps = [
-                parallelize(in_blocks(in_whole_rows(s)))
-                if isinstance(s, Kernel)
-                else in_tasks(s)
-                if isinstance(s, MatrixProduct)
-                else s
-                for s in steps
-            ]
+            for position, s in enumerate(steps):
+                if isinstance(s, Kernel):
+                    steps[position] = parallelize(in_blocks(in_whole_rows(s)))
+                elif isinstance(s, MatrixProduct):
+                    steps[position] = in_tasks(s)
         if self.traits.chunks:
             steps = [k for s in steps for k in (in_chunks(s) if isinstance(s, Kernel) else [s])]
         result = LoopProgram(

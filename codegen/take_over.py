@@ -77,6 +77,7 @@ def _named(step: Any) -> list[Buffer]:
 def _fits(source: Buffer, target: Buffer) -> bool:
     return (
         source.over is None
+        and target.over is None
         and source.dtype == target.dtype
         and source.size == target.size
         and source.size * itemsize(source.dtype) >= LEAST

@@ -15,7 +15,6 @@ from ..errors import NEGATIVE_POWER, OUT_OF_BOUNDS
 from ..loops import (
     Accumulate,
     AccumulateInto,
-    Accumulator,
     Begin,
     Branch,
     Buffer,
@@ -45,7 +44,7 @@ from ..loops import (
     Trips,
 )
 from ..walk import walk
-from . import blas, matrices, outlined, running, sequences, tiles
+from . import accumulators, blas, matrices, outlined, running, sequences, tiles
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop
 from .demands import can_fail, needs_table
 from .engine import has_masks
@@ -64,7 +63,7 @@ from .tapes import Room
 from .tasks import emit_run
 from .vectors import is_dear, loop_labels
 
-I1, I64 = ir.IntType(1), ir.IntType(64)
+I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 NO_TEMPS: Mapping[Buffer, int] = MappingProxyType({})
 #: Fills of at most this many scalars are written out.
@@ -112,7 +111,7 @@ class KernelEmitter:
         self.apart = 0
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
-        #: Accumulators in memory, which LLVM moves to registers; of extrema, whether one was NaN.
+        #: Accumulators in memory, which LLVM moves to registers; of extremes, whether one was NaN.
         self.slots: dict[int, ir.Value] = {}
         self.not_numbers: dict[int, ir.Value] = {}
         pointers = dict(zip(self.arguments, self.function.args[first:], strict=False))
@@ -326,48 +325,6 @@ class KernelEmitter:
             )
             self.store_to(address, value, dtype)
 
-    def begin(self, s: Begin) -> None:
-        accumulator = s.accumulator
-        slot = self.allocas.alloca(llvm_type(accumulator.dtype))
-        self.slots[accumulator.number] = slot
-        self.builder.store(constant(accumulator.identity, accumulator.dtype), slot)
-        if _is_extremum(accumulator):
-            self.not_numbers[accumulator.number] = self.allocas.alloca(I1)
-            self.builder.store(ir.Constant(I1, 0), self.not_numbers[accumulator.number])
-
-    def accumulate(self, s: Accumulate) -> None:
-        accumulator: Accumulator = s.accumulator
-        slot = self.slots[accumulator.number]
-        old = self.builder.load(slot, typ=llvm_type(accumulator.dtype))
-        value = self.registers[s.value.number]
-        if _is_extremum(accumulator):
-            new = self.extremum(accumulator, old, value)
-        else:
-            new = self.combine(accumulator.combine, old, value, accumulator.dtype)
-        self.builder.store(new, slot)
-
-    def extremum(self, accumulator: Accumulator, old: ir.Value, value: ir.Value) -> ir.Value:
-        """The larger or the smaller of two, where both are numbers; NaN is remembered beside it.
-
-        Two reductions, one of them of bits: LLVM computes several vectors of them at a time.  An
-        intrinsic that propagates NaN is one long chain of four instructions for each vector, and
-        took four times as long.
-        """
-        b, slot = self.builder, self.not_numbers[accumulator.number]
-        b.store(b.or_(b.load(slot, typ=I1), b.fcmp_unordered("uno", value, value)), slot)
-        relation = ">" if accumulator.combine == "maximum" else "<"
-        flags = ("nnan", "nsz")
-        return b.select(b.fcmp_ordered(relation, value, old, flags=flags), value, old, flags=flags)
-
-    def finish(self, s: Finish) -> None:
-        slot = self.slots[s.accumulator.number]
-        dtype = s.accumulator.dtype
-        found = self.builder.load(slot, typ=llvm_type(dtype))
-        if _is_extremum(s.accumulator):
-            is_nan = self.builder.load(self.not_numbers[s.accumulator.number], typ=I1)
-            found = self.builder.select(is_nan, constant(float("nan"), dtype), found)
-        self.registers[s.result.number] = found
-
     def loop(self, s: Loop) -> None:
         if s.unroll:
             self.apart += s.var in self.looped
@@ -447,9 +404,9 @@ _EMITTERS: dict[type, Any] = {
     Store: KernelEmitter.store,
     AccumulateInto: KernelEmitter.accumulate_into,
     Fill: KernelEmitter.fill,
-    Begin: KernelEmitter.begin,
-    Accumulate: KernelEmitter.accumulate,
-    Finish: KernelEmitter.finish,
+    Begin: accumulators.begin,
+    Accumulate: accumulators.accumulate,
+    Finish: accumulators.finish,
     Loop: KernelEmitter.loop,
     RunTasks: KernelEmitter.run_tasks,
     MatrixProduct: KernelEmitter.product,
@@ -462,10 +419,6 @@ _EMITTERS: dict[type, Any] = {
     Branch: sequences.branch,
     Swap: sequences.swap,
 }
-
-
-def _is_extremum(accumulator: Accumulator) -> bool:
-    return accumulator.combine in ("maximum", "minimum") and is_float(accumulator.dtype)
 
 
 def _bytes(kind: ir.Type) -> int:

@@ -2,8 +2,8 @@
 
 A kernel is called by the core and by nothing else, so it can be compiled without the rest; so can
 loops that were taken out of a kernel.  What only a kernel uses goes with it: its tasks, their
-runner, the memory of its stopwatch.  Short
-functions that are inlined everywhere, and constants, are copied into each part that names them.
+runner, the memory of its stopwatch.  Short functions that are inlined everywhere, and constants,
+are copied into each part that names them.
 
 How a module is divided depends on the module alone, and not on the processors there are: so does
 what LLVM makes of it, and with it every last bit of a result.
