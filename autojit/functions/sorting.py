@@ -1,7 +1,7 @@
 """Sorted values, and what follows from an order: medians, quantiles, places in tables.
 
-The order itself is found by NumPy's own functions and has no derivative; sorted values are the
-elements at those places, so a gradient goes back to where each of them came from.
+The order itself has no derivative; sorted values are the elements at those places, so a gradient
+goes back to where each of them came from.
 """
 
 from __future__ import annotations
@@ -25,14 +25,12 @@ from .manipulation import moveaxis
 from .reductions import check_ordered
 from .registry import implements, reject, uncovered
 
-_STABLE = ("stable", "mergesort")
-
 
 def _places(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) -> Tracer:
-    """The permutation that sorts along an axis."""
+    """The permutation that sorts along an axis; a stable one is one of any other kind, too."""
     reject(name, order=order)
     check_ordered(name, dtype_of(a))
-    if kind not in (None, "quicksort", "heapsort", *_STABLE):
+    if kind not in (None, "quicksort", "heapsort", "stable", "mergesort"):
         raise ValueError(f"{name}: kind= must be 'quicksort', 'heapsort' or 'stable'; got {kind!r}")
     if kind is not None and stable is not None:
         raise ValueError(f"{name}: kind= and stable= cannot both be given")
@@ -40,7 +38,7 @@ def _places(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) ->
         a = a.astype(np.uint8)
     axis = shapes.normalize_axis(axis, len(shape_of(a)))
     last = moveaxis(as_tracer(a), axis, -1)
-    places = ordering.argsort(as_value(last), stable=bool(stable) or kind in _STABLE)
+    places = ordering.argsort(as_value(last))
     return moveaxis(tracer(places), -1, axis)
 
 

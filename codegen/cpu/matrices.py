@@ -212,7 +212,7 @@ def needed(program: LoopProgram) -> set[str]:
         if not isinstance(step, Factorization) or is_small(step):
             continue
         if step.name == "argsort":
-            found.add(sorting.function_name(step))
+            found.update(sorting.function_names(step))
         else:
             found.update(lapack.function_names(step))
     return found

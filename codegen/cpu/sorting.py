@@ -1,4 +1,5 @@
-"""Sorting by NumPy's own functions, which know the processor's vectors and need no GIL."""
+"""Sorting: few numbers by NumPy's own functions, which know the processor's vectors and need no
+GIL; many by a radix sort."""
 
 from __future__ import annotations
 
@@ -6,28 +7,46 @@ from llvmlite import ir
 
 from ..errors import OUT_OF_MEMORY
 from ..loops import Factorization
-from . import abi
+from . import abi, radix
 from .matrices import I32, I64, POINTER, Matrix, MatrixEmitter
 
 #: ``int argsort(void *keys, npy_intp *places, npy_intp n, void *array)``
 SIGNATURE = ir.FunctionType(I32, [POINTER, POINTER, I64, POINTER])
 
 
-def function_name(step: Factorization) -> str:
-    """The name of NumPy's function in the table."""
-    return f"{abi.ARGSORT}{step.dtype}{abi.STABLE if step.params['stable'] else ''}"
+#: From so many numbers on a radix sort is faster.
+MANY = 800
+
+
+def has_radix(step: Factorization) -> bool:
+    """Whether numbers are sorted by their digits."""
+    return step.n >= MANY and radix.is_sortable(step.dtype, step.n)
+
+
+def function_names(step: Factorization) -> set[str]:
+    """The names of NumPy's functions in the table."""
+    return set() if has_radix(step) else {_function_name(step)}
+
+
+def _function_name(step: Factorization) -> str:
+    return f"{abi.ARGSORT}{step.dtype}"
 
 
 def argsort(e: MatrixEmitter, keys: Matrix, places: Matrix) -> None:
-    """The places in order, handed to NumPy's function, which moves them."""
+    """The places in order, by digits, or by NumPy's function, which moves what it is handed."""
     b, n = e.builder, e.step.n
     if keys.row != 1:
         together = keys._replace(pointer=e.scratch(keys.dtype, n), row=1)
         e.copy(keys, together, n, 1)
         keys = together
+    if has_radix(e.step):
+        memory = e.scratch("i64", n)
+        sort = radix.argsort(e.module, keys.dtype)
+        b.call(sort, [keys.pointer, places.pointer, memory, ir.Constant(I64, n)])
+        return
     with e.loop(0, n) as i:
         e.store(i, places, i)
-    function = e.function_of(function_name(e.step), SIGNATURE)
+    function = e.function_of(_function_name(e.step), SIGNATURE)
     arguments = [keys.pointer, places.pointer, ir.Constant(I64, n), ir.Constant(POINTER, None)]
     error = b.call(function, arguments)
     e.fail_if(b.icmp_signed("<", error, ir.Constant(I32, 0)), OUT_OF_MEMORY)

@@ -15,15 +15,12 @@ from .linalg import Matrices
 
 
 class Argsort(Matrices):
-    """``argsort(x, stable=s)``: the places (int64) of the elements along the last axis, in
-    ascending order and NaN last; ``stable`` keeps equal elements in theirs.
-
-    NumPy's own permutation, also among equal elements.
+    """``argsort(x)``: the places (int64) of the elements along the last axis, in ascending order
+    and NaN last; equal elements keep their order.
     """
 
     arity = 1
     core = 1
-    parameters = ("stable",)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
@@ -35,8 +32,7 @@ class Argsort(Matrices):
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         x = np.asarray(arrays[0])
-        order = np.argsort(x, kind="stable") if params["stable"] else np.argsort(x)
-        return order.astype(np.int64, copy=False)
+        return np.argsort(x, kind="stable").astype(np.int64, copy=False)
 
 
 argsort = Argsort("argsort")

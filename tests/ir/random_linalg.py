@@ -106,7 +106,7 @@ def argsort(grow: Any, kind: order.Argsort) -> Any:
     numbers = iota(axis=len(shape) - 1, dtype=dtype, shape=shape)
     if grow.flag():
         numbers = move.flip(numbers, axes=(len(shape) - 1,))
-    return kind(numbers, stable=grow.flag())
+    return kind(numbers)
 
 
 LINALG: dict[type[Declaration], Any] = {
