@@ -168,11 +168,11 @@ class _Crossing:
         body: list[Any] = []
         for number, scalar in self.needed[k].items():
             if number in self.again:
-                body.append(_at(self.again[number], var, row))
+                body.append(at(self.again[number], var, row))
             else:
                 body.append(Load(scalar, self.buffers[number], here, None))
         for s in stage.body:
-            body.append(_at(s, var, row))
+            body.append(at(s, var, row))
             result = getattr(s, "result", None)
             if result is not None and result.number in self.buffers:
                 body.append(Store(self.buffers[result.number], here, result))
@@ -186,7 +186,7 @@ def _repeatable(s: Any) -> bool:
     return isinstance(s, (Constant, IndexValue))
 
 
-def _at(s: Any, var: Var, row: Affine) -> Any:
+def at(s: Any, var: Var, row: Affine) -> Any:
     """The statement with a loop variable replaced by an expression."""
     changes: dict[str, Any] = {}
     for f in fields(s):
@@ -194,7 +194,7 @@ def _at(s: Any, var: Var, row: Affine) -> Any:
         if isinstance(value, Affine):
             changes[f.name] = substitute(value, var, row)
         elif f.name == "body":
-            changes[f.name] = [_at(inner, var, row) for inner in value]
+            changes[f.name] = [at(inner, var, row) for inner in value]
     return replace(s, **changes) if changes else s
 
 
