@@ -38,10 +38,11 @@ REQUIRED_FLAGS = 0x0001 | 0x0100
 _PYARRAY_SCALAR = 60
 _PYARRAY_NEW = 93
 _PYARRAY_GET_FUNCTIONS = 365
-#: Where ``PyArray_ArrFuncs`` has ``argsort`` by kind: after 21 casts, 12 functions, 3 ``sort``.
-_ARGSORT_FUNCTIONS = 21 + 12 + 3
-#: What the names of NumPy's sorting functions begin with, and end with where they are stable.
-ARGSORT, STABLE = "argsort_", "_stable"
+#: Where ``PyArray_ArrFuncs`` has the stable ``argsort``: after 21 casts, 12 functions, 3 ``sort``
+#: and two other kinds of ``argsort``.
+_STABLE_ARGSORT = 21 + 12 + 3 + 2
+#: What the names of NumPy's sorting functions begin with.
+ARGSORT = "argsort_"
 
 _PYTHON = (
     "PyEval_SaveThread",
@@ -55,6 +56,9 @@ _PYTHON = (
     "PyErr_Clear",
     "PyErr_SetString",
 )
+#: What is known of threads, and 0 where the system does not say.
+_SYSTEM = ("pthread_self", "sched_getcpu", "pthread_getaffinity_np",
+           "pthread_setaffinity_np")  # fmt: skip
 _NUMPY = {"PyArray_New": _PYARRAY_NEW, "PyArray_Scalar": _PYARRAY_SCALAR}
 
 #: The fixed part of the table, by name.
@@ -71,6 +75,7 @@ for _name in (
     "malloc",
     "free",
     "threads_allowed",
+    *_SYSTEM,
     *_PYTHON,
     *_NUMPY,
     *(f"descr_{name}" for name in DTYPE_NAMES.values()),
@@ -145,6 +150,9 @@ def fixed_table() -> tuple[int, ...]:
         "malloc": _address(_library.malloc),
         "free": _address(_free),
     }
+    for name in _SYSTEM:
+        on_linux = sys.platform == "linux" and hasattr(_library, name)
+        entries[name] = _address(getattr(_library, name)) if on_linux else 0
     for name in _PYTHON:
         entries[name] = _address(getattr(ctypes.pythonapi, name))
     for name, position in _NUMPY.items():
@@ -182,12 +190,12 @@ def library_function(name: str) -> int:
 
 
 def _sorting_function(name: str) -> int:
-    """NumPy's ``argsort`` of a dtype: of the kind "quicksort", or the stable one."""
-    dtype, stable, _ = name.removeprefix(ARGSORT).partition(STABLE)
+    """NumPy's stable ``argsort`` of a dtype."""
+    dtype = name.removeprefix(ARGSORT)
     signature = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)
     functions = signature(_numpy_api()[_PYARRAY_GET_FUNCTIONS])(dtype_from_name(dtype))
     table = ctypes.cast(functions, ctypes.POINTER(ctypes.c_void_p))
-    found: int | None = table[_ARGSORT_FUNCTIONS + (2 if stable else 0)]
+    found: int | None = table[_STABLE_ARGSORT]
     if not found:
         raise TargetError(f"NumPy {np.__version__} has no function that sorts {dtype}")
     return found

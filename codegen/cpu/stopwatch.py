@@ -17,15 +17,18 @@ I1, I64 = ir.IntType(1), ir.IntType(64)
 #: Runs that go one way and the other in turn; then every so many runs look at the other way.
 TRIALS = 6
 EVERY = 64
-#: How fast a shortest time is forgotten: a longer one moves it by a part of the difference.
-FORGET = 8
+#: How fast a shortest time is forgotten: a longer one moves it by a part of the difference, and one
+#: that is far longer (the first after a pause) by no more than by a part of what it was.
+FORGET = 16
 
 _RUNS, _TIMES = 0, 1
+#: Words of memory for the times of one place.
+TIMES = 3
 
 
 def memory(module: ir.Module, name: str) -> ir.Value:
     """Memory of a module for the times of one place."""
-    kind = ir.ArrayType(I64, 3)
+    kind = ir.ArrayType(I64, TIMES)
     times = ir.GlobalVariable(module, kind, f"{name}_times")
     times.initializer = ir.Constant(kind, None)
     times.linkage = "internal"
@@ -63,7 +66,9 @@ class Stopwatch:
         taken = b.sub(self._cycles(), self.begun)
         place = b.add(b.zext(self.way, I64), _number(_TIMES))
         known = self._load(place)
-        longer = b.add(known, b.udiv(b.sub(taken, known), _number(FORGET)))
+        excess = b.sub(taken, known)
+        excess = b.select(b.icmp_unsigned("<", excess, known), excess, known)
+        longer = b.add(known, b.udiv(excess, _number(FORGET)))
         # The first run finds caches empty and memory untouched, and is forgotten at once.
         first = b.icmp_unsigned("<=", self._load(_number(_RUNS)), _number(3))
         shorter = b.icmp_unsigned("<", taken, known)

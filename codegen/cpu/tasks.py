@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from ..loops import Kernel, RunTasks
-from . import abi, library
-from .stopwatch import Stopwatch, memory
+from . import abi, apart, library
+from .stopwatch import TIMES, Stopwatch, memory
 
 if TYPE_CHECKING:
     from .emit import KernelEmitter
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
+_ZERO, _NONE = ir.Constant(I64, 0), ir.Constant(POINTER, None)
 
 #: fn, args, dimensions, steps, data, inner_ndim, array_count, num_threads
 PARALLEL_FOR = ir.FunctionType(ir.VoidType(), [POINTER] * 5 + [I64, I64, I32])
-_RUNNER = ir.FunctionType(ir.VoidType(), [POINTER] * 4)
 _COUNT = ir.FunctionType(I32, [])
-#: runner, its data, table, memory for times
-_RUN = ir.FunctionType(ir.VoidType(), [_RUNNER.as_pointer(), *[POINTER] * 3])
+#: runner, its data, table, memory for times or null
+_RUN = ir.FunctionType(ir.VoidType(), [apart.RUNNER.as_pointer(), *[POINTER] * 3])
 
 
 def emit_run(emitter: KernelEmitter, step: RunTasks) -> None:
@@ -56,53 +56,46 @@ def _pack(emitter: KernelEmitter, pointers: list[ir.Value]) -> ir.Value:
 
 
 def _launch(emitter: KernelEmitter, runner: ir.Function, data: ir.Value, *, measured: bool) -> None:
-    module, name = emitter.module, "run_measured" if measured else "run"
-    function = library.function(module, name, _RUN, _write_measured if measured else _write_run)
-    times = memory(module, runner.name) if measured else ir.Constant(POINTER, None)
-    emitter.builder.call(function, [runner, data, emitter.table, times])
+    run = library.plain_function(emitter.module, "run", _RUN, _write_run)
+    times = memory(emitter.module, runner.name) if measured else _NONE
+    emitter.builder.call(run, [runner, data, emitter.table, times])
 
 
 def _write_run(function: ir.Function) -> None:
-    _write(function, measured=False)
+    """``void run(runner, data, table, times)``: on as many threads as there may be.
 
-
-def _write_measured(function: ir.Function) -> None:
-    _write(function, measured=True)
-
-
-def _write(function: ir.Function, *, measured: bool) -> None:
-    """``void run(runner, data, table, times)``: on as many threads as there may be."""
+    Where there is memory for times, on one if that is faster.
+    """
     runner, data, table, times = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
-    nothing, threads = b.alloca(I64, size=2), b.alloca(I64)
+    nothing, threads, told = b.alloca(I64, size=2), b.alloca(I64), apart.room(b)
     for i in range(2):
         b.store(ir.Constant(I64, 0), b.gep(nothing, [ir.Constant(I64, i)], source_etype=I64))
+    unmeasured = b.icmp_unsigned("==", times, _NONE)
+    stopwatch = Stopwatch(b, b.select(unmeasured, b.alloca(I64, size=TIMES), times))
     allowed = abi.load(b, abi.load(b, table, abi.SLOTS["threads_allowed"]), 0, I64)
-    wanted = b.icmp_unsigned("!=", allowed, ir.Constant(I64, 0))
-    stopwatch = Stopwatch(b, times) if measured else None
-    if stopwatch is not None:
-        wanted = b.and_(wanted, stopwatch.start())
+    wanted = b.or_(unmeasured, stopwatch.start())
     alone, together, done = (b.append_basic_block(n) for n in ("alone", "together", "done"))
-    b.cbranch(wanted, together, alone)
+    b.cbranch(b.and_(b.icmp_unsigned("!=", allowed, _ZERO), wanted), together, alone)
     b.position_at_end(together)
     count = b.call(abi.load(b, table, abi.COUNT_SLOT, _COUNT.as_pointer()), [])
     b.store(b.zext(count, I64), threads)
     parallel_for = abi.load(b, table, abi.PARALLEL_SLOT, PARALLEL_FOR.as_pointer())
-    zero = ir.Constant(I64, 0)
-    b.call(parallel_for, [runner, nothing, threads, nothing, data, zero, zero, count])
+    apart.tell(b, told, runner, data, table)
+    join = apart.join(b.module)
+    b.call(parallel_for, [join, nothing, threads, nothing, told, _ZERO, _ZERO, count])
     b.branch(done)
     b.position_at_end(alone)
     b.call(runner, [nothing, nothing, nothing, data])
     b.branch(done)
     b.position_at_end(done)
-    if stopwatch is not None:
-        stopwatch.stop()
+    stopwatch.stop()
     b.ret_void()
 
 
 def _runner(module: ir.Module, task: ir.Function, symbol: str, count: int) -> ir.Function:
     """``void runner(args, dimensions, steps, data)``: claims and runs tasks until none is left."""
-    runner = ir.Function(module, _RUNNER, symbol)
+    runner = ir.Function(module, apart.RUNNER, symbol)
     runner.linkage = "internal"
     data = runner.args[3]
     entry, claim, run, done = (
