@@ -34,17 +34,17 @@ def data_of(b: ir.IRBuilder, table: ir.Value, object: ir.Value, type: Type) -> i
     name = dtype_name(type.dtype)
     descr = abi.load(b, table, abi.SLOTS[f"descr_{name}"])
     if not type.shape:
-        function = library.function(b.module, "scalar_data", _SCALAR, _write_scalar)
+        function = library.plain_function(b.module, "scalar_data", _SCALAR, _write_scalar)
         kind = abi.load(b, table, abi.SLOTS[f"scalar_{name}"])
         return b.call(function, [object, table, descr, kind])
-    function = library.function(b.module, "array_data", _ARRAY, _write_array)
+    function = library.plain_function(b.module, "array_data", _ARRAY, _write_array)
     shape = constant_array(b.module, type.shape)
     return b.call(function, [object, table, descr, ir.Constant(I64, type.ndim), shape])
 
 
 def new_array(b: ir.IRBuilder, table: ir.Value, type: Type) -> ir.Value:
     """A new array, or null and a Python exception."""
-    function = library.function(b.module, "new_array", _NEW, _write_new)
+    function = library.plain_function(b.module, "new_array", _NEW, _write_new)
     shape = constant_array(b.module, type.shape)
     numbers = [ir.Constant(I64, n) for n in (type.ndim, type.dtype.num)]
     return b.call(function, [table, numbers[0], shape, numbers[1]])
@@ -52,13 +52,13 @@ def new_array(b: ir.IRBuilder, table: ir.Value, type: Type) -> ir.Value:
 
 def new_tuple(b: ir.IRBuilder, table: ir.Value, objects: ir.Value, count: int) -> ir.Value:
     """A tuple of objects, which it takes over."""
-    function = library.function(b.module, "new_tuple", _TUPLE, _write_tuple)
+    function = library.plain_function(b.module, "new_tuple", _TUPLE, _write_tuple)
     return b.call(function, [table, objects, ir.Constant(I64, count)])
 
 
 def release(b: ir.IRBuilder, table: ir.Value, objects: ir.Value, count: int) -> None:
     """Let go of some objects; those that are null are none."""
-    function = library.function(b.module, "release", _RELEASE, _write_release)
+    function = library.plain_function(b.module, "release", _RELEASE, _write_release)
     b.call(function, [table, objects, ir.Constant(I64, count)])
 
 

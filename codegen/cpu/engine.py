@@ -44,7 +44,7 @@ def settings() -> dict[str, str]:
     return {name: os.environ[name] for name in SETTINGS if name in os.environ}
 
 
-def _machine(settings: dict[str, str]) -> Any:
+def _machine(settings: dict[str, str], level: int) -> Any:
     """This processor, with the settings that Numba takes for it."""
     import llvmlite.binding as llvm
 
@@ -55,7 +55,7 @@ def _machine(settings: dict[str, str]) -> Any:
     return target.create_target_machine(
         cpu=settings.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(),
         features=settings.get("NUMBA_CPU_FEATURES") or features.flatten(),
-        opt=_level(settings),
+        opt=level,
         reloc="static" if target.name.startswith("x86") else "default",
         codemodel="jitdefault",
         jit=True,
@@ -114,6 +114,11 @@ def _number(setting: str | None, default: int) -> int:
     return int(setting) if setting and setting.isdigit() else default
 
 
+#: What the text of a part begins with that goes through no passes, and of one whose machine code
+#: need not be good either.
+AS_WRITTEN, PLAIN = "; as it is written\n", "; as it is written, without a choice\n"
+
+
 class _Part:
     """A part of a module on its way through LLVM, in a context of its own."""
 
@@ -121,11 +126,13 @@ class _Part:
         import llvmlite.binding as llvm
 
         made = settings()
-        self.machine = _machine(made)
+        self.machine = _machine(made, 0 if text.startswith(PLAIN) else _level(made))
         self.module = llvm.parse_assembly(text, llvm.create_context())
         self.module.triple = llvm.get_process_triple()
         self.module.data_layout = str(self.machine.target_data)
         self.module.verify()
+        if text.startswith((AS_WRITTEN, PLAIN)):
+            return
         tuning = llvm.create_pipeline_tuning_options(speed_level=_level(made))
         tuning.loop_vectorization = bool(_number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
         tuning.slp_vectorization = bool(_number(made.get("NUMBA_SLP_VECTORIZE"), 0))
