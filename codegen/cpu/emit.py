@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -48,7 +47,7 @@ from . import accumulators, blas, matrices, outlined, running, sequences, tiles
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop
 from .demands import can_fail, needs_table
 from .engine import has_masks
-from .neighbours import neighbours, reads_first
+from .neighbours import Neighbours, neighbours
 from .places import Places, arguments
 from .scalars import (
     REASSOCIATE,
@@ -343,26 +342,26 @@ class KernelEmitter:
         if s.share is not None:
             start, stop = self.part(s.share, s.start, s.stop - s.start)
         long = s.stop - s.start > MOST_UNROLLED
-        #: Reads that find their element in a register, each with that which read it before.
-        carried = [p for run in neighbours(s) for p in pairwise(run)] if long else []
+        found = neighbours(s) if long else Neighbours([], s.body, False)
         self.vars[s.var] = start
-        firsts = [
-            self.load_from(self.address(a.buffer, a.index), a.buffer.dtype) for a, _ in carried
-        ]
+        firsts = []
+        for a, _ in found.carried:
+            self.body(found.before(a, s))
+            firsts.append(self.registers[a.result.number])
         label = self.labels.get(id(s))
         unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
         loop = CountedLoop(
             self.builder, start, stop, label=label,
-            keep_rolled=long, unrolled=unrolled, masked=is_dear(s) and has_masks(),
+            keep_rolled=long, unrolled=unrolled,
+            masked=is_dear(s) and has_masks() and not found.computed,
         )  # fmt: skip
         with loop as i:
             self.vars[s.var] = i
             phis = [loop.carry(first) for first in firsts]
-            for (a, _), phi in zip(carried, phis, strict=True):
+            for (a, _), phi in zip(found.carried, phis, strict=True):
                 self.registers[a.result.number] = phi
-            known = [a for a, _ in carried]
-            self.body([x for x in reads_first(s) if not any(x is a for a in known)])
-            for (_, b), phi in zip(carried, phis, strict=True):
+            self.body(found.body)
+            for (_, b), phi in zip(found.carried, phis, strict=True):
                 phi.add_incoming(self.registers[b.result.number], self.builder.block)
 
     def part(self, var: Var, start: int, extent: int) -> tuple[ir.Value, ir.Value]:
