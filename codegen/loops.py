@@ -181,7 +181,7 @@ class Fill:
 
 @dataclass(slots=True)
 class Accumulator:
-    """A scalar that a loop combines values into; sums of float32 are kept in float64."""
+    """A scalar that a loop combines values into; long sums of float32 are kept in float64."""
 
     number: int
     dtype: str

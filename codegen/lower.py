@@ -45,6 +45,8 @@ from .traits import CPU, Traits
 from .views import Strided, without_last_reshapes
 from .walk import buffers_of
 
+#: Sums of at most this many float32 are kept in float32: by lane of a vector they are short.
+FEW_SUMMED = 1024
 #: Innermost loops of at most this extent are unrolled.
 UNROLL = 4
 #: An innermost loop is split where conditions on its index change, if it is longer than this.
@@ -85,6 +87,7 @@ class Lowering(ScalarCode):
         from .arena import plan
         from .blocks import in_blocks
         from .chunks import in_chunks
+        from .diagonals import off_diagonals
         from .parallel import parallelize
         from .products import in_tasks
         from .rows import in_whole_rows
@@ -104,7 +107,7 @@ class Lowering(ScalarCode):
         if self.traits.tasks:
             for position, s in enumerate(steps):
                 if isinstance(s, Kernel):
-                    steps[position] = parallelize(in_blocks(in_whole_rows(s)))
+                    steps[position] = parallelize(in_blocks(off_diagonals(in_whole_rows(s))))
                 elif isinstance(s, MatrixProduct):
                     steps[position] = in_tasks(s)
         if self.traits.chunks:
@@ -288,14 +291,24 @@ class Lowering(ScalarCode):
         dtype = scalar_dtype(leaf.value.dtype)
         assert leaf.combine is not None
         if parts_of(leaf.value.dtype) == 1:
-            # Sums of float32 are kept in float64: the sum of many is as accurate as NumPy's.
-            wide = "f64" if dtype == "f32" and leaf.combine == "add" else dtype
+            # Sums of many float32 are kept in float64, to be as accurate as NumPy's.
+            is_sum = dtype == "f32" and leaf.combine == "add"
+            wide = "f64" if is_sum and self._combined(leaf) > FEW_SUMMED else dtype
             return [Accumulator(next(self.numbers), wide, leaf.combine, leaf.identity)]
         if leaf.combine != "add":
             raise TargetError(
                 f"{leaf.op.kind.name} of complex numbers cannot be compiled", leaf.op.source
             )
         return [Accumulator(next(self.numbers), dtype, "add", 0.0) for _ in range(2)]
+
+    def _combined(self, leaf: Stored) -> int:
+        """How many elements are combined into one."""
+        path = self.schedule.path[leaf.value]
+        return prod(
+            node.var.extent
+            for node, d in zip(path, leaf.dims, strict=False)
+            if d is None and node.var is not None
+        )
 
     def _fill(self, leaf: Stored) -> Fill:
         value, count = leaf.value, parts_of(leaf.value.dtype)

@@ -39,8 +39,12 @@ Product = frozenset[tuple[Factor, int]]
 #: Products with their coefficients; none of them stands for zero.
 Form = dict[Product, float]
 
-#: Longer forms are not multiplied out, and definitions not followed further.
-MOST_PRODUCTS, DEPTH = 8, 30
+#: Values with longer forms stand for themselves, which is tried with one length after the other:
+#: what cancels may be seen only in products multiplied out, or only where they are not (those of
+#: the derivative of a function that softmax is put into are many, and not needed).
+MOST_PRODUCTS = (2, 6, 24)
+#: Definitions are not followed further.
+DEPTH = 30
 #: Coefficients that cancel to this part of the largest are rounding errors of constants.
 ROUNDING = 1e-9
 
@@ -53,9 +57,13 @@ def add_share_of_nothing(op: Op, at: Rewriter) -> Value | None:
         if made is None:
             continue
         for factor, share in (made.operands, made.operands[::-1]):
-            if _is_share(share, at) and not Follow(at, DEPTH, {})(factor):
+            if _is_share(share, at) and _is_zero(factor, at):
                 return x
     return None
+
+
+def _is_zero(v: Value, at: Rewriter) -> bool:
+    return any(not Follow(at, DEPTH, most, {})(v) for most in MOST_PRODUCTS)
 
 
 def _is_share(v: Value, at: Rewriter) -> bool:
@@ -109,17 +117,17 @@ def _moved(form: Form, axis: Callable[[int], int | None]) -> Form:
 class Follow:
     """What rules ask: the forms of operands."""
 
-    def __init__(self, at: Rewriter, depth: int, known: dict[Value, Form]) -> None:
-        self.at, self.depth, self.known = at, depth, known
+    def __init__(self, at: Rewriter, depth: int, most: int, known: dict[Value, Form]) -> None:
+        self.at, self.depth, self.most, self.known = at, depth, most, known
 
     def __call__(self, v: Value) -> Form:
         """A value as a sum of products, or as itself."""
         if v not in self.known:
             op = self.at.maker(v)
             rule = _RULES.get(op.kind) if op is not None and self.depth else None
-            inner = Follow(self.at, self.depth - 1, self.known)
+            inner = Follow(self.at, self.depth - 1, self.most, self.known)
             form = rule(op, inner) if op is not None and rule is not None else None
-            self.known[v] = _itself(v) if form is None or len(form) > MOST_PRODUCTS else form
+            self.known[v] = _itself(v) if form is None or len(form) > self.most else form
         return self.known[v]
 
     def counts(self, v: Value) -> bool:

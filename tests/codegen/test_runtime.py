@@ -148,6 +148,17 @@ def test_sums_of_many_float32_are_accurate() -> None:
     assert abs(ours - exact) <= max(abs(numpys - exact), exact * 6e-8)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("n", [100, 1024, 1025, 5000])
+def test_rows_of_float32_are_summed_accurately(n: int, axis: int) -> None:
+    """As accurate as NumPy's sums along rows, to three roundings."""
+    x = RNG.random((n, 64) if axis == 0 else (64, n), dtype=np.float32)
+    exact = x.sum(axis, dtype=np.float64)
+    ours = jit(lambda x: np.sum(x, axis))(x)
+    numpys = np.abs(np.sum(x.T if axis == 0 else x, 1) - exact).max()
+    assert np.abs(ours - exact).max() <= max(numpys, 3 * 6e-8 * exact.max())
+
+
 def test_an_array_without_elements_may_have_no_memory() -> None:
     class Nothing:
         __array_interface__: ClassVar[dict[str, Any]] = {
