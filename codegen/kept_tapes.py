@@ -74,7 +74,7 @@ def kept_tapes(ops: Sequence[Op], outputs: Sequence[Value]) -> Kept:
     )
 
 
-class _Numbering:
+class Numbering:
     """Numbers of values: two that have the same are computed in the same way from the same."""
 
     def __init__(self) -> None:
@@ -85,6 +85,11 @@ class _Numbering:
 
     def outputs(self, body: Program, inputs: Iterable[int], count: int) -> list[int]:
         """The numbers of the first outputs of a body."""
+        known = self.values(body, inputs)
+        return [known[v] for v in body.outputs[:count]]
+
+    def values(self, body: Program, inputs: Iterable[int]) -> dict[Value, int]:
+        """The numbers of all values of a body."""
         known = dict(zip(body.inputs, inputs, strict=True))
         for op in body.ops:
             operands = [known[v] for v in op.operands]
@@ -93,7 +98,7 @@ class _Numbering:
             params = tuple((k, param_key(v)) for k, v in sorted(op.params.items()))
             for k, result in enumerate(op.results):
                 known[result] = self.number((op.kind.name, params, tuple(operands), k))
-        return [known[v] for v in body.outputs[:count]]
+        return known
 
 
 def _same_carries(first: Op, later: Op) -> list[int] | None:
@@ -112,7 +117,7 @@ def _same_carries(first: Op, later: Op) -> list[int] | None:
         starts.append(s)
     classes: list[list[Hashable]] = [list(s) for s in starts]
     while True:
-        table = _Numbering()
+        table = Numbering()
         at = [[table.number(("carry", c)) for c in mine] for mine in classes]
         outside = [[table.number(("outside", v)) for v in mine] for mine in constants]
         following, tests = [], []

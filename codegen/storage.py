@@ -27,6 +27,7 @@ from autojit.ir.shapes import row_major_strides
 from .chains import Readers, long_chains, readers_of, sparse_windows
 from .kept_tapes import kept_tapes
 from .op_loops import UPDATING, Stored, as_loops, kept_outermost, loops_of, window
+from .rotate import rotated
 from .traits import Traits
 from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
@@ -90,7 +91,7 @@ class Selection:
         self.inside = inside
         self.ops = _updates_last(program.ops) if inside else list(program.ops)
         #: Loops that keep their tapes for later ones.
-        self.kept = kept_tapes(self.ops, program.outputs)
+        self.kept = rotated(kept_tapes(self.ops, program.outputs))
         self.ops = self.kept.ops
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}

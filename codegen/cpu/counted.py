@@ -21,6 +21,7 @@ class CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form.
 
     ``masked``: the last few iterations are a vector under a mask, and not a loop of their own.
+    ``group``: accesses to memory that are marked with it depend on none of other iterations.
     """
 
     def __init__(
@@ -33,11 +34,13 @@ class CountedLoop:
         unrolled: bool = False,
         masked: bool = False,
         label: str | None = None,
+        group: ir.MDValue | None = None,
     ) -> None:
         self.keep_rolled = keep_rolled
         self.unrolled = unrolled
         self.masked = masked
         self.label = label
+        self.group = group
         self.builder = builder
         self.start = start
         self.stop = stop
@@ -65,7 +68,7 @@ class CountedLoop:
         self.variable.add_incoming(following, b.block)
         after = b.append_basic_block("after")
         branch = b.cbranch(more, self.block, after)
-        if self.keep_rolled or self.unrolled or self.masked or self.label:
+        if self.keep_rolled or self.unrolled or self.masked or self.label or self.group:
             branch.set_metadata("llvm.loop", self._metadata())
         b.position_at_end(after)
 
@@ -79,11 +82,21 @@ class CountedLoop:
         if self.masked:
             name = ir.MetaDataString(module, "llvm.loop.vectorize.predicate.enable")
             said.append(module.add_metadata([name, ir.Constant(ir.IntType(1), 1)]))
+        if self.group is not None:
+            name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
+            said.append(module.add_metadata([name, self.group]))
         serial = sum(1 for _ in module.metadata)
         return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), *said])
 
 
+def access_group(module: ir.Module) -> ir.MDValue:
+    """A new group of accesses to memory."""
+    serial = sum(1 for _ in module.metadata)
+    return module.add_metadata([ir.MetaDataString(module, f"group {serial}")])
+
+
 _LOOP_NODE = re.compile(r'^!(\d+) = !{ !"loop \d+", (.*) }$', re.MULTILINE)
+_GROUP_NODE = re.compile(r'^!(\d+) = !{ !"group \d+" }$', re.MULTILINE)
 
 
 def text(module: ir.Module) -> str:
@@ -93,4 +106,5 @@ def text(module: ir.Module) -> str:
 
 def naming_itself(words: str) -> str:
     """Text of metadata, as loops need it: each a node of its own."""
+    words = _GROUP_NODE.sub(r"!\1 = distinct !{}", words)
     return _LOOP_NODE.sub(r"!\1 = distinct !{ !\1, \2 }", words)

@@ -44,9 +44,10 @@ from ..loops import (
 )
 from ..walk import walk
 from . import accumulators, blas, matrices, outlined, running, sequences, tiles
-from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop
+from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
 from .demands import can_fail, needs_table
 from .engine import has_masks
+from .independent import is_independent, that_move
 from .neighbours import Neighbours, neighbours
 from .places import Places, arguments
 from .scalars import (
@@ -108,6 +109,10 @@ class KernelEmitter:
         #: what the loop has read last, and a loop that others take such values from stays scalar.
         self.looped: set[Var] = set()
         self.apart = 0
+        #: Memory that is not always at one place, and the marks of accesses to memory in a loop
+        #: whose iterations do not depend on each other.
+        self.moving = that_move(kernel.body)
+        self.group: ir.MDValue | None = None
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
         #: Accumulators in memory, which LLVM moves to registers; of extremes, whether one was NaN.
@@ -189,6 +194,7 @@ class KernelEmitter:
             value = self.builder.load_atomic(address, "monotonic", _bytes(kind), typ=kind)
         else:
             value = self.builder.load(address, align=_bytes(kind), typ=kind)
+            self.in_group(value)
         if dtype == "bool":
             return self.builder.icmp_unsigned("!=", value, ir.Constant(kind, 0))
         return value
@@ -197,7 +203,12 @@ class KernelEmitter:
         kind = memory_type(dtype)
         if dtype == "bool":
             value = self.builder.zext(value, kind)
-        self.builder.store(value, address, align=_bytes(kind))
+        self.in_group(self.builder.store(value, address, align=_bytes(kind)))
+
+    def in_group(self, access: ir.Instruction | ir.CallInstr) -> None:
+        """Mark an access to memory that depends on none of other iterations of its loop."""
+        if self.group is not None:
+            access.set_metadata("llvm.access.group", self.group)
 
     # -- statements -----------------------------------------------------------
 
@@ -207,7 +218,10 @@ class KernelEmitter:
         if can_fail(s) and is_signed(operand):
             negative = self.builder.icmp_signed("<", args[1], constant(0, operand))
             self.fail_if(negative, NEGATIVE_POWER)
-        self.registers[s.result.number] = self.scalars.emit(s.name, args, operand, s.result.dtype)
+        made = self.scalars.emit(s.name, args, operand, s.result.dtype)
+        if isinstance(made, ir.CallInstr):
+            self.in_group(made)  # functions may read tables, once they are inlined
+        self.registers[s.result.number] = made
 
     def constant(self, s: Constant) -> None:
         self.registers[s.result.number] = constant(s.value, s.result.dtype)
@@ -349,18 +363,22 @@ class KernelEmitter:
             self.body(found.before(a, s))
             firsts.append(self.registers[a.result.number])
         label = self.labels.get(id(s))
+        alone = long and is_independent(s, self.moving)
+        group = access_group(self.module) if alone else None
         unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
         loop = CountedLoop(
             self.builder, start, stop, label=label,
             keep_rolled=long, unrolled=unrolled,
-            masked=is_dear(s) and has_masks() and not found.computed,
+            masked=is_dear(s) and has_masks() and not found.computed, group=group,
         )  # fmt: skip
         with loop as i:
             self.vars[s.var] = i
             phis = [loop.carry(first) for first in firsts]
             for (a, _), phi in zip(found.carried, phis, strict=True):
                 self.registers[a.result.number] = phi
+            self.group, around = group, self.group
             self.body(found.body)
+            self.group = around
             for (_, b), phi in zip(found.carried, phis, strict=True):
                 phi.add_incoming(self.registers[b.result.number], self.builder.block)
 

@@ -107,7 +107,7 @@ def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
         return {}
     groups: dict[Any, dict[int, Load]] = defaultdict(dict)
     for s in free:
-        if _coefficient(s.index, loop.var) == 1:
+        if coefficient(s.index, loop.var) == 1:
             groups[s.buffer, s.index.terms][s.index.constant] = s
     runs: list[list[Load]] = []
     for group in groups.values():
@@ -121,7 +121,7 @@ def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
     return found if len(found) <= most else {}
 
 
-def _coefficient(index: Affine, var: Var) -> int:
+def coefficient(index: Affine, var: Var) -> int:
     """By how much an index grows with each step; 0 where that is not the same at all steps."""
     found = 0
     for atom, coefficient in index.terms:
@@ -188,7 +188,7 @@ def _form_of_index(s: Load | IndexValue, var: Var) -> Form | None:
     index, place = s.index, s.buffer if isinstance(s, Load) else s.result.dtype
     if var not in index.variables():
         return (place, index), None
-    factor = _coefficient(index, var)
+    factor = coefficient(index, var)
     if factor < 1:
         return None
     step, rest = divmod(index.constant, factor)

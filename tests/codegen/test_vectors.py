@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from autojit import grad, jit, scan
+from autojit import grad, jit, scan, while_loop
 from autojit.codegen.cpu.engine import has_masks
 from tests.codegen.test_stopwatch import rosenbrock
 
@@ -45,6 +45,24 @@ def test_reductions_and_stencils() -> None:
     assert min(lanes(lambda x: np.max(x * x), X)) > 1
     assert min(lanes(lambda a: np.sum(np.exp(a), axis=0), X.reshape(20, 50))) > 1
     assert min(lanes(lambda x: np.where(x > 0.5, np.sin(x), x), X)) > 1
+
+
+def test_loops_that_push_to_tapes_or_swap_arrays() -> None:
+    """LLVM is told that these are memory of their own."""
+
+    def damped(x: Any, y: Any) -> Any:
+        def step(state: Any) -> Any:
+            a, b = state
+            return a - 0.1 * np.sin(b) / (1.0 + np.cos(a) ** 2), np.tanh(a) + b * np.exp(-a * a)
+
+        return while_loop(lambda s: np.max(s[0]) > 0.2, step, (x, y))
+
+    def loss(x: Any, y: Any) -> Any:
+        a, b = damped(x, y)
+        return np.sum(a * b)
+
+    assert min(lanes(damped, X, X)) > 1
+    assert min(lanes(grad(loss, (0, 1)), X, X)) > 1
 
 
 def test_steps_that_wait_for_each_other_are_scalar_code() -> None:

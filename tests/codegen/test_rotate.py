@@ -1,0 +1,127 @@
+"""What a loop's condition and its body both compute is computed once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit import fori_loop, grad, hessian, jit, jvp, value_and_grad, vmap, while_loop
+from autojit.codegen.loops import Compute, Repeat
+from autojit.codegen.lower import lower
+from autojit.codegen.runtime import Executable
+from autojit.codegen.walk import statements, walk
+from autojit.ir.interpreter import interpret
+from autojit.ir.passes import optimize
+
+X, E = np.linspace(0.1, 3.0, 200), np.linspace(0.0, 0.9, 200)
+
+
+def within(f: Callable[..., Any], *arguments: Any, rtol: float = 1e-10) -> Counter[str]:
+    """What the loops of f compute in a step, once compiled and interpreted results agreed."""
+    program = autojit.trace(f)(*arguments)
+    arrays = [*arguments, *program.captured]
+    executable = Executable(program)
+    for _ in range(2):
+        for g, w in zip(executable.call(arrays), interpret(program, arrays), strict=True):
+            np.testing.assert_allclose(g, w, rtol=rtol, atol=1e-12)
+    repeats = [s for s in statements(lower(optimize(program))) if isinstance(s, Repeat)]
+    inside = [s for r in repeats for s in walk([*r.condition, *r.body])]
+    return Counter(s.name for s in inside if isinstance(s, Compute))
+
+
+def kepler(eccentricity: Any, mean: Any) -> Any:
+    def residual(x: Any) -> Any:
+        return x - eccentricity * np.sin(x) - mean
+
+    def improve(x: Any) -> Any:
+        return x - residual(x) / (1.0 - eccentricity * np.cos(x))
+
+    return while_loop(lambda x: np.max(np.abs(residual(x))) > 1e-9, improve, mean)
+
+
+def test_a_residual_is_computed_once_a_step() -> None:
+    inside = within(kepler, E, X)
+    assert (inside["sin"], inside["cos"]) == (1, 1)
+
+
+def test_in_the_loop_that_keeps_tapes() -> None:
+    inside = within(grad(lambda e, x: np.sum(kepler(e, x) ** 2), (0, 1)), E, X)
+    assert (inside["sin"], inside["cos"]) == (1, 1)
+    within(value_and_grad(lambda e, x: np.sum(kepler(e, x) ** 2), (0, 1)), E, X)
+
+
+def test_products_of_matrices() -> None:
+    """Gradient descent: the residual of the condition is what the step is taken from."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(40, 20)) / 10.0, rng.normal(size=40)
+
+    def residual(x: Any, a: Any, b: Any) -> Any:
+        return a @ x - b
+
+    def solved(a: Any, b: Any) -> Any:
+        def unfinished(state: Any) -> Any:
+            x, i = state
+            return (np.sum(residual(x, a, b) ** 2) > 1e-6) & (i < 5)
+
+        def improve(state: Any) -> Any:
+            x, i = state
+            return x - 0.5 * a.T @ residual(x, a, b), i + 1
+
+        return while_loop(unfinished, improve, (np.zeros(20), np.int64(0)))[0]
+
+    assert within(solved, a, b)["mul"] == 4
+    within(grad(lambda a, b: np.sum(solved(a, b) ** 2), (0, 1)), a, b)
+
+
+def test_what_is_cheap_is_computed_again() -> None:
+    """A loop whose condition shares nothing dear stays as it was written."""
+
+    def f(x: Any) -> Any:
+        return while_loop(lambda y: np.max(y * y) < 4.0, lambda y: y * y + np.exp(-y), x)
+
+    assert within(f, X / 4.0)["mul"] == 2
+
+
+def test_loops_that_end_at_once_or_never_see_a_number() -> None:
+    within(kepler, E * 0.0, X)
+    inside = within(kepler, E, np.full_like(X, np.nan))
+    assert inside["sin"] == 1
+    within(grad(lambda e, x: np.sum(kepler(e, x)), (0, 1)), E * 0.0, X)
+
+
+def test_scalars_and_several_carries() -> None:
+    def f(x: Any, n: Any) -> Any:
+        def unfinished(state: Any) -> Any:
+            y, i = state
+            return (np.exp(y) > 1.5) & (i < 9)
+
+        return while_loop(unfinished, lambda s: (s[0] - 0.1 * np.exp(s[0]), s[1] + n), (x, n))
+
+    inside = within(f, np.float64(2.0), np.int64(1))
+    assert inside["exp"] == 1
+    within(grad(lambda x: f(x, np.int64(1))[0]), np.float64(2.0))
+
+
+def test_inside_of_loops_and_transformations() -> None:
+    small = slice(0, 9)
+    e, x = E[small], X[small]
+    within(lambda e, x: fori_loop(0, 3, lambda i, y: kepler(e, y), x), e, x)
+    within(vmap(lambda e, x: kepler(np.stack([e, e]), np.stack([x, x + 1.0]))), e, x)
+    within(lambda e, x: jvp(kepler, (e, x), (x, e)), e, x)
+    within(hessian(lambda x: np.sum(kepler(e, x) ** 2)), x, rtol=1e-7)
+
+
+@pytest.mark.parametrize("function", [np.expm1, np.tanh, np.log1p])
+def test_other_functions(function: Any) -> None:
+    def f(x: Any) -> Any:
+        return while_loop(
+            lambda y: np.max(function(y)) > 0.5, lambda y: y * 0.5 - 0.01 * function(y), x
+        )
+
+    assert within(f, X)[function.__name__] == 1
+    np.testing.assert_allclose(jit(f)(X), autojit.trace(f)(X)(X), rtol=1e-12)
