@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from autojit.codegen import (
     blocks,
     chains,
+    diagonals,
     lower,
     op_loops,
     parallel,
@@ -29,7 +30,7 @@ from autojit.codegen import (
     storage,
     take_over,
 )
-from autojit.codegen.cpu import outlined, small_matrices
+from autojit.codegen.cpu import emit, neighbours, outlined, small_matrices
 from autojit.codegen.runtime import Executable
 from autojit.ir import interpreter
 from autojit.ir.interpreter import interpret
@@ -76,6 +77,10 @@ LARGE = [
     (products, "LEAST_COLUMNS", 1),
     (outlined, "LONG", 0),
     (outlined, "LEAST", 1),
+    (diagonals, "WORTH", 0),
+    (emit, "MOST_UNROLLED", 0),
+    (neighbours, "SHORTEST", 2),
+    (neighbours, "WORTH", 1),
 ]
 THREADED = [
     (blocks, "BLOCK", 2),
