@@ -43,12 +43,9 @@ from ..loops import (
     Trips,
 )
 from ..walk import walk
-from . import accumulators, blas, matrices, outlined, running, sequences, tiles
-from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
+from . import accumulators, blas, matrices, nests, outlined, sequences, tiles
 from .demands import can_fail, needs_table
-from .engine import has_masks
-from .independent import is_independent, that_move
-from .neighbours import Neighbours, neighbours
+from .independent import that_move
 from .places import Places, arguments
 from .scalars import (
     REASSOCIATE,
@@ -61,13 +58,11 @@ from .scalars import (
 )
 from .tapes import Room
 from .tasks import emit_run
-from .vectors import is_dear, loop_labels
+from .vectors import loop_labels
 
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 NO_TEMPS: Mapping[Buffer, int] = MappingProxyType({})
-#: Fills of at most this many scalars are written out.
-FEW = 16
 
 
 class KernelEmitter:
@@ -319,84 +314,12 @@ class KernelEmitter:
             return self.scalars.binary_intrinsic(name, old, value, flags=("nsz",))
         return self.scalars.emit(name, [old, value], dtype, dtype, REASSOCIATE)
 
-    def fill(self, s: Fill) -> None:
-        dtype = s.buffer.dtype
-        value = constant(s.value, dtype)
-        if s.count <= FEW:
-            for i in range(s.count):
-                self.store_to(self.address(s.buffer, s.start + i), value, dtype)
-            return
-        start = self.index(s.start)
-        zero, count = ir.Constant(I64, 0), ir.Constant(I64, s.count)
-        rolled = s.count > MOST_UNROLLED
-        with CountedLoop(self.builder, zero, count, keep_rolled=rolled) as i:
-            address = self.builder.gep(
-                self.pointer(s.buffer),
-                [self.builder.add(start, i)],
-                inbounds=True,
-                source_etype=memory_type(dtype),
-            )
-            self.store_to(address, value, dtype)
-
-    def loop(self, s: Loop) -> None:
-        if s.unroll:
-            self.apart += s.var in self.looped
-            for i in range(s.start, s.stop):
-                self.vars[s.var] = ir.Constant(I64, i)
-                self.body(s.body)
-            self.apart -= s.var in self.looped
-            return
-        if id(s) in self.outlined:
-            outlined.emit(self, s, self.outlined[id(s)])
-            return
-        if running.emit(self, s):
-            return
-        self.looped.add(s.var)
-        start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
-        if s.share is not None:
-            start, stop = self.part(s.share, s.start, s.stop - s.start)
-        long = s.stop - s.start > MOST_UNROLLED
-        found = neighbours(s) if long else Neighbours([], s.body, False)
-        self.vars[s.var] = start
-        firsts = []
-        for a, _ in found.carried:
-            self.body(found.before(a, s))
-            firsts.append(self.registers[a.result.number])
-        label = self.labels.get(id(s))
-        alone = long and is_independent(s, self.moving)
-        group = access_group(self.module) if alone else None
-        unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
-        loop = CountedLoop(
-            self.builder, start, stop, label=label,
-            keep_rolled=long, unrolled=unrolled,
-            masked=is_dear(s) and has_masks() and not found.computed, group=group,
-        )  # fmt: skip
-        with loop as i:
-            self.vars[s.var] = i
-            phis = [loop.carry(first) for first in firsts]
-            for (a, _), phi in zip(found.carried, phis, strict=True):
-                self.registers[a.result.number] = phi
-            self.group, around = group, self.group
-            self.body(found.body)
-            self.group = around
-            for (_, b), phi in zip(found.carried, phis, strict=True):
-                phi.add_incoming(self.registers[b.result.number], self.builder.block)
-
-    def part(self, var: Var, start: int, extent: int) -> tuple[ir.Value, ir.Value]:
-        """A task's part of a range: all parts are equal to within one iteration."""
-        b, task, count = self.builder, self.vars[var], ir.Constant(I64, var.extent)
-        bounds = []
-        for number in (task, b.add(task, ir.Constant(I64, 1))):
-            part = b.udiv(b.mul(number, ir.Constant(I64, extent), flags=("nuw", "nsw")), count)
-            bounds.append(b.add(part, ir.Constant(I64, start), flags=("nuw", "nsw")))
-        return bounds[0], bounds[1]
-
     def run_tasks(self, s: RunTasks) -> None:
         emit_run(self, s)
 
     def product(self, s: MatrixProduct) -> None:
         if s.tiled:
-            share = None if s.share is None else partial(self.part, s.share, 0)
+            share = None if s.share is None else partial(nests.part, self, s.share, 0)
             tiles.emit(self.module, self.builder, s, self.address, share)
             return
         function = blas.load(self.builder, self.table, self.functions, s)
@@ -420,11 +343,11 @@ _EMITTERS: dict[type, Any] = {
     ScatterInto: KernelEmitter.scatter_into,
     Store: KernelEmitter.store,
     AccumulateInto: KernelEmitter.accumulate_into,
-    Fill: KernelEmitter.fill,
+    Fill: nests.fill,
     Begin: accumulators.begin,
     Accumulate: accumulators.accumulate,
     Finish: accumulators.finish,
-    Loop: KernelEmitter.loop,
+    Loop: nests.loop,
     RunTasks: KernelEmitter.run_tasks,
     MatrixProduct: KernelEmitter.product,
     Factorization: KernelEmitter.factorization,

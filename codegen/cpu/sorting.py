@@ -41,8 +41,11 @@ def argsort(e: MatrixEmitter, keys: Matrix, places: Matrix) -> None:
         keys = together
     if has_radix(e.step):
         memory = e.scratch("i64", n)
-        sort = radix.argsort(e.module, keys.dtype)
-        b.call(sort, [keys.pointer, places.pointer, memory, ir.Constant(I64, n)])
+        missing = b.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
+        e.fail_if(missing, OUT_OF_MEMORY)
+        with b.if_then(b.not_(missing), likely=True):
+            sort = radix.argsort(e.module, keys.dtype)
+            b.call(sort, [keys.pointer, places.pointer, memory, ir.Constant(I64, n)])
         return
     with e.loop(0, n) as i:
         e.store(i, places, i)

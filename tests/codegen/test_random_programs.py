@@ -30,7 +30,7 @@ from autojit.codegen import (
     storage,
     take_over,
 )
-from autojit.codegen.cpu import emit, neighbours, outlined, small_matrices
+from autojit.codegen.cpu import neighbours, nests, outlined, small_matrices
 from autojit.codegen.runtime import Executable
 from autojit.ir import interpreter
 from autojit.ir.interpreter import interpret
@@ -78,7 +78,7 @@ LARGE = [
     (outlined, "LONG", 0),
     (outlined, "LEAST", 1),
     (diagonals, "WORTH", 0),
-    (emit, "MOST_UNROLLED", 0),
+    (nests, "MOST_UNROLLED", 0),
     (neighbours, "SHORTEST", 2),
     (neighbours, "WORTH", 1),
 ]

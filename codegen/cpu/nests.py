@@ -1,0 +1,104 @@
+"""Loops over arrays in LLVM IR: what they hand on in registers, and what LLVM is told of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+
+from ..affine import Var
+from ..loops import Fill, Loop
+from . import outlined, running
+from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
+from .engine import has_masks
+from .independent import is_independent
+from .neighbours import Neighbours, neighbours
+from .scalars import constant, memory_type
+from .vectors import is_dear
+
+if TYPE_CHECKING:
+    from .emit import KernelEmitter
+
+I64 = ir.IntType(64)
+#: Fills of at most this many scalars are written out.
+FEW = 16
+
+
+def fill(e: KernelEmitter, s: Fill) -> None:
+    """Elements set to a number."""
+    dtype = s.buffer.dtype
+    value = constant(s.value, dtype)
+    if s.count <= FEW:
+        for i in range(s.count):
+            e.store_to(e.address(s.buffer, s.start + i), value, dtype)
+        return
+    start = e.index(s.start)
+    zero, count = ir.Constant(I64, 0), ir.Constant(I64, s.count)
+    rolled = s.count > MOST_UNROLLED
+    with CountedLoop(e.builder, zero, count, keep_rolled=rolled) as i:
+        address = e.builder.gep(
+            e.pointer(s.buffer),
+            [e.builder.add(start, i)],
+            inbounds=True,
+            source_etype=memory_type(dtype),
+        )
+        e.store_to(address, value, dtype)
+
+
+def loop(e: KernelEmitter, s: Loop) -> None:
+    """A loop: written out, a function of its own, or counted."""
+    if s.unroll:
+        e.apart += s.var in e.looped
+        for i in range(s.start, s.stop):
+            e.vars[s.var] = ir.Constant(I64, i)
+            e.body(s.body)
+        e.apart -= s.var in e.looped
+        return
+    if id(s) in e.outlined:
+        outlined.emit(e, s, e.outlined[id(s)])
+        return
+    if running.emit(e, s):
+        return
+    e.looped.add(s.var)
+    start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
+    if s.share is not None:
+        start, stop = part(e, s.share, s.start, s.stop - s.start)
+    _counted(e, s, start, stop)
+
+
+def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None:
+    long = s.stop - s.start > MOST_UNROLLED
+    found = neighbours(s) if long else Neighbours([], s.body, False)
+    e.vars[s.var] = start
+    firsts = []
+    for a, _ in found.carried:
+        e.body(found.before(a, s))
+        firsts.append(e.registers[a.result.number])
+    alone = long and is_independent(s, e.moving)
+    group = access_group(e.module) if alone else None
+    unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
+    counted = CountedLoop(
+        e.builder, start, stop, label=e.labels.get(id(s)),
+        keep_rolled=long, unrolled=unrolled,
+        masked=is_dear(s) and has_masks() and not found.computed, group=group,
+    )  # fmt: skip
+    with counted as i:
+        e.vars[s.var] = i
+        phis = [counted.carry(first) for first in firsts]
+        for (a, _), phi in zip(found.carried, phis, strict=True):
+            e.registers[a.result.number] = phi
+        e.group, around = group, e.group
+        e.body(found.body)
+        e.group = around
+        for (_, b), phi in zip(found.carried, phis, strict=True):
+            phi.add_incoming(e.registers[b.result.number], e.builder.block)
+
+
+def part(e: KernelEmitter, var: Var, start: int, extent: int) -> tuple[ir.Value, ir.Value]:
+    """A task's part of a range: all parts are equal to within one iteration."""
+    b, task, count = e.builder, e.vars[var], ir.Constant(I64, var.extent)
+    bounds = []
+    for number in (task, b.add(task, ir.Constant(I64, 1))):
+        part = b.udiv(b.mul(number, ir.Constant(I64, extent), flags=("nuw", "nsw")), count)
+        bounds.append(b.add(part, ir.Constant(I64, start), flags=("nuw", "nsw")))
+    return bounds[0], bounds[1]
