@@ -50,12 +50,11 @@ def _rewrite(body: list[Any], bounds: Bounds, known: Indices) -> None:
 
 
 def _indices(body: list[Any]) -> Indices:
+    """Narrower integers wrap around, and floats are rounded: two indices may be one of them."""
     found: Indices = {}
     for s in body:
-        if isinstance(s, IndexValue):
-            found[s.result.number] = s.index
-        elif isinstance(s, Constant) and s.result.dtype[0] in "iu":
-            found[s.result.number] = Affine(int(s.value))
+        if isinstance(s, (IndexValue, Constant)) and s.result.dtype == "i64":
+            found[s.result.number] = s.index if isinstance(s, IndexValue) else Affine(int(s.value))
     return found
 
 

@@ -16,7 +16,7 @@ from . import library
 from .counted import CountedLoop
 from .scalars import llvm_type
 
-I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
+I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()
 
 DIGIT = 11
@@ -54,7 +54,6 @@ class _Argsort:
     """The words of numbers, in order by one half of the bits and then by the other."""
 
     def __init__(self, function: ir.Function, dtype: str) -> None:
-        self.function = function
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.dtype = dtype
         self.keys, self.places, self.memory, self.n = function.args

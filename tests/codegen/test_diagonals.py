@@ -15,7 +15,11 @@ from autojit.codegen.lower import lower
 from autojit.codegen.runtime import Executable
 from autojit.codegen.walk import statements
 from autojit.ir.interpreter import interpret
+from autojit.ir.ops.arithmetic import convert, eq, mul
+from autojit.ir.ops.linear import iota
 from autojit.ir.passes import optimize
+from autojit.ir.program import Builder, Value, building
+from autojit.ir.types import Type
 
 N = 64
 X = np.random.default_rng(0).uniform(1.0, 2.0, N)
@@ -63,6 +67,18 @@ def test_what_is_no_number_spreads_along_its_row(number: float) -> None:
     x = X.copy()
     x[[0, 7]] = number
     assert masks_in_rows(jacfwd(lambda x: np.exp(x) * x), x) == 0
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "uint64", "float32"])
+def test_indices_of_other_dtypes_may_wrap_around(dtype: str) -> None:
+    """As numbers of eight bits, 0 and 256 are one."""
+    shape, builder = (20, 600), Builder()
+    x = Value(Type(np.dtype(np.float64), shape))
+    with building(builder):
+        i, j = (iota(axis=axis, dtype=np.dtype(dtype), shape=shape) for axis in (0, 1))
+        product = mul(x, convert(eq(i, j), dtype=x.dtype))
+    program, a = builder.finish([x], [product]), np.outer(X[:20], np.arange(600.0))
+    np.testing.assert_array_equal(Executable(program).call([a])[0], interpret(program, [a])[0])
 
 
 def test_rows_that_are_short_keep_their_masks() -> None:
