@@ -3,7 +3,7 @@
     python -m bench.vector_math.measure            # all (minutes), into ACCURACY.md
     python -m bench.vector_math.measure exp log    # only print these
 
-The loops are compiled by Numba's CPU code generator, for this processor.
+The loops are compiled for this processor, as those of programs are.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import scipy.special
 from llvmlite import ir
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
-from numba.core.compiler_lock import global_compiler_lock
 
-from autojit.codegen.vector_math import NAMES, function
+from autojit.codegen.cpu import library
+from autojit.codegen.cpu.engine import Compiled
+from autojit.codegen.vector_math import CALLED, NAMES, function
 from autojit.codegen.vector_math.scalar import FORMATS
 from autojit.codegen.vector_math.table import TABLE
 
@@ -39,7 +39,7 @@ _serial = itertools.count()
 def loop_module(name: str, bits: int, symbol: str) -> ir.Module:
     """void symbol(in..., out, count): out[i] = name(in[i], ...), without aliasing."""
     module = ir.Module(symbol)
-    callee = function(module, name, bits)
+    callee = (library.elementary if name in CALLED else function)(module, name, bits)
     element, index_type = FORMATS[bits].float_type, ir.IntType(64)
     pointers = [element.as_pointer()] * (len(callee.args) + 1)
     loop = ir.Function(module, ir.FunctionType(ir.VoidType(), [*pointers, index_type]), symbol)
@@ -69,7 +69,8 @@ class Loop:
     address: int
     arity: int
     dtype: np.dtype[Any]
-    keep_alive: object
+    code: Any
+    """What keeps it in memory."""
 
     def __call__(self, *operands: Array) -> Array:
         out = np.empty_like(operands[0])
@@ -83,18 +84,12 @@ class Loop:
         entry(*(operand.ctypes.data for operand in contiguous), out.ctypes.data, out.size)
 
 
-def compile_loop(codegen: JITCPUCodegen, name: str, bits: int) -> tuple[Loop, JITCodeLibrary]:
-    """Through Numba's CPU code generator, for this processor."""
+def compile_loop(name: str, bits: int) -> Loop:
+    """For this processor."""
     symbol = f"loop_{name}_{bits}_{next(_serial)}"
     module = loop_module(name, bits, symbol)
-    library = codegen.create_library(symbol)
-    empty = library.create_ir_module(symbol)
-    module.triple, module.data_layout = empty.triple, empty.data_layout
-    with global_compiler_lock:
-        library.add_ir_module(module)
-        library.finalize()
-    address = library.get_pointer_to_function(symbol)
-    return Loop(address, TABLE[name].arity, DTYPES[bits], library), library
+    code = Compiled([library.with_forms(str(module))], library.used(module))
+    return Loop(code.address(symbol), TABLE[name].arity, DTYPES[bits], code)
 
 
 NUMPY: dict[str, Callable[..., Array]] = {
@@ -121,15 +116,14 @@ def nanoseconds(run: Callable[[], object], size: int, repeats: int = 60) -> floa
     return shortest / size * 1e9
 
 
-def row(codegen: JITCPUCodegen, name: str, bits: int) -> str:
+def row(name: str, bits: int) -> str:
     size, rng, dtype = 100_000, np.random.default_rng(0), DTYPES[bits]
-    loop, _ = compile_loop(codegen, name, bits)
+    loop = compile_loop(name, bits)
     error = largest_error(name, loop, dtype, 4000)
     low, high = INTERVALS.get(name, (-5, 5))
     operands = [rng.uniform(low, high, size).astype(dtype) for _ in range(loop.arity)]
     out = np.empty(size, dtype)
-    base = name.removesuffix("_moderate")
-    rival = NUMPY[base] if base in NUMPY else getattr(np, base.replace("asin", "arcsin"))
+    rival = NUMPY[name] if name in NUMPY else getattr(np, name)
     ours = nanoseconds(lambda: loop.into(out, *operands), size)
     theirs = nanoseconds(lambda: rival(*operands, out=out), size)
     bound = CASES[name].bound[bits]
@@ -142,7 +136,8 @@ Written by `bench/vector_math/measure.py`. Errors are in units of the last place
 the samples of
 `accuracy.py` (4,000 in each batch). Times are per element of an array of 100,000, one thread, the
 shortest of 60 runs, on an x86-64 with AVX-512, which NumPy has its own kernels for. The rival is
-NumPy, or SciPy for sigmoid, erf, erfc and ndtr; `sin_moderate` and its like meet NumPy's sin.
+NumPy, or SciPy for sigmoid, erf, erfc and ndtr. sin, cos and tan are of moderate arguments: of
+large ones they take 4.2 ns in float64, 1.9 in float32.
 
 | function | width | bound | largest error seen | ns | NumPy's ns |
 |---|---|---|---|---|---|
@@ -150,13 +145,12 @@ NumPy, or SciPy for sigmoid, erf, erfc and ndtr; `sin_moderate` and its like mee
 
 
 def main(names: list[str]) -> None:
-    codegen = JITCPUCodegen("measure")
     lines = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         for name in names or sorted(NAMES):
             for bits in (64, 32):
-                lines.append(row(codegen, name, bits))
+                lines.append(row(name, bits))
                 print(lines[-1], flush=True)
     if not names:
         (PACKAGE / "ACCURACY.md").write_text(HEADER + "\n".join(lines) + "\n")

@@ -8,21 +8,26 @@ passes as much again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
 from llvmlite import ir
 
 from .counted import text
-from .engine import AS_WRITTEN, PLAIN
+from .engine import AS_WRITTEN, PLAIN, vectors
 
 Write = Callable[[ir.Function], None]
 
 #: LLVM IR by the name of the function, and which others it calls.
 _texts: dict[str, str] = {}
 _calls: dict[str, list[str]] = {}
+#: What declares functions that have forms for vectors, and the names of these.
+_forms: dict[str, tuple[str, list[str]]] = {}
 #: Plain functions, which call no others: type, and who writes them.
 _plain: dict[str, tuple[ir.FunctionType, Write]] = {}
+
+_DECLARED = re.compile(r'^(declare \S+ @"([^"]+)"\(.*)$', re.MULTILINE)
 
 
 def function(module: ir.Module, name: str, kind: ir.FunctionType, write: Write) -> ir.Function:
@@ -41,6 +46,36 @@ def plain_function(
     """A function of the library that is compiled as it is written, and calls no others."""
     _plain[name] = (kind, write)
     return module.globals.get(name) or _new(module, name, kind)
+
+
+def elementary(module: ir.Module, name: str, bits: int) -> ir.Function:
+    """An elementary function that is called, and not inlined."""
+    from ..vector_math import called
+
+    symbol = called.symbol(name, bits)
+    if symbol not in _texts:
+        own, register = ir.Module(symbol), vectors()[0]
+        called.define(own, name, bits, register)
+        _forms[symbol] = called.declarations(name, bits, register)
+        _texts[symbol] = AS_WRITTEN + text(own)
+    return called.declare(module, name, bits)
+
+
+def with_forms(words: str) -> str:
+    """LLVM IR, where the functions of the library that have forms for vectors say so."""
+    kept: list[str] = []
+    for line, symbol in _DECLARED.findall(words):
+        if symbol in _forms:
+            declared, names = _forms[symbol]
+            words = words.replace(line, declared)
+            kept += names
+    if kept:
+        listed = ", ".join(f'ptr @"{name}"' for name in kept)
+        words += (
+            f"\n@llvm.compiler.used = appending global [{len(kept)} x ptr] [{listed}], "
+            'section "llvm.metadata"\n'
+        )
+    return words
 
 
 def _new(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:

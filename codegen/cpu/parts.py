@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Set
 from llvmlite import ir
 
 from .counted import naming_itself, text
+from .library import with_forms
 
 #: About so many lines of LLVM IR are worth a part of their own.
 LINES = 200
@@ -39,7 +40,7 @@ def parts(module: ir.Module, core: str) -> list[str]:
     )
     filled = _filled(own.difference(*kernels), kernels, lines)
     if len(filled) < 2:
-        return [text(module)]
+        return [with_forms(text(module))]
     metadata = naming_itself("\n".join(map(str, module.metadata)))
     result = []
     for part in filled:
@@ -51,7 +52,7 @@ def parts(module: ir.Module, core: str) -> list[str]:
             for name in words
             if name in here
         ]
-        result.append("\n".join([*pieces, metadata]))
+        result.append(with_forms("\n".join([*pieces, metadata])))
     return result
 
 

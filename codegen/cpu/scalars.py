@@ -8,6 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from ..errors import TargetError
+from . import library
 
 #: Floating-point operations may contract into fused ones; nothing else is assumed.
 CONTRACT = ("contract",)
@@ -103,6 +104,8 @@ class Scalars:
 
         if name in vector_math.NAMES:
             bits = 64 if dtype == "f64" else 32
+            if name in vector_math.CALLED:
+                return b.call(library.elementary(self.module, name, bits), args)
             return b.call(vector_math.function(self.module, name, bits), args)
         raise TargetError(f"{name} of {dtype} operands cannot be compiled for the CPU")
 

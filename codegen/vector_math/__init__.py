@@ -11,10 +11,8 @@ minimax polynomial (`coefficients`). It has no branch and calls nothing, so a
 loop over it becomes packed instructions of whatever width the processor has. `ACCURACY.md` lists
 the measured errors and times.
 
-sin, cos and tan are right for every argument, and four times slower for it than `sin_moderate`,
-`cos_moderate` and `tan_moderate`, which are right up to `MODERATE_LIMIT`. A kernel that computes
-with the latter, notes whether any argument was larger, and only then runs again with the former,
-pays for large arguments only when there are some.
+sin, cos and tan of large arguments are long formulas. Programs call these functions (`called`), and
+pay for large arguments only where there are some.
 """
 
 from __future__ import annotations
@@ -31,11 +29,11 @@ from . import (  # noqa: F401  (each fills the table)
     power,
     trigonometric,
 )
-from .argument_reduction import MODERATE_LIMIT
+from .called import CALLED
 from .scalar import FORMATS, Value
 from .table import TABLE
 
-__all__ = ["MODERATE_LIMIT", "NAMES", "function"]
+__all__ = ["CALLED", "NAMES", "function"]
 
 NAMES = frozenset(TABLE)
 

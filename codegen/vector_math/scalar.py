@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from llvmlite import ir
@@ -18,16 +18,41 @@ from llvmlite import ir
 Number = int | float
 
 
+class _Vector(ir.VectorType):
+    """A vector type whose constants, all lanes being equal, are written as one number."""
+
+    def format_constant(self, value: Sequence[ir.Constant]) -> str:
+        return f"splat ({value[0].type} {value[0].get_reference()})"
+
+
 @dataclass(frozen=True)
 class Format:
-    """The layout of an IEEE 754 binary format."""
+    """The layout of an IEEE 754 binary format, and how many such numbers a value has."""
 
     bits: int
     mantissa: int
     """Explicitly stored bits of the significand."""
     bias: int
-    float_type: ir.Type
-    int_type: ir.IntType
+    lanes: int = 1
+
+    @property
+    def float_type(self) -> ir.Type:
+        return self._of(ir.DoubleType() if self.bits == 64 else ir.FloatType())
+
+    @property
+    def int_type(self) -> ir.Type:
+        return self._of(ir.IntType(self.bits))
+
+    def _of(self, number: ir.Type) -> ir.Type:
+        return number if self.lanes == 1 else _Vector(number, self.lanes)
+
+    @property
+    def name(self) -> str:
+        """As LLVM abbreviates it in names of intrinsic functions."""
+        return f"f{self.bits}" if self.lanes == 1 else f"v{self.lanes}f{self.bits}"
+
+    def in_vectors(self, lanes: int) -> Format:
+        return replace(self, lanes=lanes)
 
     @property
     def sign_mask(self) -> int:
@@ -50,13 +75,16 @@ class Format:
 
 
 FORMATS = {
-    32: Format(32, 23, 127, ir.FloatType(), ir.IntType(32)),
-    64: Format(64, 52, 1023, ir.DoubleType(), ir.IntType(64)),
+    32: Format(32, 23, 127),
+    64: Format(64, 52, 1023),
 }
 
 
 class Value:
-    """One SSA value: a float of `format`, an integer as wide, or a comparison's one bit."""
+    """One SSA value: a float of `format`, an integer as wide, or a comparison's one bit.
+
+    Or a vector of them, where the format has several lanes.
+    """
 
     INTEGER_OPERATIONS: ClassVar[dict[str, str]] = {"fadd": "add", "fsub": "sub", "fmul": "mul"}
 
@@ -147,12 +175,12 @@ class Value:
     # Conversions between the two widths
 
     def widen(self) -> Value:
-        double = FORMATS[64]
+        double = FORMATS[64].in_vectors(self.format.lanes)
         return Value(self.builder, double, self.builder.fpext(self.value, double.float_type))
 
     def narrow(self) -> Value:
         """A double as the nearest float, or a 64-bit integer's low half."""
-        single = FORMATS[32]
+        single = FORMATS[32].in_vectors(self.format.lanes)
         if self.is_float:
             return Value(self.builder, single, self.builder.fptrunc(self.value, single.float_type))
         return Value(self.builder, single, self.builder.trunc(self.value, single.int_type))
@@ -186,10 +214,11 @@ class Value:
     # Functions that every processor has as an instruction
 
     def intrinsic(self, name: str, *others: Value) -> Value:
-        float_type = self.format.float_type
+        float_type, module = self.format.float_type, self.builder.module
         operands = [self.value, *(other.value for other in others)]
-        function = self.builder.module.declare_intrinsic(
-            name, [float_type], ir.FunctionType(float_type, [float_type] * len(operands))
+        symbol = f"{name}.{self.format.name}"
+        function = module.globals.get(symbol) or ir.Function(
+            module, ir.FunctionType(float_type, [float_type] * len(operands)), symbol
         )
         return self.like(self.builder.call(function, operands))
 

@@ -12,19 +12,30 @@ Formula = TypeVar("Formula", bound=Callable[..., Value])
 
 
 @dataclass(frozen=True)
+class Moderate:
+    """A formula that is much shorter, for arguments up to a limit in magnitude."""
+
+    formula: Callable[[Value], Value]
+    limit: float
+
+
+@dataclass(frozen=True)
 class Entry:
     formula: Callable[..., Value]
     arity: int
+    moderate: Moderate | None = None
 
 
 TABLE: dict[str, Entry] = {}
 
 
-def vector_function(name: str, arity: int = 1) -> Callable[[Formula], Formula]:
+def vector_function(
+    name: str, arity: int = 1, moderate: Moderate | None = None
+) -> Callable[[Formula], Formula]:
     """Offer the formula below under this name."""
 
     def add(formula: Formula) -> Formula:
-        TABLE[name] = Entry(formula, arity)
+        TABLE[name] = Entry(formula, arity, moderate)
         return formula
 
     return add

@@ -1,22 +1,20 @@
 """sin, cos and tan: x = n pi/2 + r, |r| <= pi/4, and the polynomial that n modulo 4 selects.
 
-All three begin with the same instructions, so that sin and cos of one argument share them. With
-z = r * r, sin r = r + r z P(z) and cos r = 1 - z/2 + z z Q(z); the low part of r and the rounding
-error of 1 - z/2 join the small terms.
+With z = r * r, sin r = r + r z P(z) and cos r = 1 - z/2 + z z Q(z); the low part of r and the
+rounding error of 1 - z/2 join the small terms.
 
-The `_moderate` versions take a fifth of the time but are right only up to `MODERATE_LIMIT`. A
-caller that watches for larger arguments and then starts anew with the full version gets both.
+The `_moderate` versions take a fifth of the time but are right only up to `MODERATE_LIMIT`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .argument_reduction import Reduced, reduce_any, reduce_moderate
+from .argument_reduction import MODERATE_LIMIT, Reduced, reduce_any, reduce_moderate
 from .coefficients import COEFFICIENTS
 from .double_word import fast_two_sum
 from .scalar import Value, estrin, fmuladd, select
-from .table import vector_function
+from .table import Moderate, vector_function
 
 
 @dataclass(frozen=True)
@@ -75,37 +73,31 @@ def tangent(x: Value, reduced: Reduced) -> Value:
     return (quotient + correction).negate_if(odd_sign)
 
 
-@vector_function("sin")
+def sin_moderate(x: Value) -> Value:
+    return sine(x, reduce_moderate(x.abs()))
+
+
+def cos_moderate(x: Value) -> Value:
+    return cosine(reduce_moderate(x.abs()))
+
+
+def tan_moderate(x: Value) -> Value:
+    return tangent(x, reduce_moderate(x.abs()))
+
+
+@vector_function("sin", moderate=Moderate(sin_moderate, MODERATE_LIMIT))
 def sin(x: Value) -> Value:
     """Within 1 ulp for every finite x."""
     return sine(x, reduce_any(x.abs()))
 
 
-@vector_function("cos")
+@vector_function("cos", moderate=Moderate(cos_moderate, MODERATE_LIMIT))
 def cos(x: Value) -> Value:
     """Within 1 ulp for every finite x."""
     return cosine(reduce_any(x.abs()))
 
 
-@vector_function("tan")
+@vector_function("tan", moderate=Moderate(tan_moderate, MODERATE_LIMIT))
 def tan(x: Value) -> Value:
     """Within 2 ulp for every finite x."""
     return tangent(x, reduce_any(x.abs()))
-
-
-@vector_function("sin_moderate")
-def sin_moderate(x: Value) -> Value:
-    """Within 1 ulp for |x| <= MODERATE_LIMIT."""
-    return sine(x, reduce_moderate(x.abs()))
-
-
-@vector_function("cos_moderate")
-def cos_moderate(x: Value) -> Value:
-    """Within 1 ulp for |x| <= MODERATE_LIMIT."""
-    return cosine(reduce_moderate(x.abs()))
-
-
-@vector_function("tan_moderate")
-def tan_moderate(x: Value) -> Value:
-    """Within 2 ulp for |x| <= MODERATE_LIMIT."""
-    return tangent(x, reduce_moderate(x.abs()))
