@@ -198,7 +198,7 @@ class Executable:
         with seldom_collected():
             module = Module(self.loops, self.in_types, self.out_types)
             module.add_entry(symbol, convention)
-            divided = parts(module.module, module.core.name)
+            divided = parts(module.module, module.core.name, module.printed)
             shared = library.used(module.module)
         _begin_to_load(module.needs)
         compiled = Compiled(divided, shared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .loops import (
@@ -23,23 +23,30 @@ from .loops import (
 )
 
 
+#: The lists of statements inside of those that have any, by their type.
+_BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {
+    Loop: lambda s: [s.body],
+    Steps: lambda s: [s.body],
+    RunTasks: lambda s: [s.tasks.body],
+    Repeat: lambda s: [s.condition, s.body],
+    Branch: lambda s: s.bodies,
+}
+
+
 def bodies_of(statement: Any) -> list[list[Any]]:
     """The lists of statements inside of a statement."""
-    if isinstance(statement, (Loop, Steps)):
-        return [statement.body]
-    if isinstance(statement, RunTasks):
-        return [statement.tasks.body]
-    if isinstance(statement, Repeat):
-        return [statement.condition, statement.body]
-    return statement.bodies if isinstance(statement, Branch) else []
+    bodies = _BODIES.get(type(statement))
+    return bodies(statement) if bodies else []
 
 
 def walk(body: list[Any]) -> Iterator[Any]:
     """Every statement, loops before their bodies."""
     for statement in body:
         yield statement
-        for inner in bodies_of(statement):
-            yield from walk(inner)
+        bodies = _BODIES.get(type(statement))
+        if bodies:
+            for inner in bodies(statement):
+                yield from walk(inner)
 
 
 def statements(program: LoopProgram) -> Iterator[Any]:
@@ -86,19 +93,27 @@ def memory(buffer: Buffer) -> Buffer:
     return buffer
 
 
+def _of_product(product: MatrixProduct) -> list[Buffer]:
+    found = [product.a.buffer, product.b.buffer, product.c]
+    return found if product.panel is None else [*found, product.panel.buffer]
+
+
+#: The buffers that statements name, by their type, where these are others than its `buffer`.
+_NAMED: dict[type, Callable[[Any], list[Buffer]]] = {
+    MatrixProduct: _of_product,
+    Factorization: lambda s: s.buffers,
+    Swap: lambda s: [s.first, s.second],
+    Repeat: lambda s: s.tapes,
+    Keep: lambda s: [*s.tapes, s.note],
+    Recall: lambda s: [*s.tapes, s.note],
+}
+
+
 def buffers_named(statement: Any) -> list[Buffer]:
     """The buffers that a statement names itself."""
-    if isinstance(statement, MatrixProduct):
-        found = [statement.a.buffer, statement.b.buffer, statement.c]
-        return found if statement.panel is None else [*found, statement.panel.buffer]
-    if isinstance(statement, Factorization):
-        return statement.buffers
-    if isinstance(statement, Swap):
-        return [statement.first, statement.second]
-    if isinstance(statement, Repeat):
-        return statement.tapes
-    if isinstance(statement, (Keep, Recall)):
-        return [*statement.tapes, statement.note]
+    named = _NAMED.get(type(statement))
+    if named:
+        return named(statement)
     buffer = getattr(statement, "buffer", None)
     return [] if buffer is None else [buffer]
 

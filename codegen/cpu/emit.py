@@ -82,11 +82,12 @@ class KernelEmitter:
         #: The BLAS functions of the program, in the order of the table.
         self.functions = functions
         self.kernel = kernel
+        everything = list(walk(kernel.body))
         self.arguments = arguments(kernel, temps)
         #: Whether the kernel can fail as it runs (see FAILURES).
-        self.checks = any(map(can_fail, walk(kernel.body)))
+        self.checks = any(map(can_fail, everything))
         #: Whether it calls what only the table knows.
-        self.needs_table = any(map(needs_table, walk(kernel.body)))
+        self.needs_table = any(map(needs_table, everything))
         kinds: list[ir.Type] = [I64] * len(indices) + [llvm_type(s.dtype) for s in given]
         first = len(kinds)
         kinds += [POINTER] * (len(self.arguments) + self.checks + self.needs_table)
@@ -129,7 +130,7 @@ class KernelEmitter:
         #: The memory of tapes, by the first of a loop.
         self.rooms: dict[Buffer, Room] = {
             s.tapes[0]: Room(self, s.tapes)
-            for s in walk(kernel.body)
+            for s in everything
             if isinstance(s, (Repeat, Recall)) and s.tapes
         }
         self.trips: dict[Trips, ir.Value] = {}

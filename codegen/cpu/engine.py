@@ -49,17 +49,25 @@ def _machine(settings: dict[str, str], level: int) -> Any:
     import llvmlite.binding as llvm
 
     target = _native_target()
-    features = llvm.get_host_cpu_features()
-    if not _number(settings.get("NUMBA_ENABLE_AVX"), 1):
-        features.update({name: False for name in features if name.startswith("avx")})
+    with_avx = bool(_number(settings.get("NUMBA_ENABLE_AVX"), 1))
     return target.create_target_machine(
         cpu=settings.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(),
-        features=settings.get("NUMBA_CPU_FEATURES") or features.flatten(),
+        features=settings.get("NUMBA_CPU_FEATURES") or _host_features(with_avx),
         opt=level,
         reloc="static" if target.name.startswith("x86") else "default",
         codemodel="jitdefault",
         jit=True,
     )
+
+
+@lru_cache(maxsize=2)
+def _host_features(with_avx: bool) -> str:
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features()
+    if not with_avx:
+        features.update({name: False for name in features if name.startswith("avx")})
+    return str(features.flatten())
 
 
 def _native_target() -> Any:

@@ -61,6 +61,8 @@ class Module:
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         #: Kernels by their text.
         self.kernels: dict[str, ir.Function] = {}
+        #: Their text, by name.
+        self.printed: dict[str, str] = {}
         self.core = self._core()
 
     # -- the core: buffers in, buffers out --------------------------------
@@ -139,9 +141,12 @@ class Module:
 
     def _first_like(self, function: ir.Function) -> ir.Function:
         """The first function that is equal but for its name; what is written twice is dropped."""
-        words = _LOOP_LABEL.sub("", str(function).replace(function.name, "f", 1))
+        text = str(function)
+        words = _LOOP_LABEL.sub("", text.replace(function.name, "f", 1))
         first = self.kernels.setdefault(words, function)
-        if first is not function:
+        if first is function:
+            self.printed[function.name] = text
+        else:
             del self.module.globals[function.name]
         return first
 

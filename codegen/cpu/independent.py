@@ -30,9 +30,13 @@ _KNOWN = (Accumulate, Compute, Constant, IndexValue, InRange, Load, Store)
 
 def that_move(body: list[Any]) -> set[Buffer]:
     """The memory that is not always at one place: of tapes, and of buffers that change places."""
-    found = {memory(b) for s in walk(body) if isinstance(s, Swap) for b in (s.first, s.second)}
-    named = (getattr(s, "buffer", None) for s in walk(body))
-    return found | {memory(b) for b in named if b is not None and b.kind == "tape"}
+    found = set()
+    for s in walk(body):
+        if isinstance(s, Swap):
+            found |= {memory(s.first), memory(s.second)}
+        elif (buffer := getattr(s, "buffer", None)) is not None and buffer.kind == "tape":
+            found.add(memory(buffer))
+    return found
 
 
 def is_independent(loop: Loop, moving: Collection[Buffer]) -> bool:

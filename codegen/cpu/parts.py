@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Set
+from types import MappingProxyType
 
 from llvmlite import ir
 
-from .counted import naming_itself, text
+from .counted import naming_itself
 from .library import with_forms
 
 #: About so many lines of LLVM IR are worth a part of their own.
@@ -25,11 +26,15 @@ LINES = 200
 MOST = 8
 
 _NAME = re.compile(r'@"([^"]+)"')
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-def parts(module: ir.Module, core: str) -> list[str]:
-    """The LLVM IR of a module in parts, the first of them with the core."""
-    words = {name: str(value) for name, value in module.globals.items()}
+def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -> list[str]:
+    """The LLVM IR of a module in parts, the first of them with the core.
+
+    ``printed`` has the LLVM IR of some functions, by name: to print takes longer than all else.
+    """
+    words = {name: printed.get(name) or str(value) for name, value in module.globals.items()}
     uses = {name: set(_NAME.findall(words[name])) - {name} for name in words}
     copied = {name for name, value in module.globals.items() if _is_copied(value)}
     own = words.keys() - copied
@@ -39,9 +44,9 @@ def parts(module: ir.Module, core: str) -> list[str]:
         [_reached({name}, uses, own - called | {name}) for name in words if name in called]
     )
     filled = _filled(own.difference(*kernels), kernels, lines)
-    if len(filled) < 2:
-        return [with_forms(text(module))]
     metadata = naming_itself("\n".join(map(str, module.metadata)))
+    if len(filled) < 2:
+        return [with_forms("\n".join([*words.values(), metadata]))]
     result = []
     for part in filled:
         here = part | _reached(_used(part, uses), uses, copied)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -31,8 +31,7 @@ EXPONENTS_PER_ROW = {64: 8, 32: 1}
 PART_LENGTHS = {64: (53, 53, 53), 32: (29, 53)}
 
 
-@dataclass(frozen=True)
-class Reduced:
+class Reduced(NamedTuple):
     """n modulo 4 in the low bits of an integer, and r as high + low (0 < |low| << |high|)."""
 
     quadrant: Value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .coefficients import COEFFICIENTS
 from .constants import PI, split
@@ -17,8 +17,7 @@ def multiple_of_pi(x: Value, eighths: int) -> list[Value]:
     return [x.constant(part) for part in parts]
 
 
-@dataclass(frozen=True)
-class HalfAngle:
+class HalfAngle(NamedTuple):
     """asin s = high + low, for s = |x|, or where `folded` for s = sqrt((1 - |x|) / 2).
 
     asin |x| = pi/2 - 2 asin sqrt((1 - |x|) / 2) then completes the answer.

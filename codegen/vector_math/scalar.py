@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from llvmlite import ir
 
@@ -25,8 +24,7 @@ class _Vector(ir.VectorType):
         return f"splat ({value[0].type} {value[0].get_reference()})"
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """The layout of an IEEE 754 binary format, and how many such numbers a value has."""
 
     bits: int
@@ -52,7 +50,7 @@ class Format:
         return f"f{self.bits}" if self.lanes == 1 else f"v{self.lanes}f{self.bits}"
 
     def in_vectors(self, lanes: int) -> Format:
-        return replace(self, lanes=lanes)
+        return self._replace(lanes=lanes)
 
     @property
     def sign_mask(self) -> int:

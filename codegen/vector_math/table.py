@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from .scalar import Value
 
 Formula = TypeVar("Formula", bound=Callable[..., Value])
 
 
-@dataclass(frozen=True)
-class Moderate:
+class Moderate(NamedTuple):
     """A formula that is much shorter, for arguments up to a limit in magnitude."""
 
     formula: Callable[[Value], Value]
     limit: float
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     formula: Callable[..., Value]
     arity: int
     moderate: Moderate | None = None

@@ -8,7 +8,7 @@ The `_moderate` versions take a fifth of the time but are right only up to `MODE
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .argument_reduction import MODERATE_LIMIT, Reduced, reduce_any, reduce_moderate
 from .coefficients import COEFFICIENTS
@@ -17,8 +17,7 @@ from .scalar import Value, estrin, fmuladd, select
 from .table import Moderate, vector_function
 
 
-@dataclass(frozen=True)
-class Quarter:
+class Quarter(NamedTuple):
     """sin r and cos r, each as a leading and a small term, and the last two bits of n."""
 
     sin: tuple[Value, Value]
