@@ -22,7 +22,6 @@ from .loops import (
     Swap,
 )
 
-
 #: The lists of statements inside of those that have any, by their type.
 _BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {
     Loop: lambda s: [s.body],

@@ -12,6 +12,7 @@ import numpy as np
 from autojit.ir import shapes
 from autojit.ir.ops import linalg, move
 from autojit.ir.ops.arithmetic import convert, eq
+from autojit.ir.ops.cholesky import cholesky as lower_factor
 from autojit.ir.program import Value
 from autojit.ir.types import TypeMismatch
 
@@ -114,8 +115,8 @@ def identity(like: Value) -> Value:
 def cholesky_factor(x: Value, *, lower: bool) -> Tracer:
     """The lower factor from the lower triangle, or the upper one from the upper triangle."""
     if lower:
-        return tracer(linalg.cholesky(x))
-    return tracer(linalg.swapped(linalg.cholesky(linalg.swapped(x))))
+        return tracer(lower_factor(x))
+    return tracer(linalg.swapped(lower_factor(linalg.swapped(x))))
 
 
 @implements(np.linalg.cholesky)

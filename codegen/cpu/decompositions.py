@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..errors import NO_EIGENVALUES, NO_SVD
-from . import lapack, sorting
+from . import cholesky, lapack, sorting
 from .blas import scalar
 from .lapack import call, failed, transpose_in_place
 from .matrices import I32, Matrix, MatrixEmitter
@@ -110,7 +110,9 @@ def pinv(e: MatrixEmitter, a: Matrix, x: Matrix) -> None:
 
 #: By op: ``emit(emitter, *inputs, *results)`` for one element of the batch.
 LARGE: dict[str, Callable[..., None]] = {
-    "cholesky": lapack.cholesky,
+    "cholesky": cholesky.factor,
+    "cholesky_tangent": cholesky.tangent,
+    "cholesky_cotangent": cholesky.cotangent,
     "triangular_solve": lapack.triangular_solve,
     "lu": lapack.lu,
     "solve": lapack.solve,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..errors import NOT_POSITIVE, SINGULAR
+from ..errors import SINGULAR
 from ..loops import Factorization
 from .blas import character, integer, scalar
 from .matrices import I32, I64, Matrix, MatrixEmitter
@@ -17,6 +17,8 @@ from .scalars import constant, llvm_type
 _PREFIX = {"f32": "s", "f64": "d"}
 _ROUTINES = {
     "cholesky": ("potrf",),
+    "cholesky_tangent": ("trsm", "trmm"),
+    "cholesky_cotangent": ("trsm", "trmm", "gemm"),
     "lu": ("getrf",),
     "eigh": ("syevd",),
     "qr": ("geqrf", "orgqr"),
@@ -29,18 +31,6 @@ def function_names(step: Factorization) -> list[str]:
     """The library functions that a step calls."""
     routines = _ROUTINES.get(step.name) or ("trsv" if step.k == 1 else "trsm",)
     return [_PREFIX[step.dtype] + routine for routine in routines]
-
-
-def cholesky(e: MatrixEmitter, a: Matrix, factor: Matrix) -> None:
-    """The lower triangle copied, zeros above, and factorised in place."""
-    n, zero = e.step.n, e.number(0)
-    with e.loop(0, n * n) as place:
-        e.store(zero, factor._replace(row=1), place)
-    with e.loop(0, n) as i, e.loop(0, e.add(i, 1)) as j:
-        e.store(e.load(a, i, j), factor, i, j)
-    info = e.allocas.alloca(I32)
-    call(e, "potrf", "U", n, factor.pointer, n, info)
-    e.fail_if(failed(e, info), NOT_POSITIVE)
 
 
 def triangular_solve(e: MatrixEmitter, t: Matrix, b: Matrix, x: Matrix) -> None:

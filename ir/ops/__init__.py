@@ -3,6 +3,7 @@
 from . import (
     arithmetic,
     checkpoint,
+    cholesky,
     contract,
     custom,
     elementary,
@@ -27,6 +28,7 @@ __all__ = [
     "Declaration",
     "arithmetic",
     "checkpoint",
+    "cholesky",
     "contract",
     "custom",
     "declaration",

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..program import Op, Value
 from ..types import Type
-from .arithmetic import eq, gt, select
+from .arithmetic import gt, select
 from .batching import Batched, along
 from .contract import dot
 from .declaration import Declaration, MaybeValue, full, full_like, require
@@ -37,45 +37,6 @@ class Matrices(Declaration):
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
         made: Value | Sequence[Value] = self(*[along(o, size) for o in operands], **op.params)
         return made
-
-
-class Cholesky(Matrices):
-    """``cholesky(a)``: the lower L with ``a = L Lᵀ``, zeros above; of a, only the lower triangle
-    is read.  Raises LinAlgError where a is not positive definite.
-
-    The derivative takes a as symmetric: a tangent is symmetrised, so a cotangent is symmetric.
-    It is dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and half of the diagonal (Murray,
-    "Differentiation of the Cholesky decomposition", 2016).
-    """
-
-    arity = 1
-
-    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
-        check_square("cholesky", types[0])
-        return types
-
-    def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        return np.linalg.cholesky(arrays[0])
-
-    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
-        (da,), factor = tangents, op.result
-        if da is None:
-            return (None,)
-        half = _solve_lower(factor, symmetrised(da))
-        # L⁻¹ dA L⁻ᵀ is symmetric, so it is also L⁻¹ (L⁻¹ dA)ᵀ.
-        inner = _solve_lower(factor, swapped(half))
-        return (matmul(factor, _lower_and_half_diagonal(inner)),)
-
-
-def _solve_lower(factor: Value, b: Value) -> Value:
-    x: Value = triangular_solve(factor, b, lower=True, transpose=False, unit=False)
-    return x
-
-
-def _lower_and_half_diagonal(x: Value) -> Value:
-    rows, columns = places(x.type)
-    on_diagonal = select(eq(rows, columns), x * 0.5, full(0, x.type))
-    return select(gt(rows, columns), x, on_diagonal)
 
 
 class _LinearInRight(Matrices):
@@ -367,7 +328,6 @@ def substituted(t: Any, b: Any, *, lower: bool, unit: bool) -> Any:
     return x
 
 
-cholesky = Cholesky("cholesky")
 triangular_solve = TriangularSolve("triangular_solve")
 lu = LU("lu")
 permutation = Permutation("permutation")

@@ -341,3 +341,63 @@ def test_one_matrix_for_a_batch_is_factorised_once() -> None:
     (solve,) = [op for op in program.ops if op.kind.name == "solve"]
     assert solve.result.shape == (4, 5)
     np.testing.assert_allclose(jit(f)(a, b), np.linalg.solve(a, b.T).T)
+
+
+# -- the derivatives of the Cholesky decomposition, block by block ------------------
+
+
+def _halved(x: np.ndarray) -> np.ndarray:
+    """The lower triangle and half of the diagonal."""
+    return (np.tril(x) + np.tril(x, -1)) / 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 9, 47, 48, 49, 96, 97, 150])
+def test_derivatives_of_cholesky_at_the_ends_of_blocks(n: int) -> None:
+    rng = np.random.default_rng(n)
+    a, weights, direction = spd(n), rng.standard_normal((n, n)), rng.standard_normal((n, n))
+
+    def f(a: Any) -> Any:
+        return np.sum(np.linalg.cholesky(a) * weights)
+
+    factor = np.linalg.cholesky(a)
+    inverse = np.linalg.inv(factor)
+    inner = inverse.T @ _halved(factor.T @ np.tril(weights)) @ inverse
+    symmetric = (direction + direction.T) / 2
+    tangent = factor @ _halved(inverse @ symmetric @ inverse.T)
+    near = {"rtol": 1e-9, "atol": 1e-10}
+    np.testing.assert_allclose(jit(grad(f))(a), (inner + inner.T) / 2, **near)
+    pushed = jit(lambda a, d: autojit.jvp(np.linalg.cholesky, (a,), (d,))[1])(a, direction)
+    np.testing.assert_allclose(pushed, tangent, **near)
+    with autojit.disable_jit():
+        np.testing.assert_allclose(grad(f)(a), jit(grad(f))(a), **near)
+    # Second derivatives, forward over reverse and reverse over reverse, against differences.
+    second = jit(lambda a, d: autojit.jvp(grad(f), (a,), (d,))[1])(a, symmetric)
+    by_reverse = jit(grad(lambda a: np.sum(grad(f)(a) * symmetric)))(a)
+    h, gradient = 1e-5, jit(grad(f))
+    differences = (gradient(a + h * symmetric) - gradient(a - h * symmetric)) / (2 * h)
+    np.testing.assert_allclose(second, differences, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(by_reverse, second, **near)
+
+
+def test_derivatives_of_cholesky_of_batches_and_of_float32() -> None:
+    batch = np.stack([spd(20) + k * np.eye(20) for k in range(3)])
+
+    def f(a: Any) -> Any:
+        return np.sum(np.log(np.linalg.cholesky(a) ** 2 + 1))
+
+    each = np.stack([jit(grad(f))(a) for a in batch])
+    np.testing.assert_allclose(jit(vmap(grad(f)))(batch), each, rtol=1e-12)
+    np.testing.assert_allclose(jit(grad(f))(batch), each, rtol=1e-12)
+    single = jit(grad(f))(batch[0].astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, each[0], rtol=1e-4, atol=1e-5)
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        jit(grad(f))(-batch[0])
+
+
+def test_only_the_triangle_of_a_cholesky_factors_cotangent_is_read() -> None:
+    """The factor's upper triangle is zero whatever the matrix is."""
+    a = spd(12)
+    ones = jit(grad(lambda a: np.sum(np.linalg.cholesky(a))))(a)
+    lower = jit(grad(lambda a: np.sum(np.tril(np.linalg.cholesky(a)))))(a)
+    np.testing.assert_allclose(ones, lower, rtol=1e-12)

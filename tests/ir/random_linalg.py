@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import Declaration, arithmetic, elementary, full, linalg, move, order, spectral
+from autojit.ir.ops import (
+    Declaration,
+    arithmetic,
+    cholesky,
+    elementary,
+    full,
+    linalg,
+    move,
+    order,
+    spectral,
+)
 from autojit.ir.ops.linear import iota
 from autojit.ir.program import Value
 from autojit.ir.types import Type
@@ -72,9 +82,14 @@ def right_side(grow: Any, a: Value) -> Any:
 
 def one_matrix(grow: Any, kind: Declaration) -> Any:
     a = regular(grow)
-    if a is None or not isinstance(kind, linalg.Cholesky):
+    if a is None or not isinstance(kind, cholesky.Cholesky):
         return a and grow.pick(kind(a))
     return kind(linalg.symmetrised(a))
+
+
+def cholesky_derivative(grow: Any, kind: Declaration) -> Any:
+    a = regular(grow)
+    return a and kind(a, grow.like(a.type))
 
 
 def triangular_solve(grow: Any, kind: linalg.TriangularSolve) -> Any:
@@ -110,7 +125,9 @@ def argsort(grow: Any, kind: order.Argsort) -> Any:
 
 
 LINALG: dict[type[Declaration], Any] = {
-    linalg.Cholesky: one_matrix,
+    cholesky.Cholesky: one_matrix,
+    cholesky.CholeskyTangent: cholesky_derivative,
+    cholesky.CholeskyCotangent: cholesky_derivative,
     linalg.LU: one_matrix,
     linalg.TriangularSolve: triangular_solve,
     linalg.Permutation: permutation,
