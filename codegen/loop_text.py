@@ -199,7 +199,7 @@ def _product(s: MatrixProduct, ix: Callable[[Affine], str]) -> str:
     batch = f"{s.batch} x " if s.batch else ""
     shape = f"{batch}[{s.m},{s.k}] @ [{s.k},{s.n}]"
     c = Operand(s.c, s.c_offset, ())
-    way = "tiles" if s.tiled else "BLAS"
+    way = "blocks" if s.blocked else "tiles" if s.tiled else "BLAS"
     return f"{_operand(c, ix)} = {_operand(s.a, ix)} @ {_operand(s.b, ix)}  # {shape}, {way}"
 
 

@@ -369,6 +369,8 @@ class MatrixProduct:
     c: Buffer
     c_offset: Affine
     tiled: bool = False
+    #: In tiles of blocks that are copied for the caches; the panel has the task's.
+    blocked: bool = False
     panel: Operand | None = None
     share: Var | None = None
 

@@ -1,8 +1,9 @@
 """Which matrix products are compiled, and which are the BLAS's; what tasks share of them.
 
 Matrices that the caches hold are multiplied by vector code of our own (``cpu/tiles.py``), which
-reads them where they lie and runs in our own threads.  The BLAS has the large ones, for which it
-copies blocks into the order that suits each cache, and complex numbers.
+reads them where they lie and runs in our own threads.  Of large ones, blocks are copied first
+(``cpu/blocked_products.py``).  The BLAS has complex numbers, large products within loops, whose
+threads are the BLAS's alone, and what has few columns.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ LEAST_COLUMNS = 8
 #: The second matrix is read for every so many rows of the result, and has to be near if there are
 #: more; in bytes.
 ROWS, LARGEST = 32, 1 << 22
-#: The most multiplications of numbers: beyond, blocks for each cache pay.
-MOST = 1 << 27
+#: The most multiplications of numbers: beyond, blocks for each cache pay; but not for so few rows
+#: that B is read once.
+MOST, FEW_ROWS = 1 << 27, 8
 #: Inside of a loop over steps, where only the BLAS has threads.
 MOST_IN_STEPS = 1 << 22
 #: Bytes of a panel's row: the widest tile has three vectors of 64.
@@ -39,10 +41,28 @@ PANEL_BYTES = 192
 AT_A_TIME = 4
 
 
+#: Of large products: the most steps, in bytes of a row, and rows of A that are copied at a time.
+BLOCK_BYTES, BLOCK_ROWS = 2048, 192
+#: A block of fewer steps is not worth a copy.
+LEAST_STEPS = 8
+
+
+def block_of(product: MatrixProduct) -> int:
+    """How many steps of a large product are summed at a time: the last block has a few, too."""
+    most = BLOCK_BYTES // itemsize(product.dtype)
+    if product.k <= most:
+        return product.k
+    sizes = range(most, most // 2, -1)
+    return next(s for s in sizes if product.k % s == 0 or product.k % s >= LEAST_STEPS)
+
+
 def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
     """The product with its way: tiles with what they need, or the BLAS."""
-    if not _in_tiles(product, MOST_IN_STEPS if in_steps else MOST):
-        return product
+    most = MOST_IN_STEPS if in_steps else MOST
+    if product.m <= FEW_ROWS and not in_steps:
+        most = product.m * product.n * product.k
+    if not _in_tiles(product, most):
+        return product if in_steps or not _in_blocks(product) else _blocked(product)
     panel = None
     if product.b.strides[-1] != 1:
         size = product.k * (PANEL_BYTES // itemsize(product.dtype))
@@ -63,6 +83,23 @@ def _in_tiles(product: MatrixProduct, most: int) -> bool:
         and _is_near(product)
         and len(merged(product)[0]) == 2
     )
+
+
+def _in_blocks(product: MatrixProduct) -> bool:
+    """Whether a large product is computed in blocks."""
+    return (
+        product.dtype in ("f32", "f64")
+        and product.n >= ROWS
+        and product.k >= LEAST_STEPS
+        and all(1 in o.strides[-2:] for o in (product.a, product.b))
+        and len(merged(product)[0]) == 2
+    )
+
+
+def _blocked(product: MatrixProduct) -> MatrixProduct:
+    size = block_of(product) * (BLOCK_ROWS + PANEL_BYTES // itemsize(product.dtype))
+    buffer = Buffer(f"panel_of_{product.c}", product.dtype, size, "temp")
+    return replace(product, tiled=True, blocked=True, panel=Operand(buffer, Affine(0), ()))
 
 
 def _is_near(product: MatrixProduct) -> bool:

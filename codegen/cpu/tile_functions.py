@@ -42,16 +42,14 @@ FIELDS = (
 )  # fmt: skip
 
 
-#: k, a, row of a, step of a, b, step of b, c, row of c
-_INNER = ir.FunctionType(VOID, [I64, POINTER, I64, I64, POINTER, I64, POINTER, I64])
-#: k, b, stride of its columns, panel
-_PACK = ir.FunctionType(VOID, [I64, POINTER, I64, POINTER])
+#: k, a, row of a, step of a, b, step of b, c, row of c, whether to add to c
+INNER = ir.FunctionType(VOID, [I64, POINTER, I64, I64, POINTER, I64, POINTER, I64, I64])
+#: k, b, stride of its columns (or rows), panel
+PACK = ir.FunctionType(VOID, [I64, POINTER, I64, POINTER])
 #: In place of a function that packs.
-NO_PACKING = ir.Constant(_PACK.as_pointer(), None)
+NO_PACKING = ir.Constant(PACK.as_pointer(), None)
 #: first and last item, fields, a, b, c, panel, the function of a tile, that which packs or none
-_MULTIPLY = ir.FunctionType(
-    VOID, [I64, I64, *[POINTER] * 5, _INNER.as_pointer(), _PACK.as_pointer()]
-)
+_MULTIPLY = ir.FunctionType(VOID, [I64, I64, *[POINTER] * 5, INNER.as_pointer(), PACK.as_pointer()])
 
 
 def multiply(module: ir.Module) -> ir.Function:
@@ -64,30 +62,54 @@ def multiply(module: ir.Module) -> ir.Function:
 
 
 def inner(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
-    """``void tile(k, a, row of a, step of a, b, step of b, c, row of c)``: one tile of C = A B."""
+    """``void tile(k, a, row of a, step of a, b, step of b, c, row of c, add)``: one tile of
+    C = A B, or of C + A B.
+    """
     name = f"tile_{dtype}_{tile.rows}_{tile.vectors}_{tile.lanes}"
-    return library.function(module, name, _INNER, partial(_inner_product, dtype, tile))
+    return library.function(module, name, INNER, partial(_inner_product, dtype, tile))
 
 
 def packing(module: ir.Module, dtype: str, tile: Tile, k: int) -> ir.Function:
     """``void pack(k, b, stride of its columns, panel)``: columns of B as rows of a panel."""
     side = min(tile.lanes, LARGEST_SQUARE, 1 << (k.bit_length() - 1))
     name = f"pack_{dtype}_{tile.columns}_{side}"
-    return library.function(module, name, _PACK, partial(_pack, dtype, tile.columns, side))
+    return library.function(module, name, PACK, partial(transposing, dtype, tile.columns, side))
 
 
-class _Multiply:
-    """Some items of a product."""
+class Writer:
+    """What functions over tiles have in common: arithmetic with integers and places."""
 
     def __init__(self, function: ir.Function) -> None:
         self.function = function
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.size: ir.Value
+
+    def divided(self, number: ir.Value, count: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Quotient and remainder."""
+        return self.builder.udiv(number, count), self.builder.urem(number, count)
+
+    def start(self, number: ir.Value, extent: ir.Value, last: ir.Value) -> ir.Value:
+        """Where a tile begins: the last one ends where the matrix does."""
+        return self.least(self.builder.mul(number, extent), last)
+
+    def least(self, one: ir.Value, other: ir.Value) -> ir.Value:
+        return self.builder.select(self.builder.icmp_unsigned("<", one, other), one, other)
+
+    def moved(self, pointer: ir.Value, number: ir.Value, stride: ir.Value) -> ir.Value:
+        """The pointer to another element; strides are in scalars."""
+        b = self.builder
+        offset = b.mul(b.mul(number, stride), self.size)
+        return b.gep(pointer, [offset], inbounds=True, source_etype=ir.IntType(8))
+
+
+class _Multiply(Writer):
+    """Some items of a product."""
 
     def write(self) -> None:
         b = self.builder
         first, last, fields, *matrices, panel, inner_product, pack = self.function.args
         field = {
-            name: b.load(b.gep(fields, [_number(i)], source_etype=I64), typ=I64)
+            name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)
             for i, name in enumerate(FIELDS)
         }
         self.size = field["size"]
@@ -100,55 +122,38 @@ class _Multiply:
         last_column = b.sub(field["n"], field["columns"])
         size = b.mul(field["m"], field["n"])
         with CountedLoop(b, first, last, keep_rolled=True) as item:
-            group, column = self._divided(item, field["across"])
-            number, group = self._divided(group, field["groups"])
-            outer, inner = self._divided(number, field["inner"])
-            j = self._start(column, field["columns"], last_column)
+            group, column = self.divided(item, field["across"])
+            number, group = self.divided(group, field["groups"])
+            outer, inner = self.divided(number, field["inner"])
+            j = self.start(column, field["columns"], last_column)
             places = []
             for matrix, place in zip("ab", matrices, strict=False):
-                place = self._moved(place, outer, field[f"{matrix}_outer"])
-                places.append(self._moved(place, inner, field[f"{matrix}_inner"]))
-            a, c = places[0], self._moved(matrices[2], number, size)
-            factors = self._moved(places[1], j, field["b_column"])
+                place = self.moved(place, outer, field[f"{matrix}_outer"])
+                places.append(self.moved(place, inner, field[f"{matrix}_inner"]))
+            a, c = places[0], self.moved(matrices[2], number, size)
+            factors = self.moved(places[1], j, field["b_column"])
             with b.if_then(packs):
                 b.call(pack, [field["k"], factors, field["b_column"], panel])
             factors = b.select(packs, panel, factors)
             start = b.mul(group, field["group"])
-            stop = self._least(b.add(start, field["group"]), field["down"])
+            stop = self.least(b.add(start, field["group"]), field["down"])
             with CountedLoop(b, start, stop, keep_rolled=True) as number:
-                i = self._start(number, field["rows"], last_row)
-                row, result = self._moved(a, i, field["a_row"]), self._moved(c, i, field["n"])
+                i = self.start(number, field["rows"], last_row)
+                row, result = self.moved(a, i, field["a_row"]), self.moved(c, i, field["n"])
                 b.call(
                     inner_product,
                     [
                         field["k"], row, field["a_row"], field["a_step"], factors, step,
-                        self._moved(result, j, _number(1)), field["n"],
+                        self.moved(result, j, whole(1)), field["n"], whole(0),
                     ],
                 )  # fmt: skip
         b.branch(done)
         b.position_at_end(done)
         b.ret_void()
 
-    def _divided(self, number: ir.Value, count: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Quotient and remainder."""
-        return self.builder.udiv(number, count), self.builder.urem(number, count)
-
-    def _start(self, number: ir.Value, extent: ir.Value, last: ir.Value) -> ir.Value:
-        """Where a tile begins: the last one ends where the matrix does."""
-        return self._least(self.builder.mul(number, extent), last)
-
-    def _least(self, one: ir.Value, other: ir.Value) -> ir.Value:
-        return self.builder.select(self.builder.icmp_unsigned("<", one, other), one, other)
-
-    def _moved(self, pointer: ir.Value, number: ir.Value, stride: ir.Value) -> ir.Value:
-        """The pointer to another element; strides are in scalars."""
-        b = self.builder
-        offset = b.mul(b.mul(number, stride), self.size)
-        return b.gep(pointer, [offset], inbounds=True, source_etype=ir.IntType(8))
-
 
 def _inner_product(dtype: str, tile: Tile, function: ir.Function) -> None:
-    _no_alias(function)
+    no_alias(function)
     _InnerProduct(dtype, tile, function).write()
 
 
@@ -166,10 +171,8 @@ class _InnerProduct:
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
 
     def write(self) -> None:
-        k, a, a_row, a_step, factors, b_step, c, c_row = self.function.args
-        self.offsets = [
-            self.builder.mul(a_row, _number(i), ("nsw",)) for i in range(self.tile.rows)
-        ]
+        k, a, a_row, a_step, factors, b_step, c, c_row, _ = self.function.args
+        self.offsets = [self.builder.mul(a_row, whole(i), ("nsw",)) for i in range(self.tile.rows)]
         if self.align < 8:
             self._write_in_blocks()
         else:
@@ -178,8 +181,8 @@ class _InnerProduct:
 
     def _write_in_blocks(self) -> None:
         b = self.builder
-        k, a, _, a_step, factors, b_step, c, c_row = self.function.args
-        several = b.icmp_unsigned(">", k, _number(BLOCK))
+        k, a, _, a_step, factors, b_step, c, c_row, _ = self.function.args
+        several = b.icmp_unsigned(">", k, whole(BLOCK))
         kept = self._room()
         with b.if_then(several):
             for slot in kept.values():
@@ -189,8 +192,8 @@ class _InnerProduct:
         b.position_at_end(block)
         start, column, row = (b.phi(v.type) for v in (k, a, factors))
         left = b.sub(k, start)
-        is_last = b.icmp_unsigned("<=", left, _number(BLOCK))
-        count = b.select(is_last, left, _number(BLOCK))
+        is_last = b.icmp_unsigned("<=", left, whole(BLOCK))
+        count = b.select(is_last, left, whole(BLOCK))
         totals, next_column, next_row = self._loop(count, column, row, a_step, b_step)
         more, done = (b.append_basic_block(name) for name in ("more", "done"))
         b.cbranch(is_last, done, more)
@@ -199,7 +202,7 @@ class _InnerProduct:
             b.store(b.fadd(self._load(slot), totals[place]), slot, align=self.align)
         following = b.add(start, count)
         for phi, first, then in (
-            (start, _number(0), following),
+            (start, whole(0), following),
             (column, a, next_column),
             (row, factors, next_row),
         ):
@@ -226,7 +229,7 @@ class _InnerProduct:
     ) -> tuple[dict[tuple[int, int], ir.Value], ir.Value, ir.Value]:
         """The sums over one block, and where the next one begins."""
         b, tile = self.builder, self.tile
-        loop = CountedLoop(b, _number(0), count, keep_rolled=True)
+        loop = CountedLoop(b, whole(0), count, keep_rolled=True)
         with loop:
             sums = {place: loop.carry(self.zero) for place in self.places}
             column, row = loop.carry(column), loop.carry(row)
@@ -252,47 +255,58 @@ class _InnerProduct:
 
     def _store(self, c: ir.Value, c_row: ir.Value, totals: dict[tuple[int, int], ir.Value]) -> None:
         b = self.builder
+        places: dict[tuple[int, int], ir.Value] = {}
         for i in range(self.tile.rows):
-            offset = b.mul(c_row, _number(i), ("nsw",))
+            offset = b.mul(c_row, whole(i), ("nsw",))
             row = b.gep(c, [offset], inbounds=True, source_etype=self.scalar)
-            for j in range(self.tile.vectors):
-                b.store(totals[i, j], self._at(row, j * self.tile.lanes), align=self.align)
+            places |= {(i, j): self._at(row, j * self.tile.lanes) for j in range(self.tile.vectors)}
+        before, adding, storing = b.block, *map(b.append_basic_block, ("adding", "storing"))
+        b.cbranch(b.icmp_unsigned("!=", self.function.args[-1], whole(0)), adding, storing)
+        b.position_at_end(adding)
+        added = {key: b.fadd(self._load(place), totals[key]) for key, place in places.items()}
+        b.branch(storing)
+        b.position_at_end(storing)
+        stored = {key: b.phi(self.vector) for key in places}
+        for key, total in stored.items():
+            total.add_incoming(totals[key], before)
+            total.add_incoming(added[key], adding)
+            b.store(total, places[key], align=self.align)
         b.ret_void()
 
     def _load(self, place: ir.Value) -> ir.Value:
         return self.builder.load(place, align=self.align, typ=self.vector)
 
     def _at(self, pointer: ir.Value, offset: int) -> ir.Value:
-        return self.builder.gep(pointer, [_number(offset)], inbounds=True, source_etype=self.scalar)
+        return self.builder.gep(pointer, [whole(offset)], inbounds=True, source_etype=self.scalar)
 
 
-def _pack(dtype: str, columns: int, side: int, function: ir.Function) -> None:
+def transposing(dtype: str, columns: int, side: int, function: ir.Function) -> None:
     """Columns of B, which lie one after the other, as rows of a panel.
 
     Squares of scalars are loaded, transposed in registers and stored.
     """
-    _no_alias(function)
+    no_alias(function)
     count, b, stride, panel = function.args
     scalar, align = llvm_type(dtype), itemsize(dtype)
     vector = ir.VectorType(scalar, side)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     at = partial(builder.gep, inbounds=True, source_etype=scalar)
-    last = builder.sub(count, _number(side))
-    squares = builder.udiv(builder.add(count, _number(side - 1)), _number(side))
-    width = _number(columns // side)
-    with CountedLoop(builder, _number(0), width, keep_rolled=True) as number:
-        j = builder.mul(number, _number(side))
-        with CountedLoop(builder, _number(0), squares, keep_rolled=True) as square:
-            start = builder.mul(square, _number(side))
+    last = builder.sub(count, whole(side))
+    squares = builder.udiv(builder.add(count, whole(side - 1)), whole(side))
+    width = whole(columns // side)
+    with CountedLoop(builder, whole(0), width, keep_rolled=True) as number:
+        j = builder.mul(number, whole(side))
+        with CountedLoop(builder, whole(0), squares, keep_rolled=True) as square:
+            start = builder.mul(square, whole(side))
             start = builder.select(builder.icmp_unsigned("<", start, last), start, last)
             source = at(b, [builder.add(builder.mul(j, stride), start)])
             rows = []
             for i in range(side):
-                place = at(source, [builder.mul(stride, _number(i))])
+                place = at(source, [builder.mul(stride, whole(i))])
                 rows.append(builder.load(place, align=align, typ=vector))
-            target = at(panel, [builder.add(builder.mul(start, _number(columns)), j)])
+            target = at(panel, [builder.add(builder.mul(start, whole(columns)), j)])
             for i, row in enumerate(_transposed(builder, rows)):
-                builder.store(row, at(target, [_number(i * columns)]), align=align)
+                builder.store(row, at(target, [whole(i * columns)]), align=align)
     builder.ret_void()
 
 
@@ -325,11 +339,11 @@ def _lanes(numbers: list[int]) -> ir.Constant:
     return ir.Constant(ir.VectorType(I32, len(numbers)), [ir.Constant(I32, n) for n in numbers])
 
 
-def _no_alias(function: ir.Function) -> None:
+def no_alias(function: ir.Function) -> None:
     for argument in function.args:
         if argument.type == POINTER:
             argument.add_attribute("noalias")
 
 
-def _number(value: int) -> ir.Constant:
+def whole(value: int) -> ir.Constant:
     return ir.Constant(I64, value)

@@ -23,8 +23,8 @@ from llvmlite import ir
 from ..affine import Affine
 from ..arena import itemsize
 from ..loops import Buffer, MatrixProduct
-from ..products import merged
-from . import engine, tile_functions
+from ..products import BLOCK_ROWS, block_of, merged
+from . import blocked_products, engine, tile_functions
 from .constants import constant_array
 from .tile_functions import FIELDS, Tile
 
@@ -91,13 +91,25 @@ def emit(
     """
     if 0 in (*product.batch, product.m, product.n):
         return
-    tile = tile_for(product.m, product.n, itemsize(product.dtype), *engine.vectors())
+    width, registers = engine.vectors()
+    tile = tile_for(product.m, product.n, itemsize(product.dtype), width, registers)
     numbers = _numbers(product, tile)
     items = numbers["matrices"] * numbers["across"] * numbers["groups"]
     first, last = (_number(0), _number(items)) if share is None else share(items)
     a, b = (address(o.buffer, o.offset) for o in (product.a, product.b))
     c = address(product.c, product.c_offset)
     inner = tile_functions.inner(module, product.dtype, tile)
+    if product.blocked:
+        assert product.panel is not None
+        panel = address(product.panel.buffer, product.panel.offset)
+        told = constant_array(module, [numbers[field] for field in blocked_products.FIELDS])
+        lanes = width // numbers["size"]
+        packing = partial(blocked_products.packing, module, product.dtype)
+        pack_a = packing(tile.rows, lanes, contiguous=numbers["a_row"] == 1)
+        pack_b = packing(tile.columns, lanes, contiguous=numbers["b_column"] == 1)
+        multiply = blocked_products.multiply(module, product.dtype, tile)
+        builder.call(multiply, [first, last, told, a, b, c, panel, inner, pack_a, pack_b])
+        return
     pack, panel = tile_functions.NO_PACKING, b
     if product.panel is not None:
         pack = tile_functions.packing(module, product.dtype, tile, product.k)
@@ -112,7 +124,10 @@ def _numbers(product: MatrixProduct, tile: Tile) -> dict[str, int]:
     rows of tiles, then by columns of tiles."""
     down, across = -(-product.m // tile.rows), -(-product.n // tile.columns)
     group = down if product.panel else GROUP
+    if product.blocked:
+        group = BLOCK_ROWS // tile.rows
     batch, (a, b) = merged(product)
+    block = block_of(product)
     return {
         "matrices": prod(product.batch),
         "inner": batch[1],
@@ -128,6 +143,10 @@ def _numbers(product: MatrixProduct, tile: Tile) -> dict[str, int]:
         "size": itemsize(product.dtype),
         "a_outer": a[0], "a_inner": a[1], "a_row": a[2], "a_step": a[3],
         "b_outer": b[0], "b_inner": b[1], "b_step": b[2], "b_column": b[3],
+        "block": block,
+        "a_stride": a[3] if a[2] == 1 else a[2],
+        "b_stride": b[2] if b[3] == 1 else b[3],
+        "b_panel": BLOCK_ROWS * block,
     }  # fmt: skip
 
 

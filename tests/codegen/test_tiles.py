@@ -13,6 +13,7 @@ import pytest
 
 import autojit
 from autojit import jit
+from autojit.codegen import products
 from autojit.codegen.cpu import engine, library, tile_functions
 from autojit.codegen.cpu.tiles import tile_for
 
@@ -79,15 +80,13 @@ def test_a_tile_stays_in_registers(registers: tuple[int, int]) -> None:
 
 
 def test_what_goes_to_the_blas() -> None:
-    """Complex numbers, few columns, and what is too large for the caches."""
+    """Complex numbers, and few columns."""
     x = np.ones((64, 64))
     assert way(lambda x: x @ x, x) == {"tiles"}
     assert way(lambda x: x @ x, x + 0j) == {"BLAS"}
     assert way(lambda x: x @ x[:, :5], x) == {"BLAS"}
     long = np.ones((10, 30_000))
     assert way(lambda x: x @ x.T, long) == {"BLAS"}
-    large = np.ones((800, 800))
-    assert way(lambda x: x @ x, large) == {"BLAS"}
 
 
 def test_batches_with_axes_in_any_order() -> None:
@@ -193,3 +192,82 @@ def test_groups_cover_each_row_once() -> None:
     for m in range(1, 40):
         a, b = rng.standard_normal((m, 1100)), rng.standard_normal((1100, 9))
         np.testing.assert_allclose(jit(lambda a, b: a @ b)(a, b), a @ b, rtol=1e-11, atol=1e-11)
+
+
+# -- large products, in blocks ----------------------------------------------------
+
+#: With ends that overlap or not, in rows, columns and steps; the last block of steps is short.
+LARGE = [
+    (4, 40, 32), (5, 257, 35), (32, 8, 32), (33, 9, 40), (192, 300, 72), (200, 513, 33),
+    (193, 1029, 100), (391, 2053, 50),
+]  # fmt: skip
+
+
+@pytest.fixture
+def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "MOST", 0)
+    monkeypatch.setattr(products, "FEW_ROWS", 0)
+
+
+@pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("registers", PROCESSORS, ids=["AVX-512", "AVX", "SSE", "Arm"])
+def test_large_products_of_every_layout(
+    registers: tuple[int, int],
+    dtype: str,
+    layout: str,
+    in_blocks: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "vectors", lambda: registers)
+    rng = np.random.default_rng(2)
+
+    def product(a: Any, b: Any) -> Any:
+        a = swapped(a) if layout[0] == "T" else a
+        # What is added makes a program of its own for each processor.
+        return a @ (swapped(b) if layout[1] == "T" else b) + float(registers[0] + registers[1])
+
+    for m, k, n in LARGE:
+        a = rng.standard_normal((k, m) if layout[0] == "T" else (m, k)).astype(dtype)
+        b = rng.standard_normal((n, k) if layout[1] == "T" else (k, n)).astype(dtype)
+        assert way(product, a, b) == {"blocks"}
+        exact = product(a.astype("f8"), b.astype("f8"))
+        error = np.abs(jit(product)(a, b) - exact).max() / np.abs(exact).max()
+        assert error < TOLERANCE[dtype] / 10, (m, k, n)
+
+
+def test_large_products_of_a_batch_share_a_factor(in_blocks: None) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((2, 3, 50, 70)), rng.standard_normal((3, 70, 41))
+    assert way(lambda a, b: a @ b, a, b) == {"blocks"}
+    np.testing.assert_allclose(jit(lambda a, b: a @ b)(a, b), a @ b, atol=1e-12)
+
+
+def test_which_products_are_whose() -> None:
+    """Few rows read the other matrix once; blocks need columns, and steps that are worth a copy."""
+
+    def product(a: Any, b: Any) -> Any:
+        return a @ b
+
+    def shapes(m: int, k: int, n: int) -> set[str]:
+        return way(product, np.empty((m, k)), np.empty((k, n)))
+
+    assert shapes(500, 500, 500) == {"tiles"}
+    assert shapes(600, 600, 600) == {"blocks"}
+    assert shapes(8, 3000, 8000) == {"tiles"}
+    assert shapes(9, 3000, 8000) == {"blocks"}
+    assert shapes(8000, 3000, 16) == {"BLAS"}
+    assert shapes(8000, 4, 8000) == {"BLAS"}
+    assert way(product, np.empty((600, 600), complex), np.empty((600, 600), complex)) == {"BLAS"}
+
+
+@pytest.mark.parametrize("k", [8, 256, 257, 263, 511, 512, 513, 1000, 128_003, 999_983])
+def test_no_block_is_too_short(k: int) -> None:
+    for dtype in ("f32", "f64"):
+        buffer = products.Buffer("c", dtype, 1, "temp")
+        zero = products.Affine(0)
+        operand = products.Operand(buffer, zero, (1, 1))
+        product = products.MatrixProduct(dtype, (), 99, 99, k, operand, operand, buffer, zero)
+        block = products.block_of(product)
+        assert block * (4 if dtype == "f32" else 8) <= products.BLOCK_BYTES
+        assert (k - 1) % block + 1 >= min(k, products.LEAST_STEPS)
