@@ -23,7 +23,7 @@ import scipy.special
 from llvmlite import ir
 
 from autojit.codegen.cpu import library
-from autojit.codegen.cpu.engine import Compiled
+from autojit.codegen.cpu.engine import Compiled, has_fused
 from autojit.codegen.vector_math import CALLED, NAMES, function
 from autojit.codegen.vector_math.scalar import FORMATS
 from autojit.codegen.vector_math.table import TABLE
@@ -36,10 +36,13 @@ DTYPES: dict[int, np.dtype[Any]] = {64: np.dtype(np.float64), 32: np.dtype(np.fl
 _serial = itertools.count()
 
 
-def loop_module(name: str, bits: int, symbol: str) -> ir.Module:
+def loop_module(name: str, bits: int, symbol: str, *, fused: bool = False) -> ir.Module:
     """void symbol(in..., out, count): out[i] = name(in[i], ...), without aliasing."""
     module = ir.Module(symbol)
-    callee = (library.elementary if name in CALLED else function)(module, name, bits)
+    if name in CALLED:
+        callee = library.elementary(module, name, bits)
+    else:
+        callee = function(module, name, bits, fused=fused)
     element, index_type = FORMATS[bits].float_type, ir.IntType(64)
     pointers = [element.as_pointer()] * (len(callee.args) + 1)
     loop = ir.Function(module, ir.FunctionType(ir.VoidType(), [*pointers, index_type]), symbol)
@@ -84,10 +87,11 @@ class Loop:
         entry(*(operand.ctypes.data for operand in contiguous), out.ctypes.data, out.size)
 
 
-def compile_loop(name: str, bits: int) -> Loop:
+def compile_loop(name: str, bits: int, *, fused: bool | None = None) -> Loop:
     """For this processor."""
     symbol = f"loop_{name}_{bits}_{next(_serial)}"
-    module = loop_module(name, bits, symbol)
+    fused = has_fused() if fused is None else fused
+    module = loop_module(name, bits, symbol, fused=fused)
     code = Compiled([library.with_forms(str(module))], library.used(module))
     return Loop(code.address(symbol), TABLE[name].arity, DTYPES[bits], code)
 
@@ -137,7 +141,7 @@ the samples of
 `accuracy.py` (4,000 in each batch). Times are per element of an array of 100,000, one thread, the
 shortest of 60 runs, on an x86-64 with AVX-512, which NumPy has its own kernels for. The rival is
 NumPy, or SciPy for sigmoid, erf, erfc and ndtr. sin, cos and tan are of moderate arguments: of
-large ones they take 4.2 ns in float64, 1.9 in float32.
+large ones they take 23 ns in float64, 11 in float32.
 
 | function | width | bound | largest error seen | ns | NumPy's ns |
 |---|---|---|---|---|---|

@@ -91,18 +91,32 @@ def has_masks() -> bool:
     return vectors()[0] == 64
 
 
+def has_fused() -> bool:
+    """Whether a product and a sum, rounded once, are one instruction."""
+    import llvmlite.binding as llvm
+
+    is_arm = str(llvm.get_process_triple()).startswith(("aarch64", "arm64"))
+    return is_arm or {"+fma", "+avx"} <= _features()
+
+
 def vectors() -> tuple[int, int]:
     """The width of a vector register in bytes, and how many there are."""
-    made = settings()
-    told = made.get("NUMBA_CPU_FEATURES")
-    found = frozenset(told.split(",")) if told else _host_vectors()
-    if not _number(made.get("NUMBA_ENABLE_AVX"), 1):
-        found = frozenset(name for name in found if not name.startswith("+avx"))
+    found = _features()
     if "+avx512f" in found:
         return 64, 32
     if "+avx" in found:
         return 32, 16
     return 16, 16 if has_cycle_counter() else 32
+
+
+def _features() -> frozenset[str]:
+    """What the processor has, as LLVM says it, and as far as it may be used."""
+    made = settings()
+    told = made.get("NUMBA_CPU_FEATURES")
+    found = frozenset(told.split(",")) if told else _host_vectors()
+    if not _number(made.get("NUMBA_ENABLE_AVX"), 1):
+        found = frozenset(name for name in found if not name.startswith("+avx"))
+    return found
 
 
 @lru_cache(maxsize=1)

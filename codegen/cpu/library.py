@@ -15,7 +15,7 @@ from functools import cache
 from llvmlite import ir
 
 from .counted import text
-from .engine import AS_WRITTEN, PLAIN, vectors
+from .engine import AS_WRITTEN, PLAIN, has_fused, vectors
 
 Write = Callable[[ir.Function], None]
 
@@ -55,7 +55,7 @@ def elementary(module: ir.Module, name: str, bits: int) -> ir.Function:
     symbol = called.symbol(name, bits)
     if symbol not in _texts:
         own, register = ir.Module(symbol), vectors()[0]
-        called.define(own, name, bits, register)
+        called.define(own, name, bits, register, fused=has_fused())
         _forms[symbol] = called.declarations(name, bits, register)
         _texts[symbol] = AS_WRITTEN + text(own)
     return called.declare(module, name, bits)

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from ..errors import TargetError
-from . import library
+from . import engine, library
 
 #: Floating-point operations may contract into fused ones; nothing else is assumed.
 CONTRACT = ("contract",)
@@ -106,7 +106,8 @@ class Scalars:
             bits = 64 if dtype == "f64" else 32
             if name in vector_math.CALLED:
                 return b.call(library.elementary(self.module, name, bits), args)
-            return b.call(vector_math.function(self.module, name, bits), args)
+            fused = engine.has_fused()
+            return b.call(vector_math.function(self.module, name, bits, fused=fused), args)
         raise TargetError(f"{name} of {dtype} operands cannot be compiled for the CPU")
 
     def _integer(self, name: str, args: list[ir.Value], dtype: str) -> ir.Value:

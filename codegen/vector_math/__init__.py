@@ -38,13 +38,15 @@ __all__ = ["CALLED", "NAMES", "function"]
 NAMES = frozenset(TABLE)
 
 
-def function(module: ir.Module, name: str, bits: int) -> ir.Function:
+def function(module: ir.Module, name: str, bits: int, *, fused: bool = False) -> ir.Function:
     """The scalar function `name` on floats of `bits` bits, defined in `module` on first use.
 
-    It has internal linkage, touches no memory, and is to be inlined. Raises KeyError for a name
-    that is not in `NAMES` or a width other than 32 and 64.
+    `fused` says that the processor has an instruction for a product and a sum, rounded once:
+    results are the same, and faster. The function has internal linkage, touches no memory, and is
+    to be inlined. Raises KeyError for a name that is not in `NAMES` or a width other than 32 and
+    64.
     """
-    entry, format = TABLE[name], FORMATS[bits]
+    entry, format = TABLE[name], FORMATS[bits]._replace(fused=fused)
     symbol = f"aj.{name}.f{bits}"
     existing = module.globals.get(symbol)
     if isinstance(existing, ir.Function):

@@ -20,7 +20,7 @@ from llvmlite import ir
 
 from .constants import PI, round_to_bits, split
 from .double_word import fast_two_sum, two_product, two_sum
-from .scalar import FORMATS, Format, Value, fmuladd, select
+from .scalar import Format, Value, fmuladd, select
 
 MODERATE_LIMIT = 1e6
 """`reduce_moderate` is accurate up to this magnitude."""
@@ -142,7 +142,7 @@ def _load_row(magnitude: Value, row: Value) -> list[Value]:
     width = len(PART_LENGTHS[format.bits])
     zero = ir.Constant(format.int_type, 0)
     addresses = [builder.gep(numbers, [zero, (row * width + k).value]) for k in range(width)]
-    return [Value(builder, FORMATS[64], builder.load(address)) for address in addresses]
+    return [Value(builder, format.of(64), builder.load(address)) for address in addresses]
 
 
 def _table(module: ir.Module, format: Format) -> ir.GlobalVariable:

@@ -56,10 +56,13 @@ def declarations(name: str, bits: int, register: int) -> tuple[str, list[str]]:
     return "\n".join(lines), list(forms.values())
 
 
-def define(module: ir.Module, name: str, bits: int, register: int) -> None:
-    """Write the function and its vector forms, for registers of so many bytes."""
+def define(module: ir.Module, name: str, bits: int, register: int, *, fused: bool = False) -> None:
+    """Write the function and its vector forms, for registers of so many bytes.
+
+    ``fused``: as of ``function``.
+    """
     native = _native(bits, register)
-    _write_native(module, name, bits, native)
+    _write_native(module, name, FORMATS[bits]._replace(lanes=native, fused=fused))
     for lanes in (1, *_widths(bits, register)):
         if lanes < native:
             _write_narrower(module, name, bits, lanes, native)
@@ -82,15 +85,15 @@ def _start(function: ir.Function, format: Format) -> tuple[ir.IRBuilder, Value]:
     return builder, Value(builder, format, function.args[0])
 
 
-def _write_native(module: ir.Module, name: str, bits: int, lanes: int) -> None:
+def _write_native(module: ir.Module, name: str, format: Format) -> None:
     """The short formula; then, if any argument is large, the long one for each that is."""
-    entry, format = TABLE[name], FORMATS[bits].in_vectors(lanes)
+    entry, bits, lanes = TABLE[name], format.bits, format.lanes
     moderate = entry.moderate
     assert moderate is not None
     function = declare(module, name, bits, lanes)
     long = declare(module, f"{name}.any", bits)
     long.linkage = "internal"
-    builder, one = _start(long, FORMATS[bits])
+    builder, one = _start(long, format.in_vectors(1))
     builder.ret(entry.formula(one).value)
 
     builder, x = _start(function, format)

@@ -6,7 +6,7 @@ All of these need every operation rounded as written; `Value` operators carry no
 
 from __future__ import annotations
 
-from .scalar import Value, fmuladd
+from .scalar import Value, fma, fmuladd
 
 
 def two_sum(a: Value, b: Value) -> tuple[Value, Value]:
@@ -31,7 +31,10 @@ def halves(x: Value) -> tuple[Value, Value]:
 
 
 def two_product(a: Value, b: Value) -> tuple[Value, Value]:
-    """a * b exactly, without a fused instruction: not every processor has one."""
+    """a * b exactly; without a fused instruction, which not every processor has, from halves."""
+    if a.format.fused:
+        product = a * b
+        return product, fma(a, b, -product)
     a_high, a_low = halves(a)
     b_high, b_low = halves(b)
     product = a * b

@@ -32,6 +32,8 @@ class Format(NamedTuple):
     """Explicitly stored bits of the significand."""
     bias: int
     lanes: int = 1
+    fused: bool = False
+    """Whether the processor multiplies and adds in one instruction, rounded once."""
 
     @property
     def float_type(self) -> ir.Type:
@@ -51,6 +53,10 @@ class Format(NamedTuple):
 
     def in_vectors(self, lanes: int) -> Format:
         return self._replace(lanes=lanes)
+
+    def of(self, bits: int) -> Format:
+        """The same in the other width."""
+        return FORMATS[bits]._replace(lanes=self.lanes, fused=self.fused)
 
     @property
     def sign_mask(self) -> int:
@@ -173,12 +179,12 @@ class Value:
     # Conversions between the two widths
 
     def widen(self) -> Value:
-        double = FORMATS[64].in_vectors(self.format.lanes)
+        double = self.format.of(64)
         return Value(self.builder, double, self.builder.fpext(self.value, double.float_type))
 
     def narrow(self) -> Value:
         """A double as the nearest float, or a 64-bit integer's low half."""
-        single = FORMATS[32].in_vectors(self.format.lanes)
+        single = self.format.of(32)
         if self.is_float:
             return Value(self.builder, single, self.builder.fptrunc(self.value, single.float_type))
         return Value(self.builder, single, self.builder.trunc(self.value, single.int_type))
@@ -258,6 +264,11 @@ def select(condition: Value, if_true: Value | Number, if_false: Value | Number) 
     return typed.like(
         typed.builder.select(condition.value, typed.lift(if_true).value, typed.lift(if_false).value)
     )
+
+
+def fma(a: Value, b: Value, c: Value) -> Value:
+    """a * b + c, rounded once: for processors that have an instruction for it."""
+    return a.intrinsic("llvm.fma", b, c)
 
 
 def fmuladd(a: Value, b: Value | Number, c: Value | Number) -> Value:

@@ -15,7 +15,7 @@ from llvmlite import ir
 from mpmath import mp, mpf
 
 from autojit.codegen import vector_math
-from autojit.codegen.cpu import library
+from autojit.codegen.cpu import engine, library
 from autojit.codegen.vector_math import constants
 from autojit.codegen.vector_math.coefficients import COEFFICIENTS
 from autojit.codegen.vector_math.scalar import FORMATS
@@ -103,6 +103,20 @@ def test_loop_is_packed_and_calls_nothing_but_packed_code(name: str, bits: int) 
         assert re.search(rf"\baj\.{name}\.f{bits}\.v\d+\b", loop)
     else:
         assert not re.search(r"\tcall", assembly)
+
+
+@pytest.mark.skipif(not engine.has_fused(), reason="has no fused instruction")
+@each_function
+def test_fused_products_are_the_same_as_halves(name: str, bits: int) -> None:
+    """A product and its rounding error are exact, either way."""
+    fused, halves = (measure.compile_loop(name, bits, fused=is_fused) for is_fused in (True, False))
+    rng = np.random.default_rng(7)
+    dtype = measure.DTYPES[bits]
+    for operands in accuracy.samples(name, dtype, 500):
+        arrays = [np.asarray(operand, dtype) for operand in operands]
+        np.testing.assert_array_equal(fused(*arrays), halves(*arrays))
+    operands = [rng.uniform(0.1, 2, 3000).astype(dtype) for _ in range(TABLE[name].arity)]
+    np.testing.assert_array_equal(fused(*operands), halves(*operands))
 
 
 def test_ulp_error_sees_errors() -> None:
