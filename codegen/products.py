@@ -129,6 +129,12 @@ def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:
     return [1] * missing + batch, [[0] * missing + s for s in strides]
 
 
+def _elements(product: MatrixProduct) -> int:
+    """How many elements the matrices have, each counted for its batch."""
+    m, n, k = product.m, product.n, product.k
+    return prod(product.batch) * (m * k + k * n + m * n)
+
+
 def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
     """A product in tiles with its items shared by tasks, if that may pay."""
     multiplications = prod(product.batch) * product.m * product.n * product.k
@@ -137,7 +143,8 @@ def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
         return product
     count = min(MOST_TASKS, max(FEW_TASKS, work // WORK_OF_TASK))
     if product.panel is not None:
-        count = max(FEW_TASKS, min(count, MOST_PRIVATE // product.panel.buffer.size))
+        most = max(MOST_PRIVATE, _elements(product)) if product.blocked else MOST_PRIVATE
+        count = max(FEW_TASKS, min(count, most // product.panel.buffer.size))
     task = Var(count)
     shared = replace(product, share=task)
     if product.panel is not None:

@@ -19,23 +19,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from . import (  # noqa: F401  (each fills the table)
-    error_function,
-    exponential,
-    hyperbolic,
-    inverse_trigonometric,
-    log_sum,
-    logarithm,
-    power,
-    trigonometric,
-)
-from .called import CALLED
 from .scalar import FORMATS, Value
-from .table import TABLE
+from .table import CALLED, NAMES, TABLE
 
 __all__ = ["CALLED", "NAMES", "function"]
-
-NAMES = frozenset(TABLE)
 
 
 def function(module: ir.Module, name: str, bits: int, *, fused: bool = False) -> ir.Function:

@@ -18,14 +18,12 @@ from llvmlite import ir
 from .scalar import FORMATS, Format, Value
 from .table import TABLE
 
-CALLED = frozenset(name for name, entry in TABLE.items() if entry.moderate)
-
 _ATTRIBUTES = "nounwind willreturn nofree nosync speculatable memory(none)"
 _I32 = ir.IntType(32)
 
 
 def symbol(name: str, bits: int, lanes: int = 1) -> str:
-    """What a function of `CALLED` is called, on `lanes` numbers at a time."""
+    """What a function is called, on `lanes` numbers at a time."""
     return f"aj.{name}.f{bits}" + (f".v{lanes}" if lanes > 1 else "")
 
 

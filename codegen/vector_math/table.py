@@ -1,13 +1,32 @@
-"""The functions that exist: filled by the modules of formulas, read by the package's interface."""
+"""The functions that exist, and their formulas, which are loaded as they are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from .scalar import Value
+if TYPE_CHECKING:
+    from .scalar import Value
 
-Formula = TypeVar("Formula", bound=Callable[..., Value])
+Formula = TypeVar("Formula", bound="Callable[..., Value]")
+
+#: Which module has which functions: to load all takes as long as a fifth of a loop's compilation.
+MODULES = {
+    "error_function": ("erf", "erfc", "ndtr"),
+    "exponential": ("exp", "exp2", "expm1", "sigmoid"),
+    "hyperbolic": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh"),
+    "inverse_trigonometric": ("asin", "acos", "atan", "atan2"),
+    "log_sum": ("softplus", "logaddexp"),
+    "logarithm": ("log", "log2", "log10", "log1p"),
+    "power": ("pow", "cbrt", "hypot"),
+    "trigonometric": ("sin", "cos", "tan"),
+}
+#: Those that are called, and not inlined (see ``called``).
+CALLED = frozenset(("sin", "cos", "tan"))
+
+_MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
+NAMES = frozenset(_MODULE_OF)
 
 
 class Moderate(NamedTuple):
@@ -23,7 +42,13 @@ class Entry(NamedTuple):
     moderate: Moderate | None = None
 
 
-TABLE: dict[str, Entry] = {}
+class _Table(dict[str, Entry]):
+    def __missing__(self, name: str) -> Entry:
+        import_module(f".{_MODULE_OF[name]}", __package__)
+        return self[name]
+
+
+TABLE = _Table()
 
 
 def vector_function(

@@ -7,6 +7,7 @@ import functools
 import math
 import platform
 import re
+from importlib import import_module
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -19,7 +20,7 @@ from autojit.codegen.cpu import engine, library
 from autojit.codegen.vector_math import constants
 from autojit.codegen.vector_math.coefficients import COEFFICIENTS
 from autojit.codegen.vector_math.scalar import FORMATS
-from autojit.codegen.vector_math.table import TABLE
+from autojit.codegen.vector_math.table import MODULES, TABLE
 from bench.vector_math import accuracy, measure, remez, remez_targets
 
 NAMES = sorted(vector_math.NAMES)
@@ -59,6 +60,15 @@ def compiled_without_fma(name: str, bits: int) -> measure.Loop:
     arity = TABLE[name].arity
     address = engine.get_function_address("loop")
     return measure.Loop(address, arity, measure.DTYPES[bits], engine)
+
+
+def test_functions_are_where_the_table_says() -> None:
+    for module, names in MODULES.items():
+        path = f"autojit.codegen.vector_math.{module}"
+        import_module(path)
+        defined = [name for name, entry in TABLE.items() if entry.formula.__module__ == path]
+        assert set(defined) == set(names)
+    assert {name for name, entry in TABLE.items() if entry.moderate} == vector_math.CALLED
 
 
 def test_every_function_has_a_case_with_samples() -> None:
