@@ -44,23 +44,26 @@ WORTH_BLOCKS = 20
 CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
 
 
-def in_blocks(kernel: Kernel) -> Kernel:
-    """The kernel with its loops over rows run in blocks, where that pays."""
+def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
+    """The kernel with its loops over rows run in blocks, where that pays: of so many rows, or where
+    there are two blocks at least."""
     if in_sequence(kernel.body):
         return kernel
-    body: list[Any] = []
-    for s in kernel.body:
-        body.extend(_blocked(s) if isinstance(s, Loop) and _worth(s) else [s])
-    if len(body) == len(kernel.body):
+    size, least = (rows, rows) if rows else (BLOCK, 2 * BLOCK)
+    found = [
+        _blocked(s, size) if isinstance(s, Loop) and _worth(s, least) else None for s in kernel.body
+    ]
+    if not any(found):
         return kernel
+    body = [t for s, made in zip(kernel.body, found, strict=True) for t in made or [s]]
     return Kernel(kernel.name, body, buffers_of(body), kernel.values)
 
 
-def _worth(loop: Loop) -> bool:
+def _worth(loop: Loop, least: int) -> bool:
     inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
     words = [s.name for s in loop.body if isinstance(s, Compute) and s.result.dtype != "bool"]
     costly = sum(10 for name in words if name not in CHEAP)
-    long_enough = loop.stop - loop.start >= 2 * BLOCK
+    long_enough = loop.stop - loop.start >= least
     return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
 
 
@@ -88,36 +91,45 @@ class _Stage:
     body: list[Any] = field(default_factory=list)
 
 
-def _stages(loop: Loop) -> list[_Stage]:
-    """The body cut where inner loops begin and end; what sets up or ends a loop goes with it."""
+def _stages(loop: Loop) -> list[_Stage] | None:
+    """The body cut where inner loops begin and end; what sets up or ends a loop goes with it.
+
+    None where something else stands between loops that sum the same.
+    """
+    begun = {s.accumulator.number: s for s in loop.body if isinstance(s, Begin)}
+    ends = {s.accumulator.number: s for s in loop.body if isinstance(s, Finish)}
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for position, s in enumerate(loop.body):
+        for a in walk([s]) if isinstance(s, Loop) else ():
+            if isinstance(a, Accumulate) and a.accumulator.number in begun:
+                first.setdefault(a.accumulator.number, position)
+                last[a.accumulator.number] = position
     stages: list[_Stage] = []
-    loops = [s for s in loop.body if isinstance(s, Loop)]
-    owner = {
-        a.accumulator.number: inner
-        for inner in loops
-        for a in walk([inner])
-        if isinstance(a, Accumulate)
-    }
-    last: Loop | None = None
-    for s in loop.body:
+    summed: set[int] = set()
+    for position, s in enumerate(loop.body):
         if isinstance(s, Loop):
-            with_loop = True
-            last = s
-        elif isinstance(s, (Begin, Finish)):
-            with_loop = s.accumulator.number in owner
-        else:
-            with_loop = False
-        if not stages or stages[-1].has_loop != with_loop or (isinstance(s, Begin) and last):
-            stages.append(_Stage(with_loop))
-        if isinstance(s, Begin):
-            last = None
-        stages[-1].body.append(s)
+            begins = [n for n in begun if first.get(n) == position]
+            if not stages or not stages[-1].has_loop or (begins and not summed):
+                stages.append(_Stage(True))
+            done = [n for n in begun if last.get(n) == position]
+            stages[-1].body += [begun[n] for n in begins] + [s] + [ends[n] for n in done]
+            summed = (summed | set(begins)) - set(done)
+        elif not (isinstance(s, (Begin, Finish)) and s.accumulator.number in first):
+            if summed:
+                return None
+            if not stages or stages[-1].has_loop:
+                stages.append(_Stage(False))
+            stages[-1].body.append(s)
     return stages
 
 
-def _blocked(loop: Loop) -> list[Any]:
+def _blocked(loop: Loop, size: int) -> list[Any] | None:
+    """The loop in blocks, and what is left of it."""
     stages = _stages(loop)
-    blocks = (loop.stop - loop.start) // BLOCK
+    if stages is None:
+        return None
+    blocks = (loop.stop - loop.start) // size
     outer = Var(blocks)
     defined_in = {
         s.result.number: k
@@ -125,15 +137,15 @@ def _blocked(loop: Loop) -> list[Any]:
         for s in stage.body
         if hasattr(s, "result")
     }
-    crossing = _Crossing(stages, defined_in)
+    crossing = _Crossing(stages, defined_in, size)
     body = []
     for k, stage in enumerate(stages):
-        inner = Var(BLOCK)
-        row = affine.of(outer) * BLOCK + affine.of(inner) + loop.start
+        inner = Var(size)
+        row = affine.of(outer) * size + affine.of(inner) + loop.start
         statements = crossing.statements(k, stage, affine.of(inner), loop.var, row)
-        body.append(Loop(inner, 0, BLOCK, statements, loop.role))
+        body.append(Loop(inner, 0, size, statements, loop.role))
     result: list[Any] = [Loop(outer, 0, blocks, body, loop.role)]
-    rest = loop.start + blocks * BLOCK
+    rest = loop.start + blocks * size
     if rest < loop.stop:
         result.append(replace(loop, start=rest))
     return result
@@ -142,7 +154,7 @@ def _blocked(loop: Loop) -> list[Any]:
 class _Crossing:
     """Scalars that one stage computes and another needs: kept in a buffer of the block."""
 
-    def __init__(self, stages: list[_Stage], defined_in: dict[int, int]) -> None:
+    def __init__(self, stages: list[_Stage], defined_in: dict[int, int], size: int) -> None:
         self.stages = stages
         self.defined_in = defined_in
         self.again = {s.result.number: s for stage in stages for s in stage.body if _repeatable(s)}
@@ -154,7 +166,7 @@ class _Crossing:
             for number, scalar in needs.items():
                 if number not in self.again and number not in self.buffers:
                     name = f"block{number}"
-                    self.buffers[number] = Buffer(name, scalar.dtype, BLOCK, "local")
+                    self.buffers[number] = Buffer(name, scalar.dtype, size, "local")
 
     def _needed_from_others(self, k: int, stage: _Stage) -> dict[int, Scalar]:
         needs: dict[int, Scalar] = {}
