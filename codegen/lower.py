@@ -87,10 +87,12 @@ class Lowering(ScalarCode):
         from .arena import plan
         from .blocks import in_blocks
         from .chunks import in_chunks
+        from .collapse import collapsed
         from .diagonals import off_diagonals
         from .parallel import parallelize
         from .products import in_tasks
         from .rows import in_whole_rows
+        from .slabs import in_slabs
         from .take_over import take_over
 
         steps: list[Any] = []
@@ -105,9 +107,11 @@ class Lowering(ScalarCode):
             body = self.scopes[0].body
             steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
         if self.traits.tasks:
+            steps = [off_diagonals(in_whole_rows(s)) if isinstance(s, Kernel) else s for s in steps]
+            steps = in_slabs(steps)
             for position, s in enumerate(steps):
                 if isinstance(s, Kernel):
-                    steps[position] = parallelize(in_blocks(off_diagonals(in_whole_rows(s))))
+                    steps[position] = parallelize(in_blocks(collapsed(s)))
                 elif isinstance(s, MatrixProduct):
                     steps[position] = in_tasks(s)
         if self.traits.chunks:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
+from math import prod
 from typing import Any
 
 from . import affine
@@ -31,6 +32,8 @@ from .loops import (
     Kernel,
     Load,
     Loop,
+    MatrixProduct,
+    Operand,
     RunTasks,
     Scalar,
     ScatterInto,
@@ -48,6 +51,8 @@ WORK_OF_TASK = 1_000_000
 FEW_TASKS, MOST_TASKS = 4, 64
 #: Scalars that tasks' own copies of buffers may take together.
 MOST_PRIVATE = 1 << 19
+#: So many multiplications of a matrix product take about as long as an addition of a loop.
+AT_A_TIME = 4
 
 _COSTS = {"div": 4, "sqrt": 4, "add": 1, "sub": 1, "mul": 1, "neg": 1, "select": 1, "convert": 1}
 _PURE = (Compute, Constant, IndexValue, InRange, Load, Gather)
@@ -62,9 +67,16 @@ def work(body: list[Any]) -> int:
             total += (s.stop - s.start) * work(s.body)
         elif isinstance(s, Compute):
             total += _COSTS.get(s.name, 1 if s.result.dtype == "bool" else 10)
+        elif isinstance(s, MatrixProduct):
+            total += multiplications(s) // AT_A_TIME
         else:
             total += 1
     return total
+
+
+def multiplications(product: MatrixProduct) -> int:
+    """How many a matrix product takes."""
+    return prod(product.batch) * product.m * product.n * product.k
 
 
 def parallelize(kernel: Kernel) -> Kernel:
@@ -139,6 +151,11 @@ class _Cut:
         """Buffers of the arena or the results that several iterations write to."""
         found: dict[Buffer, None] = {}
         for s in walk(self.main.body):
+            if isinstance(s, MatrixProduct):
+                results = [Operand(s.c, s.c_offset, ()), s.panel]
+                for o in (o for o in results if o is not None):
+                    if self.main.var not in o.offset.variables():
+                        found[o.buffer] = None
             if isinstance(s, _WRITES) and s.buffer.kind != "local":
                 index = s.start if isinstance(s, Fill) else s.index
                 if self.main.var not in index.variables() or isinstance(s, ScatterInto):
@@ -182,12 +199,27 @@ class _Cut:
         for s in body:
             if isinstance(s, Loop):
                 s = replace(s, body=self._renamed(s.body, private))
+            elif isinstance(s, MatrixProduct):
+                s = self._renamed_product(s, copies)
             elif (p := copies.get(getattr(s, "buffer", None))) is not None:  # type: ignore[arg-type]
                 where = "start" if isinstance(s, Fill) else "index"
                 index = getattr(s, where) + self.here * p.stride
                 s = replace(s, buffer=p.copies, **{where: index})
             result.append(s)
         return result
+
+    def _renamed_product(self, s: MatrixProduct, copies: dict[Buffer, _Private]) -> MatrixProduct:
+        def moved(o: Operand) -> Operand:
+            p = copies.get(o.buffer)
+            return (
+                o
+                if p is None
+                else replace(o, buffer=p.copies, offset=o.offset + self.here * p.stride)
+            )
+
+        c = moved(Operand(s.c, s.c_offset, ()))
+        panel = None if s.panel is None else moved(s.panel)
+        return replace(s, a=moved(s.a), b=moved(s.b), c=c.buffer, c_offset=c.offset, panel=panel)
 
     # -- combining --------------------------------------------------------------
 

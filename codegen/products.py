@@ -16,12 +16,14 @@ from .affine import Affine, Var
 from .arena import itemsize
 from .loops import Buffer, Kernel, MatrixProduct, Operand, RunTasks, Tasks
 from .parallel import (
+    AT_A_TIME,
     FEW_TASKS,
     MOST_PRIVATE,
     MOST_TASKS,
     WORK_OF_TASK,
     WORTH_THREADS,
     WORTH_TRYING,
+    multiplications,
 )
 from .walk import buffers_of
 
@@ -37,9 +39,6 @@ MOST, FEW_ROWS = 1 << 27, 8
 MOST_IN_STEPS = 1 << 22
 #: Bytes of a panel's row: the widest tile has three vectors of 64.
 PANEL_BYTES = 192
-#: So many multiplications take about as long as an addition of a loop.
-AT_A_TIME = 4
-
 
 #: Of large products: the most steps, in bytes of a row, and rows of A that are copied at a time.
 BLOCK_BYTES, BLOCK_ROWS = 2048, 192
@@ -137,8 +136,7 @@ def _elements(product: MatrixProduct) -> int:
 
 def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
     """A product in tiles with its items shared by tasks, if that may pay."""
-    multiplications = prod(product.batch) * product.m * product.n * product.k
-    work = multiplications // AT_A_TIME
+    work = multiplications(product) // AT_A_TIME
     if not product.tiled or work < WORTH_TRYING:
         return product
     count = min(MOST_TASKS, max(FEW_TASKS, work // WORK_OF_TASK))

@@ -16,7 +16,7 @@ from typing import Any
 from .affine import Affine, Bounds, Var
 from .arena import itemsize
 from .loops import Buffer, Kernel, Load, Loop, LoopProgram, RunTasks, Store, Swap
-from .walk import buffers_named, buffers_of, in_sequence, statements, walk
+from .walk import buffers_named, buffers_of, in_sequence, ranges, statements, walk
 
 #: Smaller arrays stay in the cache as they are; in bytes.
 LEAST = 1 << 15
@@ -139,7 +139,7 @@ class _Check:
             self._tasks(s)
             return
         assert isinstance(s, Loop)  # nothing else has reads and writes inside
-        inner = _ranges(s.body)
+        inner = ranges(s.body)
         if not _are_apart(s.var, [*reads, *writes], inner):
             raise _Wrong
         if not any(isinstance(x, Loop) for x in s.body) and len({*reads, *writes}) > 1:
@@ -153,16 +153,6 @@ class _Check:
         if len(concerned) != 1 or not isinstance(concerned[0], Loop) or not concerned[0].share:
             raise _Wrong
         self._follow(s.tasks.body)
-
-
-def _ranges(body: list[Any]) -> Bounds:
-    """The ranges of all loops inside of a body; of one that is split, from its first part on."""
-    found: dict[Var, tuple[int, int]] = {}
-    for s in walk(body):
-        if isinstance(s, Loop):
-            low, high = found.get(s.var, (s.start, s.stop - 1))
-            found[s.var] = min(low, s.start), max(high, s.stop - 1)
-    return found
 
 
 def _are_apart(var: Var, indices: list[Affine], inner: Bounds) -> bool:

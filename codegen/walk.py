@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .affine import Bounds, Var
 from .loops import (
     Branch,
     Buffer,
@@ -52,6 +53,16 @@ def statements(program: LoopProgram) -> Iterator[Any]:
     """Every statement of a program, library calls included."""
     for step in program.steps:
         yield from walk(step.body if isinstance(step, Kernel) else [step])
+
+
+def ranges(body: list[Any]) -> Bounds:
+    """The ranges of all loops inside of a body; of one that is split, from its first part on."""
+    found: dict[Var, tuple[int, int]] = {}
+    for s in walk(body):
+        if isinstance(s, Loop):
+            low, high = found.get(s.var, (s.start, s.stop - 1))
+            found[s.var] = min(low, s.start), max(high, s.stop - 1)
+    return found
 
 
 def product_of(step: Any) -> MatrixProduct | None:

@@ -36,7 +36,7 @@ I64, POINTER = ir.IntType(64), ir.PointerType()
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "block", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
-    "a_stride", "b_stride", "b_panel",
+    "a_stride", "b_stride", "b_panel", "last_vector",
 )  # fmt: skip
 
 #: first and last item, fields, a, b, c, panel, the functions of a tile and that pack A and B
@@ -64,7 +64,7 @@ def packing(
         name = f"copy_{dtype}_{width}_{lanes}"
         return library.function(module, name, PACK, partial(_copying, dtype, width, lanes))
     side = min(lanes, LARGEST_SQUARE)
-    while width % side:
+    while side > width:
         side //= 2
     name = f"pack_{dtype}_{width}_{side}"
     return library.function(module, name, PACK, partial(transposing, dtype, width, side))
@@ -173,12 +173,13 @@ class _Multiply(Writer):
         """One tile; ``above`` rows and ``before`` columns of it are those of other tiles."""
         b, field = self.builder, self.field
         given = [count, a, whole(1), field["rows"], factors, field["columns"]]
+        last = field["last_vector"]
         overlaps = b.icmp_unsigned("!=", b.or_(above, before), whole(0))
         with b.if_else(overlaps, likely=False) as (overlapping, alone):
             with alone:
-                b.call(self.inner, [*given, target, field["n"], add])
+                b.call(self.inner, [*given, target, field["n"], last, add])
             with overlapping:
-                b.call(self.inner, [*given, self.scratch, field["columns"], whole(0)])
+                b.call(self.inner, [*given, self.scratch, field["columns"], last, whole(0)])
                 self._add_part(target, add, above, before)
 
     def _add_part(self, target: ir.Value, add: ir.Value, above: ir.Value, before: ir.Value) -> None:

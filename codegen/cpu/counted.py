@@ -21,6 +21,7 @@ class CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form.
 
     ``masked``: the last few iterations are a vector under a mask, and not a loop of their own.
+    ``interleaved``: how many vectors are worked on at a time.
     ``group``: accesses to memory that are marked with it depend on none of other iterations.
     """
 
@@ -33,12 +34,14 @@ class CountedLoop:
         keep_rolled: bool = False,
         unrolled: bool = False,
         masked: bool = False,
+        interleaved: int = 1,
         label: str | None = None,
         group: ir.MDValue | None = None,
     ) -> None:
         self.keep_rolled = keep_rolled
         self.unrolled = unrolled
         self.masked = masked
+        self.interleaved = interleaved
         self.label = label
         self.group = group
         self.builder = builder
@@ -82,6 +85,9 @@ class CountedLoop:
         if self.masked:
             name = ir.MetaDataString(module, "llvm.loop.vectorize.predicate.enable")
             said.append(module.add_metadata([name, ir.Constant(ir.IntType(1), 1)]))
+        if self.interleaved > 1:
+            name = ir.MetaDataString(module, "llvm.loop.interleave.count")
+            said.append(module.add_metadata([name, ir.Constant(ir.IntType(32), self.interleaved)]))
         if self.group is not None:
             name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
             said.append(module.add_metadata([name, self.group]))

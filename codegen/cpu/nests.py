@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
 from ..affine import Var
-from ..loops import Fill, Loop
+from ..blocks import CHEAP
+from ..loops import Accumulate, Compute, Fill, Gather, Loop
 from . import outlined, running
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
 from .engine import has_masks
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 I64 = ir.IntType(64)
 #: Fills of at most this many scalars are written out.
 FEW = 16
+#: From so many iterations on two, or four, vectors are worked on at a time; of fewer, too many
+#: would be left over.
+INTERLEAVED = {"sums": (32, 200), "extremes": (256, 256)}
+#: The most statements of such a loop.
+MOST_INTERLEAVED = 16
 
 
 def fill(e: KernelEmitter, s: Fill) -> None:
@@ -80,7 +86,8 @@ def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None
     counted = CountedLoop(
         e.builder, start, stop, label=e.labels.get(id(s)),
         keep_rolled=long, unrolled=unrolled,
-        masked=is_dear(s) and has_masks() and not found.computed, group=group,
+        masked=is_dear(s) and has_masks() and not found.computed, interleaved=_interleaved(s),
+        group=group,
     )  # fmt: skip
     with counted as i:
         e.vars[s.var] = i
@@ -92,6 +99,24 @@ def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None
         e.group = around
         for (_, b), phi in zip(found.carried, phis, strict=True):
             phi.add_incoming(e.registers[b.result.number], e.builder.block)
+
+
+def _interleaved(s: Loop) -> int:
+    """How many vectors a loop works on at a time: several, where each waits for what the one before
+    has added."""
+    combined = {x.accumulator.combine for x in s.body if isinstance(x, Accumulate)}
+    if not combined or len(s.body) > MOST_INTERLEAVED or not all(map(_is_plain, s.body)):
+        return 1
+    extremes = not combined.isdisjoint(("maximum", "minimum"))
+    few, many = INTERLEAVED["extremes" if extremes else "sums"]
+    extent = s.stop - s.start
+    return 4 if extent >= many else 2 if extent >= few else 1
+
+
+def _is_plain(s: Any) -> bool:
+    return not isinstance(s, (Loop, Gather)) and (
+        not isinstance(s, Compute) or s.name in CHEAP or s.result.dtype == "bool"
+    )
 
 
 def part(e: KernelEmitter, var: Var, start: int, extent: int) -> tuple[ir.Value, ir.Value]:

@@ -156,6 +156,8 @@ class Scalars:
         b, kind = self.builder, llvm_type(new)
         if is_float(old) and is_float(new):
             return b.fpext(x, kind) if new == "f64" else b.fptrunc(x, kind)
+        if is_float(new) and old == "bool":  # a masked move, and no conversion
+            return b.select(x, ir.Constant(kind, 1.0), ir.Constant(kind, 0.0))
         if is_float(new):
             return b.sitofp(x, kind) if is_signed(old) else b.uitofp(x, kind)
         if is_float(old):

@@ -24,26 +24,28 @@ BLOCK = 512
 
 
 class Tile(NamedTuple):
-    """``rows`` rows of ``vectors`` vectors of ``lanes`` scalars."""
+    """``rows`` rows of ``vectors`` vectors of ``lanes`` scalars.
+
+    The last vector ends where the columns do, and may overlap the one before it.
+    """
 
     rows: int
     vectors: int
     lanes: int
-
-    @property
-    def columns(self) -> int:
-        return self.vectors * self.lanes
+    columns: int
 
 
 #: What is told of a product, as integers in this order.
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
+    "last_vector",
 )  # fmt: skip
 
 
-#: k, a, row of a, step of a, b, step of b, c, row of c, whether to add to c
-INNER = ir.FunctionType(VOID, [I64, POINTER, I64, I64, POINTER, I64, POINTER, I64, I64])
+#: k, a, row of a, step of a, b, step of b, c, row of c, column of the last vector, whether to add
+#: to c
+INNER = ir.FunctionType(VOID, [I64, POINTER, I64, I64, POINTER, I64, POINTER, I64, I64, I64])
 #: k, b, stride of its columns (or rows), panel
 PACK = ir.FunctionType(VOID, [I64, POINTER, I64, POINTER])
 #: In place of a function that packs.
@@ -62,8 +64,8 @@ def multiply(module: ir.Module) -> ir.Function:
 
 
 def inner(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
-    """``void tile(k, a, row of a, step of a, b, step of b, c, row of c, add)``: one tile of
-    C = A B, or of C + A B.
+    """``void tile(k, a, row of a, step of a, b, step of b, c, row of c, last, add)``: one tile of
+    C = A B, or of C + A B, whose last vector begins at the column ``last``.
     """
     name = f"tile_{dtype}_{tile.rows}_{tile.vectors}_{tile.lanes}"
     return library.function(module, name, INNER, partial(_inner_product, dtype, tile))
@@ -144,7 +146,8 @@ class _Multiply(Writer):
                     inner_product,
                     [
                         field["k"], row, field["a_row"], field["a_step"], factors, step,
-                        self.moved(result, j, whole(1)), field["n"], whole(0),
+                        self.moved(result, j, whole(1)), field["n"], field["last_vector"],
+                        whole(0),
                     ],
                 )  # fmt: skip
         b.branch(done)
@@ -171,7 +174,8 @@ class _InnerProduct:
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
 
     def write(self) -> None:
-        k, a, a_row, a_step, factors, b_step, c, c_row, _ = self.function.args
+        k, a, a_row, a_step, factors, b_step, c, c_row, last, _ = self.function.args
+        self.columns = [whole(j * self.tile.lanes) for j in range(self.tile.vectors - 1)] + [last]
         self.offsets = [self.builder.mul(a_row, whole(i), ("nsw",)) for i in range(self.tile.rows)]
         if self.align < 8:
             self._write_in_blocks()
@@ -181,7 +185,7 @@ class _InnerProduct:
 
     def _write_in_blocks(self) -> None:
         b = self.builder
-        k, a, _, a_step, factors, b_step, c, c_row, _ = self.function.args
+        k, a, _, a_step, factors, b_step, c, c_row, _, _ = self.function.args
         several = b.icmp_unsigned(">", k, whole(BLOCK))
         kept = self._room()
         with b.if_then(several):
@@ -222,18 +226,18 @@ class _InnerProduct:
         room = self.builder.alloca(self.vector, size=len(self.places))
         room.align = self.align * self.tile.lanes
         room = self.builder.bitcast(room, POINTER)
-        return {p: self._at(room, n * self.tile.lanes) for n, p in enumerate(self.places)}
+        return {p: self._at(room, whole(n * self.tile.lanes)) for n, p in enumerate(self.places)}
 
     def _loop(
         self, count: ir.Value, column: ir.Value, row: ir.Value, a_step: ir.Value, b_step: ir.Value
     ) -> tuple[dict[tuple[int, int], ir.Value], ir.Value, ir.Value]:
         """The sums over one block, and where the next one begins."""
-        b, tile = self.builder, self.tile
+        b = self.builder
         loop = CountedLoop(b, whole(0), count, keep_rolled=True)
         with loop:
             sums = {place: loop.carry(self.zero) for place in self.places}
             column, row = loop.carry(column), loop.carry(row)
-            factors = [self._load(self._at(row, j * tile.lanes)) for j in range(tile.vectors)]
+            factors = [self._load(self._at(row, column)) for column in self.columns]
             totals = {}
             for i, offset in enumerate(self.offsets):
                 place = b.gep(column, [offset], inbounds=True, source_etype=self.scalar)
@@ -259,7 +263,7 @@ class _InnerProduct:
         for i in range(self.tile.rows):
             offset = b.mul(c_row, whole(i), ("nsw",))
             row = b.gep(c, [offset], inbounds=True, source_etype=self.scalar)
-            places |= {(i, j): self._at(row, j * self.tile.lanes) for j in range(self.tile.vectors)}
+            places |= {(i, j): self._at(row, column) for j, column in enumerate(self.columns)}
         before, adding, storing = b.block, *map(b.append_basic_block, ("adding", "storing"))
         b.cbranch(b.icmp_unsigned("!=", self.function.args[-1], whole(0)), adding, storing)
         b.position_at_end(adding)
@@ -276,14 +280,15 @@ class _InnerProduct:
     def _load(self, place: ir.Value) -> ir.Value:
         return self.builder.load(place, align=self.align, typ=self.vector)
 
-    def _at(self, pointer: ir.Value, offset: int) -> ir.Value:
-        return self.builder.gep(pointer, [whole(offset)], inbounds=True, source_etype=self.scalar)
+    def _at(self, pointer: ir.Value, offset: ir.Value) -> ir.Value:
+        return self.builder.gep(pointer, [offset], inbounds=True, source_etype=self.scalar)
 
 
 def transposing(dtype: str, columns: int, side: int, function: ir.Function) -> None:
     """Columns of B, which lie one after the other, as rows of a panel.
 
-    Squares of scalars are loaded, transposed in registers and stored.
+    Squares of scalars are loaded, transposed in registers and stored; the last ones overlap those
+    before them.
     """
     no_alias(function)
     count, b, stride, panel = function.args
@@ -293,9 +298,10 @@ def transposing(dtype: str, columns: int, side: int, function: ir.Function) -> N
     at = partial(builder.gep, inbounds=True, source_etype=scalar)
     last = builder.sub(count, whole(side))
     squares = builder.udiv(builder.add(count, whole(side - 1)), whole(side))
-    width = whole(columns // side)
+    width, last_column = whole(-(-columns // side)), whole(columns - side)
     with CountedLoop(builder, whole(0), width, keep_rolled=True) as number:
         j = builder.mul(number, whole(side))
+        j = builder.select(builder.icmp_unsigned("<", j, last_column), j, last_column)
         with CountedLoop(builder, whole(0), squares, keep_rolled=True) as square:
             start = builder.mul(square, whole(side))
             start = builder.select(builder.icmp_unsigned("<", start, last), start, last)

@@ -6,8 +6,9 @@ column of A.  Matrices that the caches hold are read where they lie; the BLAS wo
 which takes a fifth of the time or more for such sizes.  (The terms are those of F. Van Zee and R.
 van de Geijn, "BLIS: a framework for rapidly instantiating BLAS functionality", ACM TOMS 41, 2015.)
 
-The last tile of a row or a column overlaps the one before it, and computes the same elements
-again: there is one inner loop and no case for a remainder.
+The last tile of a row or a column overlaps the one before it, and the last vector of a tile may
+overlap the one before that: they compute the same elements again, and there is one inner loop and
+no case for a remainder.
 
 Which products these are says ``autojit.codegen.products``.
 """
@@ -46,20 +47,22 @@ def tile_for(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -
     ``width`` is that of a vector register in bytes, and ``registers`` is how many there are.
 
     >>> tile_for(64, 256, 4, 64, 32)
-    Tile(rows=8, vectors=2, lanes=16)
+    Tile(rows=8, vectors=2, lanes=16, columns=32)
     >>> tile_for(64, 48, 8, 64, 32)
-    Tile(rows=8, vectors=3, lanes=8)
+    Tile(rows=8, vectors=3, lanes=8, columns=24)
+    >>> tile_for(64, 20, 8, 64, 32)
+    Tile(rows=8, vectors=3, lanes=8, columns=20)
     >>> tile_for(3, 10, 8, 32, 16)
-    Tile(rows=3, vectors=2, lanes=4)
+    Tile(rows=3, vectors=3, lanes=4, columns=10)
     """
     lanes = width // bytes_of_scalar
     while lanes > n:
         lanes //= 2
     tiles = [
-        Tile(rows, vectors, lanes)
+        Tile(rows, vectors, lanes, min(n, vectors * lanes))
         for rows in range(min(m, MOST_ROWS), 0, -1)
         for vectors in range(MOST_VECTORS, 0, -1)
-        if vectors * lanes <= n and (rows + 1) * vectors < registers
+        if (vectors - 1) * lanes < n and (rows + 1) * vectors < registers
     ]
     return min(tiles, key=partial(_time, m, n))
 
@@ -147,6 +150,7 @@ def _numbers(product: MatrixProduct, tile: Tile) -> dict[str, int]:
         "a_stride": a[3] if a[2] == 1 else a[2],
         "b_stride": b[2] if b[3] == 1 else b[3],
         "b_panel": BLOCK_ROWS * block,
+        "last_vector": tile.columns - tile.lanes,
     }  # fmt: skip
 
 

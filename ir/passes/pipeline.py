@@ -5,7 +5,18 @@ from __future__ import annotations
 from ..ops.bodies import BodyOp
 from ..program import Program
 from ..verify import verify as check
-from . import bodies, cse, dce, inline_calls, pick_first, restore, simplify_parts, unroll
+from . import (
+    bodies,
+    cse,
+    dce,
+    inline_calls,
+    pick_first,
+    restore,
+    shares,
+    simplify_parts,
+    sum_first,
+    unroll,
+)
 from .fold import fold
 from .rewrite import rewrite
 from .simplify import simplify
@@ -20,7 +31,7 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     if verify:
         check(program)
     program = simplified(inline_calls.run(program))
-    for run in (pick_first.run, restore.run, unroll.run):
+    for run in (pick_first.run, sum_first.run, shares.run, restore.run, unroll.run):
         program = simplified(bodies.everywhere(run)(program))
     if verify:
         check(program)

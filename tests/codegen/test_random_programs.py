@@ -27,6 +27,7 @@ from autojit.codegen import (
     placement,
     products,
     regions,
+    slabs,
     storage,
     take_over,
 )
@@ -83,6 +84,9 @@ LARGE = [
     (neighbours, "WORTH", 1),
 ]
 THREADED = [
+    (slabs, "LEAST", 1),
+    (slabs, "SLAB", 128),
+    (slabs, "LEAST_SLABS", 2),
     (blocks, "BLOCK", 2),
     (blocks, "WORTH_BLOCKS", 0),
     (parallel, "WORTH_TRYING", 0),

@@ -1,0 +1,461 @@
+"""Slabs of rows: what products and loops hand to each other stays in the cache.
+
+    t = x @ w             # 10,000 rows        for each slab of 125 rows:
+    for i in 0..10000:                           t = x[slab] @ w
+      u[i] = <a loop over row t[i]>       ->     for i in slab: u[i] = <a loop over row t[i]>
+    c = x.T @ u                                  c += x[slab].T @ u
+
+A matrix of megabytes that a product writes, loops read and change, and a product sums over its
+rows, goes through memory four times.  In slabs it is in the second-level cache, and has memory for
+one slab only, if nothing else reads it.
+
+Steps belong together if each reads rows that an earlier one has written, the same rows in every
+slab.  What stands between them and has nothing to do with them goes ahead; what depends on all of
+their rows, or could not be told, follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from math import prod
+from typing import Any
+
+from . import affine
+from .affine import Affine, Bounds, Var
+from .arena import itemsize
+from .blocks import BLOCK, at, in_blocks
+from .collapse import collapsed
+from .loops import (
+    Accumulate,
+    AccumulateInto,
+    Begin,
+    Buffer,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    Gather,
+    IndexValue,
+    InRange,
+    Kernel,
+    Load,
+    Loop,
+    MatrixProduct,
+    Operand,
+    Scalar,
+    Store,
+)
+from .parallel import work
+from .products import chosen
+from .walk import buffers_named, buffers_of, memory, ranges, walk
+
+#: A matrix of so many bytes leaves the second-level cache before it is read again.
+LEAST = 1 << 20
+#: Bytes of a slab: what is aimed at, and what it may have where one row is as large.
+SLAB, LARGEST = 1 << 17, 1 << 19
+#: Bytes of what a product reads again for each slab, or adds to.
+AGAIN = 1 << 18
+#: Fewer slabs are not worth it.
+LEAST_SLABS = 4
+#: So many steps are looked at behind the first one.
+AHEAD = 24
+
+#: What a loop over rows may hold.
+_KNOWN = (
+    Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
+    Load, Loop, Store,
+)  # fmt: skip
+_READS = (Load, Gather)
+_WRITES = (AccumulateInto, Fill, Store)
+
+
+@dataclass(frozen=True)
+class _Access:
+    """Memory that a step touches.
+
+    ``row`` is how far apart its rows are, if each iteration touches its own row alone.
+    """
+
+    memory: Buffer
+    writes: bool
+    row: int | None = None
+
+
+@dataclass
+class _Member:
+    """A step as a loop over rows, and what it does apart from that."""
+
+    step: Kernel | MatrixProduct
+    inside: list[_Access]
+    outside: list[_Access] = field(default_factory=list)
+    #: Of a kernel, where its loop is; of a product, what the rows are.
+    place: int = 0
+    way: str = ""
+
+    @property
+    def accesses(self) -> list[_Access]:
+        return [*self.inside, *self.outside]
+
+
+def in_slabs(steps: list[Any]) -> list[Any]:
+    """The steps of a program, those over the same rows made one kernel where that pays."""
+    result, left = [], list(steps)
+    while left:
+        found = _group(left)
+        if found is None:
+            result.append(left.pop(0))
+        else:
+            ahead, kernel, left = found
+            result += [*ahead, kernel]
+    return result
+
+
+def _group(steps: list[Any]) -> tuple[list[Any], Kernel, list[Any]] | None:
+    """Of steps that begin with the first one of a group: what goes ahead, the group as a kernel,
+    and what is left."""
+    for extent in _extents(steps[0]):
+        for member in _members(steps[0], extent):
+            if any(_is_large(a, extent) and a.writes for a in member.inside):
+                group = _Group(extent, member, steps)
+                kernel = group.kernel()
+                if kernel is not None:
+                    return group.ahead, kernel, group.left
+    return None
+
+
+def _is_large(access: _Access, extent: int) -> bool:
+    if access.row is None:
+        return False
+    return access.row * extent * itemsize(access.memory.dtype) >= LEAST
+
+
+# -- steps as loops over rows ---------------------------------------------------
+
+
+def _main(kernel: Kernel) -> int | None:
+    """Where the loop is that has most of the work."""
+    loops = [i for i, s in enumerate(kernel.body) if isinstance(s, Loop)]
+    return max(loops, key=lambda i: work([kernel.body[i]])) if loops else None
+
+
+def _extents(step: Any) -> list[int]:
+    """How many rows a step may run over."""
+    if isinstance(step, MatrixProduct):
+        return list(dict.fromkeys([*step.batch[:1], step.m]))
+    place = _main(step) if isinstance(step, Kernel) else None
+    return [] if place is None else [step.body[place].stop]
+
+
+def _members(step: Any, extent: int) -> Iterator[_Member]:
+    """The step as a loop over so many rows, in each way in which it is one."""
+    if isinstance(step, MatrixProduct):
+        yield from _of_product(step, extent)
+        return
+    place = _main(step) if isinstance(step, Kernel) else None
+    if place is None or not all(isinstance(s, _KNOWN) for s in walk(step.body)):
+        return
+    loop = step.body[place]
+    if (loop.start, loop.stop) != (0, extent) or loop.role not in ("map", "reduce"):
+        return
+    bounds = ranges(loop.body)
+    inside = [
+        _Access(memory(s.buffer), isinstance(s, _WRITES), _row_of(s, loop.var, bounds))
+        for s in walk(loop.body)
+        if isinstance(s, (*_READS, *_WRITES)) and s.buffer.kind != "local"
+    ]
+    rest = [s for i, s in enumerate(step.body) if i != place]
+    yield _Member(step, inside, list(_accesses_of(rest)), place)
+
+
+def _accesses_of(body: list[Any]) -> Iterator[_Access]:
+    """What statements touch, anywhere."""
+    for s in walk(body):
+        if isinstance(s, MatrixProduct):
+            yield _Access(memory(s.a.buffer), False)
+            yield _Access(memory(s.b.buffer), False)
+            yield _Access(memory(s.c), True)
+        else:
+            for buffer in buffers_named(s):
+                if buffer.kind != "local":
+                    yield _Access(memory(buffer), not isinstance(s, _READS))
+
+
+def _row_of(s: Any, var: Var, bounds: Bounds) -> int | None:
+    """How far apart the rows are, of which an iteration touches its own alone."""
+    if isinstance(s, Gather):
+        return None
+    index, count = (s.start, s.count) if isinstance(s, Fill) else (s.index, 1)
+    step = dict(index.terms).get(var, 0)
+    rest = index - affine.of(var) * step
+    if step <= 0 or not all(v in bounds for v in rest.variables()):
+        return None
+    low, high = rest.range(bounds)
+    return step if low >= 0 and high + count <= step else None
+
+
+def _of_product(s: MatrixProduct, extent: int) -> Iterator[_Member]:
+    if s.dtype not in ("f32", "f64") or s.c_offset != Affine(0):
+        return
+    a, b, c = (memory(x) for x in (s.a.buffer, s.b.buffer, s.c))
+    *_, a_row, a_step = s.a.strides
+    *_, b_step, b_column = s.b.strides
+    single = prod(s.batch) == 1
+    if len(s.batch) and s.batch[0] == extent and not single:
+        inner = s.batch[1:]
+        inside = [
+            _Access(a, False, _row(s.a, s.a.strides[0], (*inner, s.m, s.k), s.a.strides[1:])),
+            _Access(b, False, _row(s.b, s.b.strides[0], (*inner, s.k, s.n), s.b.strides[1:])),
+            _Access(c, True, prod(inner) * s.m * s.n),
+        ]
+        yield _Member(s, inside, way="batch")
+    if single and s.m == extent:
+        inside = [
+            _Access(a, False, _row(s.a, a_row, (s.k,), (a_step,))),
+            _Access(b, False),
+            _Access(c, True, s.n),
+        ]
+        yield _Member(s, inside, way="rows")
+    if single and s.k == extent and s.c.size == s.m * s.n:
+        inside = [
+            _Access(a, False, _row(s.a, a_step, (s.m,), (a_row,))),
+            _Access(b, False, _row(s.b, b_step, (s.n,), (b_column,))),
+            _Access(c, True),
+        ]
+        yield _Member(s, inside, way="sum")
+
+
+def _row(o: Operand, step: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
+    """How far apart the rows of an operand are, if they are apart."""
+    if o.offset.terms or step <= 0 or any(s < 0 for s in strides):
+        return None
+    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return step if o.offset.constant >= 0 and o.offset.constant + last < step else None
+
+
+# -- groups -----------------------------------------------------------------------
+
+
+class _Group:
+    """Steps that run over the same rows, and the other steps around them."""
+
+    def __init__(self, extent: int, first: _Member, steps: list[Any]) -> None:
+        self.extent = extent
+        self.members = [first]
+        #: What goes ahead of the group.
+        self.ahead: list[Any] = []
+        behind: list[Any] = []
+        skipped: list[tuple[Any, bool]] = []
+        used = 1
+        for position, step in enumerate(steps[1 : 1 + AHEAD], 1):
+            touched = list(_accesses_of(step.body if isinstance(step, Kernel) else [step]))
+            waits = any(_conflict(touched, _touched(s)) for s in behind) or any(
+                _conflict(touched, _touched(s)) for s, later in skipped if later
+            )
+            free = not any(_conflict(touched, m.accesses) for m in self.members)
+            member = None if waits or free else self._joining(step)
+            if member is None:
+                skipped.append((step, waits or not free))
+                continue
+            self.members.append(member)
+            self.ahead += [s for s, later in skipped if not later]
+            behind += [s for s, later in skipped if later]
+            skipped = []
+            used = position + 1
+        #: What is left, in its order.
+        self.left = [*behind, *steps[used:]]
+
+    def _joining(self, step: Any) -> _Member | None:
+        """The step as a member, if it takes the rows of the members one by one."""
+        for member in _members(step, self.extent):
+            if all(_in_step(earlier, member) for earlier in self.members):
+                return member
+        return None
+
+    def kernel(self) -> Kernel | None:
+        """The kernel that does what the members do, if it is worth it."""
+        shared = self._shared()
+        products = [m.step for m in self.members if isinstance(m.step, MatrixProduct)]
+        if not shared or not products:
+            return None
+        row = sum(step * itemsize(buffer.dtype) for buffer, step in shared.items())
+        rows = _rows(self.extent, row)
+        if rows * row > LARGEST or self.extent < LEAST_SLABS * rows:
+            return None
+        own = {b: self._slab(b, step, rows) for b, step in shared.items() if self._is_own(b, step)}
+        return _Writer(self, own, rows).kernel()
+
+    def _shared(self) -> dict[Buffer, int]:
+        """Large matrices that one member writes and another reads, and how far their rows are
+        apart."""
+        found: dict[Buffer, int] = {}
+        written: dict[Buffer, int] = {}
+        for member in self.members:
+            for access in member.inside:
+                if not access.writes and access.memory in written:
+                    found[access.memory] = written[access.memory]
+            for access in member.inside:
+                if access.writes and access.row and _is_large(access, self.extent):
+                    written[access.memory] = access.row
+        return found
+
+    def _is_own(self, buffer: Buffer, row: int) -> bool:
+        """Whether nothing else touches a temporary, which then has memory for one slab only."""
+        if buffer.kind != "temp" or buffer.size != row * self.extent:
+            return False
+        inside = [a for m in self.members for a in m.inside if a.memory is buffer]
+        outside = [a for m in self.members for a in m.outside if a.memory is buffer]
+        others = (a for step in (*self.ahead, *self.left) for a in _touched(step))
+        return (
+            not outside
+            and all(a.row == row for a in inside)
+            and not any(a.memory is buffer for a in others)
+        )
+
+    def _slab(self, buffer: Buffer, row: int, rows: int) -> tuple[Buffer, int]:
+        return Buffer(f"{buffer.name}_slab", buffer.dtype, row * rows, "temp"), row
+
+
+def _touched(step: Any) -> list[_Access]:
+    return list(_accesses_of(step.body if isinstance(step, Kernel) else [step]))
+
+
+def _conflict(one: list[_Access], other: list[_Access]) -> bool:
+    """Whether the order of two steps matters."""
+    named, written = {a.memory for a in one}, {a.memory for a in one if a.writes}
+    return any(a.memory in (named if a.writes else written) for a in other)
+
+
+def _in_step(earlier: _Member, later: _Member) -> bool:
+    """Whether two steps may take their rows in turn: the later one needs nothing of the earlier
+    one but the same row."""
+    if _conflict(earlier.outside, later.accesses) or _conflict(earlier.accesses, later.outside):
+        return False
+    for one in earlier.inside:
+        for other in later.inside:
+            together = one.memory is other.memory and (one.writes or other.writes)
+            if together and (one.row is None or one.row != other.row):
+                return False
+    return True
+
+
+def _rows(extent: int, row: int) -> int:
+    """How many rows, of so many bytes, a slab has."""
+    most = max(1, min(extent, SLAB // row))
+    choices = range(most, most // 2, -1)
+    return min(choices, key=lambda n: (extent % n != 0, n % 8 != 0, -n))
+
+
+# -- writing ------------------------------------------------------------------------
+
+
+class _Writer:
+    """Writes the members of a group slab by slab."""
+
+    def __init__(self, group: _Group, own: dict[Buffer, tuple[Buffer, int]], rows: int) -> None:
+        self.group = group
+        self.own = own
+        self.rows = rows
+        kernels = [m.step for m in group.members if isinstance(m.step, Kernel)]
+        self.name = "_".join(k.name for k in kernels) or "slabs"
+        self.numbers = count(max((k.values for k in kernels), default=0))
+
+    def kernel(self) -> Kernel | None:
+        """The kernel; None if a product is not computed in tiles when it is cut."""
+        before: list[Any] = []
+        after: list[Any] = []
+        for member in self.group.members:
+            step = member.step
+            if isinstance(step, Kernel):
+                before += step.body[: member.place]
+                after += step.body[member.place + 1 :]
+            elif member.way == "sum":
+                before.append(Fill(step.c, Affine(0), step.c.size, 0.0))
+        slabs, rest = divmod(self.group.extent, self.rows)
+        slab = Var(slabs)
+        body = self._body(affine.of(slab) * self.rows, self.rows)
+        last = self._body(Affine(slabs * self.rows), rest) if rest else []
+        if body is None or last is None:
+            return None
+        body = [*before, Loop(slab, 0, slabs, body, "reduce"), *last, *after]
+        return Kernel(self.name, body, buffers_of(body), next(self.numbers))
+
+    def _body(self, first: Affine, rows: int) -> list[Any] | None:
+        """The statements for some rows."""
+        body: list[Any] = []
+        for member in self.group.members:
+            if isinstance(member.step, Kernel):
+                body += self._loop(member.step.body[member.place], first, rows)
+                continue
+            product = self._product(member.step, member.way, first, rows)
+            if product is None:
+                return None
+            body.append(product)
+            if member.way == "sum":
+                body.append(self._added(product.c, member.step.c))
+        return body
+
+    def _loop(self, loop: Loop, first: Affine, rows: int) -> list[Any]:
+        """The loop over some rows; a single one is no loop."""
+        if rows == 1:
+            return self._in_slab([at(s, loop.var, first) for s in loop.body], first)
+        inner = Var(rows)
+        row = first + affine.of(inner)
+        body = self._in_slab([at(s, loop.var, row) for s in loop.body], first)
+        made = Kernel("", [Loop(inner, 0, rows, body, loop.role)], [])
+        return in_blocks(collapsed(made), rows if rows < 2 * BLOCK else None).body
+
+    def _in_slab(self, body: list[Any], first: Affine) -> list[Any]:
+        """Statements that touch the slab where they touched the whole."""
+        result = []
+        for s in body:
+            if isinstance(s, Loop):
+                s = replace(s, body=self._in_slab(s.body, first))
+            elif (buffer := getattr(s, "buffer", None)) is not None:
+                slab, row = self.own.get(memory(buffer), (None, 0))
+                if slab is not None:
+                    where = "start" if isinstance(s, Fill) else "index"
+                    index = getattr(s, where) - first * row
+                    s = replace(s, buffer=slab, **{where: index})
+            result.append(s)
+        return result
+
+    def _product(
+        self, s: MatrixProduct, way: str, first: Affine, rows: int
+    ) -> MatrixProduct | None:
+        """The part of some rows, in tiles; of a sum, in a buffer of its own."""
+        a, b, c = s.a, s.b, Operand(s.c, s.c_offset, ())
+        made = replace(s, tiled=False, blocked=False, panel=None)
+        again = 0
+        if way == "batch":
+            a, b = (self._moved(o, o.strides[0], first) for o in (a, b))
+            c = self._moved(c, s.strides_of_results[0], first)
+            made = replace(made, batch=(rows, *s.batch[1:]))
+        elif way == "rows":
+            a, c = self._moved(a, a.strides[-2], first), self._moved(c, s.n, first)
+            made, again = replace(made, m=rows), s.k * s.n
+        else:
+            a, b = self._moved(a, a.strides[-1], first), self._moved(b, b.strides[-2], first)
+            c = Operand(Buffer(f"{s.c}_part", s.dtype, s.c.size, "temp"), Affine(0), ())
+            made, again = replace(made, k=rows), s.m * s.n
+        made = chosen(replace(made, a=a, b=b, c=c.buffer, c_offset=c.offset))
+        is_small = again * itemsize(s.dtype) <= AGAIN
+        return made if made.tiled and not made.blocked and is_small else None
+
+    def _added(self, part: Buffer, total: Buffer) -> Loop:
+        """The product of a slab added to those of others."""
+        place = Var(total.size)
+        value = Scalar(next(self.numbers), total.dtype, 2, None)
+        body = [
+            Load(value, part, affine.of(place), None),
+            AccumulateInto(total, affine.of(place), "add", value),
+        ]
+        return Loop(place, 0, total.size, body, "map")
+
+    def _moved(self, o: Operand, step: int, first: Affine) -> Operand:
+        """The operand from the first row of a slab on."""
+        slab, _ = self.own.get(memory(o.buffer), (None, 0))
+        if slab is not None:
+            return replace(o, buffer=slab)
+        return replace(o, offset=o.offset + first * step)
