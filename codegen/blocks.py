@@ -36,7 +36,7 @@ from .loops import (
 )
 from .walk import buffers_of, in_sequence, used, walk
 
-#: Iterations that are run together; their rows should fit in the second-level cache.
+#: Iterations that are run together, about; their rows should fit in the second-level cache.
 BLOCK = 128
 #: Scalar work of one iteration (in additions) from which on blocks pay.
 WORTH_BLOCKS = 20
@@ -49,14 +49,23 @@ def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
     there are two blocks at least."""
     if in_sequence(kernel.body):
         return kernel
-    size, least = (rows, rows) if rows else (BLOCK, 2 * BLOCK)
+    least = rows or 2 * BLOCK
     found = [
-        _blocked(s, size) if isinstance(s, Loop) and _worth(s, least) else None for s in kernel.body
+        _blocked(s, rows or _size(s.stop - s.start))
+        if isinstance(s, Loop) and _worth(s, least)
+        else None
+        for s in kernel.body
     ]
     if not any(found):
         return kernel
     body = [t for s, made in zip(kernel.body, found, strict=True) for t in made or [s]]
     return Kernel(kernel.name, body, buffers_of(body), kernel.values)
+
+
+def _size(extent: int) -> int:
+    """How many rows a block has: best so many that none is left over, whose code would be extra."""
+    sizes = range(max(1, BLOCK // 2), 2 * BLOCK)
+    return min(sizes, key=lambda n: (extent % n != 0, n % 8 != 0, abs(n - BLOCK)))
 
 
 def _worth(loop: Loop, least: int) -> bool:

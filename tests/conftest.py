@@ -12,6 +12,10 @@ FOLDER = tempfile.mkdtemp(prefix="autojit-tests-")  # private to the user
 os.environ["AUTOJIT_CACHE_DIR"] = FOLDER
 os.environ.pop("AUTOJIT_CACHE_SIZE", None)
 
+from autojit.codegen.cpu import engine  # noqa: E402 - after the folder is set
+
+engine.VERIFY = True
+
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)

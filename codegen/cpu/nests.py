@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 I64 = ir.IntType(64)
 #: Fills of at most this many scalars are written out.
 FEW = 16
+#: Parts of a range have a multiple of so many iterations, where the range has.
+GRAIN = 64
 #: From so many iterations on two, or four, vectors are worked on at a time; of fewer, too many
 #: would be left over.
 INTERLEAVED = {"sums": (32, 200), "extremes": (256, 256)}
@@ -120,10 +122,23 @@ def _is_plain(s: Any) -> bool:
 
 
 def part(e: KernelEmitter, var: Var, start: int, extent: int) -> tuple[ir.Value, ir.Value]:
-    """A task's part of a range: all parts are equal to within one iteration."""
+    """A task's part of a range: all parts are equal to within a few vectors.
+
+    LLVM is told that none is empty, and sees of what they are multiples: where that is whole
+    vectors, nothing is left for a loop behind them.
+    """
     b, task, count = e.builder, e.vars[var], ir.Constant(I64, var.extent)
+    grain = GRAIN
+    while extent % grain or extent // grain < var.extent:
+        grain //= 2
+    pieces = ir.Constant(I64, extent // grain)
     bounds = []
     for number in (task, b.add(task, ir.Constant(I64, 1))):
-        part = b.udiv(b.mul(number, ir.Constant(I64, extent), flags=("nuw", "nsw")), count)
+        part = b.udiv(b.mul(number, pieces, flags=("nuw", "nsw")), count)
+        part = b.mul(part, ir.Constant(I64, grain), flags=("nuw", "nsw"))
         bounds.append(b.add(part, ir.Constant(I64, start), flags=("nuw", "nsw")))
+    assume = e.module.globals.get("llvm.assume") or ir.Function(
+        e.module, ir.FunctionType(ir.VoidType(), [ir.IntType(1)]), "llvm.assume"
+    )
+    b.call(assume, [b.icmp_unsigned("<", bounds[0], bounds[1])])
     return bounds[0], bounds[1]
