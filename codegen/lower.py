@@ -52,7 +52,7 @@ UNROLL = 4
 #: An innermost loop is split where conditions on its index change, if it is longer than this.
 WORTH_SPLITTING = 8
 #: The most parts, of an innermost loop and of one around others.
-MOST_SEGMENTS, MOST_AROUND = 8, 16
+MOST_SEGMENTS, MOST_AROUND = 8, 64
 #: And of an innermost one where loops around it are at a border, so that it runs seldom.
 MOST_AT_BORDER = 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +20,9 @@ from ..fresh import bare, plain
 from ..tracer import Tracer
 from ..tracing import user_source
 from .lifting import as_value, common_shape, shape_of
+
+#: Known places in so many runs of neighbours are slices, joined; more are a gather.
+MOST_RUNS = 4
 
 
 class Window(NamedTuple):
@@ -65,22 +69,47 @@ class Places:
 
     around: Window
     axes: tuple[int, ...]
-    indices: tuple[Value, ...]
+    #: From 0 on; those that are known are arrays of NumPy's.
+    places: tuple[Value | np.ndarray, ...]
+    #: The shape of all of them together.
+    extents: shapes.Shape
     at: int
     copies: bool
 
     @property
     def shape(self) -> shapes.Shape:
         rest = shapes.without_axes(self.around.shape, self.axes)
-        return (*rest[: self.at], *self.indices[0].shape, *rest[self.at :])
+        return (*rest[: self.at], *self.extents, *rest[self.at :])
+
+    @property
+    def indices(self) -> tuple[Value, ...]:
+        """The places as values."""
+        return tuple(move.broadcast_to(_index(p), self.extents) for p in self.places)
 
     def read(self, x: Value) -> Value:
         """The elements at the places."""
+        runs = _runs(self.places)
+        if runs:
+            return self._joined(self.around.read(x), self.axes[0], runs)
         picked = gather(self.around.read(x), *self.indices, axes=self.axes)
-        count = self.indices[0].type.ndim
+        count = len(self.extents)
         order = range(picked.type.ndim)
         first, rest = order[:count], order[count:]
         return _transposed(picked, (*rest[: self.at], *first, *rest[self.at :]))
+
+    def _joined(self, x: Value, axis: int, runs: Sequence[tuple[int, int]]) -> Value:
+        """The runs, one after the other."""
+        whole = x.shape
+        parts = [
+            move.slice_(
+                x,
+                start=(*(0,) * axis, first, *(0,) * (len(whole) - axis - 1)),
+                stop=(*whole[:axis], last + 1, *whole[axis + 1 :]),
+                stride=(1,) * len(whole),
+            )
+            for first, last in runs
+        ]
+        return move.concatenate(*parts, axis=axis)
 
     def write(self, x: Value, part: Value) -> Value:
         """The array with those elements set; of several at one place the last stays."""
@@ -91,7 +120,7 @@ class Places:
         return self._changed(add_at, x, part)
 
     def _changed(self, change: Any, x: Value, part: Value) -> Value:
-        end = self.at + self.indices[0].type.ndim
+        end = self.at + len(self.extents)
         order = range(part.type.ndim)
         part = _transposed(part, (*order[self.at : end], *order[: self.at], *order[end:]))
         changed = change(self.around.read(x), part, *self.indices, axes=self.axes)
@@ -117,13 +146,13 @@ def selection(index: Any, x: Tracer) -> Window | Places:
     axes = tuple(i for i, p in enumerate(picked) if p)
     arrays = [item for p, item in zip(picked, items, strict=True) if p]
     shape = common_shape(*arrays)
-    indices = tuple(
-        move.broadcast_to(_resolved(item, around.shape[axis], axis, x), shape)
+    places = tuple(
+        _resolved(item, around.shape[axis], axis, x)
         for item, axis in zip(arrays, axes, strict=True)
     )
     # Integers alone are basic indices, also those that are not known yet.
     copies = any(isinstance(item, np.ndarray) or shape_of(item) for item in arrays)
-    return Places(around, axes, indices, axes[0] if together else 0, copies)
+    return Places(around, axes, places, shape, axes[0] if together else 0, copies)
 
 
 def has_ellipsis(index: Any) -> bool:
@@ -311,7 +340,20 @@ def _range(item: Any, x: Tracer, axis: int) -> tuple[int, int, int, bool, bool]:
     return last, first + 1, -step, True, True
 
 
-def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value:
+def _runs(places: tuple[Value | np.ndarray, ...]) -> Sequence[tuple[int, int]]:
+    """Where the runs of neighbours in one row of known places begin and end; none if they are
+    many."""
+    known = places[0]
+    if len(places) > 1 or not isinstance(known, np.ndarray) or known.ndim != 1 or not known.size:
+        return ()
+    (ends,) = np.nonzero(np.diff(known) != 1)
+    if len(ends) >= MOST_RUNS:
+        return ()
+    firsts, lasts = known[[0, *(ends + 1)]], known[[*ends, -1]]
+    return tuple(zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value | np.ndarray:
     """Indices from 0 on; known ones are checked now, traced ones when the code runs."""
     if isinstance(item, Tracer):
         index = as_value(item, np.dtype(np.int64))
@@ -326,7 +368,12 @@ def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value:
                 user_source(),
             )
         )
-    places = np.where(known < 0, known + extent, known)
+    return np.where(known < 0, known + extent, known)
+
+
+def _index(places: Value | np.ndarray) -> Value:
+    if isinstance(places, Value):
+        return places
     return _progression(places) or as_value(places)
 
 

@@ -120,9 +120,8 @@ def cross(
     x, y = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if np.shape(x)[-1] != 3 or np.shape(y)[-1] != 3:
         raise _mismatch("np.cross", a, b, "both vectors must have 3 components")
-    ahead, behind = [1, 2, 0], [2, 0, 1]
-    result = x[..., ahead] * y[..., behind] - x[..., behind] * y[..., ahead]
-    return np.moveaxis(result, -1, axisc)
+    ahead, behind = ([np.roll(v, shift, axis=-1) for v in (x, y)] for shift in (-1, 1))
+    return np.moveaxis(ahead[0] * behind[1] - behind[0] * ahead[1], -1, axisc)
 
 
 @implements(np.kron)
