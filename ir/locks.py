@@ -14,22 +14,25 @@ from weakref import WeakSet
 
 
 class Lock:
-    """A lock that one thread may take several times, and that is free in a child of ``fork``."""
+    """A lock that one thread may take several times, and that is free in a child of ``fork``.
 
-    __slots__ = ("__weakref__", "_lock")
+    ``with lock.current`` is the same without a call of Python's.
+    """
+
+    __slots__ = ("__weakref__", "current")
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self.current = threading.RLock()
         _all.add(self)
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        self.current.acquire()
 
     def __exit__(self, *error: Any) -> None:
-        self._lock.release()
+        self.current.release()
 
     def renew(self) -> None:
-        self._lock = threading.RLock()
+        self.current = threading.RLock()
 
 
 _all: WeakSet[Lock] = WeakSet()

@@ -24,45 +24,68 @@ POOLED = 1 << 17
 MOST_KEPT = 1 << 28
 
 
+class Block:
+    """Memory, and what NumPy was told of the array that was there last."""
+
+    __slots__ = ("address", "memory", "size", "told", "type")
+
+    def __init__(self, size: int) -> None:
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+        start = -memory.ctypes.data % ALIGNMENT
+        self.memory = memory
+        self.address = memory.ctypes.data + start
+        self.size = size
+        self.type: tuple[Any, ...] | None = None
+        self.told: dict[str, Any] = {}
+
+    def tell(self, type: tuple[tuple[int, ...], str]) -> None:
+        """What NumPy asks of an array of this shape and type."""
+        self.type = type
+        shape, typestr = type
+        data = (self.address, False)
+        self.told = {"version": 3, "data": data, "shape": shape, "typestr": typestr}
+
+
 class Pool:
     """Free blocks by size."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self.most = most
         self.kept = 0
-        self._free: OrderedDict[int, list[np.ndarray]] = OrderedDict()
+        self._free: OrderedDict[int, list[Block]] = OrderedDict()
         self._lock = Lock()  # a collection inside of the lock may give blocks back
 
-    def take(self, size: int) -> np.ndarray:
+    def take(self, size: int) -> Block:
         """A block of so many bytes, with whatever is in it."""
-        with self._lock:
+        with self._lock.current:
             blocks = self._free.get(size)
             if blocks:
-                self._free.move_to_end(size)
                 self.kept -= size
                 return blocks.pop()
-        block = np.empty(size + ALIGNMENT, np.uint8)
-        start = -block.ctypes.data % ALIGNMENT
-        return block[start : start + size]
+        return Block(size)
 
-    def give_back(self, block: np.ndarray) -> None:
-        with self._lock:
-            if block.nbytes > self.most:
+    def give_back(self, block: Block) -> None:
+        with self._lock.current:
+            size, free = block.size, self._free
+            if size > self.most:
                 return
-            self._free.setdefault(block.nbytes, []).append(block)
-            self._free.move_to_end(block.nbytes)
-            self.kept += block.nbytes
+            if size in free:
+                free[size].append(block)
+                free.move_to_end(size)
+            else:
+                free[size] = [block]
+            self.kept += size
             while self.kept > self.most:
-                size, blocks = next(iter(self._free.items()))
+                size, blocks = next(iter(free.items()))
                 if blocks:
                     blocks.pop()
                     self.kept -= size
                 if not blocks:
-                    del self._free[size]
+                    del free[size]
 
     def clear(self) -> None:
         """Give all free blocks to the operating system."""
-        with self._lock:
+        with self._lock.current:
             self._free.clear()
             self.kept = 0
 
@@ -75,25 +98,26 @@ class Lease:
 
     __slots__ = ("__array_interface__", "block", "pool")
 
-    def __init__(self, pool: Pool, block: np.ndarray, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, pool: Pool, block: Block) -> None:
         self.pool = pool
         self.block = block
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (block.ctypes.data, False),
-            "shape": shape,
-            "typestr": dtype.str,
-        }
+        self.__array_interface__ = block.told
 
     def __del__(self) -> None:
         self.pool.give_back(self.block)
 
 
-def allocator(shape: tuple[int, ...], dtype: np.dtype) -> Callable[[], np.ndarray]:
+def allocator(
+    shape: tuple[int, ...], dtype: np.dtype, pool: Pool = pool
+) -> Callable[[], np.ndarray]:
     """A function that gives uninitialised arrays of one type from the pool."""
-    size = prod(shape) * dtype.itemsize
+    size, type = prod(shape) * dtype.itemsize, (shape, dtype.str)
+    take, array_of = pool.take, np.asarray
 
     def allocate() -> np.ndarray:
-        return np.asarray(Lease(pool, pool.take(size), shape, dtype))
+        block = take(size)
+        if block.type is not type:
+            block.tell(type)
+        return array_of(Lease(pool, block))
 
     return allocate

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autojit import jit
-from autojit.codegen.cpu.results import POOLED, Lease, Pool, allocator, pool
+from autojit.codegen.cpu.results import POOLED, Block, Pool, allocator, pool
 
 LARGE = POOLED // 8 + 5
 
@@ -45,11 +45,11 @@ def test_results_are_ordinary_arrays_that_can_be_fed_back() -> None:
 
 def test_the_pool_keeps_no_more_than_it_may() -> None:
     small = Pool(most=3 << 20)
-    blocks = [np.empty(1 << 20, np.uint8) for _ in range(5)]
+    blocks = [Block(1 << 20) for _ in range(5)]
     for block in blocks:
         small.give_back(block)
     assert small.kept == 3 << 20
-    small.give_back(np.empty(4 << 20, np.uint8))
+    small.give_back(Block(4 << 20))
     assert small.kept == 3 << 20
     taken = small.take(1 << 20)
     assert any(taken is block for block in blocks)
@@ -60,11 +60,24 @@ def test_the_pool_keeps_no_more_than_it_may() -> None:
 
 def test_a_lease_gives_its_block_back_once() -> None:
     own = Pool()
-    array = np.asarray(Lease(own, own.take(64), (8,), np.dtype(float)))
+    array = allocator((8,), np.dtype(float), own)()
     assert own.kept == 0
     del array
     gc.collect()
     assert own.kept == 64
+
+
+def test_a_block_is_lent_to_arrays_of_several_types() -> None:
+    own = Pool()
+    make = [allocator((8,), np.dtype("f8"), own), allocator((4, 2, 2), np.dtype("i4"), own)]
+    addresses = set()
+    for k in (0, 1, 1, 0):
+        array = make[k]()
+        assert (array.shape, array.dtype.str) == [((8,), "<f8"), ((4, 2, 2), "<i4")][k]
+        assert array.ctypes.data % 64 == 0
+        addresses.add(array.ctypes.data)
+        del array
+    assert len(addresses) == 1
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i4", "?"])
