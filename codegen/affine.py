@@ -124,7 +124,14 @@ def of(x: Var | int) -> Affine:
 
 
 def divide(x: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
-    """Quotient and remainder of a non-negative expression."""
+    """Quotient and remainder of an expression, which is not negative where the result matters.
+
+    What is divided as the code runs is never negative, as processors divide such numbers otherwise.
+
+    >>> i = Var(24)
+    >>> divide(of(i) * -1 + 23, 4, {})[1].terms[0][0].operand.range({})
+    (0, 23)
+    """
     if divisor == 1:
         return x, Affine(0)
     whole = Affine(
@@ -132,7 +139,11 @@ def divide(x: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
     )
     rest = Affine(x.constant % divisor, tuple((a, c) for a, c in x.terms if c % divisor))
     low, high = rest.range(bounds)
-    if low >= 0 and high < divisor:
+    if low < 0:
+        more = -(low // divisor)
+        whole, rest = whole - more, rest + more * divisor
+        low, high = low + more * divisor, high + more * divisor
+    if high < divisor:
         return whole, rest
     common = gcd(divisor, rest.constant, *(c for _, c in rest.terms))
     if common > 1:

@@ -21,6 +21,7 @@ class CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form.
 
     ``masked``: the last few iterations are a vector under a mask, and not a loop of their own.
+    ``scalar``: it is not made vector code.
     ``interleaved``: how many vectors are worked on at a time.
     ``group``: accesses to memory that are marked with it depend on none of other iterations.
     """
@@ -35,6 +36,7 @@ class CountedLoop:
         unrolled: bool = False,
         masked: bool = False,
         interleaved: int = 1,
+        scalar: bool = False,
         label: str | None = None,
         group: ir.MDValue | None = None,
     ) -> None:
@@ -42,6 +44,7 @@ class CountedLoop:
         self.unrolled = unrolled
         self.masked = masked
         self.interleaved = interleaved
+        self.scalar = scalar
         self.label = label
         self.group = group
         self.builder = builder
@@ -71,7 +74,8 @@ class CountedLoop:
         self.variable.add_incoming(following, b.block)
         after = b.append_basic_block("after")
         branch = b.cbranch(more, self.block, after)
-        if self.keep_rolled or self.unrolled or self.masked or self.label or self.group:
+        told = (self.keep_rolled, self.unrolled, self.masked, self.scalar, self.label, self.group)
+        if any(told):
             branch.set_metadata("llvm.loop", self._metadata())
         b.position_at_end(after)
 
@@ -85,6 +89,9 @@ class CountedLoop:
         if self.masked:
             name = ir.MetaDataString(module, "llvm.loop.vectorize.predicate.enable")
             said.append(module.add_metadata([name, ir.Constant(ir.IntType(1), 1)]))
+        if self.scalar:
+            name = ir.MetaDataString(module, "llvm.loop.vectorize.enable")
+            said.append(module.add_metadata([name, ir.Constant(ir.IntType(1), 0)]))
         if self.interleaved > 1:
             name = ir.MetaDataString(module, "llvm.loop.interleave.count")
             said.append(module.add_metadata([name, ir.Constant(ir.IntType(32), self.interleaved)]))

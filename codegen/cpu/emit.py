@@ -109,6 +109,8 @@ class KernelEmitter:
         #: whose iterations do not depend on each other.
         self.moving = that_move(kernel.body)
         self.group: ir.MDValue | None = None
+        #: Whether LLVM is not to know where ranges end.
+        self.veiled = False
         self.registers: dict[int, ir.Value] = {}
         self.vars: dict[Var, ir.Value] = {}
         #: Accumulators in memory, which LLVM moves to registers; of extremes, whether one was NaN.
@@ -230,7 +232,11 @@ class KernelEmitter:
         b = self.builder
         shifted = self.index(s.index + -s.low)
         # One unsigned comparison for both ends: below the range wraps around.
-        holds = b.icmp_unsigned("<", shifted, ir.Constant(I64, s.high - s.low))
+        width = ir.Constant(I64, s.high - s.low)
+        if self.veiled:  # an instruction that is none: its result could be anything
+            kind = ir.FunctionType(I64, [I64])
+            width = self.allocas.asm(kind, "", "=r,0", [width], False)
+        holds = b.icmp_unsigned("<", shifted, width)
         if s.step > 1:
             rest = b.urem(shifted, ir.Constant(I64, s.step))
             holds = b.and_(holds, b.icmp_unsigned("==", rest, ir.Constant(I64, 0)))

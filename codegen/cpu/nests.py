@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from ..affine import Var
+from ..affine import Affine, Var
 from ..blocks import CHEAP
-from ..loops import Accumulate, Compute, Fill, Gather, Loop
+from ..loops import Accumulate, Compute, Fill, Gather, InRange, Load, Loop
+from ..walk import used, walk
 from . import outlined, running
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
 from .engine import has_masks
@@ -70,7 +71,7 @@ def loop(e: KernelEmitter, s: Loop) -> None:
     e.looped.add(s.var)
     start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
     if s.share is not None:
-        start, stop = part(e, s.share, s.start, s.stop - s.start)
+        start, stop = _whole_vectors(e, s)
     _counted(e, s, start, stop)
 
 
@@ -85,20 +86,27 @@ def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None
     alone = long and is_independent(s, e.moving)
     group = access_group(e.module) if alone else None
     unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
+    # LLVM knows of two conditions where one implies the other, and puts a place that it knows then
+    # in for the address.  Its vectoriser (of LLVM 22) takes a vector's address from the first
+    # element even if that one is not read, and with it that place: other elements would be read.
+    # So it is not told where the ranges end.
+    guards = _guards(s)
+    are_ranges = _are_ranges(s, guards)
     counted = CountedLoop(
         e.builder, start, stop, label=e.labels.get(id(s)),
         keep_rolled=long, unrolled=unrolled,
         masked=is_dear(s) and has_masks() and not found.computed, interleaved=_interleaved(s),
-        group=group,
+        group=group, scalar=len(guards) > 1 and not are_ranges,
     )  # fmt: skip
     with counted as i:
         e.vars[s.var] = i
         phis = [counted.carry(first) for first in firsts]
         for (a, _), phi in zip(found.carried, phis, strict=True):
             e.registers[a.result.number] = phi
-        e.group, around = group, e.group
+        around = e.group, e.veiled
+        e.group, e.veiled = group, e.veiled or len(guards) > 1
         e.body(found.body)
-        e.group = around
+        e.group, e.veiled = around
         for (_, b), phi in zip(found.carried, phis, strict=True):
             phi.add_incoming(e.registers[b.result.number], e.builder.block)
 
@@ -115,30 +123,59 @@ def _interleaved(s: Loop) -> int:
     return 4 if extent >= many else 2 if extent >= few else 1
 
 
+def _guards(s: Loop) -> list[int]:
+    """The conditions of reads that change with a loop."""
+    guards = {x.guard.number for x in walk(s.body) if isinstance(x, (Gather, Load)) and x.guard}
+    changing: set[int] = set()
+    for x in walk(s.body) if len(guards) > 1 else ():
+        index = getattr(x, "index", None)
+        moves = isinstance(index, Affine) and s.var in index.variables()
+        if hasattr(x, "result") and (moves or any(a.number in changing for a in used(x))):
+            changing.add(x.result.number)
+    return sorted(guards & changing)
+
+
+def _are_ranges(s: Loop, guards: list[int]) -> bool:
+    """Whether conditions are ranges of indices."""
+    made = {x.result.number for x in walk(s.body) if isinstance(x, InRange)}
+    return made.issuperset(guards)
+
+
 def _is_plain(s: Any) -> bool:
     return not isinstance(s, (Loop, Gather)) and (
         not isinstance(s, Compute) or s.name in CHEAP or s.result.dtype == "bool"
     )
 
 
-def part(e: KernelEmitter, var: Var, start: int, extent: int) -> tuple[ir.Value, ir.Value]:
-    """A task's part of a range: all parts are equal to within a few vectors.
-
-    LLVM is told that none is empty, and sees of what they are multiples: where that is whole
-    vectors, nothing is left for a loop behind them.
-    """
+def part(
+    e: KernelEmitter, var: Var, start: int, extent: int, grain: int = 1
+) -> tuple[ir.Value, ir.Value]:
+    """A task's part of a range: all parts are equal to within one grain of so many iterations."""
     b, task, count = e.builder, e.vars[var], ir.Constant(I64, var.extent)
-    grain = GRAIN
-    while extent % grain or extent // grain < var.extent:
-        grain //= 2
-    pieces = ir.Constant(I64, extent // grain)
     bounds = []
     for number in (task, b.add(task, ir.Constant(I64, 1))):
-        part = b.udiv(b.mul(number, pieces, flags=("nuw", "nsw")), count)
-        part = b.mul(part, ir.Constant(I64, grain), flags=("nuw", "nsw"))
+        pieces = b.mul(number, ir.Constant(I64, extent // grain), flags=("nuw", "nsw"))
+        part = b.udiv(pieces, count)
+        if grain > 1:
+            part = b.mul(part, ir.Constant(I64, grain), flags=("nuw", "nsw"))
         bounds.append(b.add(part, ir.Constant(I64, start), flags=("nuw", "nsw")))
-    assume = e.module.globals.get("llvm.assume") or ir.Function(
-        e.module, ir.FunctionType(ir.VoidType(), [ir.IntType(1)]), "llvm.assume"
-    )
-    b.call(assume, [b.icmp_unsigned("<", bounds[0], bounds[1])])
     return bounds[0], bounds[1]
+
+
+def _whole_vectors(e: KernelEmitter, s: Loop) -> tuple[ir.Value, ir.Value]:
+    """A task's part of a loop, in whole vectors if the loop has no others.
+
+    LLVM is told that it is not empty, and sees of what it is a multiple: then nothing is left for
+    a loop behind that of the vectors.
+    """
+    assert s.share is not None
+    extent, grain = s.stop - s.start, GRAIN
+    while grain > 1 and (extent % grain or extent // grain < s.share.extent):
+        grain //= 2
+    start, stop = part(e, s.share, s.start, extent, grain)
+    if extent >= s.share.extent:
+        assume = e.module.globals.get("llvm.assume") or ir.Function(
+            e.module, ir.FunctionType(ir.VoidType(), [ir.IntType(1)]), "llvm.assume"
+        )
+        e.builder.call(assume, [e.builder.icmp_unsigned("<", start, stop)])
+    return start, stop

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autojit import grad, jit
 from autojit.codegen.runtime import Executable
 from autojit.ir.interpreter import interpret
 from autojit.ir.text import parse
+from tests.codegen.row_chains import agrees
 
 
 def check(body: str, *arguments: Any) -> None:
@@ -69,3 +71,34 @@ def test_logaddexp2_of_large_numbers() -> None:
         np.array([-710.0, 700.3, np.inf, -np.inf]),
         np.array([0.0, 700.1, np.inf, -np.inf]),
     )
+
+
+BACKWARDS = (
+    lambda x: x.T.reshape(24)[::-1] * 1.0,
+    lambda x: np.pad(np.sin(x.T.reshape(24)), (3, 2))[::-1] + 1.0,
+    lambda x: np.pad(x.T.reshape(3, 8)[:, ::-1], ((1, 1), (2, 2))) * 2.0,
+    lambda x: np.pad(np.flip(x.T.reshape(2, 12)).reshape(8, 3), ((1, 1), (2, 2))) * 2.0,
+    lambda x: np.roll(x.T.reshape(8, 3)[::-1], 2, axis=0) * 2.0,
+    lambda x: np.flip(np.pad(np.sort(x, axis=0), ((0, 0), (1, 1))), axis=1) * 2.0,
+)
+
+
+@pytest.mark.parametrize("f", BACKWARDS)
+def test_places_that_are_divided_are_not_negative(f: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(6, 4))
+    np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-14)
+    agrees(grad(lambda x: np.sum(np.sin(f(x)))), x)
+
+
+@pytest.mark.parametrize("shape", [(9, 9, 20), (17, 16, 34), (9, 3, 129)])
+def test_borders_whose_reads_have_several_conditions(shape: tuple[int, ...]) -> None:
+    """LLVM's vectoriser takes a vector's address from an element that is not read."""
+
+    def f(x: Any) -> Any:
+        steps = x[..., 1:] - x[..., :-1]
+        h = steps * np.sum(steps**2, axis=2)[:, :, None]
+        y = h * 1.0
+        y[1:] = y[:-1] * 0.5 + y[1:]
+        return np.sum(y**2)
+
+    agrees(grad(f), np.random.default_rng(0).normal(size=shape), rtol=1e-12)
