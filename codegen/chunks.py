@@ -17,6 +17,7 @@ from .loops import (
     Begin,
     Buffer,
     Constant,
+    Fill,
     Finish,
     Keep,
     Kernel,
@@ -24,17 +25,20 @@ from .loops import (
     Recall,
     Release,
     Repeat,
+    RunTasks,
     Scalar,
     Steps,
     Store,
     Swap,
 )
-from .walk import buffers_of, memory, used, walk
+from .walk import bodies_of, buffers_named, buffers_of, memory, used, walk
 
 #: Statements of a chunk.
 STATEMENTS = 500
 #: Statements that share what is neither a scalar nor a buffer.
 _TOGETHER = (Keep, Recall, Release, Repeat, Steps, Swap)
+#: Loops whose iterations hand on nothing but sums.
+_APART = ("map", "reduce")
 
 
 def in_chunks(kernel: Kernel) -> list[Kernel]:
@@ -45,7 +49,11 @@ def in_chunks(kernel: Kernel) -> list[Kernel]:
     bodies = _divided(kernel.body, sizes)
     if len(bodies) < 2:
         return [kernel]
-    _share_locals(bodies)
+    crossing = _crossing_locals(bodies)
+    if _is_in_tasks(bodies, crossing):
+        return [kernel]
+    for buffer in crossing:
+        buffer.kind = "temp"  # it lies in the arena
     _hand_on(bodies, kernel.name)
     return [
         Kernel(f"{kernel.name}_{n}", body, buffers_of(body), kernel.values)
@@ -67,13 +75,41 @@ def _divided(body: list[Any], sizes: list[int]) -> list[list[Any]]:
     return bodies
 
 
-def _share_locals(bodies: list[list[Any]]) -> None:
-    """A buffer of one kernel that several chunks use lies in the arena."""
+def _crossing_locals(bodies: list[list[Any]]) -> set[Buffer]:
+    """Buffers of one kernel that hand something from a chunk to another.
+
+    What loops of several chunks write before they read it, each iteration and each task has for
+    itself; it stays so.
+    """
     seen: dict[Buffer, int] = {}
+    several: set[Buffer] = set()
+    handed: set[Buffer] = set()
     for n, body in enumerate(bodies):
-        for buffer in buffers_of(body):
-            if buffer.kind == "local" and seen.setdefault(buffer, n) != n:
-                buffer.kind = "temp"
+        for statement in body:
+            for buffer in buffers_of([statement]):
+                if buffer.kind == "local":
+                    if seen.setdefault(buffer, n) != n:
+                        several.add(buffer)
+                    if not _is_its_own(statement, buffer):
+                        handed.add(buffer)
+    return several & handed
+
+
+def _is_its_own(statement: Any, buffer: Buffer) -> bool:
+    """Whether a loop writes what it reads of a buffer."""
+    if not isinstance(statement, RunTasks) and getattr(statement, "role", "") not in _APART:
+        return False
+    touches = (s for s in walk([statement]) if buffer in map(memory, buffers_named(s)))
+    return isinstance(next(touches), (Store, Fill))
+
+
+def _is_in_tasks(bodies: list[list[Any]], buffers: set[Buffer]) -> bool:
+    return any(
+        not buffers.isdisjoint(buffers_of([s]))
+        for body in bodies
+        for s in body
+        if isinstance(s, RunTasks)
+    )
 
 
 def _hand_on(bodies: list[list[Any]], name: str) -> None:
@@ -81,12 +117,10 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
     made: dict[int, tuple[int, Any]] = {}  # scalar -> its chunk and statement
     needed: list[dict[int, Scalar]] = []  # by chunk: scalars of earlier ones
     for n, body in enumerate(bodies):
-        inner = list(walk(body))
-        own = {s.result.number for s in inner if isinstance(getattr(s, "result", None), Scalar)}
         for s in body:
             if isinstance(getattr(s, "result", None), Scalar):
                 made[s.result.number] = n, s
-        needed.append({a.number: a for s in inner for a in used(s) if a.number not in own})
+        needed.append(_from_outside(body, set()))
     handed = {
         number: scalar
         for scalars in needed
@@ -108,6 +142,22 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
             if made[number][0] == n
         ]
         body[:] = [*begin, *body, *end]
+
+
+def _from_outside(body: list[Any], known: set[int]) -> dict[int, Scalar]:
+    """What statements use that neither they nor those around them compute.
+
+    What is computed in a loop, or again in a task, is known there only.
+    """
+    known = set(known)
+    found: dict[int, Scalar] = {}
+    for s in body:
+        found.update({a.number: a for a in used(s) if a.number not in known})
+        if isinstance(getattr(s, "result", None), Scalar):
+            known.add(s.result.number)
+        for inner in bodies_of(s):
+            found.update(_from_outside(inner, known))
+    return found
 
 
 def _is_repeated(statement: Any) -> bool:

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from autojit import grad, trace
-from autojit.codegen import chunks
+from autojit.codegen import chunks, parallel
 from autojit.codegen.loops import Kernel, Load, Store
 from autojit.codegen.lower import lower
 from autojit.codegen.runtime import Executable
 from autojit.codegen.walk import walk
 from autojit.ir.interpreter import interpret
 from autojit.ir.passes import optimize
+from tests.codegen.row_chains import agrees
 
 X = np.random.default_rng(0).normal(size=(5, 5))
 
@@ -78,3 +79,27 @@ def test_no_chunk_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyP
                 own.add(s.result.number)
             stores += isinstance(s, (Load, Store))
         assert len(kernel.body) - stores <= chunks.STATEMENTS
+
+
+@pytest.mark.parametrize("shape", [(45, 2, 8, 7), (9, 2, 8, 5)])
+def test_what_each_iteration_has_for_itself_is_not_shared(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
+) -> None:
+    """Borders make a kernel long; its middle is in tasks, with what they compute again."""
+    for module, name, value in (
+        (chunks, "STATEMENTS", 100),
+        (parallel, "WORTH_TRYING", 0),
+        (parallel, "WORK_OF_TASK", 1),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+    def f(x: Any) -> Any:
+        h = np.pad(x, ((2, 2), (2, 2), (0, 0), (0, 2)))
+        h = np.maximum(h, np.flip(h, axis=3))
+        h = h + np.roll(h, 1, axis=0)
+        return np.sum(np.tril(h - np.max(h, axis=2, keepdims=True), 1))
+
+    x = np.random.default_rng(0).normal(size=shape)
+    for _ in range(3):
+        loops = agrees(grad(f), x)
+    assert sum(isinstance(s, Kernel) for s in loops.steps) > 3

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from autojit.codegen import (
     blocks,
     chains,
+    chunks,
     diagonals,
     lower,
     op_loops,
@@ -84,6 +85,7 @@ LARGE = [
     (neighbours, "WORTH", 1),
 ]
 THREADED = [
+    (chunks, "STATEMENTS", 10),
     (slabs, "LEAST", 1),
     (slabs, "SLAB", 128),
     (slabs, "LEAST_SLABS", 2),
