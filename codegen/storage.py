@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import frexp
 from typing import Any
 
+from autojit.ir.ops.arithmetic import eq, ge, gt, le, lt, ne
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.linear import Constant
-from autojit.ir.ops.move import Broadcast, Pad, Reshape, transpose
-from autojit.ir.ops.reduce import Reduce
+from autojit.ir.ops.move import Broadcast, Pad, Reshape, Transpose, transpose
+from autojit.ir.ops.reduce import Reduce, max_, min_
 from autojit.ir.ops.update import is_sparse
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
@@ -35,6 +37,7 @@ from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, 
 EXPENSIVE = 10
 #: A broadcast over outer axes repeats its operand's computation; beyond this it is stored.
 CHEAP_TO_REPEAT = 3
+COMPARISONS = (eq, ne, lt, le, gt, ge)
 #: Inline chains longer than this are cut, which bounds recursion.
 DEEPEST = 60
 
@@ -100,6 +103,7 @@ class Selection:
         self.windows = long_chains(self.ops, readers) | sparse_windows(self.ops)
         self._prepare_products()
         self._prepare_updates()
+        self._prepare_comparisons()
         self._costs()
         self._choose()
 
@@ -227,6 +231,51 @@ class Selection:
             op = self.definers.get(value)
         return value
 
+    # -- comparisons ------------------------------------------------------
+
+    def _prepare_comparisons(self) -> None:
+        """What is compared with its own extremes is computed once, if its rounding may differ.
+
+        A product and a sum are one instruction, rounded once, if they stand beside each other; in
+        another loop they may not.  Then no element would equal the largest one.
+        """
+        for op in self.ops:
+            if op.kind in COMPARISONS:
+                for x, other in (op.operands, op.operands[::-1]):
+                    made = self.definers.get(self._unmoved(other))
+                    if made is not None and made.kind in (max_, min_):
+                        x = self._unmoved(x)
+                        if x is self._unmoved(made.operands[0]) and self._may_contract(x):
+                            self.forced.add(x)
+
+    def _unmoved(self, value: Value) -> Value:
+        """What a value shows the elements of."""
+        while (op := self.definers.get(value)) and isinstance(op.kind, _SAME_ELEMENTS):
+            (value,) = op.operands
+        return value
+
+    def _may_contract(self, value: Value) -> bool:
+        """Whether a product and a sum are among what is computed for each element of a value."""
+        words: set[str] = set()
+        seen, left = {value}, [value]
+        while left:
+            op = self.definers.get(left.pop())
+            if op is None or isinstance(op.kind, (*_REDUCING, BodyOp)):
+                continue
+            if isinstance(op.kind, Elementwise) and not self._is_exact(op):
+                words.add(op.kind.name)
+            left += [v for v in op.operands if v not in seen]
+            seen.update(op.operands)
+        return "mul" in words and not words.isdisjoint(("add", "sub"))
+
+    def _is_exact(self, op: Op) -> bool:
+        """Whether an op is a product with a power of two."""
+        numbers = (self.definers.get(v) for v in op.operands)
+        values = [n.params["value"] for n in numbers if n and isinstance(n.kind, Constant)]
+        return op.kind.name == "mul" and any(
+            isinstance(v, float) and abs(frexp(v)[0]) == 0.5 for v in values
+        )
+
     # -- costs and contexts -----------------------------------------------
 
     def _costs(self) -> None:
@@ -322,6 +371,8 @@ def _updates_last(ops: Sequence[Op]) -> list[Op]:
     return [op for _, op in sorted(zip(levels, ops, strict=True), key=lambda pair: pair[0])]
 
 
+#: Ops whose results show the elements of their operand.
+_SAME_ELEMENTS = (Broadcast, Reshape, Transpose)
 _REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *UPDATING)
 
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..affine import Affine, Var
+from ..arena import itemsize
 from ..blocks import CHEAP
 from ..loops import Accumulate, Compute, Fill, Gather, InRange, Load, Loop
 from ..walk import used, walk
 from . import outlined, running
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
-from .engine import has_masks
+from .engine import has_masks, vectors
 from .independent import is_independent
-from .neighbours import Neighbours, neighbours
+from .neighbours import Neighbours, coefficient, neighbours
 from .scalars import constant, memory_type
 from .vectors import is_dear
 
@@ -97,6 +98,7 @@ def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None
         keep_rolled=long, unrolled=unrolled,
         masked=is_dear(s) and has_masks() and not found.computed, interleaved=_interleaved(s),
         group=group, scalar=len(guards) > 1 and not are_ranges,
+        width=_width(s),
     )  # fmt: skip
     with counted as i:
         e.vars[s.var] = i
@@ -133,6 +135,19 @@ def _guards(s: Loop) -> list[int]:
         if hasattr(x, "result") and (moves or any(a.number in changing for a in used(x))):
             changing.add(x.result.number)
     return sorted(guards & changing)
+
+
+def _width(s: Loop) -> int:
+    """How many elements a vector has in a loop that reads every second one backwards; else 0.
+
+    LLVM (22) computes what such reads cost in two ways that differ, and ends the process when it
+    finds out; it does not ask where the width is given.
+    """
+    loads = [x for x in walk(s.body) if isinstance(x, Load)]
+    if not any(coefficient(x.index, s.var) < -1 for x in loads):
+        return 0
+    widest = max(itemsize(x.buffer.dtype) for x in loads)
+    return vectors()[0] // max(widest, 4)
 
 
 def _are_ranges(s: Loop, guards: list[int]) -> bool:

@@ -102,3 +102,30 @@ def test_borders_whose_reads_have_several_conditions(shape: tuple[int, ...]) -> 
         return np.sum(y**2)
 
     agrees(grad(f), np.random.default_rng(0).normal(size=shape), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [7, 28, 1000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_every_second_element_backwards(n: int, dtype: Any) -> None:
+    """LLVM's vectoriser ended the process, two of whose ways to count costs differed."""
+    x = np.random.default_rng(0).normal(size=2 * n).astype(dtype)
+    for f in (
+        lambda x: x[::2] + x[1::2] + x[::-2] + x[-2::-2],
+        lambda x: x[::-2] * 2 + x[-2::-2],
+        lambda x: x[::2] * x[::-2],
+    ):
+        np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(40, 64, 17), (12, 64, 17), (5, 3, 17)])
+@pytest.mark.parametrize("extreme", [np.max, np.min])
+def test_what_equals_its_largest_is_rounded_as_it_was(shape: Any, extreme: Any) -> None:
+    """A product and a sum are rounded once in one loop, and twice in another."""
+
+    def f(x: Any) -> Any:
+        h = np.pad(x, ((0, 0), (0, 0), (1, 1)))
+        h = 0.1 * np.sum(h, axis=0) + h
+        h = np.where(h > 0, h, 0.1 * h) + extreme(h, axis=2, keepdims=True)
+        return np.sum((h[1:] - h[:-1]) ** 2)
+
+    agrees(grad(f), np.random.default_rng(0).normal(size=shape), rtol=1e-11)
