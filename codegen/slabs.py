@@ -101,9 +101,10 @@ class _Member:
 
 def in_slabs(steps: list[Any]) -> list[Any]:
     """The steps of a program, those over the same rows made one kernel where that pays."""
-    result, left = [], list(steps)
+    result: list[Any] = []
+    left = list(steps)
     while left:
-        found = _group(left)
+        found = _group(left, result)
         if found is None:
             result.append(left.pop(0))
         else:
@@ -112,14 +113,14 @@ def in_slabs(steps: list[Any]) -> list[Any]:
     return result
 
 
-def _group(steps: list[Any]) -> tuple[list[Any], Kernel, list[Any]] | None:
+def _group(steps: list[Any], done: list[Any]) -> tuple[list[Any], Kernel, list[Any]] | None:
     """Of steps that begin with the first one of a group: what goes ahead, the group as a kernel,
-    and what is left."""
+    and what is left.  Others are done before."""
     for extent in _extents(steps[0]):
         for member in _members(steps[0], extent):
             if any(_is_large(a, extent) and a.writes for a in member.inside):
                 group = _Group(extent, member, steps)
-                kernel = group.kernel()
+                kernel = group.kernel(done)
                 if kernel is not None:
                     return group.ahead, kernel, group.left
     return None
@@ -249,7 +250,7 @@ class _Group:
         skipped: list[tuple[Any, bool]] = []
         used = 1
         for position, step in enumerate(steps[1 : 1 + AHEAD], 1):
-            touched = list(_accesses_of(step.body if isinstance(step, Kernel) else [step]))
+            touched = _touched(step)
             waits = any(_conflict(touched, _touched(s)) for s in behind) or any(
                 _conflict(touched, _touched(s)) for s, later in skipped if later
             )
@@ -273,8 +274,8 @@ class _Group:
                 return member
         return None
 
-    def kernel(self) -> Kernel | None:
-        """The kernel that does what the members do, if it is worth it."""
+    def kernel(self, done: list[Any]) -> Kernel | None:
+        """The kernel that does what the members do, if it is worth it; after what is done."""
         shared = self._shared()
         products = [m.step for m in self.members if isinstance(m.step, MatrixProduct)]
         if not shared or not products:
@@ -283,7 +284,12 @@ class _Group:
         rows = _rows(self.extent, row)
         if rows * row > LARGEST or self.extent < LEAST_SLABS * rows:
             return None
-        own = {b: self._slab(b, step, rows) for b, step in shared.items() if self._is_own(b, step)}
+        others = {a.memory for s in (*done, *self.ahead, *self.left) for a in _touched(s)}
+        own = {
+            b: (Buffer(f"{b}_slab", b.dtype, step * rows, "temp"), step)
+            for b, step in shared.items()
+            if b not in others and self._is_own(b, step)
+        }
         return _Writer(self, own, rows).kernel()
 
     def _shared(self) -> dict[Buffer, int]:
@@ -301,20 +307,11 @@ class _Group:
         return found
 
     def _is_own(self, buffer: Buffer, row: int) -> bool:
-        """Whether nothing else touches a temporary, which then has memory for one slab only."""
-        if buffer.kind != "temp" or buffer.size != row * self.extent:
-            return False
-        inside = [a for m in self.members for a in m.inside if a.memory is buffer]
-        outside = [a for m in self.members for a in m.outside if a.memory is buffer]
-        others = (a for step in (*self.ahead, *self.left) for a in _touched(step))
-        return (
-            not outside
-            and all(a.row == row for a in inside)
-            and not any(a.memory is buffer for a in others)
-        )
-
-    def _slab(self, buffer: Buffer, row: int, rows: int) -> tuple[Buffer, int]:
-        return Buffer(f"{buffer.name}_slab", buffer.dtype, row * rows, "temp"), row
+        """Whether the members touch nothing of a temporary but their rows: it has memory for one
+        slab only."""
+        accesses = [a for m in self.members for a in m.accesses if a.memory is buffer]
+        is_whole = buffer.kind == "temp" and buffer.size == row * self.extent
+        return is_whole and all(a.row == row for a in accesses)
 
 
 def _touched(step: Any) -> list[_Access]:

@@ -9,7 +9,7 @@ from llvmlite import ir
 from ..affine import Affine, Var
 from ..arena import itemsize
 from ..blocks import CHEAP
-from ..loops import Accumulate, Compute, Fill, Gather, InRange, Load, Loop
+from ..loops import Accumulate, Compute, Fill, Gather, InRange, Load, Loop, Store
 from ..walk import used, walk
 from . import outlined, running
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
@@ -143,10 +143,10 @@ def _width(s: Loop) -> int:
     LLVM (22) computes what such reads cost in two ways that differ, and ends the process when it
     finds out; it does not ask where the width is given.
     """
-    loads = [x for x in walk(s.body) if isinstance(x, Load)]
-    if not any(coefficient(x.index, s.var) < -1 for x in loads):
+    accesses = [x for x in walk(s.body) if isinstance(x, (Load, Store))]
+    if not any(coefficient(x.index, s.var) < -1 for x in accesses):
         return 0
-    widest = max(itemsize(x.buffer.dtype) for x in loads)
+    widest = max(itemsize(x.buffer.dtype) for x in accesses)
     return vectors()[0] // max(widest, 4)
 
 
