@@ -21,7 +21,7 @@ class CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form.
 
     ``masked``: the last few iterations are a vector under a mask, and not a loop of their own.
-    ``scalar``: it is not made vector code.  ``width``: in vectors of so many, where not 0.
+    ``scalar``: it is not made vector code.
     ``interleaved``: how many vectors are worked on at a time.
     ``group``: accesses to memory that are marked with it depend on none of other iterations.
     """
@@ -37,7 +37,6 @@ class CountedLoop:
         masked: bool = False,
         interleaved: int = 1,
         scalar: bool = False,
-        width: int = 0,
         label: str | None = None,
         group: ir.MDValue | None = None,
     ) -> None:
@@ -46,7 +45,6 @@ class CountedLoop:
         self.masked = masked
         self.interleaved = interleaved
         self.scalar = scalar
-        self.width = width
         self.label = label
         self.group = group
         self.builder = builder
@@ -76,7 +74,7 @@ class CountedLoop:
         self.variable.add_incoming(following, b.block)
         after = b.append_basic_block("after")
         branch = b.cbranch(more, self.block, after)
-        told = (self.keep_rolled, self.unrolled, self.masked, self.scalar, self.width)
+        told = (self.keep_rolled, self.unrolled, self.masked, self.scalar)
         if any(told) or self.label or self.group:
             branch.set_metadata("llvm.loop", self._metadata())
         b.position_at_end(after)
@@ -94,13 +92,9 @@ class CountedLoop:
         if self.scalar:
             name = ir.MetaDataString(module, "llvm.loop.vectorize.enable")
             said.append(module.add_metadata([name, ir.Constant(ir.IntType(1), 0)]))
-        for word, number in (
-            ("interleave.count", self.interleaved),
-            ("vectorize.width", self.width),
-        ):
-            if number > 1:
-                name = ir.MetaDataString(module, f"llvm.loop.{word}")
-                said.append(module.add_metadata([name, ir.Constant(ir.IntType(32), number)]))
+        if self.interleaved > 1:
+            name = ir.MetaDataString(module, "llvm.loop.interleave.count")
+            said.append(module.add_metadata([name, ir.Constant(ir.IntType(32), self.interleaved)]))
         if self.group is not None:
             name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
             said.append(module.add_metadata([name, self.group]))

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..affine import Affine, Var
-from ..arena import itemsize
 from ..blocks import CHEAP
 from ..loops import Accumulate, Compute, Fill, Gather, InRange, Load, Loop, Store
 from ..walk import used, walk
 from . import outlined, running
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
-from .engine import has_masks, vectors
+from .engine import has_masks
 from .independent import is_independent
 from .neighbours import Neighbours, coefficient, neighbours
 from .scalars import constant, memory_type
@@ -97,8 +96,8 @@ def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None
         e.builder, start, stop, label=e.labels.get(id(s)),
         keep_rolled=long, unrolled=unrolled,
         masked=is_dear(s) and has_masks() and not found.computed, interleaved=_interleaved(s),
-        group=group, scalar=len(guards) > 1 and not are_ranges,
-        width=_width(s),
+        group=group,
+        scalar=_has_strides_back(s) or (len(guards) > 1 and not are_ranges),
     )  # fmt: skip
     with counted as i:
         e.vars[s.var] = i
@@ -137,17 +136,14 @@ def _guards(s: Loop) -> list[int]:
     return sorted(guards & changing)
 
 
-def _width(s: Loop) -> int:
-    """How many elements a vector has in a loop that reads every second one backwards; else 0.
+def _has_strides_back(s: Loop) -> bool:
+    """Whether a loop touches every second element, or fewer, backwards.
 
-    LLVM (22) computes what such reads cost in two ways that differ, and ends the process when it
-    finds out; it does not ask where the width is given.
+    LLVM (22) computes what vectors of such reads cost in two ways that differ, and ends the process
+    when it finds out.
     """
-    accesses = [x for x in walk(s.body) if isinstance(x, (Load, Store))]
-    if not any(coefficient(x.index, s.var) < -1 for x in accesses):
-        return 0
-    widest = max(itemsize(x.buffer.dtype) for x in accesses)
-    return vectors()[0] // max(widest, 4)
+    accesses = (x for x in walk(s.body) if isinstance(x, (Load, Store)))
+    return any(coefficient(x.index, s.var) < -1 for x in accesses)
 
 
 def _are_ranges(s: Loop, guards: list[int]) -> bool:
