@@ -11,6 +11,7 @@ import ctypes
 import itertools
 import os
 import struct
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -34,11 +35,33 @@ _lock = threading.RLock()
 _serial = itertools.count()
 #: Object code of parts that many modules have, by text and settings.
 _shared: dict[tuple[Any, ...], bytes] = {}
+#: The locks of llvmlite's that forks hold: none, or one.
+_held: list[Any] = []
+
+
+def _stop_llvm() -> None:
+    """Before a fork: wait until no thread is within LLVM.
+
+    LLVM in the middle of its work would be no use to a child, and a lock that another thread held
+    would stay taken.  llvmlite has one of its own, for every call, which it takes for Numba too and
+    as it disposes of what is collected, in whatever thread that is.
+    """
+    _lock.acquire()
+    ffi = sys.modules.get("llvmlite.binding.ffi")
+    lock = getattr(getattr(ffi, "lib", None), "_lock", None)
+    if lock is not None:
+        lock.__enter__()
+        _held.append(lock)
+
+
+def _go_on() -> None:
+    while _held:
+        _held.pop().__exit__(None, None, None)
+    _lock.release()
+
+
 if hasattr(os, "register_at_fork"):
-    # LLVM in the middle of its work would be no use to a child, so a fork waits.
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
+    os.register_at_fork(before=_stop_llvm, after_in_parent=_go_on, after_in_child=_go_on)
 
 
 def settings() -> dict[str, str]:
@@ -93,12 +116,16 @@ def has_masks() -> bool:
     return vectors()[0] == 64
 
 
-def has_fused() -> bool:
-    """Whether a product and a sum, rounded once, are one instruction."""
+@lru_cache(maxsize=1)
+def _is_arm() -> bool:
     import llvmlite.binding as llvm
 
-    is_arm = str(llvm.get_process_triple()).startswith(("aarch64", "arm64"))
-    return is_arm or {"+fma", "+avx"} <= _features()
+    return str(llvm.get_process_triple()).startswith(("aarch64", "arm64"))
+
+
+def has_fused() -> bool:
+    """Whether a product and a sum, rounded once, are one instruction."""
+    return _is_arm() or {"+fma", "+avx"} <= _features()
 
 
 def vectors() -> tuple[int, int]:
@@ -125,8 +152,7 @@ def _features() -> frozenset[str]:
 def _host_vectors() -> frozenset[str]:
     import llvmlite.binding as llvm
 
-    with _lock:  # llvmlite's own lock would stay taken in a child
-        features = llvm.get_host_cpu_features()
+    features = llvm.get_host_cpu_features()
     return frozenset(f"+{name}" for name, has in features.items() if has)
 
 
@@ -299,8 +325,6 @@ def load_objects(code: bytes, symbol: str) -> tuple[int, Any]:
     The linker is MCJIT, as it is Numba's.  Each program has one of its own: names in two
     programs may be equal.  A ValueError says that the bytes are not such files.
     """
-    # All that llvmlite made for this is gone before the lock is free, and a fork may go on: to
-    # dispose of a machine takes llvmlite's own lock.
     with _lock:
         return _linked(unpack(code), symbol)
 

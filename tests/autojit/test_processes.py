@@ -6,12 +6,14 @@ import multiprocessing
 import pickle
 import sys
 import threading
+import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from llvmlite.binding import ffi, get_process_triple
 
 from autojit import grad, jit, pickling
 from autojit.codegen import lower as lowering
@@ -169,6 +171,31 @@ def test_a_fork_while_another_thread_compiles() -> None:
     finally:
         stop.set()
         worker.join()
+
+
+def test_a_fork_while_another_thread_is_within_llvmlite() -> None:
+    """Its lock is free in the child, whoever took it: Numba, say, or the collector."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    shipped.compiled_here(300)
+    inside = threading.Event()
+
+    def stay() -> None:
+        if threading.current_thread() is worker:
+            inside.set()
+            time.sleep(0.2)
+
+    worker = threading.Thread(target=get_process_triple)
+    hooks = stay, lambda: None
+    ffi.register_lock_callback(*hooks)
+    try:
+        worker.start()
+        assert inside.wait(60)
+        found = in_child(lambda: shipped.compiled_here(301).tolist())
+    finally:
+        worker.join()
+        ffi.unregister_lock_callback(*hooks)
+    assert found == shipped.compiled_here(301).tolist()
 
 
 def test_a_fork_while_another_thread_lowers(monkeypatch: pytest.MonkeyPatch) -> None:
