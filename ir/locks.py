@@ -3,14 +3,26 @@
 A child has the memory of its parent and only the thread that forked: a lock that another thread
 held is held for ever.  So a child gets all of these anew, and what one of them protects is written
 so that a thread that is gone leaves nothing half done (one item of a dict at a time).
+
+Python's own locks of modules that are being imported are no such locks, and modules are imported
+here as they are asked for, in whatever thread that is: a fork waits for them.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
+
+#: What is imported by functions here, and so perhaps in one thread while another forks.
+_IMPORTED = ("autojit", "llvmlite", "networkx", "numba", "numpy", "optree", "scipy")
+#: For how many seconds a fork waits for imports: each ends, unless it waits for the thread that
+#: forks.
+_PATIENCE = 10.0
 
 
 class Lock:
@@ -43,5 +55,50 @@ def _renew() -> None:
         lock.renew()
 
 
+def _await_imports() -> None:
+    """Wait until no other thread is importing a module that a child would wait for, for ever.
+
+    Whose lock is whose, Python keeps to itself; where it does so in another way some day, nothing
+    is waited for.
+    """
+    locks = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
+    me, until = threading.get_ident(), time.monotonic() + _PATIENCE
+
+    def others() -> bool:
+        held = [lock for name, lock in list(locks.items()) if name.split(".")[0] in _IMPORTED]
+        return any(getattr(lock(), "owner", None) not in (None, me) for lock in held)
+
+    while others() and time.monotonic() < until:
+        time.sleep(0.0005)
+
+
+_stops: list[tuple[Callable[[], None], Callable[[], None]]] = []
+#: What forks that are going on have to call afterwards.
+_after: list[Callable[[], None]] = []
+
+
+def stop_at_fork(stop: Callable[[], None], go_on: Callable[[], None]) -> None:
+    """Have forks call the one function before, and the other one after, in parent and child."""
+    _stops.append((stop, go_on))
+
+
+def _before_fork() -> None:
+    _await_imports()  # before anything is taken that one of them may need
+    for stop, go_on in list(_stops):
+        stop()
+        _after.append(go_on)
+
+
+def _after_fork() -> None:
+    # What was held, no more: another thread that forks goes on with the first that is free.
+    mine = _after[::-1]
+    _after.clear()
+    for go_on in mine:
+        go_on()
+
+
 if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
     os.register_at_fork(after_in_child=_renew)

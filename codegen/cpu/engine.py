@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from autojit.ir.locks import stop_at_fork
+
 from .threads import thread_count
 
 #: Whether what goes to LLVM is checked first, as the tests have it; 2 % of the time.
@@ -60,8 +62,7 @@ def _go_on() -> None:
     _lock.release()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_stop_llvm, after_in_parent=_go_on, after_in_child=_go_on)
+stop_at_fork(_stop_llvm, _go_on)
 
 
 def settings() -> dict[str, str]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 import warnings
@@ -196,6 +199,40 @@ def test_a_fork_while_another_thread_is_within_llvmlite() -> None:
         worker.join()
         ffi.unregister_lock_callback(*hooks)
     assert found == shipped.compiled_here(301).tolist()
+
+
+def test_forks_while_the_first_program_is_compiled_in_the_background() -> None:
+    """The modules that the other thread imports are whole in the children."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    program = """
+        import multiprocessing, time, warnings
+        import numpy as np
+        from autojit import grad, jit
+
+        warnings.simplefilter("ignore", DeprecationWarning)
+        x = np.linspace(0.1, 0.9, 5)
+        jit(grad(lambda x: np.sum(np.sin(x) * np.exp(x))), tier="auto")(x)
+        context = multiprocessing.get_context("fork")
+        children = []
+        for k in range(6):
+            time.sleep(0.01 * k)
+            task = jit(grad(lambda x, k=k: np.sum(np.cos(x) ** k)))
+            children.append(context.Process(target=task, args=(x,)))
+            children[-1].start()
+        until = time.monotonic() + 60
+        for child in children:
+            child.join(max(until - time.monotonic(), 0.0))
+        codes = [child.exitcode for child in children]
+        for child in children:
+            child.kill()
+        assert codes == [0] * 6, codes
+    """
+    environment = {**os.environ, "AUTOJIT_CACHE_DIR": ""}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert not ran.stderr
 
 
 def test_a_fork_while_another_thread_lowers(monkeypatch: pytest.MonkeyPatch) -> None:
