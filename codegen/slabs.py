@@ -16,40 +16,29 @@ their rows, or could not be told, follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
-from math import prod
 from typing import Any
 
 from . import affine
-from .affine import Affine, Bounds, Var
+from .affine import Affine, Var
 from .arena import itemsize
 from .blocks import BLOCK, at, in_blocks
 from .collapse import collapsed
 from .loops import (
-    Accumulate,
     AccumulateInto,
-    Begin,
     Buffer,
-    Compute,
-    Constant,
     Fill,
-    Finish,
-    Gather,
-    IndexValue,
-    InRange,
     Kernel,
     Load,
     Loop,
     MatrixProduct,
     Operand,
     Scalar,
-    Store,
 )
-from .parallel import work
 from .products import chosen
-from .walk import buffers_named, buffers_of, memory, ranges, walk
+from .row_steps import Access, RowStep, as_rows, conflict, extents, touched
+from .walk import buffers_of, memory
 
 #: A matrix of so many bytes leaves the second-level cache before it is read again.
 LEAST = 1 << 20
@@ -61,42 +50,6 @@ AGAIN = 1 << 18
 LEAST_SLABS = 4
 #: So many steps are looked at behind the first one.
 AHEAD = 24
-
-#: What a loop over rows may hold.
-_KNOWN = (
-    Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
-    Load, Loop, Store,
-)  # fmt: skip
-_READS = (Load, Gather)
-_WRITES = (AccumulateInto, Fill, Store)
-
-
-@dataclass(frozen=True)
-class _Access:
-    """Memory that a step touches.
-
-    ``row`` is how far apart its rows are, if each iteration touches its own row alone.
-    """
-
-    memory: Buffer
-    writes: bool
-    row: int | None = None
-
-
-@dataclass
-class _Member:
-    """A step as a loop over rows, and what it does apart from that."""
-
-    step: Kernel | MatrixProduct
-    inside: list[_Access]
-    outside: list[_Access] = field(default_factory=list)
-    #: Of a kernel, where its loop is; of a product, what the rows are.
-    place: int = 0
-    way: str = ""
-
-    @property
-    def accesses(self) -> list[_Access]:
-        return [*self.inside, *self.outside]
 
 
 def in_slabs(steps: list[Any]) -> list[Any]:
@@ -116,8 +69,8 @@ def in_slabs(steps: list[Any]) -> list[Any]:
 def _group(steps: list[Any], done: list[Any]) -> tuple[list[Any], Kernel, list[Any]] | None:
     """Of steps that begin with the first one of a group: what goes ahead, the group as a kernel,
     and what is left.  Others are done before."""
-    for extent in _extents(steps[0]):
-        for member in _members(steps[0], extent):
+    for extent in extents(steps[0]):
+        for member in as_rows(steps[0], extent):
             if any(_is_large(a, extent) and a.writes for a in member.inside):
                 group = _Group(extent, member, steps)
                 kernel = group.kernel(done)
@@ -126,122 +79,16 @@ def _group(steps: list[Any], done: list[Any]) -> tuple[list[Any], Kernel, list[A
     return None
 
 
-def _is_large(access: _Access, extent: int) -> bool:
+def _is_large(access: Access, extent: int) -> bool:
     if access.row is None:
         return False
     return access.row * extent * itemsize(access.memory.dtype) >= LEAST
 
 
-# -- steps as loops over rows ---------------------------------------------------
-
-
-def _main(kernel: Kernel) -> int | None:
-    """Where the loop is that has most of the work."""
-    loops = [i for i, s in enumerate(kernel.body) if isinstance(s, Loop)]
-    return max(loops, key=lambda i: work([kernel.body[i]])) if loops else None
-
-
-def _extents(step: Any) -> list[int]:
-    """How many rows a step may run over."""
-    if isinstance(step, MatrixProduct):
-        return list(dict.fromkeys([*step.batch[:1], step.m]))
-    place = _main(step) if isinstance(step, Kernel) else None
-    return [] if place is None else [step.body[place].stop]
-
-
-def _members(step: Any, extent: int) -> Iterator[_Member]:
-    """The step as a loop over so many rows, in each way in which it is one."""
-    if isinstance(step, MatrixProduct):
-        yield from _of_product(step, extent)
-        return
-    place = _main(step) if isinstance(step, Kernel) else None
-    if place is None or not all(isinstance(s, _KNOWN) for s in walk(step.body)):
-        return
-    loop = step.body[place]
-    if (loop.start, loop.stop) != (0, extent) or loop.role not in ("map", "reduce"):
-        return
-    bounds = ranges(loop.body)
-    inside = [
-        _Access(memory(s.buffer), isinstance(s, _WRITES), _row_of(s, loop.var, bounds))
-        for s in walk(loop.body)
-        if isinstance(s, (*_READS, *_WRITES)) and s.buffer.kind != "local"
-    ]
-    rest = [s for i, s in enumerate(step.body) if i != place]
-    yield _Member(step, inside, list(_accesses_of(rest)), place)
-
-
-def _accesses_of(body: list[Any]) -> Iterator[_Access]:
-    """What statements touch, anywhere."""
-    for s in walk(body):
-        if isinstance(s, MatrixProduct):
-            yield _Access(memory(s.a.buffer), False)
-            yield _Access(memory(s.b.buffer), False)
-            yield _Access(memory(s.c), True)
-        else:
-            for buffer in buffers_named(s):
-                if buffer.kind != "local":
-                    yield _Access(memory(buffer), not isinstance(s, _READS))
-
-
-def _row_of(s: Any, var: Var, bounds: Bounds) -> int | None:
-    """How far apart the rows are, of which an iteration touches its own alone."""
-    if isinstance(s, Gather):
-        return None
-    index, count = (s.start, s.count) if isinstance(s, Fill) else (s.index, 1)
-    step = dict(index.terms).get(var, 0)
-    rest = index - affine.of(var) * step
-    if step <= 0 or not all(v in bounds for v in rest.variables()):
-        return None
-    low, high = rest.range(bounds)
-    return step if low >= 0 and high + count <= step else None
-
-
-def _of_product(s: MatrixProduct, extent: int) -> Iterator[_Member]:
-    if s.dtype not in ("f32", "f64") or s.c_offset != Affine(0):
-        return
-    a, b, c = (memory(x) for x in (s.a.buffer, s.b.buffer, s.c))
-    *_, a_row, a_step = s.a.strides
-    *_, b_step, b_column = s.b.strides
-    single = prod(s.batch) == 1
-    if len(s.batch) and s.batch[0] == extent and not single:
-        inner = s.batch[1:]
-        inside = [
-            _Access(a, False, _row(s.a, s.a.strides[0], (*inner, s.m, s.k), s.a.strides[1:])),
-            _Access(b, False, _row(s.b, s.b.strides[0], (*inner, s.k, s.n), s.b.strides[1:])),
-            _Access(c, True, prod(inner) * s.m * s.n),
-        ]
-        yield _Member(s, inside, way="batch")
-    if single and s.m == extent:
-        inside = [
-            _Access(a, False, _row(s.a, a_row, (s.k,), (a_step,))),
-            _Access(b, False),
-            _Access(c, True, s.n),
-        ]
-        yield _Member(s, inside, way="rows")
-    if single and s.k == extent and s.c.size == s.m * s.n:
-        inside = [
-            _Access(a, False, _row(s.a, a_step, (s.m,), (a_row,))),
-            _Access(b, False, _row(s.b, b_step, (s.n,), (b_column,))),
-            _Access(c, True),
-        ]
-        yield _Member(s, inside, way="sum")
-
-
-def _row(o: Operand, step: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
-    """How far apart the rows of an operand are, if they are apart."""
-    if o.offset.terms or step <= 0 or any(s < 0 for s in strides):
-        return None
-    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    return step if o.offset.constant >= 0 and o.offset.constant + last < step else None
-
-
-# -- groups -----------------------------------------------------------------------
-
-
 class _Group:
     """Steps that run over the same rows, and the other steps around them."""
 
-    def __init__(self, extent: int, first: _Member, steps: list[Any]) -> None:
+    def __init__(self, extent: int, first: RowStep, steps: list[Any]) -> None:
         self.extent = extent
         self.members = [first]
         #: What goes ahead of the group.
@@ -250,11 +97,11 @@ class _Group:
         skipped: list[tuple[Any, bool]] = []
         used = 1
         for position, step in enumerate(steps[1 : 1 + AHEAD], 1):
-            touched = _touched(step)
-            waits = any(_conflict(touched, _touched(s)) for s in behind) or any(
-                _conflict(touched, _touched(s)) for s, later in skipped if later
+            mine = touched(step)
+            waits = any(conflict(mine, touched(s)) for s in behind) or any(
+                conflict(mine, touched(s)) for s, later in skipped if later
             )
-            free = not any(_conflict(touched, m.accesses) for m in self.members)
+            free = not any(conflict(mine, m.accesses) for m in self.members)
             member = None if waits or free else self._joining(step)
             if member is None:
                 skipped.append((step, waits or not free))
@@ -267,9 +114,9 @@ class _Group:
         #: What is left, in its order.
         self.left = [*behind, *steps[used:]]
 
-    def _joining(self, step: Any) -> _Member | None:
+    def _joining(self, step: Any) -> RowStep | None:
         """The step as a member, if it takes the rows of the members one by one."""
-        for member in _members(step, self.extent):
+        for member in as_rows(step, self.extent):
             if all(_in_step(earlier, member) for earlier in self.members):
                 return member
         return None
@@ -284,7 +131,7 @@ class _Group:
         rows = _rows(self.extent, row)
         if rows * row > LARGEST or self.extent < LEAST_SLABS * rows:
             return None
-        others = {a.memory for s in (*done, *self.ahead, *self.left) for a in _touched(s)}
+        others = {a.memory for s in (*done, *self.ahead, *self.left) for a in touched(s)}
         own = {
             b: (Buffer(f"{b}_slab", b.dtype, step * rows, "temp"), step)
             for b, step in shared.items()
@@ -314,20 +161,10 @@ class _Group:
         return is_whole and all(a.row == row for a in accesses)
 
 
-def _touched(step: Any) -> list[_Access]:
-    return list(_accesses_of(step.body if isinstance(step, Kernel) else [step]))
-
-
-def _conflict(one: list[_Access], other: list[_Access]) -> bool:
-    """Whether the order of two steps matters."""
-    named, written = {a.memory for a in one}, {a.memory for a in one if a.writes}
-    return any(a.memory in (named if a.writes else written) for a in other)
-
-
-def _in_step(earlier: _Member, later: _Member) -> bool:
+def _in_step(earlier: RowStep, later: RowStep) -> bool:
     """Whether two steps may take their rows in turn: the later one needs nothing of the earlier
     one but the same row."""
-    if _conflict(earlier.outside, later.accesses) or _conflict(earlier.accesses, later.outside):
+    if conflict(earlier.outside, later.accesses) or conflict(earlier.accesses, later.outside):
         return False
     for one in earlier.inside:
         for other in later.inside:

@@ -37,7 +37,6 @@ from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, 
 EXPENSIVE = 10
 #: A broadcast over outer axes repeats its operand's computation; beyond this it is stored.
 CHEAP_TO_REPEAT = 3
-COMPARISONS = (eq, ne, lt, le, gt, ge)
 #: Inline chains longer than this are cut, which bounds recursion.
 DEEPEST = 60
 
@@ -240,7 +239,7 @@ class Selection:
         another loop they may not.  Then no element would equal the largest one.
         """
         for op in self.ops:
-            if op.kind in COMPARISONS:
+            if op.kind in _COMPARISONS:
                 for x, other in (op.operands, op.operands[::-1]):
                     made = self.definers.get(self._unmoved(other))
                     if made is not None and made.kind in (max_, min_):
@@ -373,6 +372,7 @@ def _updates_last(ops: Sequence[Op]) -> list[Op]:
 
 #: Ops whose results show the elements of their operand.
 _SAME_ELEMENTS = (Broadcast, Reshape, Transpose)
+_COMPARISONS = (eq, ne, lt, le, gt, ge)
 _REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *UPDATING)
 
 
