@@ -24,7 +24,9 @@ Three things make the change of state exact:
   behind our back is not, and is refused too.
 * The memory itself.  C code that reads the array later finds, instead of stale numbers,
   one Python object that refuses to be converted to a number.  What holds on to the memory
-  in other ways (an ``np.nditer``, a ``memoryview``) finds NaN there.
+  in other ways (an ``np.nditer``) finds NaN there.  NumPy 2.5 and later free what they told
+  a ``memoryview``, which from Python 3.12 on is seen: while there is one, the assignment is
+  refused; before, it finds what an ``np.nditer`` does.
 """
 
 from __future__ import annotations
@@ -96,12 +98,23 @@ class FreshArray(np.ndarray):
     memory: Memory | None
     #: Whether :func:`fresh` has made it, so that plain views of it can be counted.
     counted: bool
+    #: How many have its memory by the buffer protocol, from Python 3.12 on.
+    exports: int
 
     def __array_finalize__(self, obj: Any) -> None:
         self.memory = obj.memory if isinstance(obj, FreshArray) else None
-        self.counted = False
+        self.counted, self.exports = False, 0
         if self.memory is not None:
             self.memory.add(self)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        given = super().__buffer__(flags)  # type: ignore[misc]  # from Python 3.12 on
+        self.exports += 1
+        return given
+
+    def __release_buffer__(self, given: memoryview) -> None:
+        self.exports -= 1
+        given.release()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if is_traced((inputs, kwargs)):

@@ -84,6 +84,8 @@ def _checked(x: FreshArray) -> Memory:
         raise _refusal("it was made by another traced function, or an outer one")
     if not (x.flags.writeable or memory.lent):
         raise _refusal("it is read-only, in NumPy too")
+    if any(array.exports for array in memory.sharing()):
+        raise _refusal("a memoryview reads it")
     if not all(array.counted for array in memory.sharing()):
         raise _refusal("it has a view that was made where autojit does not see it")
     if sys.getrefcount(memory.block) > memory.references() + 1:  # one is that of the question

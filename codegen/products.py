@@ -42,17 +42,50 @@ PANEL_BYTES = 192
 
 #: Of large products: the most steps, in bytes of a row, and rows of A that are copied at a time.
 BLOCK_BYTES, BLOCK_ROWS = 2048, 192
+#: Steps that lie a multiple of so many bytes apart fall into few sets of the caches.
+FAR = 1024
+#: Of such steps, how many are summed at a time: the most, in bytes of a row, and bytes of all that
+#: they read; and the least.
+FAR_STEPS, FAR_BYTES, LEAST_FAR = 512, 1 << 18, 32
 #: A block of fewer steps is not worth a copy.
 LEAST_STEPS = 8
 
 
 def block_of(product: MatrixProduct) -> int:
     """How many steps of a large product are summed at a time: the last block has a few, too."""
-    most = BLOCK_BYTES // itemsize(product.dtype)
+    return _part(product, BLOCK_BYTES)
+
+
+def _part(product: MatrixProduct, size: int) -> int:
+    most = size // itemsize(product.dtype)
     if product.k <= most:
         return product.k
     sizes = range(most, most // 2, -1)
     return next(s for s in sizes if product.k % s == 0 or product.k % s >= LEAST_STEPS)
+
+
+def is_far(product: MatrixProduct) -> tuple[bool, bool]:
+    """Of both matrices, whether the steps of a tile lie so far apart that they crowd each other out
+    of the caches: they fall into the same few sets, or A is too large to be read twice."""
+    size = itemsize(product.dtype)
+    a, b = (step * size for step in (product.a.strides[-1], product.b.strides[-2]))
+    is_long = product.k * size > 2 * FAR_STEPS
+    is_large = a >= FAR and product.k * a > LARGEST
+    return (
+        is_long and a > 0 and (a % FAR == 0 or is_large),
+        is_long and b > 0 and b % FAR == 0 and product.b.strides[-1] == 1,
+    )
+
+
+def steps_of(product: MatrixProduct) -> int:
+    """How many steps of a product in tiles are summed before the next ones, for all of its tiles:
+    of those that lie far apart, as many as the caches hold."""
+    far = is_far(product)
+    if not any(far):
+        return product.k
+    size = itemsize(product.dtype)
+    row = size * max(product.m * far[0], product.n * far[1])
+    return _part(product, max(LEAST_FAR * size, min(FAR_STEPS, FAR_BYTES // row * size)))
 
 
 def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
@@ -63,7 +96,7 @@ def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
     if not _in_tiles(product, most):
         return product if in_steps or not _in_blocks(product) else _blocked(product)
     panel = None
-    if product.b.strides[-1] != 1:
+    if product.b.strides[-1] != 1 or (is_far(product)[1] and product.m >= ROWS):
         size = product.k * (PANEL_BYTES // itemsize(product.dtype))
         buffer = Buffer(f"panel_of_{product.c}", product.dtype, size, "temp")
         panel = Operand(buffer, Affine(0), ())

@@ -10,8 +10,6 @@ they are computed apart, and only what is theirs goes to the result.
 
 from __future__ import annotations
 
-from functools import partial
-
 from llvmlite import ir
 
 from ..arena import itemsize
@@ -20,13 +18,10 @@ from .counted import CountedLoop
 from .scalars import llvm_type
 from .tile_functions import (
     INNER,
-    LARGEST_SQUARE,
     PACK,
     VOID,
     Tile,
     Writer,
-    no_alias,
-    transposing,
     whole,
 )
 
@@ -51,43 +46,6 @@ def multiply(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
     """
     name = f"multiply_blocks_{dtype}_{tile.rows}_{tile.columns}"
     return library.function(module, name, _MULTIPLY, lambda f: _Multiply(f, dtype, tile).write())
-
-
-def packing(
-    module: ir.Module, dtype: str, width: int, lanes: int, *, contiguous: bool
-) -> ir.Function:
-    """``void pack(k, source, stride, panel)``: k rows of so many scalars, one after the other.
-
-    If contiguous, rows are a stride apart in the source too; else columns are.
-    """
-    if contiguous:
-        name = f"copy_{dtype}_{width}_{lanes}"
-        return library.function(module, name, PACK, partial(_copying, dtype, width, lanes))
-    side = min(lanes, LARGEST_SQUARE)
-    while side > width:
-        side //= 2
-    name = f"pack_{dtype}_{width}_{side}"
-    return library.function(module, name, PACK, partial(transposing, dtype, width, side))
-
-
-def _copying(dtype: str, width: int, lanes: int, function: ir.Function) -> None:
-    no_alias(function)
-    count, source, stride, panel = function.args
-    scalar, align = llvm_type(dtype), itemsize(dtype)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    at = partial(builder.gep, inbounds=True, source_etype=scalar)
-    with CountedLoop(builder, whole(0), count, keep_rolled=True) as row:
-        here = at(source, [builder.mul(row, stride)])
-        target = at(panel, [builder.mul(row, whole(width))])
-        first = 0
-        while first < width:
-            while lanes > width - first:
-                lanes //= 2
-            kind = scalar if lanes == 1 else ir.VectorType(scalar, lanes)
-            part = builder.load(at(here, [whole(first)]), align=align, typ=kind)
-            builder.store(part, at(target, [whole(first)]), align=align)
-            first += lanes
-    builder.ret_void()
 
 
 class _Multiply(Writer):

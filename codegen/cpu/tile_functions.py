@@ -13,9 +13,11 @@ from . import library
 from .counted import CountedLoop
 from .scalars import CONTRACT, llvm_type
 
-I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
+I8, I32, I64, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()
 
+#: Bytes of a line of the caches.
+LINE = 64
 #: The side of the largest square that is transposed in registers: LLVM is slow with many shuffles.
 LARGEST_SQUARE = 8
 #: So many products of float32 are summed in registers; more, in several sums that are then added: a
@@ -39,7 +41,7 @@ class Tile(NamedTuple):
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
-    "last_vector",
+    "last_vector", "block", "b_stride",
 )  # fmt: skip
 
 
@@ -71,11 +73,21 @@ def inner(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
     return library.function(module, name, INNER, partial(_inner_product, dtype, tile))
 
 
-def packing(module: ir.Module, dtype: str, tile: Tile, k: int) -> ir.Function:
-    """``void pack(k, b, stride of its columns, panel)``: columns of B as rows of a panel."""
-    side = min(tile.lanes, LARGEST_SQUARE, 1 << (k.bit_length() - 1))
-    name = f"pack_{dtype}_{tile.columns}_{side}"
-    return library.function(module, name, PACK, partial(transposing, dtype, tile.columns, side))
+def packing(
+    module: ir.Module, dtype: str, width: int, lanes: int, *, contiguous: bool, k: int
+) -> ir.Function:
+    """``void pack(k, source, stride, panel)``: k rows of so many scalars, one after the other.
+
+    If contiguous, rows are a stride apart in the source too; else columns are.
+    """
+    if contiguous:
+        name = f"copy_{dtype}_{width}_{lanes}"
+        return library.function(module, name, PACK, partial(_copying, dtype, width, lanes))
+    side = min(lanes, LARGEST_SQUARE, 1 << (k.bit_length() - 1))
+    while side > width:
+        side //= 2
+    name = f"pack_{dtype}_{width}_{side}"
+    return library.function(module, name, PACK, partial(_transposing, dtype, width, side))
 
 
 class Writer:
@@ -123,19 +135,27 @@ class _Multiply(Writer):
         last_row = b.sub(field["m"], field["rows"])
         last_column = b.sub(field["n"], field["columns"])
         size = b.mul(field["m"], field["n"])
-        with CountedLoop(b, first, last, keep_rolled=True) as item:
+        blocks = b.udiv(b.sub(b.add(field["k"], field["block"]), whole(1)), field["block"])
+        with (
+            CountedLoop(b, whole(0), blocks, keep_rolled=True) as block,
+            CountedLoop(b, first, last, keep_rolled=True) as item,
+        ):
+            k = b.mul(block, field["block"])
+            count = self.least(b.sub(field["k"], k), field["block"])
+            add = b.zext(b.icmp_unsigned("!=", block, whole(0)), I64)
             group, column = self.divided(item, field["across"])
             number, group = self.divided(group, field["groups"])
             outer, inner = self.divided(number, field["inner"])
             j = self.start(column, field["columns"], last_column)
             places = []
-            for matrix, place in zip("ab", matrices, strict=False):
-                place = self.moved(place, outer, field[f"{matrix}_outer"])
-                places.append(self.moved(place, inner, field[f"{matrix}_inner"]))
+            for name, place in zip("ab", matrices, strict=False):
+                place = self.moved(place, outer, field[f"{name}_outer"])
+                place = self.moved(place, inner, field[f"{name}_inner"])
+                places.append(self.moved(place, k, field[f"{name}_step"]))
             a, c = places[0], self.moved(matrices[2], number, size)
             factors = self.moved(places[1], j, field["b_column"])
             with b.if_then(packs):
-                b.call(pack, [field["k"], factors, field["b_column"], panel])
+                b.call(pack, [count, factors, field["b_stride"], panel])
             factors = b.select(packs, panel, factors)
             start = b.mul(group, field["group"])
             stop = self.least(b.add(start, field["group"]), field["down"])
@@ -145,9 +165,8 @@ class _Multiply(Writer):
                 b.call(
                     inner_product,
                     [
-                        field["k"], row, field["a_row"], field["a_step"], factors, step,
-                        self.moved(result, j, whole(1)), field["n"], field["last_vector"],
-                        whole(0),
+                        count, row, field["a_row"], field["a_step"], factors, step,
+                        self.moved(result, j, whole(1)), field["n"], field["last_vector"], add,
                     ],
                 )  # fmt: skip
         b.branch(done)
@@ -284,7 +303,32 @@ class _InnerProduct:
         return self.builder.gep(pointer, [offset], inbounds=True, source_etype=self.scalar)
 
 
-def transposing(dtype: str, columns: int, side: int, function: ir.Function) -> None:
+def _copying(dtype: str, width: int, lanes: int, function: ir.Function) -> None:
+    no_alias(function)
+    count, source, stride, panel = function.args
+    scalar, align = llvm_type(dtype), itemsize(dtype)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    at = partial(builder.gep, inbounds=True, source_etype=scalar)
+    types = ir.FunctionType(VOID, [POINTER, I32, I32, I32])
+    prefetch = function.module.declare_intrinsic("llvm.prefetch.p0", (), types)
+    with CountedLoop(builder, whole(0), count, keep_rolled=True) as row:
+        here = at(source, [builder.mul(row, stride)])
+        target = at(panel, [builder.mul(row, whole(width))])
+        for line in range(0, width * align, LINE):
+            next_line = builder.gep(here, [whole(width * align + line)], source_etype=I8)
+            builder.call(prefetch, [next_line, *(ir.Constant(I32, n) for n in (0, 2, 1))])
+        first = 0
+        while first < width:
+            while lanes > width - first:
+                lanes //= 2
+            kind = scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+            part = builder.load(at(here, [whole(first)]), align=align, typ=kind)
+            builder.store(part, at(target, [whole(first)]), align=align)
+            first += lanes
+    builder.ret_void()
+
+
+def _transposing(dtype: str, columns: int, side: int, function: ir.Function) -> None:
     """Columns of B, which lie one after the other, as rows of a panel.
 
     Squares of scalars are loaded, transposed in registers and stored; the last ones overlap those

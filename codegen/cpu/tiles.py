@@ -24,7 +24,7 @@ from llvmlite import ir
 from ..affine import Affine
 from ..arena import itemsize
 from ..loops import Buffer, MatrixProduct
-from ..products import BLOCK_ROWS, block_of, merged
+from ..products import BLOCK_ROWS, block_of, merged, steps_of
 from . import blocked_products, engine, tile_functions
 from .constants import constant_array
 from .tile_functions import FIELDS, Tile
@@ -35,6 +35,8 @@ I64 = ir.IntType(64)
 MOST_VECTORS = 3
 #: The most rows of a tile.
 MOST_ROWS = 8
+#: How much longer tiles may take that leave room for a product in parts, which needs them apart.
+MOST_SLOWER = 1.1
 #: The most tiles below each other that are computed before those beside them.
 GROUP = 4
 
@@ -55,16 +57,35 @@ def tile_for(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -
     >>> tile_for(3, 10, 8, 32, 16)
     Tile(rows=3, vectors=3, lanes=4, columns=10)
     """
+    return min(_tiles(m, n, bytes_of_scalar, width, registers), key=partial(_time, m, n))
+
+
+def _tiles(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -> list[Tile]:
+    """All tiles that registers have room for."""
     lanes = width // bytes_of_scalar
     while lanes > n:
         lanes //= 2
-    tiles = [
+    return [
         Tile(rows, vectors, lanes, min(n, vectors * lanes))
         for rows in range(min(m, MOST_ROWS), 0, -1)
         for vectors in range(MOST_VECTORS, 0, -1)
         if (vectors - 1) * lanes < n and (rows + 1) * vectors < registers
     ]
-    return min(tiles, key=partial(_time, m, n))
+
+
+def _apart(m: int, n: int, tiles: list[Tile]) -> Tile | None:
+    """Of such tiles, the best whose rows and columns, or a few less, make the result without any
+    of them twice; none if that takes much longer."""
+    found = []
+    for tile in tiles:
+        least = tile.columns - tile.lanes
+        columns = next((c for c in range(tile.columns, least, -1) if n % c == 0), 0)
+        if m % tile.rows == 0 and columns >= tile.lanes:
+            found.append(tile._replace(columns=columns))
+    time = partial(_time, m, n)
+    best = min(found, key=time, default=None)
+    is_good = best is not None and time(best) <= MOST_SLOWER * min(map(time, tiles))
+    return best if is_good else None
 
 
 def _time(m: int, n: int, tile: Tile) -> float:
@@ -95,19 +116,23 @@ def emit(
     if 0 in (*product.batch, product.m, product.n):
         return
     width, registers = engine.vectors()
-    tile = tile_for(product.m, product.n, itemsize(product.dtype), width, registers)
-    numbers = _numbers(product, tile)
+    m, n, steps = product.m, product.n, steps_of(product)
+    tiles = _tiles(m, n, itemsize(product.dtype), width, registers)
+    tile = _apart(m, n, tiles) if steps < product.k and not product.blocked else None
+    if tile is None:
+        tile, steps = min(tiles, key=partial(_time, m, n)), product.k
+    numbers = _numbers(product, tile, steps)
     items = numbers["matrices"] * numbers["across"] * numbers["groups"]
     first, last = (_number(0), _number(items)) if share is None else share(items)
     a, b = (address(o.buffer, o.offset) for o in (product.a, product.b))
     c = address(product.c, product.c_offset)
     inner = tile_functions.inner(module, product.dtype, tile)
+    packing = partial(tile_functions.packing, module, product.dtype, k=product.k)
     if product.blocked:
         assert product.panel is not None
         panel = address(product.panel.buffer, product.panel.offset)
         told = constant_array(module, [numbers[field] for field in blocked_products.FIELDS])
         lanes = width // numbers["size"]
-        packing = partial(blocked_products.packing, module, product.dtype)
         pack_a = packing(tile.rows, lanes, contiguous=numbers["a_row"] == 1)
         pack_b = packing(tile.columns, lanes, contiguous=numbers["b_column"] == 1)
         multiply = blocked_products.multiply(module, product.dtype, tile)
@@ -115,22 +140,22 @@ def emit(
         return
     pack, panel = tile_functions.NO_PACKING, b
     if product.panel is not None:
-        pack = tile_functions.packing(module, product.dtype, tile, product.k)
+        pack = packing(tile.columns, tile.lanes, contiguous=numbers["b_column"] == 1)
         panel = address(product.panel.buffer, product.panel.offset)
     told = constant_array(module, [numbers[field] for field in FIELDS])
     multiply = tile_functions.multiply(module)
     builder.call(multiply, [first, last, told, a, b, c, panel, inner, pack])
 
 
-def _numbers(product: MatrixProduct, tile: Tile) -> dict[str, int]:
-    """The fields of a product.  Its items are numbered by matrix of the batch, then by groups of
-    rows of tiles, then by columns of tiles."""
+def _numbers(product: MatrixProduct, tile: Tile, steps: int) -> dict[str, int]:
+    """The fields of a product, of so many steps at a time.  Its items are numbered by matrix of the
+    batch, then by groups of rows of tiles, then by columns of tiles."""
     down, across = -(-product.m // tile.rows), -(-product.n // tile.columns)
     group = down if product.panel else GROUP
     if product.blocked:
         group = BLOCK_ROWS // tile.rows
     batch, (a, b) = merged(product)
-    block = block_of(product)
+    block = block_of(product) if product.blocked else steps
     return {
         "matrices": prod(product.batch),
         "inner": batch[1],

@@ -11,10 +11,12 @@ from . import (
     dce,
     inline_calls,
     pick_first,
+    quotients,
     restore,
     shares,
     simplify_parts,
     sum_first,
+    swap_products,
     unroll,
 )
 from .fold import fold
@@ -31,7 +33,15 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     if verify:
         check(program)
     program = simplified(inline_calls.run(program))
-    for run in (pick_first.run, sum_first.run, shares.run, restore.run, unroll.run):
+    for run in (
+        pick_first.run,
+        sum_first.run,
+        shares.run,
+        quotients.run,
+        swap_products.run,
+        restore.run,
+        unroll.run,
+    ):
         program = simplified(bodies.everywhere(run)(program))
     if verify:
         check(program)

@@ -194,6 +194,82 @@ def test_groups_cover_each_row_once() -> None:
         np.testing.assert_allclose(jit(lambda a, b: a @ b)(a, b), a @ b, rtol=1e-11, atol=1e-11)
 
 
+# -- steps that lie far apart ------------------------------------------------------
+
+#: With tiles that lie apart, a short last part, more parts than one; and with tiles that overlap.
+FAR_SHAPES = {
+    "f4": [(512, 1200, 64), (256, 263, 32), (1024, 300, 256), (257, 300, 48), (600, 4000, 16)],
+    "f8": [(128, 1200, 64), (256, 137, 24), (512, 150, 512), (128, 300, 37), (600, 2000, 16)],
+}
+
+
+@pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("registers", PROCESSORS, ids=["AVX-512", "AVX", "SSE", "Arm"])
+def test_sums_in_parts_of_steps_that_lie_far_apart(
+    registers: tuple[int, int], dtype: str, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "vectors", lambda: registers)
+    rng = np.random.default_rng(5)
+
+    def product(a: Any, b: Any) -> Any:
+        a = swapped(a) if layout[0] == "T" else a
+        # What is added makes a program of its own for each processor.
+        return a @ (swapped(b) if layout[1] == "T" else b) + float(registers[0] + registers[1])
+
+    for m, k, n in FAR_SHAPES[dtype]:
+        a = rng.standard_normal((k, m) if layout[0] == "T" else (m, k)).astype(dtype)
+        b = rng.standard_normal((n, k) if layout[1] == "T" else (k, n)).astype(dtype)
+        assert way(product, a, b) == {"tiles"}
+        exact = product(a.astype("f8"), b.astype("f8"))
+        error = np.abs(jit(product)(a, b) - exact).max() / np.abs(exact).max()
+        assert error < TOLERANCE[dtype], (m, k, n)
+
+
+def test_batches_of_steps_that_lie_far_apart() -> None:
+    """The values of attention, by rows and by columns of its weights."""
+    rng = np.random.default_rng(6)
+    shares, values = rng.standard_normal((3, 500, 128)), rng.standard_normal((3, 500, 24))
+    for function in (
+        lambda a, b: swapped(a) @ b,
+        lambda a, b: swapped(b) @ a,
+        lambda a, b: np.einsum("hij,hik->jk", a, b),
+    ):
+        found = jit(function)(shares, values)
+        np.testing.assert_allclose(found, function(shares, values), rtol=1e-11, atol=1e-11)
+
+
+def matrix_product(m: int, k: int, n: int, layout: str, dtype: str = "f32") -> Any:
+    """A product of contiguous matrices, transposed or not."""
+    buffer, zero = products.Buffer("c", dtype, m * n, "temp"), products.Affine(0)
+    a = products.Operand(buffer, zero, (k, 1) if layout[0] == "N" else (1, m))
+    b = products.Operand(buffer, zero, (n, 1) if layout[1] == "N" else (1, k))
+    return products.MatrixProduct(dtype, (), m, n, k, a, b, buffer, zero)
+
+
+def test_which_steps_lie_far_apart() -> None:
+    def far(*arguments: Any) -> tuple[bool, bool]:
+        return products.is_far(matrix_product(*arguments))
+
+    assert far(1024, 1024, 64, "TN") == (True, False)
+    assert far(64, 1024, 1024, "TN") == (False, True)
+    assert far(64, 1024, 1024, "TT") == (False, False)  # B is packed, whatever its steps
+    assert far(1024, 1024, 64, "NN") == (False, False)
+    assert far(1000, 1024, 64, "TN") == (False, False)  # in all sets of the caches
+    assert far(1000, 2048, 64, "TN") == (True, False)  # but too large
+    assert far(1024, 256, 64, "TN") == (False, False)  # a short sum
+    assert products.chosen(matrix_product(64, 1024, 1024, "TN")).panel is not None
+    assert products.chosen(matrix_product(8, 1024, 1024, "TN")).panel is None
+
+
+@pytest.mark.parametrize("k", [129, 183, 257, 300, 631, 1446, 10627, 999_983])
+def test_no_part_is_too_short(k: int) -> None:
+    for m, dtype in itertools.product([256, 512, 4096], ["f32", "f64"]):
+        steps = products.steps_of(matrix_product(m, k, 64, "TN", dtype))
+        assert 16 <= steps <= k
+        assert (k - 1) % steps + 1 >= products.LEAST_STEPS
+
+
 # -- large products, in blocks ----------------------------------------------------
 
 #: With ends that overlap or not, in rows, columns and steps; the last block of steps is short.
