@@ -184,6 +184,9 @@ class TracedArray(FreshArray):
         return bool(np.any(self.tracer == value))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.tracer.__array__()  # which says that there are no numbers
+
+    def __buffer__(self, flags: int) -> Any:
         return self.tracer.__array__()
 
 

@@ -143,8 +143,9 @@ def divide(x: Affine, divisor: int, bounds: Bounds) -> tuple[Affine, Affine]:
         more = -(low // divisor)
         whole, rest = whole - more, rest + more * divisor
         low, high = low + more * divisor, high + more * divisor
-    if high < divisor:
-        return whole, rest
+    if low // divisor == high // divisor:
+        row = low // divisor
+        return whole + row, rest - row * divisor
     common = gcd(divisor, rest.constant, *(c for _, c in rest.terms))
     if common > 1:
         smaller = Affine(rest.constant // common, tuple((a, c // common) for a, c in rest.terms))

@@ -85,14 +85,8 @@ class Lowering(ScalarCode):
     def run(self) -> LoopProgram:
         """The loop program."""
         from .arena import plan
-        from .blocks import in_blocks
         from .chunks import in_chunks
-        from .collapse import collapsed
-        from .diagonals import off_diagonals
-        from .parallel import parallelize
-        from .products import in_tasks
-        from .rows import in_whole_rows
-        from .slabs import in_slabs
+        from .shape import in_shape
         from .take_over import take_over
 
         steps: list[Any] = []
@@ -107,13 +101,7 @@ class Lowering(ScalarCode):
             body = self.scopes[0].body
             steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
         if self.traits.tasks:
-            steps = [off_diagonals(in_whole_rows(s)) if isinstance(s, Kernel) else s for s in steps]
-            steps = in_slabs(steps)
-            for position, s in enumerate(steps):
-                if isinstance(s, Kernel):
-                    steps[position] = parallelize(in_blocks(collapsed(s)))
-                elif isinstance(s, MatrixProduct):
-                    steps[position] = in_tasks(s)
+            steps = in_shape(steps)
         if self.traits.chunks:
             steps = [k for s in steps for k in (in_chunks(s) if isinstance(s, Kernel) else [s])]
         result = LoopProgram(

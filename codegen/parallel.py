@@ -64,7 +64,7 @@ def work(body: list[Any]) -> int:
     total = 0
     for s in body:
         if isinstance(s, Loop):
-            total += (s.stop - s.start) * work(s.body)
+            total += _work_of_loop(s)
         elif isinstance(s, Compute):
             total += _COSTS.get(s.name, 1 if s.result.dtype == "bool" else 10)
         elif isinstance(s, MatrixProduct):
@@ -72,6 +72,21 @@ def work(body: list[Any]) -> int:
         else:
             total += 1
     return total
+
+
+def _work_of_loop(loop: Loop) -> int:
+    """What is the same in each iteration is computed once."""
+    once = each = 0
+    changing: set[Scalar] = set()
+    for s in loop.body:
+        is_same = isinstance(s, _PURE) and changing.isdisjoint(used(s))
+        if is_same and loop.var not in dict(getattr(s, "index", Affine(0)).terms):
+            once += work([s])
+            continue
+        each += work([s])
+        if (result := getattr(s, "result", None)) is not None:
+            changing.add(result)
+    return once + (loop.stop - loop.start) * each
 
 
 def multiplications(product: MatrixProduct) -> int:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import frexp
+from math import frexp, prod
 from typing import Any
 
 from autojit.ir.ops.arithmetic import eq, ge, gt, le, lt, ne
 from autojit.ir.ops.bodies import BodyOp
-from autojit.ir.ops.contract import Dot
+from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
 from autojit.ir.ops.linalg import Matrices
@@ -37,6 +37,8 @@ from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, 
 EXPENSIVE = 10
 #: A broadcast over outer axes repeats its operand's computation; beyond this it is stored.
 CHEAP_TO_REPEAT = 3
+#: What is repeated so often, and has so many elements, is stored without steps between them.
+MANY = 16
 #: Inline chains longer than this are cut, which bounds recursion.
 DEEPEST = 60
 
@@ -320,10 +322,11 @@ class Selection:
                     known |= mine
             spread = isinstance(op.kind, Broadcast) and _repeats(op)
             if (spread or _is_mostly_margin(op)) and value not in self.stored:
-                self._mark_repeated(op.operands[0], repeated)
+                times = op.result.type.size // max(op.operands[0].type.size, 1) if spread else 1
+                self._mark_repeated(op.operands[0], times, repeated)
             if isinstance(op.kind, Dot) and value not in self.calls:
-                for operand in op.operands:
-                    self._mark_repeated(operand, repeated)
+                for operand, times in zip(op.operands, _times_read(op), strict=True):
+                    self._mark_repeated(operand, times, repeated)
 
     def _choose_bodies(self, op: Op, outputs: set[Value], contexts: dict[Value, set[Any]]) -> None:
         if outputs.isdisjoint(op.results) and contexts.keys().isdisjoint(op.results):
@@ -335,9 +338,27 @@ class Selection:
         for k, value in enumerate(call.reads):
             contexts.setdefault(value, set()).add((op, k))
 
-    def _mark_repeated(self, value: Value, repeated: set[Value]) -> None:
-        if self.cost.get(value, 0) > CHEAP_TO_REPEAT:
+    def _mark_repeated(self, value: Value, times: int, repeated: set[Value]) -> None:
+        if self.cost.get(value, 0) > CHEAP_TO_REPEAT or (
+            min(times, value.type.size) >= MANY and self._is_read_apart(value)
+        ):
             repeated.add(value)
+
+    def _is_read_apart(self, value: Value) -> bool:
+        """Whether what is computed at little cost reads memory with steps between neighbours."""
+        left = [value]
+        while left:
+            value = left.pop()
+            made = self.definers.get(value)
+            if made is not None and isinstance(made.kind, Elementwise):
+                left += made.operands
+                continue
+            view = strided_view(value, self.definers, self.bases)
+            if view is not None:
+                last = [s for s, n in zip(view.strides, value.shape, strict=True) if n > 1][-1:]
+                if last and last[0] not in (0, 1):
+                    return True
+        return False
 
     def _is_stored(self, op: Op, contexts: set[Any], needed: bool) -> bool:
         value = op.results[0]
@@ -374,6 +395,17 @@ def _updates_last(ops: Sequence[Op]) -> list[Op]:
 _SAME_ELEMENTS = (Broadcast, Reshape, Transpose)
 _COMPARISONS = (eq, ne, lt, le, gt, ge)
 _REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *UPDATING)
+
+
+def _times_read(op: Op) -> list[int]:
+    """How often a product reads each element of its operands."""
+    free = [
+        prod(v.shape[axis] for axis in free_axes(v.type.ndim, contract, batch))
+        for v, contract, batch in zip(
+            op.operands, op.params["contract"], op.params["batch"], strict=True
+        )
+    ]
+    return free[::-1]
 
 
 def _can_be_filled(op: Op | None) -> bool:

@@ -20,7 +20,9 @@ from autojit.codegen.loops import (
     MatrixProduct,
 )
 from autojit.codegen.lower import lower
+from autojit.codegen.parallel import work
 from autojit.codegen.runtime import Executable
+from autojit.codegen.storage import MANY
 from autojit.codegen.walk import walk
 from autojit.ir.interpreter import interpret
 from autojit.ir.passes import optimize
@@ -225,9 +227,38 @@ def test_a_cheap_value_that_is_broadcast_is_computed_again() -> None:
     assert not program.temps
 
 
+@pytest.mark.parametrize("times", [MANY - 1, MANY])
+def test_what_is_read_with_steps_many_times_is_stored_without(times: int) -> None:
+    """A column of a matrix that a product, or a broadcast, reads once a row."""
+    rng = np.random.default_rng(1)
+    table, weights = rng.standard_normal((40, 11)), rng.standard_normal((times, 40))
+
+    def product(table: Any, weights: Any) -> Any:
+        return weights @ np.maximum(table[:, 3], 0.0)
+
+    def outer(table: Any, weights: Any) -> Any:
+        return np.maximum(weights, table[:, 3])
+
+    for f in (product, outer):
+        found = [b.size for b in check(f, table, weights).temps]
+        assert found == ([40] if times == MANY else []), f
+
+
 def test_an_expensive_value_that_is_shifted_is_computed_once() -> None:
     program = check(lambda x: np.exp(x)[1:] - np.exp(x)[:-1], rng().normal(size=40))
     assert repeats(program, "exp") == 40
+
+
+def test_invariants_of_a_loop_are_work_once() -> None:
+    """The Hessian of a chain is zero off its diagonals, by many steps that do not change."""
+
+    def chain(x: Any) -> Any:
+        return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+    rows = outer_loops(loops_of(autojit.hessian(chain), np.linspace(1.0, 2.0, 200)))
+    main = max(rows, key=lambda loop: loop.expanded)
+    assert main.expanded > 198 * 200 * 10
+    assert work([main]) < 198 * 200 * 3
 
 
 def test_invariants_leave_the_loop() -> None:

@@ -1,0 +1,31 @@
+"""Loops in the shape in which processors with caches and vectors run them best, and in tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .blocks import in_blocks
+from .collapse import collapsed
+from .diagonals import off_diagonals
+from .loops import Kernel, MatrixProduct
+from .parallel import parallelize
+from .products import in_tasks
+from .rows import in_whole_rows
+from .slabs import in_slabs
+from .uncollapse import uncollapsed
+
+
+def in_shape(steps: list[Any]) -> list[Any]:
+    """The steps of a program, each loop and product the way it is run."""
+    steps = in_slabs([_rows(s) if isinstance(s, Kernel) else s for s in steps])
+    return [_tasks(s) if isinstance(s, (Kernel, MatrixProduct)) else s for s in steps]
+
+
+def _rows(kernel: Kernel) -> Kernel:
+    return off_diagonals(in_whole_rows(uncollapsed(kernel)))
+
+
+def _tasks(step: Kernel | MatrixProduct) -> Kernel | MatrixProduct:
+    if isinstance(step, MatrixProduct):
+        return in_tasks(step)
+    return parallelize(in_blocks(collapsed(step)))
