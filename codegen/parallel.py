@@ -80,7 +80,7 @@ def _work_of_loop(loop: Loop) -> int:
     changing: set[Scalar] = set()
     for s in loop.body:
         is_same = isinstance(s, _PURE) and changing.isdisjoint(used(s))
-        if is_same and loop.var not in dict(getattr(s, "index", Affine(0)).terms):
+        if is_same and loop.var not in getattr(s, "index", Affine(0)).variables():
             once += work([s])
             continue
         each += work([s])

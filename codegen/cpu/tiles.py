@@ -73,10 +73,11 @@ def _tiles(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -> 
     ]
 
 
-def _apart(m: int, n: int, tiles: list[Tile]) -> Tile | None:
-    """Of such tiles, the best whose rows and columns, or a few less, make the result without any
-    of them twice; none if that takes much longer."""
+def _apart(m: int, n: int, bytes_of_scalar: int, width: int, registers: int) -> Tile | None:
+    """The best tile whose rows and columns, or a few less, make the result without any of them
+    twice; none if that takes much longer."""
     found = []
+    tiles = _tiles(m, n, bytes_of_scalar, width, registers)
     for tile in tiles:
         least = tile.columns - tile.lanes
         columns = next((c for c in range(tile.columns, least, -1) if n % c == 0), 0)
@@ -116,11 +117,11 @@ def emit(
     if 0 in (*product.batch, product.m, product.n):
         return
     width, registers = engine.vectors()
-    m, n, steps = product.m, product.n, steps_of(product)
-    tiles = _tiles(m, n, itemsize(product.dtype), width, registers)
-    tile = _apart(m, n, tiles) if steps < product.k and not product.blocked else None
+    of = product.m, product.n, itemsize(product.dtype), width, registers
+    steps = steps_of(product)
+    tile = _apart(*of) if steps < product.k and not product.blocked else None
     if tile is None:
-        tile, steps = min(tiles, key=partial(_time, m, n)), product.k
+        tile, steps = tile_for(*of), product.k
     numbers = _numbers(product, tile, steps)
     items = numbers["matrices"] * numbers["across"] * numbers["groups"]
     first, last = (_number(0), _number(items)) if share is None else share(items)
