@@ -7,23 +7,13 @@ b, a or x, inside of whatever reads it.  If the chain is long, as that of a loop
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from autojit.ir.ops.update import Update, is_sparse
-from autojit.ir.program import Op, Value
+from autojit.ir.program import Op, Readers, Value
 
 #: Chains of at most this many windows are a choice for each element.
 LONGEST_CHOICE = 8
-
-Readers = Counter[Value]
-
-
-def readers_of(ops: Iterable[Op], outputs: Iterable[Value]) -> Readers:
-    """How often each value is read."""
-    readers = Counter(v for op in ops for v in op.operands)
-    readers.update(outputs)
-    return readers
 
 
 def long_chains(ops: Sequence[Op], readers: Readers) -> set[Value]:

@@ -19,9 +19,7 @@ from dataclasses import dataclass
 from autojit.ir.ops.bodies import groups
 from autojit.ir.ops.while_ import While
 from autojit.ir.passes import cse, dce
-from autojit.ir.program import Builder, Op, Program, Value, building, param_key
-
-from .chains import readers_of
+from autojit.ir.program import Builder, Op, Program, Value, building, param_key, readers_of
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, Pad, Reshape, Transpose, transpose
 from autojit.ir.ops.reduce import Reduce, max_, min_
 from autojit.ir.ops.update import is_sparse
-from autojit.ir.program import Op, Program, Value
+from autojit.ir.program import Op, Program, Readers, Value, readers_of
 from autojit.ir.shapes import row_major_strides
 
-from .chains import Readers, long_chains, readers_of, sparse_windows
+from .chains import long_chains, sparse_windows
 from .kept_tapes import kept_tapes
 from .op_loops import UPDATING, Stored, as_loops, kept_outermost, loops_of, window
 from .rotate import rotated

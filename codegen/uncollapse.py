@@ -97,8 +97,9 @@ def _simplified(s: Any, bounds: Bounds) -> Any:
 def _divided(index: Affine, bounds: Bounds) -> Affine:
     result = Affine(index.constant)
     for atom, coefficient in index.terms:
-        part = affine.of(atom) if isinstance(atom, Var) else Affine(0, ((atom, 1),))
-        if isinstance(atom, Quotient):
+        if isinstance(atom, Var):
+            part = affine.of(atom)
+        else:
             part = affine.divide(atom.operand, atom.divisor, bounds)[atom.remainder]
         result = result + part * coefficient
     return result

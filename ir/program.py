@@ -9,6 +9,7 @@ into the builder that is current in the thread (:func:`building`).
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -226,6 +227,16 @@ class Program:
 
 
 _type = attrgetter("type")
+
+
+Readers = Counter[Value]
+
+
+def readers_of(ops: Iterable[Op], outputs: Iterable[Value]) -> Readers:
+    """How often each value is read."""
+    readers = Counter(v for op in ops for v in op.operands)
+    readers.update(outputs)
+    return readers
 
 
 class Builder:

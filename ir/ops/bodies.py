@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..program import Op, Program, Value, current_builder
+from ..program import Op, Program, Value, current_builder, readers_of
 from ..types import Type
 from .batching import Batched, along
 from .declaration import Declaration, MaybeValue, full, require
@@ -94,8 +93,7 @@ def accumulated(totals: Sequence[Value], values: Sequence[Value]) -> list[Value]
 
     ops = current_builder().ops
     sums = {op.result: op for op in ops if op.kind is add}
-    uses = Counter(v for op in ops for v in op.operands)
-    uses.update(values)
+    uses = readers_of(ops, values)
     result = []
     for total, value in zip(totals, values, strict=True):
         pending = [value]

@@ -8,11 +8,10 @@ with a matrix that is the same for all steps is computed for all rows before the
 
 from __future__ import annotations
 
-from collections import Counter
 from math import prod
 from typing import Any
 
-from ..program import Builder, Op, Program, Value, building, current_builder
+from ..program import Builder, Op, Program, Value, building, current_builder, readers_of
 from .arithmetic import add
 from .contract import Dot, free_axes
 from .declaration import Declaration
@@ -63,8 +62,7 @@ class _Sums:
     def __init__(self, body: Program, n: int, m: int) -> None:
         self.body, self.n, self.m = body, n, m
         self.definer = {v: op for op in body.ops for v in op.results}
-        self.uses = Counter(v for op in body.ops for v in op.operands)
-        self.uses.update(body.outputs)
+        self.uses = readers_of(body.ops, body.outputs)
         self.constants = set(body.inputs[: n + 1])
         self.ops = list(body.ops)
         self.replaced: dict[int, list[Value]] = {}

@@ -18,7 +18,6 @@ be computed, and where at most every second row is picked.
 
 from __future__ import annotations
 
-from collections import Counter
 from math import prod
 from typing import Any
 
@@ -29,7 +28,7 @@ from ..ops.index import Gather, gather
 from ..ops.linear import Constant
 from ..ops.move import Broadcast, Concatenate, Pad, Reshape, Slice, Transpose, transpose
 from ..ops.reduce import Reduce
-from ..program import Builder, Op, Program, Value, building
+from ..program import Builder, Op, Program, Value, building, readers_of
 
 #: At most one row in so many is picked.
 FEW = 2
@@ -57,14 +56,13 @@ def _picks_few(op: Op) -> bool:
 
 def _plan(program: Program, pick: Op) -> dict[Value, int] | None:
     """The values that are made of picked rows only, and which axis their rows are."""
-    users = Counter(v for op in program.ops for v in op.operands)
-    users.update(program.outputs)
+    readers = readers_of(program.ops, program.outputs)
     wanted: dict[Value, list[int]] = {pick.operands[0]: [pick.params["axes"][0]]}
     found: dict[Value, int] = {}
     work = False
     for op in reversed(program.ops):
         demands = wanted.get(op.results[0]) if len(op.results) == 1 else None
-        if not demands or len(demands) < users[op.result] or len(set(demands)) > 1:
+        if not demands or len(demands) < readers[op.result] or len(set(demands)) > 1:
             continue
         axes = _axes_of_operands(op, demands[0])
         if axes is None:

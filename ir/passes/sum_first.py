@@ -18,7 +18,6 @@ The cotangent of what is added to each row before a product comes out of it so: 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
@@ -27,7 +26,7 @@ from ..ops.contract import dot, free_axes
 from ..ops.linear import constant
 from ..ops.move import broadcast, transpose
 from ..ops.reduce import sum_
-from ..program import Op, Program, Value
+from ..program import Op, Program, Value, readers_of
 from .rewrite import Rewriter, rewrite
 
 
@@ -36,9 +35,8 @@ def run(program: Program) -> Program:
     kinds = {op.kind for op in program.ops}
     if sum_ not in kinds or dot not in kinds:
         return program
-    users = Counter(v for op in program.ops for v in op.operands)
-    users.update(program.outputs)
-    once = {v for v, count in users.items() if count == 1}
+    readers = readers_of(program.ops, program.outputs)
+    once = {v for v, count in readers.items() if count == 1}
 
     def rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
         if op.kind is not sum_:

@@ -14,13 +14,12 @@ The gradient by w of ``x @ w.T`` comes so.  Each element is the same sum.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
 from ..ops.contract import dot, free_axes
 from ..ops.move import transpose
-from ..program import Op, Program, Value
+from ..program import Op, Program, Value, readers_of
 from .rewrite import Rewriter, rewrite
 
 #: A result of fewer columns may take longer to compute than to copy.
@@ -32,11 +31,10 @@ def run(program: Program) -> Program:
     kinds = {op.kind for op in program.ops}
     if transpose not in kinds or dot not in kinds:
         return program
-    users = Counter(v for op in program.ops for v in op.operands)
-    users.update(program.outputs)
+    readers = readers_of(program.ops, program.outputs)
 
     def rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
-        if op.kind is not transpose or users[op.operands[0]] != 1:
+        if op.kind is not transpose or readers[op.operands[0]] != 1:
             return None
         made = at.definition(op.operands[0], dot)
         if made is None:

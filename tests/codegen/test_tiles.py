@@ -36,6 +36,25 @@ def swapped(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
 
 
+def way_and_error(
+    registers: tuple[int, int], dtype: str, layout: str, shape: tuple[int, int, int]
+) -> tuple[set[str], float]:
+    """How a product is computed, and how far it is from the exact one."""
+    rng = np.random.default_rng(2)
+    m, k, n = shape
+    a = rng.standard_normal((k, m) if layout[0] == "T" else (m, k)).astype(dtype)
+    b = rng.standard_normal((n, k) if layout[1] == "T" else (k, n)).astype(dtype)
+
+    def product(a: Any, b: Any) -> Any:
+        a = swapped(a) if layout[0] == "T" else a
+        # What is added makes a program of its own for each processor.
+        return a @ (swapped(b) if layout[1] == "T" else b) + float(registers[0] + registers[1])
+
+    exact = product(a.astype("f8"), b.astype("f8"))
+    error = np.abs(jit(product)(a, b) - exact).max() / np.abs(exact).max()
+    return way(product, a, b), float(error)
+
+
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
 @pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -210,20 +229,10 @@ def test_sums_in_parts_of_steps_that_lie_far_apart(
     registers: tuple[int, int], dtype: str, layout: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "vectors", lambda: registers)
-    rng = np.random.default_rng(5)
-
-    def product(a: Any, b: Any) -> Any:
-        a = swapped(a) if layout[0] == "T" else a
-        # What is added makes a program of its own for each processor.
-        return a @ (swapped(b) if layout[1] == "T" else b) + float(registers[0] + registers[1])
-
-    for m, k, n in FAR_SHAPES[dtype]:
-        a = rng.standard_normal((k, m) if layout[0] == "T" else (m, k)).astype(dtype)
-        b = rng.standard_normal((n, k) if layout[1] == "T" else (k, n)).astype(dtype)
-        assert way(product, a, b) == {"tiles"}
-        exact = product(a.astype("f8"), b.astype("f8"))
-        error = np.abs(jit(product)(a, b) - exact).max() / np.abs(exact).max()
-        assert error < TOLERANCE[dtype], (m, k, n)
+    for shape in FAR_SHAPES[dtype]:
+        found, error = way_and_error(registers, dtype, layout, shape)
+        assert found == {"tiles"}
+        assert error < TOLERANCE[dtype], shape
 
 
 def test_batches_of_steps_that_lie_far_apart() -> None:
@@ -296,20 +305,10 @@ def test_large_products_of_every_layout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(engine, "vectors", lambda: registers)
-    rng = np.random.default_rng(2)
-
-    def product(a: Any, b: Any) -> Any:
-        a = swapped(a) if layout[0] == "T" else a
-        # What is added makes a program of its own for each processor.
-        return a @ (swapped(b) if layout[1] == "T" else b) + float(registers[0] + registers[1])
-
-    for m, k, n in LARGE:
-        a = rng.standard_normal((k, m) if layout[0] == "T" else (m, k)).astype(dtype)
-        b = rng.standard_normal((n, k) if layout[1] == "T" else (k, n)).astype(dtype)
-        assert way(product, a, b) == {"blocks"}
-        exact = product(a.astype("f8"), b.astype("f8"))
-        error = np.abs(jit(product)(a, b) - exact).max() / np.abs(exact).max()
-        assert error < TOLERANCE[dtype] / 10, (m, k, n)
+    for shape in LARGE:
+        found, error = way_and_error(registers, dtype, layout, shape)
+        assert found == {"blocks"}
+        assert error < TOLERANCE[dtype] / 10, shape
 
 
 def test_large_products_of_a_batch_share_a_factor(in_blocks: None) -> None:
