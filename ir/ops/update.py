@@ -216,7 +216,7 @@ class Scatter(_AtIndices):
     def pull_back_updates(self, cotangent: Value, op: Op) -> Value:
         indices = op.operands[2:]
         picked = gather(cotangent, *indices, axes=op.params["axes"])
-        if not indices[0].type.ndim:  # a single place
+        if indices[0].type.size == 1:  # a single place
             return picked
         stays = _stays(indices, [op.operands[0].shape[a] for a in op.params["axes"]])
         everywhere = move.broadcast(

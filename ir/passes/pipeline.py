@@ -10,8 +10,10 @@ from . import (
     cse,
     dce,
     inline_calls,
+    loop_rows,
     pick_first,
     quotients,
+    recurrences,
     restore,
     shares,
     simplify_parts,
@@ -34,12 +36,14 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
         check(program)
     program = simplified(inline_calls.run(program))
     for run in (
+        loop_rows.run,
         pick_first.run,
         sum_first.run,
         shares.run,
         quotients.run,
         swap_products.run,
         restore.run,
+        recurrences.run,
         unroll.run,
     ):
         program = simplified(bodies.everywhere(run)(program))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..ops.declaration import full
-from ..passes import cse
+from ..passes import cse, loop_rows
 from ..program import Builder, Op, Program, Value, building, current_builder
 from .separate import free_values, halves, needed
 
@@ -59,7 +59,7 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     What is computed twice is differentiated once: the cotangents of equal values are summed
     before they go on, which no later pass makes of two sums of products.
     """
-    program = cse.before_derivatives(program)
+    program = cse.before_derivatives(loop_rows.run(program))
     builder = _Split()
     inputs = [Value(v.type) for v in program.inputs]
     env = dict(zip(program.inputs, inputs, strict=True))

@@ -1,0 +1,360 @@
+"""Loops over a few numbers that each step changes linearly: all that does not wait for the step
+before is computed for many steps at once.
+
+Before, the cotangent of a state that a loop carried, and the gradient by what its steps read::
+
+    for t in reversed(range(10_000)):
+        a, b, g = …                       # forty operations on x[t] and p
+        u, total = a * u + g, total + b * u
+
+After::
+
+    for block in reversed(forty blocks of 250 steps):
+        a, b, g = …                       # arrays, for all steps of the block
+        for t in reversed(range(250)):
+            us[t], u = u, a[t] * u + g[t]
+        total = total + sum(b * us)
+
+A step of the first loop waits for the one before with everything that it computes; one of the
+second with a multiplication for each number that is carried, and the rest are vectors.  (Loop
+distribution: Kennedy and McKinley, "Loop Distribution with Arbitrary Control Flow",
+Supercomputing 1990.)  Cotangents are linear, so the adjoint of every loop over numbers is such a
+loop.  What is computed is rounded in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
+
+from ..ops.arithmetic import add, div, mul, neg, select, sub
+from ..ops.bodies import INDEX, groups, or_zero, present
+from ..ops.declaration import MaybeValue, full
+from ..ops.elementwise import Elementwise
+from ..ops.linear import iota
+from ..ops.move import broadcast_to, concatenate, reshape, slice_axis
+from ..ops.reduce import sum_
+from ..ops.scan import Scan, scan
+from ..program import Builder, Op, Program, Readers, Value, building, current_builder, readers_of
+from ..transforms.batch import batch
+from ..transforms.separate import depends, needed
+from .rewrite import Rewriter, rewrite
+from .scalar_steps import ScalarSteps, TooLarge
+
+#: Steps in a block: what they compute stays in the first-level cache.
+LEAST_STEPS, MOST_STEPS = 64, 512
+#: A multiple of the elements of a vector: loops over so many have no remainder.
+WHOLE = 16
+#: Numbers that a step may hand on: it multiplies with their square.
+MOST_CARRIED = 4
+#: Cycles from an operation to one that reads its result.
+LATENCY = 4
+#: Operations in a cycle, on numbers and on the elements of vectors.
+SCALAR_RATE, VECTOR_RATE = 2, 12
+#: How many times as long the loop has to take, to be worth the code of three.
+GAIN = 1.25
+
+
+def run(program: Program) -> Program:
+    """The program with such loops in blocks; the same object without any."""
+    return rewrite(program, [_rule])
+
+
+def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
+    if not isinstance(op.kind, Scan) or op.params["length"] < LEAST_STEPS:
+        return None
+    try:
+        loop = _Recurrence(ScalarSteps(op))
+    except TooLarge:
+        return None
+    return loop.emit() if loop.is_linear and loop.gain() > GAIN else None
+
+
+class _Affine(NamedTuple):
+    """A number as ``offset + factors[0] * state[0] + …``; None is a zero."""
+
+    offset: MaybeValue
+    factors: tuple[MaybeValue, ...]
+
+
+class _Recurrence:
+    """A loop that hands on a few numbers, its state, and sums up others."""
+
+    def __init__(self, steps: ScalarSteps) -> None:
+        self.steps, self.params = steps, steps.params
+        self.body: Program = self.params["body"]
+        self.n, self.m = self.params["constants"], self.params["carries"]
+        self.constants, (self.index,), self.carries, self.rows = groups(
+            self.body.inputs, self.n, 1, self.m
+        )
+        self.sums = _sums(self.body, self.carries)
+        self.positions = [k for k in range(self.m) if k not in self.sums]
+        self.state = [self.carries[k] for k in self.positions]
+        #: The next state, and the ops that compute its offsets and factors.
+        self.next: list[_Affine] = []
+        self.ops: list[Op] = []
+        #: How many operations wait for each other from one state to the next.
+        self.waiting = 0
+        self.is_linear = len(self.state) <= MOST_CARRIED and self._solve()
+
+    def _solve(self) -> bool:
+        """Find the next state as a linear function of the state, if it is one."""
+        if any(v.dtype.kind != "f" for v in self.state):
+            return False
+        outputs = [self.body.outputs[p] for p in self.positions]
+        known: dict[Value, _Affine] = {}
+        depth = dict.fromkeys(self.state, 0)
+        products: set[Value] = set()  # which an addition takes in
+        builder = Builder()
+        with building(builder):
+            for j, v in enumerate(self.state):
+                factors: list[MaybeValue] = [None] * len(self.state)
+                factors[j] = full(1, v.type)
+                known[v] = _Affine(None, tuple(factors))
+            for op in needed(self.body.ops, outputs):
+                if known.keys().isdisjoint(op.operands):
+                    builder.append(op)
+                    continue
+                with builder.at(op.source):
+                    made = self._follow(op, known)
+                if made is None:
+                    return False
+                known[op.result] = made
+                depth[op.result] = 1 + max(
+                    depth.get(v, 0) - (op.kind in (add, sub) and v in products) for v in op.operands
+                )
+                if op.kind is mul:
+                    products.add(op.result)
+        self.next = [self._known(v, known) for v in outputs]
+        self.ops = builder.ops
+        self.waiting = max((depth.get(v, 0) for v in outputs), default=0)
+        return True
+
+    def _known(self, v: Value, known: dict[Value, _Affine]) -> _Affine:
+        return known.get(v) or _Affine(v, (None,) * len(self.state))
+
+    def _follow(self, op: Op, known: dict[Value, _Affine]) -> _Affine | None:
+        """What an op makes of the state; None where that is not linear."""
+        if op.kind is neg:
+            (a,) = (known[v] for v in op.operands)
+            return _Affine(_negative(a.offset), tuple(map(_negative, a.factors)))
+        if op.kind is add or op.kind is sub or op.kind is select:
+            choice = op.operands[:-2]
+            if any(v in known for v in choice):
+                return None
+            a, b = (self._known(v, known) for v in op.operands[-2:])
+            pairs = zip((a.offset, *a.factors), (b.offset, *b.factors), strict=True)
+            offset, *factors = [_joined(op, choice, x, y) for x, y in pairs]
+            return _Affine(offset, tuple(factors))
+        if op.kind is mul or op.kind is div:
+            x, y = op.operands
+            if x not in known and op.kind is mul:
+                x, y = y, x
+            if x not in known or y in known:
+                return None
+            offset, *factors = [
+                None if v is None else op.kind(v, y) for v in (known[x].offset, *known[x].factors)
+            ]
+            return _Affine(offset, tuple(factors))
+        return None
+
+    # -- what it costs ---------------------------------------------------------------
+
+    def gain(self) -> float:
+        """The time of the loop as it is over that in blocks, as far as it can be told."""
+        if not self.state:
+            return inf
+        handed = len(present([v for a in self.next for v in (a.offset, *a.factors)]))
+        chain = max(LATENCY * len(self.state), (handed + len(self.state)) / SCALAR_RATE)
+        rest = self._work(self._before()) + self._work(self._after())
+        if not rest:
+            return 0.0
+        blocks = chain + rest / VECTOR_RATE
+        return max(LATENCY * self.waiting, self._work(self.body) / SCALAR_RATE) / blocks
+
+    def _work(self, program: Program) -> int:
+        """How many operations a step takes, but for what is the same in each."""
+        moving = set(program.inputs).difference(self.constants)
+        work = 0
+        for op in program.ops:
+            if not moving.isdisjoint(op.operands):
+                moving.update(op.results)
+                work += op.kind.cost if isinstance(op.kind, Elementwise) else 1
+        return work
+
+    def _before(self) -> Program:
+        """The offsets and factors of a step, without the zeros."""
+        outputs = present([v for a in self.next for v in (a.offset, *a.factors)])
+        inputs = [*self.constants, self.index, *self.rows]
+        return Program(inputs, needed(self.ops, outputs), outputs, name=f"{self.body.name}_factors")
+
+    def _after(self) -> Program:
+        """What a step adds to each sum, then what it returns for stacking."""
+        builder = Builder()
+        with building(builder):
+            totals = [_total(terms) for terms in self.sums.values()]
+        outputs = [*totals, *self.body.outputs[self.m :]]
+        inputs = [*self.constants, self.index, *self.rows, *self.state]
+        ops = needed([*self.body.ops, *builder.ops], outputs)
+        return Program(inputs, ops, outputs, name=f"{self.body.name}_terms")
+
+    # -- the loop in blocks ----------------------------------------------------------
+
+    def emit(self) -> list[Value]:
+        """The results of the loop."""
+        return self.steps.results(self._loop(self.steps.operands(self.steps.op.operands)))
+
+    def _loop(self, operands: Sequence[Value]) -> list[Value]:
+        length = self.params["length"]
+        size = _block_size(length) if self.state else length
+        end = length - length % size
+        constants, carries, rows = groups(operands, self.n, self.m)
+        whole = [_range(x, 0, end) for x in rows]
+        rest = [_range(x, end, length) for x in rows]
+
+        def blocks(carries: list[Value]) -> list[Value]:
+            return self._blocks(end // size, size, constants, carries, whole)
+
+        def remainder(carries: list[Value]) -> list[Value]:
+            return self._block(length - end, constants, full(end, INDEX), carries, rest)
+
+        if end == length:
+            return blocks(carries)
+        if self.params["reverse"]:
+            last = remainder(carries)
+            first = blocks(last[: self.m])
+            carries = first[: self.m]
+        else:
+            first = blocks(carries)
+            last = remainder(first[: self.m])
+            carries = last[: self.m]
+        pairs = zip(first[self.m :], last[self.m :], strict=True)
+        return [*carries, *(concatenate(a, b, axis=0) for a, b in pairs)]
+
+    def _blocks(
+        self, count: int, size: int, constants: list[Value], carries: list[Value],
+        rows: list[Value],
+    ) -> list[Value]:  # fmt: skip
+        """So many blocks of so many steps, from the first row on."""
+        if count == 1:
+            return self._block(size, constants, full(0, INDEX), carries, rows)
+        builder = Builder()
+        with building(builder), builder.at(self.steps.op.source):
+            c, (index,), k = (
+                [Value(v.type) for v in group]
+                for group in (self.constants, [self.index], self.carries)
+            )
+            x = [Value(v.type.with_shape((size,))) for v in self.rows]
+            outputs = self._block(size, c, index * full(size, INDEX), k, x)
+        body = builder.finish([*c, index, *k, *x], outputs, name=self.body.name)
+        blocks = [reshape(v, shape=(count, size)) for v in rows]
+        params = {**self.params, "body": body, "length": count}
+        made = current_builder().emit(scan, [*constants, *carries, *blocks], params)
+        return [*made[: self.m], *(reshape(v, shape=(count * size,)) for v in made[self.m :])]
+
+    def _block(
+        self, size: int, constants: list[Value], first: Value, carries: list[Value],
+        rows: list[Value],
+    ) -> list[Value]:  # fmt: skip
+        """So many steps from one on."""
+        builder = current_builder()
+        index = iota(dtype=INDEX.dtype, shape=(size,), axis=0) + broadcast_to(first, (size,))
+        given = [*constants, index, *rows]
+        state = [carries[k] for k in self.positions]
+        last, states = self._chain(size, given, state) if state else ([], [])
+        after = batch(self._after(), size, [*self._vary(), *[True] * len(states)])
+        made = builder.inline(after, [*given, *states])
+        count = len(self.sums)
+        for k, terms in zip(self.sums, made[:count], strict=True):
+            carries = [*carries[:k], carries[k] + sum_(terms, axes=(0,)), *carries[k + 1 :]]
+        for k, v in zip(self.positions, last, strict=True):
+            carries = [*carries[:k], v, *carries[k + 1 :]]
+        return [*carries, *made[count:]]
+
+    def _vary(self) -> list[bool]:
+        return [*[False] * self.n, True, *[True] * len(self.rows)]
+
+    def _chain(
+        self, size: int, given: list[Value], state: list[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        """The state after so many steps, and the states before each."""
+        before = self._before()
+        varying = depends(before, self._vary())
+        whole = batch(before, size, self._vary(), varying)
+        made = current_builder().inline(whole, given)
+        fixed = [v for v, moves in zip(made, varying, strict=True) if not moves]
+        streams = [v for v, moves in zip(made, varying, strict=True) if moves]
+        builder = Builder()
+        with building(builder), builder.at(self.steps.op.source):
+            inputs = [Value(v.type) for v in before.outputs]
+            own = [Value(v.type) for v in state]
+            of = dict(zip(before.outputs, inputs, strict=True))
+            outputs = []
+            for p, affine in zip(own, self.next, strict=True):
+                products = [
+                    of[f] * u for f, u in zip(affine.factors, own, strict=True) if f is not None
+                ]
+                terms = [] if affine.offset is None else [of[affine.offset]]
+                outputs.append(_total(terms + products) if terms + products else full(0, p.type))
+        c = [v for v, moves in zip(inputs, varying, strict=True) if not moves]
+        x = [v for v, moves in zip(inputs, varying, strict=True) if moves]
+        body = builder.finish([*c, Value(INDEX), *own, *x], [*outputs, *own], name=self.body.name)
+        params = {**self.params, "body": body, "constants": len(fixed), "carries": len(own),
+                  "length": size}  # fmt: skip
+        results = current_builder().emit(scan, [*fixed, *state, *streams], params)
+        return list(results[: len(own)]), list(results[len(own) :])
+
+
+def _sums(body: Program, carries: list[Value]) -> dict[int, list[Value]]:
+    """What each step adds to carries that are read for nothing else, by their positions."""
+    maker = {v: op for op in body.ops for v in op.results}
+    readers = readers_of(body.ops, body.outputs)
+    found = {}
+    for k, own in enumerate(carries):
+        terms = _terms(body.outputs[k], maker, readers)
+        if readers[own] == 1 and own in terms and len(terms) > 1:
+            found[k] = [v for v in terms if v is not own]
+    return found
+
+
+def _terms(v: Value, maker: dict[Value, Op], readers: Readers) -> list[Value]:
+    """What a value is the sum of, as far as nothing else reads the sums."""
+    op = maker.get(v)
+    if op is None or op.kind is not add or readers[v] != 1:
+        return [v]
+    return [t for operand in op.operands for t in _terms(operand, maker, readers)]
+
+
+def _total(terms: Sequence[Value]) -> Value:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _negative(v: MaybeValue) -> MaybeValue:
+    return None if v is None else -v
+
+
+def _joined(op: Op, choice: Sequence[Value], x: MaybeValue, y: MaybeValue) -> MaybeValue:
+    """The sum, difference or choice of two numbers, either of which may be zero."""
+    if x is None and y is None:
+        return None
+    if op.kind is select:
+        like = present([x, y])[0].type
+        return select(*choice, or_zero(x, like), or_zero(y, like))
+    if x is None or y is None:
+        left = present([x, y])[0]
+        return -left if x is None and op.kind is sub else left
+    return x + y if op.kind is add else x - y
+
+
+def _block_size(length: int) -> int:
+    """How many steps go into a block: best all alike, and whole vectors."""
+    sizes = [s for s in range(LEAST_STEPS, MOST_STEPS + 1) if length % s == 0]
+    return max(sizes, key=lambda s: (min(s & -s, WHOLE), s), default=min(length, MOST_STEPS))
+
+
+def _range(x: Value, start: int, stop: int) -> Value:
+    return x if stop - start == x.shape[0] else slice_axis(x, 0, start, stop)

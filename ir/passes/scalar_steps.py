@@ -1,0 +1,199 @@
+"""Loops over small arrays as loops over numbers (scalar replacement of aggregates).
+
+Before::
+
+    %1: f64[2], %2: f64[100,2] = scan %p, %y {body=program step(%0: f64[4], %1: i64[], %2: f64[2]) {
+      … slices of %0 and %2, … concatenate …
+    }, …}
+
+After::
+
+    %a: f64[], %b: f64[], %c: f64[100], %d: f64[100] = scan %p, (slice %y), (slice %y) {
+      body=program step(%0: f64[4], %1: i64[], %2: f64[], %3: f64[]) { … }, …}
+
+Arrays that a step only reads stay as they are.  Code is the same for both; this one shows which
+element of a state depends on which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..ops.arithmetic import add, neg
+from ..ops.bodies import BodyOp, groups
+from ..ops.contract import Dot
+from ..ops.declaration import full
+from ..ops.elementwise import Elementwise
+from ..ops.index import Gather
+from ..ops.move import Concatenate, Move, Pad, concatenate, reshape, slice_axis
+from ..ops.reduce import Sum
+from ..program import Builder, Op, Program, Value, building
+
+#: Elements of an array that a step computes, multiplications in a product, operations in a step.
+MOST_ELEMENTS = 16
+MOST_PRODUCTS = 64
+MOST_OPS = 1000
+#: Ops that move, add up or multiply elements: done on arrays of values as on arrays of numbers.
+MOVING = (Move, Pad, Concatenate, Sum, Dot)
+
+
+class TooLarge(Exception):
+    """The steps are not of a few numbers."""
+
+
+class ScalarSteps:
+    """A scan whose carries, rows and results are numbers: its ``params``, what its ``operands`` are
+    and what its ``results`` mean.
+
+    Raises TooLarge where a step computes larger arrays, or something else than elements.
+    """
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        body: Program = op.params["body"]
+        self.n, self.m = op.params["constants"], op.params["carries"]
+        constants, index, carries, rows = groups(body.inputs, self.n, 1, self.m)
+        self.fixed = set(constants)
+        #: The elements of each value, where they have been taken apart.
+        self.elements: dict[Value, Any] = {}
+        #: Zeros that fill up arrays.
+        self.zeros: set[Value] = set()
+        self.env: dict[Value, Value] = {v: v for v in (*constants, *index)}
+        self.builder = Builder()
+        self.varying = set(body.inputs[self.n :])
+        inputs = [*constants, *index]
+        for v in (*carries, *rows):
+            apart = _array([Value(v.type.with_shape(())) for _ in range(_small(v))], v.shape)
+            self.elements[v] = apart
+            inputs += apart.flat
+        with building(self.builder):
+            for op_ in body.ops:
+                with self.builder.at(op_.source):
+                    self._follow(op_)
+            outputs = [v for out in body.outputs for v in self._apart(out).flat]
+        self.params = {
+            **op.params, "carries": sum(v.type.size for v in carries),
+            "body": self.builder.finish(inputs, outputs, name=body.name),
+        }  # fmt: skip
+
+    # -- the steps -------------------------------------------------------------------
+
+    def _follow(self, op: Op) -> None:
+        if self.varying.isdisjoint(op.operands):
+            self._repeat(op)
+            return
+        self.varying.update(op.results)
+        if len(self.builder.ops) > MOST_OPS:
+            raise TooLarge
+        if isinstance(op.kind, Elementwise):
+            size = _small(op.result)
+            operands = [self._apart(v).ravel() for v in op.operands]
+            made = [self._element(op, [o[k] for o in operands]) for k in range(size)]
+            self.elements[op.result] = _array(made, op.result.shape)
+        elif isinstance(op.kind, MOVING):
+            _small(op.result)
+            self._moved(op)
+        elif isinstance(op.kind, Gather) and op.result.shape == ():
+            if op.operands[0] in self.varying:
+                raise TooLarge
+            places = [self._apart(v).item() for v in op.operands[1:]]
+            picked = self.builder.emit(op.kind, [self.env[op.operands[0]], *places], op.params)
+            self.elements[op.result] = _array(picked, ())
+        else:
+            raise TooLarge
+
+    def _repeat(self, op: Op) -> None:
+        if isinstance(op.kind, BodyOp):
+            raise TooLarge
+        results = self.builder.repeat(op, [self.env[v] for v in op.operands])
+        self.env.update(zip(op.results, results, strict=True))
+
+    def _element(self, op: Op, operands: list[Value]) -> Value:
+        zeros = [v in self.zeros for v in operands]
+        if op.kind is add and any(zeros):
+            return operands[0] if zeros[1] else operands[1]
+        if op.kind is neg and zeros[0]:
+            return operands[0]
+        return self.builder.emit(op.kind, operands, op.params)[0]
+
+    def _moved(self, op: Op) -> None:
+        apart = [self._apart(v) for v in op.operands]
+        if isinstance(op.kind, Dot):
+            terms = prod(op.operands[0].shape[axis] for axis in op.params["contract"][0])
+            if not 0 < terms * op.result.type.size <= MOST_PRODUCTS:
+                raise TooLarge
+        if isinstance(op.kind, Sum):
+            made = np.asarray(np.sum(apart[0], axis=op.params["axes"]), object)
+        else:
+            made = np.asarray(op.kind.evaluate(*apart, **op.params), object)
+        if isinstance(op.kind, Pad):
+            zero = full(0, op.result.type.with_shape(()))
+            self.zeros.add(zero)
+            made = _array([v if isinstance(v, Value) else zero for v in made.flat], made.shape)
+        if not all(isinstance(v, Value) for v in made.flat):
+            raise TooLarge
+        self.elements[op.result] = made
+
+    def _apart(self, v: Value) -> Any:
+        """The elements of a value, as an array of its shape."""
+        if v not in self.elements:
+            _small(v)
+            self.elements[v] = _array(_columns(self.env[v], ()), v.shape)
+        return self.elements[v]
+
+    # -- the loop --------------------------------------------------------------------
+
+    def operands(self, operands: Sequence[Value]) -> list[Value]:
+        """The operands of the loop over numbers."""
+        constants, carries, rows = groups(operands, self.n, self.m)
+        made = list(constants)
+        for v in carries:
+            made += _columns(v, ())
+        for v in rows:
+            made += _columns(v, v.shape[:1])
+        return made
+
+    def results(self, made: Sequence[Value]) -> list[Value]:
+        """The results of the loop from those of the loop over numbers."""
+        numbers = iter(made)
+        found = []
+        for k, v in enumerate(self.op.results):
+            lead = () if k < self.m else v.shape[:1]
+            columns = [next(numbers) for _ in range(prod(v.shape[len(lead) :]))]
+            found.append(columns[0] if v.shape == lead else _joined(columns, v.shape))
+        return found
+
+
+def _columns(v: Value, lead: tuple[int, ...]) -> list[Value]:
+    """The numbers of an array, each for all of its leading axes."""
+    if v.shape == lead:
+        return [v]
+    flat = reshape(v, shape=(*lead, prod(v.shape[len(lead) :])))
+    axis = len(lead)
+    return [
+        reshape(slice_axis(flat, axis, k, k + 1), shape=lead) for k in range(flat.shape[axis])
+    ]
+
+
+def _joined(columns: Sequence[Value], shape: tuple[int, ...]) -> Value:
+    """The array of which these are the columns."""
+    lead = columns[0].shape
+    parts = [reshape(v, shape=(*lead, 1)) for v in columns]
+    return reshape(concatenate(*parts, axis=len(lead)), shape=shape)
+
+
+def _small(v: Value) -> int:
+    """The number of elements; raises TooLarge for many, or none."""
+    if not 0 < v.type.size <= MOST_ELEMENTS:
+        raise TooLarge
+    return v.type.size
+
+
+def _array(values: Sequence[Value], shape: tuple[int, ...]) -> Any:
+    made = np.empty(len(values), object)
+    made[:] = list(values)
+    return made.reshape(shape)

@@ -1,0 +1,294 @@
+"""Loops over numbers in blocks, and loops with indices over rows: the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import fori_loop, grad, jit, scan, trace
+from autojit.ir.interpreter import interpret
+from autojit.ir.ops.arithmetic import gt, select
+from autojit.ir.ops.declaration import full
+from autojit.ir.ops.elementary import exp, sin
+from autojit.ir.ops.scan import Scan
+from autojit.ir.ops.scan import scan as emit_scan
+from autojit.ir.passes import loop_rows, optimize, recurrences
+from autojit.ir.program import Builder, Program, Value, building
+from autojit.ir.types import Type
+from autojit.ir.verify import verify
+
+FLOAT, INDEX = Type(np.dtype(np.float64), ()), Type(np.dtype(np.int64), ())
+
+
+class Drawn:
+    """A random loop whose steps are linear in the numbers that they hand on."""
+
+    def __init__(self, seed: int, length: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.states, self.totals, self.rows = map(int, self.random.integers([1, 0, 0], [4, 3, 3]))
+        self.length = length
+        self.reverse = bool(self.random.integers(2))
+
+    def program(self) -> Program:
+        constants = [Value(FLOAT) for _ in range(2)]
+        carries = [Value(FLOAT) for _ in range(self.states + self.totals)]
+        rows = [Value(FLOAT.with_shape((self.length,))) for _ in range(self.rows)]
+        builder = Builder()
+        with building(builder):
+            params = {
+                "body": self.body(), "constants": 2, "carries": len(carries),
+                "length": self.length, "reverse": self.reverse,
+            }  # fmt: skip
+            results = builder.emit(emit_scan, [*constants, *carries, *rows], params)
+        return builder.finish([*constants, *carries, *rows], results, name="drawn")
+
+    def body(self) -> Program:
+        constants = [Value(FLOAT) for _ in range(2)]
+        index = Value(INDEX)
+        states = [Value(FLOAT) for _ in range(self.states)]
+        totals = [Value(FLOAT) for _ in range(self.totals)]
+        rows = [Value(FLOAT) for _ in range(self.rows)]
+        builder = Builder()
+        with building(builder):
+            fixed = [*constants, *rows]
+            for _ in range(8):
+                fixed.append(self.nonlinear(fixed))
+            linear = list(states)
+            for _ in range(14):
+                linear.append(self.linear(linear, fixed))
+            small = full(0.3, FLOAT)
+            after = [small * (self.pick(linear[-6:]) + s) for s in states]
+            sums = [t + (self.pick(linear) * self.pick(fixed) + self.pick(fixed)) for t in totals]
+            ys = [self.pick([*linear, *fixed]), sin(self.pick(linear)), after[0]]
+        inputs = [*constants, index, *states, *totals, *rows]
+        return builder.finish(inputs, [*after, *sums, *ys], name="step")
+
+    def pick(self, values: list[Value]) -> Value:
+        return values[int(self.random.integers(len(values)))]
+
+    def nonlinear(self, values: list[Value]) -> Value:
+        a, b = self.pick(values), self.pick(values)
+        kinds: list[Callable[[], Value]] = [
+            lambda: sin(a), lambda: sin(a * b), lambda: exp(-(a * a)), lambda: sin(a - b),
+        ]  # fmt: skip
+        return kinds[int(self.random.integers(len(kinds)))]()
+
+    def linear(self, linear: list[Value], fixed: list[Value]) -> Value:
+        a, b, c = self.pick(linear), self.pick(linear), self.pick(fixed)
+        half = full(0.5, FLOAT)
+        kinds: list[Callable[[], Value]] = [
+            lambda: half * (a + b), lambda: half * (a - b), lambda: a + c, lambda: c - a,
+            lambda: sin(c) * a, lambda: a * sin(c), lambda: a / (full(1.5, FLOAT) + c * c),
+            lambda: -a, lambda: select(gt(c, self.pick(fixed)), a, b),
+            lambda: select(gt(c, self.pick(fixed)), a, c),
+        ]  # fmt: skip
+        return kinds[int(self.random.integers(len(kinds)))]()
+
+
+@pytest.mark.parametrize("length", [64, 100, 512, 513, 523, 1200, 1009])
+@pytest.mark.parametrize("seed", range(6))
+def test_linear_loops_in_blocks(length: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recurrences, "GAIN", 0.0)
+    program = Drawn(seed, length).program()
+    blocks = recurrences.run(program)
+    verify(blocks)
+    assert blocks is not program
+    random = np.random.default_rng(seed)
+    arguments = [random.normal(size=t.shape) for t in program.in_types]
+    for found, wanted in zip(interpret(blocks, arguments), interpret(program, arguments), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10)
+
+
+def lengths(program: Program) -> list[int]:
+    """Of the loops in a program, those in others included."""
+    found = []
+    for op in program.ops:
+        if isinstance(op.kind, Scan):
+            found += [op.params["length"], *lengths(op.params["body"])]
+    return found
+
+
+def euler(step: Callable[[Any], Any], length: int) -> Callable[[Any], Any]:
+    return lambda start: np.sum(scan(lambda y, _: (step(y), y), start, length=length)[1] ** 2)
+
+
+def prey(y: Any) -> Any:
+    return y + 0.01 * np.array([y[0] - 0.4 * y[0] * y[1], 0.1 * y[0] * y[1] - 0.4 * y[1]])
+
+
+START = np.array([5.0, 2.0])
+
+
+def test_the_adjoint_of_a_loop_over_a_small_array() -> None:
+    loss = euler(prey, 1000)
+    program = optimize(jit(grad(loss)).lower(START).program)
+    assert lengths(program) == [1000, 5, 200]
+    h = 1e-6
+    wanted = [(loss(START + d) - loss(START - d)) / (2 * h) for d in h * np.eye(2)]
+    np.testing.assert_allclose(jit(grad(loss))(START), wanted, rtol=1e-6)
+
+
+def test_what_is_not_linear_or_not_slow_stays() -> None:
+    scale = np.linspace(0.5, 1.5, 300)
+    for loss in (
+        lambda x: scan(lambda c, v: (np.sin(c) + v, None), 0.0, x)[0],
+        lambda x: scan(lambda c, v: (c + v, c), 0.0, x)[1],
+        lambda x: scan(lambda c, v: (np.maximum(c, v), c), 0.0, x)[1],
+        lambda x: scan(lambda c, v: (c * c + v, None), 0.0, 0.1 * x)[0],
+        lambda x: scan(lambda c, v: (np.where(c > 0.5, 0.1 * c, c + v), None), 0.0, x)[0],
+    ):
+        assert lengths(optimize(jit(loss).lower(scale).program)) == [300]
+
+
+def test_a_linear_loop_with_dear_rows_is_taken_apart() -> None:
+    def smoothed(x: Any) -> Any:
+        return scan(lambda c, v: (0.9 * c + np.exp(np.sin(v)), np.log1p(c * c)), 0.0, x)[1]
+
+    x = np.linspace(-1.0, 2.0, 640)
+    assert lengths(optimize(jit(smoothed).lower(x).program)) == [2, 320]
+    np.testing.assert_allclose(jit(smoothed)(x), smoothed(x), rtol=1e-13)
+
+
+def test_an_infinite_factor_is_no_nan_elsewhere() -> None:
+    """A choice between two branches stays one: the one not taken adds nothing."""
+
+    def f(x: Any) -> Any:
+        def step(c: Any, v: Any) -> Any:
+            safe = np.where(v > 0, 1 / v, 0.0)
+            return np.where(v > 0, c * safe * np.exp(np.sin(v)), 0.5 * c) + 1.0, None
+
+        return scan(step, 1.0, x)[0]
+
+    x = np.where(np.arange(400) % 7 == 0, 0.0, 1.5)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-12)
+    assert np.isfinite(jit(f)(x))
+
+
+# -- indices --------------------------------------------------------------------------
+
+
+def euler_by_index(x: Any) -> Any:
+    u = np.zeros((x.size, 2))
+    u[0] = np.array([1.0, 0.5])
+    for i in range(x.size - 1):
+        u[i + 1, 0] = u[i, 0] + 0.1 * u[i, 1] * x[i]
+        u[i + 1, 1] = u[i, 1] - 0.1 * u[i, 0] * x[i + 1]
+    return u
+
+
+def put(y: Any, i: Any, v: Any) -> Any:
+    y = y.copy()
+    y[i] = v
+    return y
+
+
+def backwards(x: Any) -> Any:
+    n = x.size
+
+    def step(i: Any, carry: Any) -> Any:
+        y, total = carry
+        total = 0.5 * total + x[n - 1 - i]
+        return put(y, n - 1 - i, total * x[i]), total
+
+    return fori_loop(0, n, step, (np.zeros(n), 0.0))[0]
+
+
+def every_second(x: Any) -> Any:
+    half = x.size // 2
+    return fori_loop(0, half, lambda i, c: np.sin(c) + x[2 * i] * x[2 * i + 1], 0.0)
+
+
+def columns(x: Any) -> Any:
+    table = np.outer(x[:40], x[:50])
+    return fori_loop(0, 50, lambda i, c: 0.5 * c * table[3, i] + np.sum(table[:, i]), 0.0)
+
+
+def added(x: Any) -> Any:
+    n = x.size
+
+    def step(i: Any, y: Any) -> Any:
+        y = y.copy()
+        np.add.at(y, i, x[i] ** 2)
+        np.add.at(y, n - 1 - i, x[i])
+        return y
+
+    return fori_loop(0, n, step, np.ones(n))
+
+
+def written_twice(x: Any) -> Any:
+    """What a step writes, the next writes over: the order counts."""
+    n = x.size
+    return fori_loop(
+        0, n - 1, lambda i, y: put(put(y, i, x[i]), i + 1, 2 * x[i]), np.zeros(n)
+    )
+
+
+def read_too(x: Any) -> Any:
+    return fori_loop(1, x.size, lambda i, y: put(y, i, 0.9 * y[i - 1] + x[i]), x)
+
+
+def wrapped(x: Any) -> Any:
+    """Indices from the end on."""
+    return fori_loop(0, 60, lambda i, c: c * x[i - 60] + 1, 0.0)
+
+
+INDEXED = [
+    euler_by_index, backwards, every_second, columns, added, written_twice, read_too, wrapped,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", INDEXED, ids=lambda f: f.__name__)
+def test_loops_with_indices(function: Callable[[Any], Any]) -> None:
+    x = np.cos(np.arange(128.0))
+    program = trace(function)(x)
+    np.testing.assert_allclose(jit(function)(x), program(x), rtol=1e-12, atol=1e-12)
+
+    def loss(x: Any) -> Any:
+        return np.sum(np.sin(program(x)))
+
+    by_hand = []
+    for k in (0, 1, 63, 126, 127):
+        d = 1e-6 * (np.arange(128) == k)
+        by_hand.append((loss(x + d) - loss(x - d)) / 2e-6)
+    found = jit(grad(lambda x: np.sum(np.sin(function(x)))))(x)
+    np.testing.assert_allclose(found[[0, 1, 63, 126, 127]], by_hand, rtol=1e-6, atol=1e-7)
+
+
+def kinds(program: Program) -> set[str]:
+    """Of all ops, those in loops included."""
+    found = set()
+    for op in program.ops:
+        found.add(op.kind.name)
+        if isinstance(op.kind, Scan):
+            found |= kinds(op.params["body"])
+    return found
+
+
+@pytest.mark.parametrize("function", [euler_by_index, backwards, every_second, columns])
+def test_elements_are_neither_gathered_nor_added_to(function: Callable[[Any], Any]) -> None:
+    x = np.cos(np.arange(128.0))
+    program = optimize(jit(grad(lambda x: np.sum(np.sin(function(x))))).lower(x).program)
+    assert kinds(program).isdisjoint({"gather", "scatter", "add_at", "scatter_add"})
+
+
+@pytest.mark.parametrize("function", [written_twice, read_too])
+def test_what_depends_on_the_order_stays(function: Callable[[Any], Any]) -> None:
+    x = np.cos(np.arange(128.0))
+    assert "scatter" in kinds(optimize(jit(function).lower(x).program))
+
+
+def test_an_index_out_of_bounds_is_an_error_as_before() -> None:
+    def f(x: Any) -> Any:
+        return fori_loop(0, 70, lambda i, c: c + x[i], 0.0)
+
+    with pytest.raises(IndexError, match="out of bounds"):
+        jit(f)(np.ones(64))
+
+
+def test_a_loop_without_indices_is_left_alone() -> None:
+    program = Drawn(0, 64).program()
+    assert loop_rows.run(program) is program
