@@ -174,9 +174,7 @@ def _columns(v: Value, lead: tuple[int, ...]) -> list[Value]:
         return [v]
     flat = reshape(v, shape=(*lead, prod(v.shape[len(lead) :])))
     axis = len(lead)
-    return [
-        reshape(slice_axis(flat, axis, k, k + 1), shape=lead) for k in range(flat.shape[axis])
-    ]
+    return [reshape(slice_axis(flat, axis, k, k + 1), shape=lead) for k in range(flat.shape[axis])]
 
 
 def _joined(columns: Sequence[Value], shape: tuple[int, ...]) -> Value:
