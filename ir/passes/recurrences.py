@@ -92,6 +92,7 @@ class _Recurrence:
         self.sums = _sums(self.body, self.carries)
         self.positions = [k for k in range(self.m) if k not in self.sums]
         self.state = [self.carries[k] for k in self.positions]
+        self.ones: set[MaybeValue] = set()
         #: The next state, and the ops that compute its offsets and factors.
         self.next: list[_Affine] = []
         self.ops: list[Op] = []
@@ -112,6 +113,7 @@ class _Recurrence:
             for j, v in enumerate(self.state):
                 factors: list[MaybeValue] = [None] * len(self.state)
                 factors[j] = full(1, v.type)
+                self.ones.add(factors[j])
                 known[v] = _Affine(None, tuple(factors))
             for op in needed(self.body.ops, outputs):
                 if known.keys().isdisjoint(op.operands):
@@ -154,11 +156,15 @@ class _Recurrence:
                 x, y = y, x
             if x not in known or y in known:
                 return None
-            offset, *factors = [
-                None if v is None else op.kind(v, y) for v in (known[x].offset, *known[x].factors)
-            ]
+            parts = (known[x].offset, *known[x].factors)
+            offset, *factors = [self._scaled(op, v, y) for v in parts]
             return _Affine(offset, tuple(factors))
         return None
+
+    def _scaled(self, op: Op, v: MaybeValue, y: Value) -> MaybeValue:
+        if v is None or op.kind is div:
+            return None if v is None else v / y
+        return y if v in self.ones else v * y
 
     # -- what it costs ---------------------------------------------------------------
 
