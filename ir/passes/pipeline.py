@@ -19,6 +19,7 @@ from . import (
     simplify_parts,
     sum_first,
     swap_products,
+    tapes_in_segments,
     unroll,
 )
 from .fold import fold
@@ -44,6 +45,7 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
         swap_products.run,
         restore.run,
         recurrences.run,
+        tapes_in_segments.run,
         unroll.run,
     ):
         program = simplified(bodies.everywhere(run)(program))

@@ -32,11 +32,12 @@ from ..ops.bodies import INDEX, groups, or_zero, present
 from ..ops.declaration import MaybeValue, full
 from ..ops.elementwise import Elementwise
 from ..ops.linear import iota
-from ..ops.move import broadcast_to, concatenate, reshape, slice_axis
+from ..ops.move import broadcast_to
 from ..ops.reduce import sum_
 from ..ops.scan import Scan, scan
 from ..program import Builder, Op, Program, Readers, Value, building, current_builder, readers_of
 from ..transforms.batch import batch
+from ..transforms.segments import in_segments
 from ..transforms.separate import depends, needed
 from .rewrite import Rewriter, rewrite
 from .scalar_steps import ScalarSteps, TooLarge
@@ -218,69 +219,31 @@ class _Recurrence:
     def _loop(self, operands: Sequence[Value]) -> list[Value]:
         length = self.params["length"]
         size = _block_size(length) if self.state else length
-        end = length - length % size
-        constants, carries, rows = groups(operands, self.n, self.m)
-        whole = [_range(x, 0, end) for x in rows]
-        rest = [_range(x, end, length) for x in rows]
+        if size < length:
+            results, _ = in_segments(operands, self.params, size, self._block)
+            return results
+        values = [*operands[: self.n], full(0, INDEX), *operands[self.n :]]
+        return current_builder().inline(self._block(length), values)
 
-        def blocks(carries: list[Value]) -> list[Value]:
-            return self._blocks(end // size, size, constants, carries, whole)
-
-        def remainder(carries: list[Value]) -> list[Value]:
-            return self._block(length - end, constants, full(end, INDEX), carries, rest)
-
-        if end == length:
-            return blocks(carries)
-        if self.params["reverse"]:
-            last = remainder(carries)
-            first = blocks(last[: self.m])
-            carries = first[: self.m]
-        else:
-            first = blocks(carries)
-            last = remainder(first[: self.m])
-            carries = last[: self.m]
-        pairs = zip(first[self.m :], last[self.m :], strict=True)
-        return [*carries, *(concatenate(a, b, axis=0) for a, b in pairs)]
-
-    def _blocks(
-        self, count: int, size: int, constants: list[Value], carries: list[Value],
-        rows: list[Value],
-    ) -> list[Value]:  # fmt: skip
-        """So many blocks of so many steps, from the first row on."""
-        if count == 1:
-            return self._block(size, constants, full(0, INDEX), carries, rows)
+    def _block(self, size: int) -> Program:
+        """So many steps."""
         builder = Builder()
+        constants, (first,), carries = (
+            [Value(v.type) for v in group] for group in (self.constants, [self.index], self.carries)
+        )
+        rows = [Value(v.type.with_shape((size,))) for v in self.rows]
         with building(builder), builder.at(self.steps.op.source):
-            c, (index,), k = (
-                [Value(v.type) for v in group]
-                for group in (self.constants, [self.index], self.carries)
-            )
-            x = [Value(v.type.with_shape((size,))) for v in self.rows]
-            outputs = self._block(size, c, index * full(size, INDEX), k, x)
-        body = builder.finish([*c, index, *k, *x], outputs, name=self.body.name)
-        blocks = [reshape(v, shape=(count, size)) for v in rows]
-        params = {**self.params, "body": body, "length": count}
-        made = current_builder().emit(scan, [*constants, *carries, *blocks], params)
-        return [*made[: self.m], *(reshape(v, shape=(count * size,)) for v in made[self.m :])]
-
-    def _block(
-        self, size: int, constants: list[Value], first: Value, carries: list[Value],
-        rows: list[Value],
-    ) -> list[Value]:  # fmt: skip
-        """So many steps from one on."""
-        builder = current_builder()
-        index = iota(dtype=INDEX.dtype, shape=(size,), axis=0) + broadcast_to(first, (size,))
-        given = [*constants, index, *rows]
-        state = [carries[k] for k in self.positions]
-        last, states = self._chain(size, given, state) if state else ([], [])
-        after = batch(self._after(), size, [*self._vary(), *[True] * len(states)])
-        made = builder.inline(after, [*given, *states])
-        count = len(self.sums)
-        for k, terms in zip(self.sums, made[:count], strict=True):
-            carries = [*carries[:k], carries[k] + sum_(terms, axes=(0,)), *carries[k + 1 :]]
-        for k, v in zip(self.positions, last, strict=True):
-            carries = [*carries[:k], v, *carries[k + 1 :]]
-        return [*carries, *made[count:]]
+            index = iota(dtype=INDEX.dtype, shape=(size,), axis=0) + broadcast_to(first, (size,))
+            given = [*constants, index, *rows]
+            state = [carries[k] for k in self.positions]
+            last, states = self._chain(size, given, state) if state else ([], [])
+            after = batch(self._after(), size, [*self._vary(), *[True] * len(states)])
+            made = builder.inline(after, [*given, *states])
+            following = dict(zip(self.positions, last, strict=True))
+            for k, terms in zip(self.sums, made, strict=False):
+                following[k] = carries[k] + sum_(terms, axes=(0,))
+        outputs = [*(following[k] for k in range(self.m)), *made[len(self.sums) :]]
+        return builder.finish([*constants, first, *carries, *rows], outputs, name=self.body.name)
 
     def _vary(self) -> list[bool]:
         return [*[False] * self.n, True, *[True] * len(self.rows)]
@@ -364,7 +327,3 @@ def _block_size(length: int) -> int:
     """How many steps go into a block: best all alike, and whole vectors."""
     sizes = [s for s in range(LEAST_STEPS, MOST_STEPS + 1) if length % s == 0]
     return max(sizes, key=lambda s: (min(s & -s, WHOLE), s), default=min(length, MOST_STEPS))
-
-
-def _range(x: Value, start: int, stop: int) -> Value:
-    return x if stop - start == x.shape[0] else slice_axis(x, 0, start, stop)

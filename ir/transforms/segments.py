@@ -6,97 +6,112 @@ two levels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..ops.bodies import INDEX, groups
 from ..ops.checkpoint import checkpoint
 from ..ops.declaration import full
-from ..ops.move import concatenate, reshape, slice_
+from ..ops.move import concatenate, reshape, slice_axis
 from ..ops.scan import scan
 from ..program import Builder, Program, Value, building, current_builder
 from ..types import Type
+
+#: A program for so many steps: ``(constants…, number of the first row, carries…, rows…, given…) ->
+#: (carries…, rows…, extras…)``.
+Segment = Callable[[int], Program]
+
+
+class EachSegment(NamedTuple):
+    """A value of every segment: those of the whole ones, stacked, and that of the rest."""
+
+    whole: Value
+    rest: Value | None
+
+
+def in_segments(
+    operands: Sequence[Value],
+    params: dict[str, Any],
+    size: int,
+    segment: Segment,
+    given: Sequence[EachSegment] = (),
+    extras: int = 0,
+) -> tuple[list[Value], list[EachSegment]]:
+    """Emit a scan as a scan over segments of so many steps; its results, and the extras.
+
+    Where the length is no multiple of the size, the last rows are a shorter segment.
+    """
+    length, n, m = (params[k] for k in ("length", "constants", "carries"))
+    constants, carries, xs = groups(operands, n, m)
+    whole, rest = divmod(length, size)
+    end = whole * size
+    tail: list[Value] = []
+
+    def run_tail(carries: list[Value]) -> list[Value]:
+        rows = [_rows(x, end, length) for x in xs]
+        more = [each.rest for each in given if each.rest is not None]
+        values = [*constants, full(end, INDEX), *carries, *rows, *more]
+        tail[:] = current_builder().inline(segment(rest), values)
+        return tail[:m]
+
+    if rest and params["reverse"]:
+        carries = run_tail(carries)
+    shaped = [reshape(_rows(x, 0, end), shape=(whole, size, *x.shape[1:])) for x in xs]
+    results = current_builder().emit(
+        scan,
+        [*constants, *carries, *shaped, *(each.whole for each in given)],
+        {**params, "body": _outer(segment(size), n, size), "length": whole},
+    )
+    carries = list(results[:m])
+    last = len(results) - extras
+    ys = [reshape(y, shape=(end, *y.shape[2:])) for y in results[m:last]]
+    if rest and not params["reverse"]:
+        carries = run_tail(carries)
+    if rest:
+        ys = [concatenate(y, t, axis=0) for y, t in zip(ys, tail[m:last], strict=True)]
+    ends = tail[last:] if rest else [None] * extras
+    return [*carries, *ys], list(map(EachSegment, results[last:], ends))
+
+
+def _rows(x: Value, start: int, stop: int) -> Value:
+    return x if (start, stop) == (0, x.shape[0]) else slice_axis(x, 0, start, stop)
+
+
+def _outer(segment: Program, constants: int, size: int) -> Program:
+    """The body of the scan over segments."""
+    builder = Builder()
+    inputs = [Value(t) for t in segment.in_types]
+    with building(builder):
+        start = inputs[constants] * size
+        values = [*inputs[:constants], start, *inputs[constants + 1 :]]
+        outputs = builder.inline(segment, values)
+    return builder.finish(inputs, outputs, name=segment.name)
 
 
 def scan_in_segments(
     operands: Sequence[Value], params: dict[str, Any], size: int
 ) -> Sequence[Value]:
-    """Emit a scan cut into segments of so many steps, each under a checkpoint.
-
-    Where the length is no multiple of the size, the last rows are a shorter segment.
-    """
+    """Emit a scan cut into segments of so many steps, each under a checkpoint."""
     if size == 1:
         return current_builder().emit(scan, operands, {**params, "body": _repeated(params["body"])})
-    length, reverse, m = params["length"], params["reverse"], params["carries"]
-    whole, rest = divmod(length, size)
-    constants, carries, xs = groups(operands, params["constants"], m)
-    end = whole * size
-    tail: list[Value] = []
-
-    def run_tail(carries: list[Value]) -> list[Value]:
-        body = _segment(params, rest)
-        first = full(end, INDEX)
-        values = [*constants, first, *carries, *(_rows(x, end, length) for x in xs)]
-        made = current_builder().emit(checkpoint, values, _stored_nothing(body))
-        tail[:] = made[m:]
-        return list(made[:m])
-
-    if rest and reverse:
-        carries = run_tail(carries)
-    shaped = [_cut(_rows(x, 0, end), whole, size) for x in xs]
-    made = current_builder().emit(
-        scan,
-        [*constants, *carries, *shaped],
-        {**params, "body": _outer(params, size), "length": whole},
+    results, _ = in_segments(
+        operands, params, size, lambda steps: _repeated(steps_of(params, steps))
     )
-    carries, ys = groups(made, m)
-    ys = [reshape(y, shape=(end, *y.shape[2:])) for y in ys]
-    if rest and not reverse:
-        carries = run_tail(carries)
-    if rest:
-        ys = [concatenate(y, t, axis=0) for y, t in zip(ys, tail, strict=True)]
-    return [*carries, *ys]
-
-
-def _stored_nothing(body: Program) -> dict[str, Any]:
-    return {"body": body, "keep": False, "policy": "nothing"}
-
-
-def _rows(x: Value, start: int, stop: int) -> Value:
-    if (start, stop) == (0, x.shape[0]):
-        return x
-    rest = x.shape[1:]
-    return slice_(
-        x, start=(start, *[0] * len(rest)), stop=(stop, *rest), stride=(1,) * len(x.shape)
-    )
-
-
-def _cut(x: Value, whole: int, size: int) -> Value:
-    return reshape(x, shape=(whole, size, *x.shape[1:]))
-
-
-def _outer(params: dict[str, Any], size: int) -> Program:
-    """The body of the scan over segments."""
-    segment, n = _segment(params, size), params["constants"]
-    builder = Builder()
-    inputs = [Value(t) for t in segment.in_types]
-    with building(builder):
-        start = inputs[n] * size
-        values = [*inputs[:n], start, *inputs[n + 1 :]]
-        outputs = builder.emit(checkpoint, values, _stored_nothing(segment))
-    return builder.finish(inputs, outputs, name=segment.name)
+    return results
 
 
 def _repeated(body: Program) -> Program:
     """The body as a call that reverse mode repeats."""
     builder = Builder()
     inputs = [Value(t) for t in body.in_types]
-    outputs = builder.emit(checkpoint, inputs, _stored_nothing(body))
+    params = {"body": body, "keep": False, "policy": "nothing"}
+    with building(builder):
+        outputs = builder.emit(checkpoint, inputs, params)
     return builder.finish(inputs, outputs, name=body.name)
 
 
-def _segment(params: dict[str, Any], size: int) -> Program:
-    """``(constants…, number of the first row, carries…, rows…) -> (carries…, rows…)``."""
+def steps_of(params: dict[str, Any], size: int) -> Program:
+    """The segment that is the scan itself over so many steps."""
     body, n, m = params["body"], params["constants"], params["carries"]
     constants, (index,), carries, slices = groups(body.inputs, n, 1, m)
     row = Value(index.type)
