@@ -56,8 +56,9 @@ def scan(
         checkpoint: what reverse mode stores of n steps, where a step has a carry of c bytes and
             r bytes of residuals. None: the residuals, n r bytes, or less, as for a number, where
             that is faster. A number k: the carries of every k-th step and the residuals of k
-            steps, c n/k + r k bytes; each step is then computed a second time. ``"sqrt"``: k = ceil(sqrt(n)), at which that is
-            (c + r) sqrt(n) bytes. ``"auto"``: None where n r is at most 256 MB, else ``"sqrt"``.
+            steps, c n/k + r k bytes; each step is then computed a second time. ``"sqrt"``: k =
+            ceil(sqrt(n)), at which that is (c + r) sqrt(n) bytes. ``"auto"``: None where n r is
+            at most 256 MB, else ``"sqrt"``.
             ``peak_memory(grad(f))(x)`` states the bytes before anything is run.
 
     Returns:
