@@ -15,6 +15,7 @@ from . import (
     quotients,
     recurrences,
     restore,
+    scalar_steps,
     shares,
     simplify_parts,
     sum_first,
@@ -45,6 +46,7 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
         swap_products.run,
         restore.run,
         recurrences.run,
+        scalar_steps.run,
         tapes_in_segments.run,
         unroll.run,
     ):

@@ -64,13 +64,22 @@ def run(program: Program) -> Program:
 
 
 def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
-    if not isinstance(op.kind, Scan) or op.params["length"] < LEAST_STEPS:
+    if not isinstance(op.kind, Scan) or op.params["length"] < LEAST_STEPS or _carries_many(op):
         return None
     try:
-        loop = _Recurrence(ScalarSteps(op))
+        loop = _Recurrence(ScalarSteps(op, rows=True))
     except TooLarge:
         return None
     return loop.emit() if loop.is_linear and loop.pays() else None
+
+
+def _carries_many(op: Op) -> bool:
+    """Whether a loop hands on too many numbers; what is read once may be a sum."""
+    body, n = op.params["body"], op.params["constants"]
+    readers = readers_of(body.ops, body.outputs)
+    carries = body.inputs[n + 1 : n + 1 + op.params["carries"]]
+    handed: int = sum(v.type.size for v in carries if readers[v] > 1)
+    return handed > MOST_CARRIED
 
 
 class _Affine(NamedTuple):

@@ -31,12 +31,16 @@ from ..ops.elementwise import Elementwise
 from ..ops.index import Gather
 from ..ops.move import Concatenate, Move, Pad, concatenate, reshape, slice_axis
 from ..ops.reduce import Sum
+from ..ops.scan import Scan, scan
 from ..program import Builder, Op, Program, Value, building
+from .rewrite import Rewriter, rewrite
 
 #: Elements of an array that a step computes, multiplications in a product, operations in a step.
-MOST_ELEMENTS = 16
+MOST_ELEMENTS = 64
 MOST_PRODUCTS = 64
-MOST_OPS = 1000
+MOST_OPS = 8000
+#: Single elements in an array that is made of them in each step.
+MANY_PARTS = 3
 #: Ops that move, add up or multiply elements: done on arrays of values as on arrays of numbers.
 MOVING = (Move, Pad, Concatenate, Sum, Dot)
 
@@ -45,19 +49,50 @@ class TooLarge(Exception):
     """The steps are not of a few numbers."""
 
 
+def run(program: Program) -> Program:
+    """The program with loops over numbers for those whose steps take small arrays apart."""
+    return rewrite(program, [_rule])
+
+
+def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
+    if not isinstance(op.kind, Scan) or not _takes_apart(op):
+        return None
+    try:
+        steps = ScalarSteps(op, rows=False)
+    except TooLarge:
+        return None
+    return steps.results(at.emit(scan, steps.operands(op.operands), steps.params))
+
+
+def _takes_apart(op: Op) -> bool:
+    """Whether steps make arrays of single elements, or pad them as the cotangents of such, which
+    they read or hand on."""
+    body, m = op.params["body"], op.params["carries"]
+    read = set(body.outputs[:m])
+    for inner in reversed(body.ops):
+        if not isinstance(inner.kind, MOVING) or not read.isdisjoint(inner.results):
+            read.update(inner.operands)
+    for inner in body.ops:
+        single = [v for v in inner.operands if v.type.size == 1]
+        parts = inner.result.type.size if isinstance(inner.kind, Pad) else len(single)
+        made = isinstance(inner.kind, (Pad, Concatenate)) and inner.result in read
+        if made and single and parts >= MANY_PARTS:
+            return True
+    return False
+
+
 class ScalarSteps:
-    """A scan whose carries, rows and results are numbers: its ``params``, what its ``operands`` are
-    and what its ``results`` mean.
+    """A scan whose carries are numbers, and with ``rows`` its rows and results too: its ``params``,
+    what its ``operands`` are and what its ``results`` mean.
 
     Raises TooLarge where a step computes larger arrays, or something else than elements.
     """
 
-    def __init__(self, op: Op) -> None:
-        self.op = op
+    def __init__(self, op: Op, *, rows: bool) -> None:
+        self.op, self.rows = op, rows
         body: Program = op.params["body"]
         self.n, self.m = op.params["constants"], op.params["carries"]
-        constants, index, carries, rows = groups(body.inputs, self.n, 1, self.m)
-        self.fixed = set(constants)
+        constants, index, carries, xs = groups(body.inputs, self.n, 1, self.m)
         #: The elements of each value, where they have been taken apart.
         self.elements: dict[Value, Any] = {}
         #: Zeros that fill up arrays.
@@ -66,15 +101,20 @@ class ScalarSteps:
         self.builder = Builder()
         self.varying = set(body.inputs[self.n :])
         inputs = [*constants, *index]
-        for v in (*carries, *rows):
+        for v in (*carries, *xs) if rows else carries:
             apart = _array([Value(v.type.with_shape(())) for _ in range(_small(v))], v.shape)
             self.elements[v] = apart
             inputs += apart.flat
+        if not rows:
+            self.env.update((v, v) for v in xs)
+            inputs += xs
         with building(self.builder):
             for op_ in body.ops:
                 with self.builder.at(op_.source):
                     self._follow(op_)
-            outputs = [v for out in body.outputs for v in self._apart(out).flat]
+            outputs = [v for out in body.outputs[: self.m] for v in self._apart(out).flat]
+            for out in body.outputs[self.m :]:
+                outputs += self._apart(out).flat if rows else [self._together(out)]
         self.params = {
             **op.params, "carries": sum(v.type.size for v in carries),
             "body": self.builder.finish(inputs, outputs, name=body.name),
@@ -138,6 +178,13 @@ class ScalarSteps:
             raise TooLarge
         self.elements[op.result] = made
 
+    def _together(self, v: Value) -> Value:
+        """A value of which the elements have been computed."""
+        if v not in self.elements or v in self.env:
+            return self.env[v]
+        parts = self.elements[v]
+        return parts.item() if v.shape == () else _joined(list(parts.flat), v.shape)
+
     def _apart(self, v: Value) -> Any:
         """The elements of a value, as an array of its shape."""
         if v not in self.elements:
@@ -154,7 +201,7 @@ class ScalarSteps:
         for v in carries:
             made += _columns(v, ())
         for v in rows:
-            made += _columns(v, v.shape[:1])
+            made += _columns(v, v.shape[:1]) if self.rows else [v]
         return made
 
     def results(self, made: Sequence[Value]) -> list[Value]:
@@ -162,6 +209,9 @@ class ScalarSteps:
         numbers = iter(made)
         found = []
         for k, v in enumerate(self.op.results):
+            if k >= self.m and not self.rows:
+                found.append(next(numbers))
+                continue
             lead = () if k < self.m else v.shape[:1]
             columns = [next(numbers) for _ in range(prod(v.shape[len(lead) :]))]
             found.append(columns[0] if v.shape == lead else _joined(columns, v.shape))
@@ -181,7 +231,8 @@ def _joined(columns: Sequence[Value], shape: tuple[int, ...]) -> Value:
     """The array of which these are the columns."""
     lead = columns[0].shape
     parts = [reshape(v, shape=(*lead, 1)) for v in columns]
-    return reshape(concatenate(*parts, axis=len(lead)), shape=shape)
+    whole = concatenate(*parts, axis=len(lead)) if len(parts) > 1 else parts[0]
+    return reshape(whole, shape=shape)
 
 
 def _small(v: Value) -> int:
