@@ -157,6 +157,8 @@ class _Recurrence:
             if any(v in known for v in choice):
                 return None
             a, b = (self._known(v, known) for v in op.operands[-2:])
+            if op.kind is select and not _are_zeros_alike(a, b):
+                return None  # 0 times what is not chosen may be NaN
             pairs = zip((a.offset, *a.factors), (b.offset, *b.factors), strict=True)
             offset, *factors = [_joined(op, choice, x, y) for x, y in pairs]
             return _Affine(offset, tuple(factors))
@@ -295,7 +297,7 @@ def _sums(body: Program, carries: list[Value]) -> dict[int, list[Value]]:
     found = {}
     for k, own in enumerate(carries):
         terms = _terms(body.outputs[k], maker, readers)
-        if readers[own] == 1 and own in terms and len(terms) > 1:
+        if own.dtype.kind in "iufc" and readers[own] == 1 and own in terms and len(terms) > 1:
             found[k] = [v for v in terms if v is not own]
     return found
 
@@ -317,6 +319,11 @@ def _total(terms: Sequence[Value]) -> Value:
 
 def _negative(v: MaybeValue) -> MaybeValue:
     return None if v is None else -v
+
+
+def _are_zeros_alike(a: _Affine, b: _Affine) -> bool:
+    pairs = zip(a.factors, b.factors, strict=True)
+    return all((x is None) == (y is None) for x, y in pairs)
 
 
 def _joined(op: Op, choice: Sequence[Value], x: MaybeValue, y: MaybeValue) -> MaybeValue:

@@ -82,8 +82,7 @@ class Drawn:
         kinds: list[Callable[[], Value]] = [
             lambda: half * (a + b), lambda: half * (a - b), lambda: a + c, lambda: c - a,
             lambda: sin(c) * a, lambda: a * sin(c), lambda: a / (full(1.5, FLOAT) + c * c),
-            lambda: -a, lambda: select(gt(c, self.pick(fixed)), a, b),
-            lambda: select(gt(c, self.pick(fixed)), a, c),
+            lambda: -a, lambda: select(gt(c, self.pick(fixed)), a, half * a),
         ]  # fmt: skip
         return kinds[int(self.random.integers(len(kinds)))]()
 
@@ -156,6 +155,29 @@ def test_a_linear_loop_with_dear_rows_is_taken_apart() -> None:
     x = np.linspace(-1.0, 2.0, 640)
     assert lengths(optimize(jit(smoothed).lower(x).program)) == [2, 320]
     np.testing.assert_allclose(jit(smoothed)(x), smoothed(x), rtol=1e-13)
+
+
+def test_what_is_not_chosen_stays_out() -> None:
+    """A state that is NaN or infinite is forgotten where another is chosen."""
+
+    def f(x: Any) -> Any:
+        def step(c: Any, v: Any) -> Any:
+            c = np.where(v > 0, c * np.exp(np.sin(v)) * np.sqrt(v), np.cos(v))
+            return c, np.log(np.abs(c))
+
+        return scan(step, np.inf, x)[1]
+
+    x = np.cos(np.arange(400.0))
+    np.testing.assert_allclose(jit(f)(x), trace(f)(x)(x), rtol=1e-11)
+    assert np.isfinite(jit(f)(x)[3:]).all()
+
+
+def test_truth_values_are_not_summed() -> None:
+    def f(x: Any) -> Any:
+        return scan(lambda c, v: (c + (v > 0.99), None), x[0] > 2, x)[0]
+
+    assert jit(f)(np.cos(np.arange(400.0)))
+    assert not jit(f)(np.zeros(400))
 
 
 def test_an_infinite_factor_is_no_nan_elsewhere() -> None:
