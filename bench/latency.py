@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import peers
+from bench import latency_probe, peers
 from bench.client import ROOT, process_environment
 from bench.peer import Peer
 from bench.report import NOTHING, Table, number
@@ -29,6 +29,13 @@ QUESTIONS = {
     "call1": "call, one small array, us",
     "call2": "call, two small arrays, us",
     "call20": "call, a tree of 20 arrays, us",
+    "again10": "gradient of 50 operations without `jit`, 10 numbers, us",
+    "compiled10": "the same under `jit`, 10 numbers, us",
+    "again100000": "gradient of 50 operations without `jit`, 100,000 numbers, us",
+    "compiled100000": "the same under `jit`, 100,000 numbers, us",
+    "passes1000": "tracing and passes, 1,000 operations, ms",
+    "differentiated1000": "tracing and passes, gradient of 1,000 operations, ms",
+    "passes100000": "tracing and passes, 100,000 operations, ms",
 }
 Samples = dict[tuple[str, str], list[float]]
 Failures = dict[tuple[str, str], str]
@@ -37,8 +44,11 @@ Failures = dict[tuple[str, str], str]
 def applies(question: str, peer: Peer) -> bool:
     if peer.latency is None:
         return False
-    if question.startswith("call"):
-        return peer.latency.call is not None
+    kind = latency_probe.kind_of(question)
+    if question == "passes100000":
+        return peer.name == "autojit"  # of the others one that lowers takes a minute
+    if kind in ("call", "again", "compiled", "passes"):
+        return getattr(peer.latency, kind) is not None
     return question != "cached" or peer.latency.cached_environment is not None
 
 
@@ -72,7 +82,16 @@ def measure(
                     report(f"{question}, {peer.title}, {repetition + 1} of {REPETITIONS}")
                     _sample(samples, failures, question, peer, threads, Path(folder))
     remarks = dict.fromkeys(f"{name}, {words}" for (_, name), words in failures.items())
-    return [_table(samples, chosen)], list(remarks)
+    return [_table(samples, chosen)], [_of_numpy(), *remarks]
+
+
+def _of_numpy() -> str:
+    """What no gradient that runs the function anew can be faster than."""
+    few, many = (latency_probe.of_function(numbers) for numbers in (10, 100_000))
+    return (
+        f"The function of 50 operations itself takes NumPy {number(few)} us on 10 numbers, and "
+        f"{number(many)} us on 100,000."
+    )
 
 
 def _sample(

@@ -7,15 +7,17 @@ import time
 STARTED = time.perf_counter()  # before NumPy, which the modules below import
 
 import json  # noqa: E402
+import random  # noqa: E402
 import statistics  # noqa: E402
 import sys  # noqa: E402
 from collections.abc import Callable  # noqa: E402
+from functools import partial  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
 from bench import peers  # noqa: E402
-from bench.peer import Peer  # noqa: E402
+from bench.peer import Bound, Make, Peer  # noqa: E402
 from bench.worker import restrict  # noqa: E402
 from bench.workloads import rosenbrock  # noqa: E402
 
@@ -48,11 +50,68 @@ def call(peer: Peer, count: int) -> float:
     return statistics.median(_batch_seconds(bound) for _ in range(BATCHES)) * 1e6
 
 
-def _batch_seconds(bound: Callable[[], Any]) -> float:
+def _batch_seconds(bound: Bound, batch: int = BATCH) -> float:
     start = time.perf_counter()
-    for _ in range(BATCH):
+    for _ in range(batch):
         bound()
-    return (time.perf_counter() - start) / BATCH
+    return (time.perf_counter() - start) / batch
+
+
+def operations(count: int) -> Make:
+    """A function of that many elementwise operations, no two stretches of which are alike."""
+    draw = random.Random(count)
+    plan = [(draw.randrange(5), draw.randrange(1, 6), draw.random()) for _ in range(count)]
+
+    def make(np: Any, special: Any) -> Callable[[Any], Any]:
+        def function(x: Any) -> Any:
+            last = [x] * 6
+            for kind, ago, number in plan:
+                a, b = last[-1], last[-ago]
+                if kind == 0:
+                    value = np.tanh(a)
+                elif kind == 1:
+                    value = np.sin(b)
+                elif kind == 2:
+                    value = a * number
+                else:
+                    value = a + b if kind == 3 else a - b * number
+                last = [*last[1:], value]
+            return np.sum(np.tanh(last[-1]))
+
+        return function
+
+    return make
+
+
+def of_gradient(peer: Peer, kind: str, numbers: int) -> float:
+    """Microseconds of a gradient of 50 operations on so many numbers."""
+    peer.load()
+    bound = getattr(peer.latency, kind)(operations(50), np.linspace(0.1, 0.9, numbers))
+    bound()
+    bound()
+    return statistics.median(_batch_seconds(bound, 20) for _ in range(BATCHES)) * 1e6
+
+
+def of_function(numbers: int) -> float:
+    """Microseconds of that function by NumPy."""
+    bound = partial(operations(50)(np, None), np.linspace(0.1, 0.9, numbers))
+    return statistics.median(_batch_seconds(bound, 20) for _ in range(BATCHES)) * 1e6
+
+
+def passes(peer: Peer, count: int, differentiated: bool) -> float:
+    """Milliseconds to make the program that is to be compiled, after another."""
+    assert peer.latency is not None
+    assert peer.latency.passes is not None
+    peer.load()
+    x = np.linspace(0.1, 0.9, 10)
+    peer.latency.passes(operations(100), x, differentiated)()
+    return _batch_seconds(peer.latency.passes(operations(count), x, differentiated), 1) * 1e3
+
+
+def kind_of(question: str) -> str:
+    """What a library has to have for a question, by its name in `Latency`."""
+    kind = question.rstrip("0123456789")
+    return "passes" if kind == "differentiated" else kind
 
 
 def answer(question: str, peer: Peer) -> float:
@@ -60,7 +119,12 @@ def answer(question: str, peer: Peer) -> float:
         return import_time(peer)
     if question in ("first", "cached"):
         return first_gradient(peer)
-    return call(peer, int(question.removeprefix("call")))
+    kind, count = kind_of(question), int(question.lstrip("abcdefghijklmnopqrstuvwxyz"))
+    if kind == "call":
+        return call(peer, count)
+    if kind == "passes":
+        return passes(peer, count, question.startswith("differentiated"))
+    return of_gradient(peer, kind, count)
 
 
 def main() -> None:

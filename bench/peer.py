@@ -29,6 +29,11 @@ class Compiled:
     arrays: Callable[[Any], Arrays]
 
 
+#: What makes a function from a namespace like NumPy's, and one of special functions.
+Make = Callable[[Any, Any], Any]
+Bound = Callable[[], Any]
+
+
 @dataclass(frozen=True)
 class Latency:
     """What the questions about latency need of a library that compiles functions.
@@ -36,11 +41,17 @@ class Latency:
     `gradient(f, x)` compiles the gradient of `f` (a function made by a workload's `primal`) and
     returns its value at `x`. `call(n)` compiles a function that doubles each of n small arrays
     (passed as n arguments up to two, else as one dictionary) and returns a bound, blocking call.
+    `again(f, x)` and `compiled(f, x)` return bound, blocking calls of the gradient, differentiated
+    at each call and compiled; `passes(f, x, differentiated)` is one that only makes the program to
+    be compiled, of the function or its gradient.
     """
 
-    gradient: Callable[[Callable[[Any, Any], Any], np.ndarray], Any]
-    call: Callable[[int], Callable[[], Any]] | None = None
+    gradient: Callable[[Make, np.ndarray], Any]
+    call: Callable[[int], Bound] | None = None
     cached_environment: Callable[[str], dict[str, str]] | None = None
+    again: Callable[[Make, np.ndarray], Bound] | None = None
+    compiled: Callable[[Make, np.ndarray], Bound] | None = None
+    passes: Callable[[Make, np.ndarray, bool], Bound] | None = None
 
 
 @dataclass(frozen=True)

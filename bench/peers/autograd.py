@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.derivatives import Build, argnums_of, gradient, hessian, primal_of
 from bench.derivatives import build as build_derivative
-from bench.peer import Compiled, Latency, Peer, no_environment, numpy_arrays
+from bench.peer import Bound, Compiled, Latency, Make, Peer, no_environment, numpy_arrays
 from bench.workload import Arrays, Function, Workload
 
 
@@ -53,9 +53,13 @@ def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     return Compiled(partial(derivative, *inputs), partial(primal, *inputs), numpy_arrays)
 
 
-def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:
+def again(make: Make, x: np.ndarray) -> Bound:
     autograd = load()
-    return autograd.grad(make(autograd.numpy, None))(x)
+    return partial(autograd.grad(make(autograd.numpy, None)), x)
+
+
+def first_gradient(make: Make, x: np.ndarray) -> Any:
+    return again(make, x)()
 
 
 PEER = Peer(
@@ -65,6 +69,6 @@ PEER = Peer(
     environment=no_environment,
     load=load,
     build=build,
-    latency=Latency(first_gradient),
+    latency=Latency(first_gradient, again=again),
     load_special=load_special,
 )

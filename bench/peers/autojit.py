@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from bench.derivatives import TRANSFORMED
 from bench.derivatives import build as build_derivative
-from bench.peer import Compiled, Latency, Peer, no_environment, numpy_arrays
+from bench.peer import Bound, Compiled, Latency, Make, Peer, no_environment, numpy_arrays
 from bench.workload import Arrays, Workload
 
 
@@ -38,12 +37,30 @@ def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     )
 
 
-def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:
+def first_gradient(make: Make, x: np.ndarray) -> Any:
     autojit = load()
     return autojit.jit(autojit.grad(make(np, None)))(x)
 
 
-def bound_call(count: int) -> Callable[[], Any]:
+def again(make: Make, x: np.ndarray) -> Bound:
+    autojit, function = load(), make(np, None)
+    return lambda: autojit.grad(function)(x)
+
+
+def compiled(make: Make, x: np.ndarray) -> Bound:
+    autojit = load()
+    return partial(autojit.jit(autojit.grad(make(np, None))), x)
+
+
+def passes(make: Make, x: np.ndarray, differentiated: bool) -> Bound:
+    from autojit.ir.passes import optimize
+
+    autojit, function = load(), make(np, None)
+    wanted = autojit.grad(function) if differentiated else function
+    return lambda: optimize(autojit.jit(wanted).lower(x).program)
+
+
+def bound_call(count: int) -> Bound:
     autojit = load()
     arrays = [np.ones(3) for _ in range(count)]
     if count > 2:
@@ -59,6 +76,6 @@ PEER = Peer(
     environment=no_environment,
     load=load,
     build=build,
-    latency=Latency(first_gradient, bound_call, lambda folder: {}),
+    latency=Latency(first_gradient, bound_call, lambda folder: {}, again, compiled, passes),
     load_special=load_special,
 )

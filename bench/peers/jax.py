@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.derivatives import TRANSFORMED
 from bench.derivatives import build as build_derivative
-from bench.peer import Compiled, Latency, Peer, numpy_arrays
+from bench.peer import Bound, Compiled, Latency, Make, Peer, numpy_arrays
 from bench.workload import Arrays, Workload
 
 
@@ -63,12 +63,32 @@ def build(workload: Workload, inputs: Arrays, threads: int) -> Compiled:
     )
 
 
-def first_gradient(make: Callable[[Any, Any], Any], x: np.ndarray) -> Any:
+def first_gradient(make: Make, x: np.ndarray) -> Any:
     jax = load()
     return jax.jit(jax.grad(make(jax.numpy, None)))(x).block_until_ready()
 
 
-def bound_call(count: int) -> Callable[[], Any]:
+def again(make: Make, x: np.ndarray) -> Bound:
+    jax = load()
+    function, array = make(jax.numpy, None), jax.device_put(x)
+    return lambda: jax.grad(function)(array).block_until_ready()
+
+
+def compiled(make: Make, x: np.ndarray) -> Bound:
+    jax = load()
+    gradient, array = jax.jit(jax.grad(make(jax.numpy, None))), jax.device_put(x)
+    return lambda: gradient(array).block_until_ready()
+
+
+def passes(make: Make, x: np.ndarray, differentiated: bool) -> Bound:
+    """To the module that XLA compiles."""
+    jax = load()
+    function, array = make(jax.numpy, None), jax.device_put(x)
+    wanted = jax.grad(function) if differentiated else function
+    return lambda: jax.jit(wanted).lower(array)
+
+
+def bound_call(count: int) -> Bound:
     jax = load()
     arrays = [jax.device_put(np.ones(3)) for _ in range(count)]
     if count <= 2:
@@ -101,6 +121,6 @@ PEER = Peer(
     environment=environment,
     load=load,
     build=build,
-    latency=Latency(first_gradient, bound_call, cached_environment),
+    latency=Latency(first_gradient, bound_call, cached_environment, again, compiled, passes),
     load_special=load_special,
 )
