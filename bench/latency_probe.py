@@ -23,6 +23,7 @@ from bench.workloads import rosenbrock  # noqa: E402
 
 BATCH = 2_000
 BATCHES = 15
+FEW = 10  # calls in a batch, and batches, of what takes milliseconds
 
 
 def import_time(peer: Peer) -> float:
@@ -89,13 +90,13 @@ def of_gradient(peer: Peer, kind: str, numbers: int) -> float:
     bound = getattr(peer.latency, kind)(operations(50), np.linspace(0.1, 0.9, numbers))
     bound()
     bound()
-    return statistics.median(_batch_seconds(bound, 20) for _ in range(BATCHES)) * 1e6
+    return statistics.median(_batch_seconds(bound, FEW) for _ in range(FEW)) * 1e6
 
 
 def of_function(numbers: int) -> float:
     """Microseconds of that function by NumPy."""
     bound = partial(operations(50)(np, None), np.linspace(0.1, 0.9, numbers))
-    return statistics.median(_batch_seconds(bound, 20) for _ in range(BATCHES)) * 1e6
+    return statistics.median(_batch_seconds(bound, FEW) for _ in range(FEW)) * 1e6
 
 
 def passes(peer: Peer, count: int, differentiated: bool) -> float:
