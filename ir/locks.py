@@ -12,17 +12,23 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
-#: What is imported by functions here, and so perhaps in one thread while another forks.
-_IMPORTED = ("autojit", "llvmlite", "networkx", "numba", "numpy", "optree", "scipy")
+#: What is imported by functions here, and so perhaps in one thread while another forks.  An import
+#: of something else may be a whole application, which ends when it does.
+_IMPORTED = sys.stdlib_module_names.union(
+    ("autojit", "llvmlite", "networkx", "numba", "numpy", "optree", "platformdirs", "scipy")
+)
 #: For how many seconds a fork waits for imports: each ends, unless it waits for the thread that
 #: forks.
 _PATIENCE = 10.0
+#: Seconds in which another thread gets its turn.
+_TURN = 0.0005
 
 
 class Lock:
@@ -55,21 +61,16 @@ def _renew() -> None:
         lock.renew()
 
 
-def _await_imports() -> None:
-    """Wait until no other thread is importing a module that a child would wait for, for ever.
+def _others_import() -> bool:
+    """Whether another thread is importing a module that a child would wait for, for ever.
 
     Whose lock is whose, Python keeps to itself; where it does so in another way some day, nothing
     is waited for.
     """
     locks = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
-    me, until = threading.get_ident(), time.monotonic() + _PATIENCE
-
-    def others() -> bool:
-        held = [lock for name, lock in list(locks.items()) if name.split(".")[0] in _IMPORTED]
-        return any(getattr(lock(), "owner", None) not in (None, me) for lock in held)
-
-    while others() and time.monotonic() < until:
-        time.sleep(0.0005)
+    held = [lock for name, lock in list(locks.items()) if name.split(".")[0] in _IMPORTED]
+    me = threading.get_ident()
+    return any(getattr(lock(), "owner", None) not in (None, me) for lock in held)
 
 
 _stops: list[tuple[Callable[[], None], Callable[[], None]]] = []
@@ -83,10 +84,22 @@ def stop_at_fork(stop: Callable[[], None], go_on: Callable[[], None]) -> None:
 
 
 def _before_fork() -> None:
-    _await_imports()  # before anything is taken that one of them may need
-    for stop, go_on in list(_stops):
-        stop()
-        _after.append(go_on)
+    until = time.monotonic() + _PATIENCE
+    while True:
+        # Before anything is taken that an import may need.
+        while _others_import() and time.monotonic() < until:
+            time.sleep(_TURN)
+        for stop, go_on in list(_stops):
+            stop()
+            _after.append(go_on)
+        if threading.active_count() == 1:
+            return
+        # Other threads went on while those were waited for.  One that has just had its turn does
+        # not get the next one within five milliseconds, and so not between here and the fork.
+        time.sleep(_TURN)
+        if not _others_import() or time.monotonic() > until:
+            return
+        _after_fork()
 
 
 def _after_fork() -> None:

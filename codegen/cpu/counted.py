@@ -16,6 +16,10 @@ MOST_UNROLLED = 8
 #: Statements to which a nest of them may grow.
 MOST_EXPANDED = 1000
 
+# llvmlite fills its table of characters as it is first asked for one: now, and not in two threads,
+# or in one while another forks.
+ir.MetaDataString(ir.Module(), "").get_reference()
+
 
 class CountedLoop:
     """``for i in range(start, stop)`` with at least one iteration, in rotated form.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import pickle
@@ -12,6 +13,7 @@ import threading
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,9 @@ from llvmlite.binding import ffi, get_process_triple
 
 from autojit import grad, jit, pickling
 from autojit.codegen import lower as lowering
+from autojit.codegen.cpu import engine
 from autojit.errors import MissingFunctionError
+from autojit.ir import locks
 from autojit.testing import assert_no_retrace
 from tests.autojit import shipped
 from tests.autojit.shipped import MADE, X
@@ -259,6 +263,37 @@ def test_a_fork_while_another_thread_lowers(monkeypatch: pytest.MonkeyPatch) -> 
         leave.set()
         worker.join()
     assert found == shipped.compiled_here(202).tolist()
+
+
+def test_a_fork_while_another_thread_goes_on_to_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What that thread imports is whole in the child, also if a lock came first."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    shipped.compiled_here(400)
+    (tmp_path / "slowly_imported.py").write_text(
+        "import sys, time\nsys.compiler_lock.release()\ntime.sleep(0.3)\nwhole = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "compiler_lock", engine._lock, raising=False)
+    monkeypatch.setattr(locks, "_IMPORTED", locks._IMPORTED | {"slowly_imported"})
+    inside = threading.Event()
+
+    def compile_and_import() -> None:
+        engine._lock.acquire()
+        inside.set()
+        time.sleep(0.3)  # the fork has begun by now, and waits for the lock
+        importlib.import_module("slowly_imported")
+
+    worker = threading.Thread(target=compile_and_import)
+    worker.start()
+    try:
+        assert inside.wait(60)
+        assert in_child(lambda: importlib.import_module("slowly_imported").whole)
+    finally:
+        worker.join()
+        sys.modules.pop("slowly_imported", None)
 
 
 def in_child(task: Any) -> Any:
