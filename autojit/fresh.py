@@ -318,7 +318,12 @@ def plain(x: Any) -> Any:
 
 def bare(x: Any) -> Any:
     """Arrays that have become traced, also in tuples, lists and dicts, as their tracers."""
-    return _mapped(lambda v: v.tracer if type(v) is TracedArray else v, x)
+    kind = x.__class__
+    if kind is TracedArray:
+        return x.tracer
+    if kind is tuple:
+        return tuple([bare(item) for item in x])
+    return _mapped(bare, x) if kind is list or kind is dict else x
 
 
 def is_traced(x: Any) -> bool:

@@ -305,7 +305,7 @@ def trace_flat(
 
 
 def _with_parts_resolved(program: Program) -> Program:
-    if not any(isinstance(op.kind, Updating) for op in program.ops):
+    if not program.has(Updating):
         return program
     from autojit.ir.passes import resolve_parts
 

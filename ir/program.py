@@ -110,7 +110,7 @@ def param_key(value: Any) -> Any:
     if isinstance(value, Program):
         return value.key
     if isinstance(value, np.dtype):
-        return value.str
+        return value
     return (kind.__name__, repr(value))
 
 
@@ -123,7 +123,9 @@ class Program:
     Sources do not take part in equality either.
     """
 
-    __slots__ = ("_hash", "_key", "captured", "inputs", "name", "ops", "outputs", "simplified")
+    __slots__ = (
+        "_hash", "_key", "_kinds", "captured", "inputs", "name", "ops", "outputs", "simplified"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -141,6 +143,7 @@ class Program:
         self.captured = tuple(captured)
         self._key: Any = None
         self._hash: int | None = None
+        self._kinds: frozenset[Declaration] | None = None
         #: Whether the passes have nothing left to do.
         self.simplified = False
 
@@ -153,6 +156,17 @@ class Program:
         return tuple(v.type for v in self.outputs)
 
     @property
+    def kinds(self) -> frozenset[Declaration]:
+        """The declarations of its ops; those of ops in bodies are not among them."""
+        if self._kinds is None:
+            self._kinds = frozenset(map(_kind, self.ops))
+        return self._kinds
+
+    def has(self, *families: type) -> bool:
+        """Whether one of its ops is of these classes of declarations."""
+        return any(isinstance(kind, families) for kind in self.kinds)
+
+    @property
     def key(self) -> Any:
         """A hashable value, equal for programs that are equal in structure."""
         if self._key is None:
@@ -162,13 +176,10 @@ class Program:
             rows = []
             for op in self.ops:
                 operands = tuple([number[v] for v in op.operands])
-                params = op.params
-                names = sorted(params) if len(params) > 1 else params
-                keys = tuple([(k, param_key(params[k])) for k in names])
-                rows.append((op.kind.name, operands, keys))
+                rows.append((op.kind.name, operands, op.kind.key(op.params) if op.params else ()))
                 for v in op.results:
                     number[v] = len(number)
-            types = tuple([(t.dtype.str, t.shape) for t in self.in_types])
+            types = tuple([(t.dtype, t.shape) for t in self.in_types])
             self._key = (types, tuple(rows), tuple([number[v] for v in self.outputs]))
         return self._key
 
@@ -177,8 +188,9 @@ class Program:
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """What pickles: no hash, which differs from process to process."""
-        kept = (name for name in self.__slots__ if name not in ("_hash", "_key"))
-        return None, {**{name: getattr(self, name) for name in kept}, "_hash": None, "_key": None}
+        found = dict.fromkeys(("_hash", "_key", "_kinds"))
+        kept = (name for name in self.__slots__ if name not in found)
+        return None, {**{name: getattr(self, name) for name in kept}, **found}
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -227,6 +239,7 @@ class Program:
 
 
 _type = attrgetter("type")
+_kind = attrgetter("kind")
 
 
 Readers = Counter[Value]
@@ -254,7 +267,16 @@ class Builder:
 
         One without results (a loop that has nothing to compute) is left out.
         """
-        types = kind.infer(*map(_type, operands), **params)
+        return self.add(kind, operands, params, kind.infer(*map(_type, operands), **params))
+
+    def add(
+        self,
+        kind: Declaration,
+        operands: Sequence[Value],
+        params: dict[str, Any],
+        types: Iterable[Type],
+    ) -> tuple[Value, ...]:
+        """As :meth:`emit` where the types of the results are known."""
         results = tuple(map(Value, types))
         if results:
             self.append(Op(kind, tuple(operands), params, results, self._place()))

@@ -288,6 +288,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Any]]:
     with monkeypatch.context() as patch:
         patch.setattr(ufuncs, "find_answer", find_answer)
         patch.setattr(registry, "FUNCTIONS", Recording(registry.FUNCTIONS))
+        ufuncs._plan.cache_clear()
         ufuncs._answer_for.cache_clear()
         yield seen
     assert (ufuncs.find_answer, registry.call_function, ufuncs.call_ufunc) == (find, call, reduce)

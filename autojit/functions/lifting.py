@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -52,6 +53,14 @@ def kind_of(x: Any) -> Any:
     return kind if kind in WEAK_TYPES else np.asarray(x).dtype
 
 
+def kind_and_shape(x: Any) -> tuple[Any, tuple[int, ...]]:
+    """All that decides about what is done with an operand."""
+    if isinstance(x, Tracer):
+        type = x.own.type
+        return x.weak or type.dtype, type.shape
+    return kind_of(x), shape_of(x)
+
+
 def weak_type(x: Any) -> type | None:
     """Python's scalar type of a number that takes the dtype of what it meets."""
     if isinstance(x, Tracer):
@@ -91,16 +100,19 @@ def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
     return value if dtype is None or value.type.dtype is dtype else to_dtype(value, dtype)
 
 
-def operand(x: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Value:
+def operand(x: Any, type: Type) -> Value:
     """A value of the current trace in a dtype, broadcast to a shape."""
-    if type(x) in WEAK_TYPES:
-        return full(x, _type(dtype, shape))
-    value = as_value(x, dtype)
-    return value if value.type.shape == shape else broadcast_to(value, shape)
+    if x.__class__ in WEAK_TYPES:
+        return full(x, type)
+    value = as_value(x, type.dtype)
+    if value.type is type or value.type.shape == type.shape:
+        return value
+    return broadcast_to(value, type.shape)
 
 
 @lru_cache(maxsize=256)
-def _type(dtype: np.dtype, shape: tuple[int, ...]) -> Type:
+def operand_type(dtype: np.dtype, shape: tuple[int, ...]) -> Type:
+    """The type of an operand, or DtypeError."""
     check_dtype(dtype)
     return Type(canonical_dtype(dtype), shape)
 
@@ -123,8 +135,13 @@ def contains_tracer(x: Any) -> bool:
 
 def common_shape(*operands: Any) -> tuple[int, ...]:
     """The broadcast shape, or ShapeError with the user's line."""
+    return common_shape_of(map(shape_of, operands))
+
+
+def common_shape_of(given: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """The same of operands of these shapes."""
     try:
-        return shapes.broadcast_shapes(*map(shape_of, operands))
+        return shapes.broadcast_shapes(*given)
     except TypeMismatch as error:
         raise ShapeError(
             with_place(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
-from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autojit.ir.ops import ANSWERS, Declaration, arithmetic, elementary
 from autojit.ir.ops.declaration import full
-from autojit.ir.program import Value
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.program import Value, current_builder
+from autojit.ir.types import Type
 
 from ..errors import DtypeError, ShapeError, TypeMismatch, with_place
 from ..fresh import bare
@@ -20,10 +22,11 @@ from ..tracer import Tracer
 from ..tracing import WEAK_TYPES, user_source
 from .lifting import (
     as_value,
-    common_shape,
+    common_shape_of,
     dtype_of,
-    kind_of,
+    kind_and_shape,
     operand,
+    operand_type,
     to_dtype,
     tracer,
     weak_type,
@@ -296,15 +299,42 @@ def _integer_power(base: Tracer, exponent: int) -> Tracer | None:
 
 
 def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -> Tracer:
-    answer, loop = _answer_for(ufunc, tuple(map(kind_of, inputs)), dtype)
-    shape = common_shape(*inputs)
-    values = list(map(operand, inputs, loop, repeat(shape)))
+    plan = _plan(ufunc, dtype, *map(kind_and_shape, inputs))
+    values = list(map(operand, inputs, plan.operands))
+    if plan.result is not None:
+        (result,) = current_builder().add(plan.answer, values, {}, (plan.result,))
+        return tracer(result)
     try:
-        result: Value = answer(*values)
+        result = plan.answer(*values)
     except TypeMismatch as error:
         raise DtypeError(with_place(f"{name_of(ufunc)}: {error}", user_source())) from None
-    wanted = loop[len(inputs)]
-    return tracer(result if result.type.dtype is wanted else to_dtype(result, wanted))
+    return tracer(to_dtype(result, plan.dtype))
+
+
+class _Plan(NamedTuple):
+    """What is done with operands of some kinds and shapes."""
+
+    #: The op or formula.
+    answer: Any
+    #: What the operands become.
+    operands: tuple[Type, ...]
+    #: What NumPy's loop gives.
+    dtype: np.dtype
+    #: Where the answer is an op that gives that: the type of its result.
+    result: Type | None
+
+
+@lru_cache(maxsize=4096)
+def _plan(ufunc: Any, dtype: np.dtype | None, *inputs: tuple[Any, tuple[int, ...]]) -> _Plan:
+    answer, loop = _answer_for(ufunc, tuple([kind for kind, _ in inputs]), dtype)
+    shape = common_shape_of([shape for _, shape in inputs])
+    operands = tuple([operand_type(d, shape) for d in loop[: len(inputs)]])
+    result = None
+    if isinstance(answer, Elementwise):
+        with suppress(TypeMismatch):  # which is told by what applies it
+            (result,) = answer.infer(*operands)
+    fits = result is not None and result.dtype == loop[len(inputs)]
+    return _Plan(answer, operands, loop[len(inputs)], result if fits else None)
 
 
 @lru_cache(maxsize=4096)

@@ -7,13 +7,13 @@ line or two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import no_derivative
-from ..program import Builder, Op, Program, Value, building, current_builder
+from ..program import Builder, Op, Program, Value, building, current_builder, param_key
 from ..types import Type, TypeMismatch
 from .batching import Batched
 
@@ -46,6 +46,7 @@ class Declaration:
     ``transpose``  cotangents of the linear operands from those of the results
     ``reaches``    which results depend on some of the operands
     ``expand``     the program that code is made of in place of the op, if there is one
+    ``key``        what tells its parameters from others
     ``uniform``    the element of the result where every operand is a constant
     ``kernel``     how backends compute one element (elementwise family), or
                    None where the op moves, reduces or multiplies arrays
@@ -102,6 +103,10 @@ class Declaration:
         """The value of every element of the result where every element of operand k is
         ``scalars[k]``; None where the elements differ or would be rounded differently."""
         return None
+
+    def key(self, params: dict[str, Any]) -> Hashable:
+        """Equal for parameters that are the same, as :func:`~autojit.ir.program.param_key` is."""
+        return tuple([(name, param_key(params[name])) for name in sorted(params)])
 
     def expand(self, op: Op) -> Program | None:
         """The program of the operands that takes the op's place when code is made; derivatives
@@ -227,7 +232,7 @@ def full(scalar: Any, type: Type) -> Value:
     value = scalar if known else type.dtype.type(scalar).item()
     constant = REGISTRY["constant"]
     params = {"value": value, "dtype": type.dtype, "shape": type.shape}
-    return current_builder().emit(constant, (), params)[0]
+    return current_builder().add(constant, (), params, (type,))[0]
 
 
 def require(condition: bool, message: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,10 @@ class Constant(SingleResult):
         value, dtype = op.params["value"], op.params["dtype"]
         number = convert(step, dtype=dtype) * slide + value
         return broadcast(number, shape=op.params["shape"], dims=())
+
+    def key(self, params: dict[str, Any]) -> Hashable:
+        # Its dtype says what Python's type the number has; repr tells zeros apart.
+        return params["dtype"], params["shape"], repr(params["value"])
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         dtype_name(params["dtype"])

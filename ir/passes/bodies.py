@@ -56,6 +56,8 @@ def everywhere(run: Optimize) -> Optimize:
     """A pass over programs that runs on the bodies in them too, from the innermost outwards."""
 
     def improved(program: Program) -> Program:
+        if not program.has(BodyOp):
+            return run(program)
         ops = []
         for op in program.ops:
             if isinstance(op.kind, BodyOp):

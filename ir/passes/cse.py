@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from ..program import Op, Program, Value, param_key
+from ..program import Op, Program, Value
 from .rewrite import Rewriter, Rule, rewrite
 
 
@@ -37,9 +37,7 @@ def _key(op: Op) -> Hashable:
     operands = op.operands
     if op.kind.commutative:
         operands = tuple(sorted(operands, key=id))
-    if not op.params:
-        return (op.kind, operands)
-    return (op.kind, operands, *[param_key(op.params[name]) for name in op.kind.parameters])
+    return (op.kind, operands, op.kind.key(op.params) if op.params else ())
 
 
 def run(program: Program) -> Program:

@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..ops.bodies import BodyOp
+from ..ops.declaration import Declaration
 from ..program import Op, Program, Value
 from . import dce
 from .rewrite import Rewriter, rewrite
@@ -27,7 +29,13 @@ from .rewrite import Rewriter, rewrite
 
 def run(program: Program) -> Program:
     """Inline all calls; the same object where there are none and all is needed."""
-    return rewrite(dce.run(program), [_inline])
+    program = dce.run(program)
+    return rewrite(program, [_inline]) if any(map(_has_programs, program.kinds)) else program
+
+
+def _has_programs(kind: Declaration) -> bool:
+    """Whether ops of a kind may stand for programs, or have some among their parameters."""
+    return isinstance(kind, BodyOp) or type(kind).expand is not Declaration.expand
 
 
 def _inline(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:

@@ -44,7 +44,7 @@ from .rewrite import Rewriter, rewrite
 
 def run(program: Program) -> Program:
     """The program with such loops over rows; the same object without any."""
-    return rewrite(program, [_rule])
+    return rewrite(program, [_rule]) if program.has(Scan) else program
 
 
 def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:

@@ -36,7 +36,7 @@ FEW = 2
 
 def run(program: Program) -> Program:
     """The program with its picks moved ahead."""
-    picks = [op for op in program.ops if _picks_few(op)]
+    picks = [op for op in program.ops if _picks_few(op)] if program.has(Gather) else []
     if not picks:
         return program
     plans = {op: plan for op in picks if (plan := _plan(program, op)) is not None}

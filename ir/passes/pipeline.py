@@ -71,7 +71,7 @@ def simplified(program: Program) -> Program:
         rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
         made = dce.run(rewrite(program, rules))
         # What a loop no longer computes may have been all that read something in it.
-        if made is program or not any(isinstance(op.kind, BodyOp) for op in made.ops):
+        if made is program or not made.has(BodyOp):
             break
         program = made
     made.simplified = True

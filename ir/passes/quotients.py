@@ -38,8 +38,7 @@ _DEPTH = 4
 
 def run(program: Program) -> Program:
     """The program with such products by the quotient."""
-    kinds = {op.kind for op in program.ops}
-    if div not in kinds or mul not in kinds:
+    if not {div, mul} <= program.kinds:
         return program
     #: By numerator: denominator, quotient.
     known: dict[Value, list[tuple[Value, Value]]] = {}

@@ -60,7 +60,7 @@ WORTH = 100
 
 def run(program: Program) -> Program:
     """The program with such loops in blocks; the same object without any."""
-    return rewrite(program, [_rule])
+    return rewrite(program, [_rule]) if program.has(Scan) else program
 
 
 def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:

@@ -49,7 +49,7 @@ class _Tape(NamedTuple):
 
 def run(program: Program) -> Program:
     """The program without such tapes."""
-    while tape := _find(program):
+    while program.has(Scan) and (tape := _find(program)):
         program = _without(program, tape)
     return program
 

@@ -8,13 +8,14 @@ of its operands has anything left to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
 from ..ops.declaration import Declaration
 from ..ops.linear import constant
 from ..program import Builder, Op, Program, Value, building
+from ..types import Type
 
 #: ``rule(op, rewriter)``: the values that take the place of the op's results, or None to
 #: leave the op alone.  A rule emits by calling declarations.
@@ -51,10 +52,13 @@ class Rewriter(Builder):
         for value in op.results:
             self._definition[value] = op
 
-    def emit(
-        self, kind: Declaration, operands: Sequence[Value], params: dict[str, Any]
+    def add(
+        self,
+        kind: Declaration,
+        operands: Sequence[Value],
+        params: dict[str, Any],
+        types: Iterable[Type],
     ) -> tuple[Value, ...]:
-        types = kind.infer(*map(_type, operands), **params)
         results = tuple(map(Value, types))
         return self.offer(Op(kind, tuple(operands), params, results, self.source))
 

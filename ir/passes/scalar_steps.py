@@ -51,7 +51,7 @@ class TooLarge(Exception):
 
 def run(program: Program) -> Program:
     """The program with loops over numbers for those whose steps take small arrays apart."""
-    return rewrite(program, [_rule])
+    return rewrite(program, [_rule]) if program.has(Scan) else program
 
 
 def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:

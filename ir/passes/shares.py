@@ -33,7 +33,7 @@ from .rewrite import Rewriter, rewrite
 
 def run(program: Program) -> Program:
     """The program with such divisions done once for all that they are repeated for."""
-    return rewrite(program, [_rule])
+    return rewrite(program, [_rule]) if {div, convert} <= program.kinds else program
 
 
 def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:

@@ -32,8 +32,7 @@ from .rewrite import Rewriter, rewrite
 
 def run(program: Program) -> Program:
     """The program with sums ahead of products that nothing else reads."""
-    kinds = {op.kind for op in program.ops}
-    if sum_ not in kinds or dot not in kinds:
+    if not {sum_, dot} <= program.kinds:
         return program
     readers = readers_of(program.ops, program.outputs)
     once = {v for v, count in readers.items() if count == 1}

@@ -28,8 +28,7 @@ LEAST_COLUMNS = 32
 
 def run(program: Program) -> Program:
     """The program with such products the other way round."""
-    kinds = {op.kind for op in program.ops}
-    if transpose not in kinds or dot not in kinds:
+    if not {transpose, dot} <= program.kinds:
         return program
     readers = readers_of(program.ops, program.outputs)
 

@@ -53,7 +53,7 @@ FEWEST = 4
 
 def run(program: Program) -> Program:
     """The program with such tapes a segment at a time; the same object without any."""
-    pairs = _pairs(program)
+    pairs = _pairs(program) if program.has(Scan) else []
     if not pairs:
         return program
     forwards = {pair.forward: pair for pair in pairs}

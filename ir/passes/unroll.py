@@ -39,7 +39,7 @@ MOST_OPS = 32
 
 def run(program: Program) -> Program:
     """The program with such loops unrolled; the same object without any."""
-    if not any(_factor(op) > 1 for op in program.ops):
+    if not program.has(Scan) or not any(_factor(op) > 1 for op in program.ops):
         return program
     builder = Builder()
     replaced: dict[Value, Value] = {}
