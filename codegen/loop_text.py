@@ -158,7 +158,7 @@ def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -
         elif type(s) in _BLOCKS:
             _BLOCKS[type(s)](s, names, indent, lines)
         elif isinstance(s, Loop):
-            mark = _ROLES[s.role] + ("  # unrolled" if s.unroll else "")
+            mark = _ROLES[s.role] + ("  # unrolled" if s.unroll else "  # apart" if s.apart else "")
             mark += names.remarks.get(id(s), "")
             share = f" (share {names.var(s.share)})" if s.share is not None else ""
             lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{share}:{mark}")

@@ -226,6 +226,8 @@ class Loop:
     unroll: bool = False
     #: Where given, only the task's share of the range is run over.
     share: Var | None = None
+    #: Whether it is compiled as a function of its own.
+    apart: bool = False
 
     @property
     def expanded(self) -> int:

@@ -9,6 +9,7 @@ from .collapse import collapsed
 from .diagonals import off_diagonals
 from .loops import Kernel, MatrixProduct
 from .parallel import parallelize
+from .pieces import in_pieces
 from .products import in_tasks
 from .rows import in_whole_rows
 from .slabs import in_slabs
@@ -28,4 +29,4 @@ def _rows(kernel: Kernel) -> Kernel:
 def _tasks(step: Kernel | MatrixProduct) -> Kernel | MatrixProduct:
     if isinstance(step, MatrixProduct):
         return in_tasks(step)
-    return parallelize(in_blocks(collapsed(step)))
+    return parallelize(in_pieces(in_blocks(collapsed(step))))

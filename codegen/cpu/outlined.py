@@ -7,6 +7,7 @@ each sweep is a function that can be compiled beside the others (see ``parts``).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..affine import Affine, Var
@@ -45,13 +46,17 @@ _VALUES = (Compute, Constant, IndexValue, InRange, Load, Gather, Finish)
 
 def chosen(kernel: Kernel) -> dict[int, list[Constant]]:
     """The loops of a kernel that are taken out, by identity; with the constants they use."""
-    if not in_sequence(kernel.body) or sum(1 for _ in walk(kernel.body)) < LONG:
+    statements = list(walk(kernel.body))
+    long = in_sequence(kernel.body) and len(statements) >= LONG
+    if not long and not any(isinstance(s, Loop) and s.apart for s in statements):
         return {}
-    constants = {s.result.number: s for s in walk(kernel.body) if isinstance(s, Constant)}
+    constants = {s.result.number: s for s in statements if isinstance(s, Constant)}
     found: dict[int, list[Constant]] = {}
     inside: set[int] = set()
-    for s in walk(kernel.body):
-        if isinstance(s, Loop) and id(s) not in inside and _can_be_taken_out(s):
+    for s in statements:
+        if not isinstance(s, Loop) or id(s) in inside:
+            continue
+        if (long or s.apart) and _can_be_taken_out(s):
             found[id(s)] = [constants[a.number] for a in _free(s) if a.number in constants]
             inside.update(id(x) for x in walk(s.body))
     return found
@@ -94,7 +99,7 @@ def emit(emitter: KernelEmitter, loop: Loop, constants: list[Constant]) -> None:
     known = {c.result.number for c in constants}
     given = [s for s in _free(loop) if s.number not in known]
     indices = _indices(loop)
-    body: list[Any] = [*constants, loop]
+    body: list[Any] = [*constants, replace(loop, apart=False)]
     symbol = f"{emitter.function.name}_loop{len(emitter.module.functions)}"
     inner = KernelEmitter(
         emitter.module, Kernel(symbol, body, buffers_of(body)), symbol,

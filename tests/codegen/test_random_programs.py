@@ -25,6 +25,7 @@ from autojit.codegen import (
     lower,
     op_loops,
     parallel,
+    pieces,
     placement,
     products,
     regions,
@@ -95,12 +96,22 @@ THREADED = [
     (parallel, "WORK_OF_TASK", 1),
     (products, "WORTH_TRYING", 0),
 ]
+PIECES = [
+    (pieces, "SIZE", 4),
+    (pieces, "LEAST", 2),
+    (pieces, "MOST", 4),
+]
 
 
-@pytest.fixture(params=["usual", "large", "threaded"])
+@pytest.fixture(params=["usual", "large", "threaded", "pieces"])
 def choices(request: pytest.FixtureRequest) -> Iterator[None]:
     """The compiler's choices: as they are, and as they would be for large arrays."""
-    changes = {"usual": [], "large": LARGE, "threaded": LARGE + THREADED}[request.param]
+    changes = {
+        "usual": [],
+        "large": LARGE,
+        "threaded": LARGE + THREADED,
+        "pieces": LARGE + THREADED + PIECES,
+    }[request.param]
     with pytest.MonkeyPatch.context() as patch:
         for module, name, value in changes:
             assert hasattr(module, name)
@@ -263,9 +274,10 @@ program main(%x: f64[6,3]) {
 
 
 def test_choices_reach_the_code(choices: None, request: pytest.FixtureRequest) -> None:
-    text = str(lower.lower(parse(ROWS)))
-    assert ("unrolled" in text) == ("usual" in request.node.name)
-    assert ("task" in text) == ("threaded" in request.node.name)
+    text, name = str(lower.lower(parse(ROWS))), request.node.name
+    assert ("unrolled" in text) == ("usual" in name)
+    assert ("task" in text) == ("threaded" in name or "pieces" in name)
+    assert ("apart" in str(lower.lower(parse(ROUNDED)))) == ("pieces" in name)
 
 
 ROUNDED = """
