@@ -63,9 +63,13 @@ def _matching(tree: Any, structure: Any, types: Sequence[Type], what: str) -> li
         if np.shape(leaf) != type.shape:
             raise ShapeError(f"{what} must have the shape {type.shape}; got {np.shape(leaf)}")
     return [
-        leaf if isinstance(leaf, Tracer) else np.asarray(leaf, type.dtype)
+        _in_dtype(leaf, type.dtype) if isinstance(leaf, Tracer) else np.asarray(leaf, type.dtype)
         for leaf, type in zip(leaves, types, strict=True)
     ]
+
+
+def _in_dtype(x: Tracer, dtype: np.dtype) -> Any:
+    return x if x.dtype == dtype else x.astype(dtype)
 
 
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:

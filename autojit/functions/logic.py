@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .lifting import as_tracer
 from .registry import implements, reject
 
 
@@ -13,6 +14,8 @@ from .registry import implements, reject
 def isclose(
     a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
+    b = as_tracer(b)
+    b = b.astype(np.result_type(b.dtype, 1.0))  # integers differ by more than their dtype holds
     near = np.abs(a - b) <= atol + rtol * np.abs(b)
     result = np.where(np.isfinite(a) & np.isfinite(b), near, np.equal(a, b))
     return result | (np.isnan(a) & np.isnan(b)) if equal_nan else result

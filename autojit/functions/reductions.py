@@ -189,7 +189,9 @@ def average(
         axis_of = shapes.normalize_axis(axis, np.ndim(a))
         extents = [-1 if i == axis_of else 1 for i in range(np.ndim(a))]
         weights = np.reshape(weights, extents)
-    weights = weights * np.ones(shape_of(a), dtype_of(weights))
+    both = dtype_of(a), dtype_of(weights)
+    floating = np.result_type(*both, *([np.float64] if both[0].kind in "iub" else []))
+    weights = weights * np.ones(shape_of(a), floating)
     return np.sum(a * weights, axis, keepdims=keepdims) / np.sum(weights, axis, keepdims=keepdims)
 
 

@@ -298,7 +298,27 @@ def _integer_power(base: Tracer, exponent: int) -> Tracer | None:
     return tracer(value, base.weak)
 
 
+_COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+
+
+def _by_value(x: Any, other: Any) -> Any:
+    """An operand of a comparison: a Python integer is compared by its value, whatever the dtype of
+    what it meets can hold."""
+    if weak_type(x) is not int or dtype_of(other).kind not in "iu":
+        return x
+    if isinstance(x, Tracer):
+        return x if weak_type(other) is int else tracer(as_value(x))
+    for dtype in (dtype_of(other), np.dtype(np.int64), np.dtype(np.uint64)):
+        limits = np.iinfo(dtype)
+        if limits.min <= x <= limits.max:
+            return x if dtype == dtype_of(other) else dtype.type(x)
+    return np.copysign(np.inf, x)
+
+
 def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -> Tracer:
+    if ufunc in _COMPARISONS:
+        a, b = inputs
+        inputs = _by_value(a, b), _by_value(b, a)
     plan = _plan(ufunc, dtype, *map(kind_and_shape, inputs))
     values = list(map(operand, inputs, plan.operands))
     if plan.result is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..affine import Affine, Var
+from ..arena import itemsize
 from ..blocks import CHEAP
 from ..loops import Accumulate, Compute, Fill, Gather, InRange, Load, Loop, Store
 from ..walk import used, walk
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from .emit import KernelEmitter
 
 I64 = ir.IntType(64)
+#: Loops of fewer iterations LLVM puts under masks, unless they are whole vectors
+#: (its `TinyTripCountVectorThreshold`).
+FOLDED = 16
 #: Fills of at most this many scalars are written out.
 FEW = 16
 #: Parts of a range have a multiple of so many iterations, where the range has.
@@ -95,9 +99,12 @@ def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None
     counted = CountedLoop(
         e.builder, start, stop, label=e.labels.get(id(s)),
         keep_rolled=long, unrolled=unrolled,
-        masked=is_dear(s) and has_masks() and not found.computed, interleaved=_interleaved(s),
+        masked=is_dear(s) and has_masks() and not found.computed and not _is_narrow(s),
+        interleaved=_interleaved(s),
         group=group,
-        scalar=_has_strides_back(s) or (len(guards) > 1 and not are_ranges),
+        scalar=_has_strides_back(s) or (len(guards) > 1 and not are_ranges) or (
+            _is_narrow(s) and _may_be_folded(s)
+        ),
     )  # fmt: skip
     with counted as i:
         e.vars[s.var] = i
@@ -110,6 +117,22 @@ def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None
         e.group, e.veiled = around
         for (_, b), phi in zip(found.carried, phis, strict=True):
             phi.add_incoming(e.registers[b.result.number], e.builder.block)
+
+
+def _is_narrow(s: Loop) -> bool:
+    """Whether a loop touches numbers of one or two bytes.
+
+    Eight of one byte are half of the shortest vector.  LLVM (22) makes a whole one of them, and of
+    a mask that says the same of all eight one that says it of sixteen: eight bytes too many are
+    read, or written.  It has such masks where no iterations are left over.
+    """
+    return any(itemsize(x.buffer.dtype) < 4 for x in s.body if hasattr(x, "buffer"))
+
+
+def _may_be_folded(s: Loop) -> bool:
+    """Whether LLVM may put masks into a loop for its being short, asked or not."""
+    extent = s.stop - s.start
+    return extent < FOLDED and extent & (extent - 1) != 0
 
 
 def _interleaved(s: Loop) -> int:

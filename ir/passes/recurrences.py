@@ -20,6 +20,11 @@ second with a multiplication for each number that is carried, and the rest are v
 distribution: Kennedy and McKinley, "Loop Distribution with Arbitrary Control Flow",
 Supercomputing 1990.)  Cotangents are linear, so the adjoint of every loop over numbers is such a
 loop.  What is computed is rounded in another order.
+
+Where that is more than rounding, loops stay as they are.  What two terms would cancel exactly is
+what compensated summation (Kahan) computes.  Products of factors may leave the range of floats
+where each of them times the state does not, and so may what is distributed over a sum: so a loop
+that is no derivative multiplies its state with one number of each step, and nothing added to it.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ from ..ops.arithmetic import add, div, mul, neg, select, sub
 from ..ops.bodies import INDEX, groups, or_zero, present
 from ..ops.declaration import MaybeValue, full
 from ..ops.elementwise import Elementwise
-from ..ops.linear import iota
+from ..ops.linear import Constant, iota
 from ..ops.move import broadcast_to
 from ..ops.reduce import sum_
 from ..ops.scan import Scan, scan
@@ -56,6 +61,10 @@ SCALAR_RATE, VECTOR_RATE = 2, 12
 #: operation that is compiled more: it takes some 700,000 to compile.
 GAIN = 1.25
 WORTH = 100
+#: The names of the bodies of loops of tangents and cotangents have one of these (``transforms``).
+DERIVED = ("_linear", "_transpose")
+#: What is left of two numbers that cancel.
+CANCELLED = 0.01
 
 
 def run(program: Program) -> Program:
@@ -103,6 +112,13 @@ class _Recurrence:
         self.positions = [k for k in range(self.m) if k not in self.sums]
         self.state = [self.carries[k] for k in self.positions]
         self.ones: set[MaybeValue] = set()
+        #: Whether the loop is of tangents or cotangents.
+        self.derived = any(word in self.body.name for word in DERIVED)
+        #: What changes from step to step, and what computes each value.
+        self.moving: set[Value] = {self.index, *self.rows}
+        self.maker: dict[Value, Op] = {}
+        #: Products with one number of each step.
+        self.scaled: set[Value] = set()
         #: The next state, and the ops that compute its offsets and factors.
         self.next: list[_Affine] = []
         self.ops: list[Op] = []
@@ -122,17 +138,23 @@ class _Recurrence:
         with building(builder):
             for j, v in enumerate(self.state):
                 factors: list[MaybeValue] = [None] * len(self.state)
-                factors[j] = full(1, v.type)
-                self.ones.add(factors[j])
+                one = factors[j] = full(1, v.type)
+                self.ones.add(one)
+                self.maker[one] = builder.ops[-1]
                 known[v] = _Affine(None, tuple(factors))
             for op in needed(self.body.ops, outputs):
+                if not self.moving.isdisjoint(op.operands):
+                    self.moving.update(op.results)
                 if known.keys().isdisjoint(op.operands):
                     builder.append(op)
+                    self.maker.update((v, op) for v in op.results)
                     continue
+                start = len(builder.ops)
                 with builder.at(op.source):
                     made = self._follow(op, known)
                 if made is None:
                     return False
+                self.maker.update((v, o) for o in builder.ops[start:] for v in o.results)
                 known[op.result] = made
                 depth[op.result] = 1 + max(
                     depth.get(v, 0) - (op.kind in (add, sub) and v in products) for v in op.operands
@@ -151,6 +173,7 @@ class _Recurrence:
         """What an op makes of the state; None where that is not linear."""
         if op.kind is neg:
             (a,) = (known[v] for v in op.operands)
+            self._note(op, op.operands)
             return _Affine(_negative(a.offset), tuple(map(_negative, a.factors)))
         if op.kind is add or op.kind is sub or op.kind is select:
             choice = op.operands[:-2]
@@ -159,18 +182,60 @@ class _Recurrence:
             a, b = (self._known(v, known) for v in op.operands[-2:])
             if op.kind is select and not _are_zeros_alike(a, b):
                 return None  # 0 times what is not chosen may be NaN
+            if op.kind is not select and self._cancel(op, a, b):
+                return None
+            self._note(op, op.operands)
             pairs = zip((a.offset, *a.factors), (b.offset, *b.factors), strict=True)
             offset, *factors = [_joined(op, choice, x, y) for x, y in pairs]
             return _Affine(offset, tuple(factors))
         if op.kind is mul or op.kind is div:
-            x, y = op.operands
-            if x not in known and op.kind is mul:
-                x, y = y, x
-            if x not in known or y in known:
+            return self._product(op, known)
+        return None
+
+    def _product(self, op: Op, known: dict[Value, _Affine]) -> _Affine | None:
+        x, y = op.operands
+        if x not in known and op.kind is mul:
+            x, y = y, x
+        if x not in known or y in known:
+            return None
+        if y in self.moving and not self.derived:
+            if op.kind is div or x in self.scaled or known[x].offset is not None:
                 return None
-            parts = (known[x].offset, *known[x].factors)
-            offset, *factors = [self._scaled(op, v, y) for v in parts]
-            return _Affine(offset, tuple(factors))
+            self.scaled.add(op.result)
+        self._note(op, [x])
+        parts = (known[x].offset, *known[x].factors)
+        offset, *factors = [self._scaled(op, v, y) for v in parts]
+        return _Affine(offset, tuple(factors))
+
+    def _note(self, op: Op, operands: Sequence[Value]) -> None:
+        if not self.scaled.isdisjoint(operands):
+            self.scaled.add(op.result)
+
+    def _cancel(self, op: Op, a: _Affine, b: _Affine) -> bool:
+        """Whether numbers of a sum or difference cancel, which then is more than rounding."""
+        for x, y in zip(a.factors, b.factors, strict=True):
+            if x is None or y is None:
+                continue
+            if x is y and op.kind is sub:
+                return True
+            p, q = self._number(x), self._number(y)
+            if p is not None and q is not None:
+                total = p + q if op.kind is add else p - q
+                if abs(total) < CANCELLED * max(abs(p), abs(q)):
+                    return True
+        return False
+
+    def _number(self, v: Value) -> float | None:
+        """A factor that is known."""
+        op = self.maker.get(v)
+        if op is None:
+            return None
+        if isinstance(op.kind, Constant):
+            return float(op.params["value"])
+        if op.kind is neg or op.kind is mul or op.kind is div:
+            numbers = [self._number(operand) for operand in op.operands]
+            if None not in numbers and 0.0 not in numbers[1:]:
+                return float(op.kind.evaluate(*numbers))
         return None
 
     def _scaled(self, op: Op, v: MaybeValue, y: Value) -> MaybeValue:

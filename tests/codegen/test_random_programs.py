@@ -127,7 +127,7 @@ def compiled(program: Program, arguments: Sequence[Any]) -> list[Any]:
 
 def is_exact(kind: Declaration) -> bool:
     exact = not isinstance(kind, (Elementwise, Matrices)) or kind.name in EXACT
-    return exact and kind.name != "linear_solve"  # which divides by its constant
+    return exact and kind.name not in ("linear_solve", "root")  # which divide by constants
 
 
 def is_on_every_target(kind: Declaration) -> bool:

@@ -64,7 +64,7 @@ class Drawn:
             sums = [t + (self.pick(linear) * self.pick(fixed) + self.pick(fixed)) for t in totals]
             ys = [self.pick([*linear, *fixed]), sin(self.pick(linear)), after[0]]
         inputs = [*constants, index, *states, *totals, *rows]
-        return builder.finish(inputs, [*after, *sums, *ys], name="step")
+        return builder.finish(inputs, [*after, *sums, *ys], name="step_transpose")
 
     def pick(self, values: list[Value]) -> Value:
         return values[int(self.random.integers(len(values)))]
@@ -95,6 +95,7 @@ def has_more_than_its_chain(loop: recurrences._Recurrence) -> bool:
 @pytest.mark.parametrize("seed", range(6))
 def test_linear_loops_in_blocks(length: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recurrences._Recurrence, "pays", has_more_than_its_chain)
+    monkeypatch.setattr(recurrences._Recurrence, "_cancel", lambda *_: False)
     program = Drawn(seed, length).program()
     blocks = recurrences.run(program)
     verify(blocks)
@@ -318,3 +319,72 @@ def test_an_index_out_of_bounds_is_an_error_as_before() -> None:
 def test_a_loop_without_indices_is_left_alone() -> None:
     program = Drawn(0, 64).program()
     assert loop_rows.run(program) is program
+
+
+# -- what is more than rounding stays as it is ---------------------------------
+
+
+def kahan(x: Any) -> Any:
+    def step(c: Any, v: Any) -> Any:
+        total, lost = c
+        y = v - lost
+        t = total + y
+        return (t, (t - total) - y), None
+
+    return scan(step, (0.0, 0.0), x)[0][0]
+
+
+@pytest.mark.parametrize("count", [64, 640, 1000, 100_000])
+def test_compensated_sums_stay_exact(count: int) -> None:
+    x = np.full(count, 0.1)
+    assert jit(kahan)(x) == trace(kahan)(x)(x) == count / 10
+
+
+def test_factors_may_leave_the_range_of_floats() -> None:
+    def f(c: Any, v: Any) -> Any:
+        def step(c: Any, v: Any) -> Any:
+            return c * np.exp(-v) * np.exp(-v) * np.exp(v) * np.exp(v), c
+
+        return scan(step, c, v)[1]
+
+    v = np.full(640, 400.0)
+    np.testing.assert_allclose(jit(f)(1e200, v), 1e200)
+    np.testing.assert_array_equal(jit(f)(0.0, -v), 0.0)
+
+
+def test_divisors_may_be_tiny() -> None:
+    def f(c: Any, v: Any) -> Any:
+        return scan(lambda c, v: (c / np.exp(-v), c * np.exp(np.sin(v))), c, v)[1]
+
+    np.testing.assert_array_equal(jit(f)(0.0, np.full(640, 740.0)), 0.0)
+
+
+def test_sums_are_not_distributed() -> None:
+    def f(v: Any, w: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            v, w = row
+            c = 0.5 * (c + np.sin(v)) / np.sin(w)
+            return c, np.arctan(c)
+
+        return scan(step, 1.0, (v, w))[1]
+
+    v, w = np.zeros(640), np.full(640, 1.5)
+    w[7] = 0.0
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(jit(f)(v, w), trace(f)(v, w)(v, w))
+
+
+def test_filters_of_users_go_in_blocks() -> None:
+    """Multiplied with one number of each step, or with some that are the same in all."""
+
+    def f(a: Any, x: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            decay, new = row
+            c = a * (0.9 * (np.exp(-decay) * c)) + np.sin(new)
+            return c, np.cos(c)
+
+        return np.sum(scan(step, 0.1, (x, x))[1])
+
+    x = np.linspace(0.0, 1.0, 640)
+    assert lengths(optimize(trace(f)(0.9, x))) != [640]
+    np.testing.assert_allclose(jit(f)(0.9, x), trace(f)(0.9, x)(0.9, x), rtol=1e-12)
