@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
@@ -21,6 +21,7 @@ import numpy as np
 
 from autojit.ir.collection import seldom_collected
 from autojit.ir.ops.declaration import full
+from autojit.ir.ops.move import reshape, slice_
 from autojit.ir.ops.update import Updating
 from autojit.ir.program import Builder, Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
@@ -110,20 +111,39 @@ class Trace:
         self.builder = Builder(_Lines())
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
-        self._by_id: dict[int, list[int]] = {}
+        self._found: dict[Hashable, list[int]] = {}
+        #: Arrays of which a part was captured, by identity.
+        self._read_in_part: dict[int, np.ndarray] = {}
         self.open = True
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
-        for index in self._by_id.get(id(thing), ()):
+        from .captures import keys
+
+        found = keys(thing)
+        for index in (k for key in found for k in self._found.get(key, ())):
             if _unchanged(self.captured[index], thing):
                 return self.captured_inputs[index]
         value = Value(type)
-        self._by_id.setdefault(id(thing), []).append(len(self.captured))
+        for key in found:
+            self._found.setdefault(key, []).append(len(self.captured))
         self.captured.append(_snapshot(thing))
         self.captured_inputs.append(value)
         self._keep_alive(thing)
         return value
+
+    def capture_part(self, array: Any) -> Value | None:
+        """A part of an array of which another part has been captured: read from all of it."""
+        from .captures import part_of_another
+
+        part = part_of_another(array)
+        if part is None or id(part.whole) not in self._read_in_part:
+            if part is not None:
+                self._read_in_part[id(part.whole)] = part.whole
+            return None
+        whole = self.capture(part.whole, Type(canonical_dtype(array.dtype), part.whole.shape))
+        ranges = {"start": part.start, "stop": part.stop, "stride": part.stride}
+        return reshape(slice_(whole, **ranges), shape=array.shape)
 
     def _keep_alive(self, thing: Any) -> None:
         # While the trace is open no other object may get the same id.
@@ -219,7 +239,8 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     check_dtype(array.dtype)
     if array.ndim == 0:
         return full(array[()], Type(canonical_dtype(array.dtype), ()))
-    return trace.capture(
+    found = trace.capture_part(array) if array is x else None
+    return found or trace.capture(
         x if array is x else array, Type(canonical_dtype(array.dtype), array.shape)
     )
 

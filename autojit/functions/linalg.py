@@ -13,6 +13,7 @@ from autojit.ir import shapes
 from autojit.ir.ops import linalg, move
 from autojit.ir.ops.arithmetic import convert, eq
 from autojit.ir.ops.cholesky import cholesky as lower_factor
+from autojit.ir.ops.linear import iota
 from autojit.ir.program import Value
 from autojit.ir.types import TypeMismatch
 
@@ -151,7 +152,8 @@ def pivots_product(x: Value, dtype: Any) -> tuple[Any, Any]:
     """The sign of the determinant, and the logarithm of its magnitude, from U's diagonal."""
     packed, pivots = linalg.lu(x)
     diagonal: Any = np.diagonal(tracer(packed), axis1=-2, axis2=-1).astype(dtype)
-    exchanged = tracer(pivots) != np.arange(pivots.shape[-1])
+    places = iota(dtype=pivots.dtype, shape=pivots.shape, axis=len(pivots.shape) - 1)
+    exchanged = tracer(pivots) != tracer(places)
     odd = np.sum(exchanged, axis=-1) % 2
     sign = np.prod(np.sign(diagonal), axis=-1) * (1 - 2 * odd).astype(dtype)
     return sign, np.sum(np.log(np.abs(diagonal)), axis=-1)
