@@ -36,8 +36,9 @@ from .loops import (
 )
 from .walk import bodies_of, buffers_of, used, walk
 
-#: The size of a piece: statements, of which functions count for what they are.
-SIZE, OF_FUNCTION = 600, 15
+#: The size of a body that is divided, and of a piece: statements, of which functions count for what
+#: they are.  Shorter bodies take a second or two, and run up to a third faster as they are.
+LONG, SIZE, OF_FUNCTION = 5_000, 600, 15
 #: Bytes of what the pieces hand on for a block, and iterations of one.
 BYTES = 1 << 18
 LEAST, MOST = 16, 256
@@ -49,7 +50,7 @@ _PLAIN = (
 
 def in_pieces(kernel: Kernel) -> Kernel:
     """The kernel with such loops in pieces, or as it is."""
-    if sum(map(_size, walk(kernel.body))) < 2 * SIZE:
+    if sum(map(_size, walk(kernel.body))) < LONG:
         return kernel
     body = _in_pieces(kernel.body, kernel.name)
     return Kernel(kernel.name, body, buffers_of(body), kernel.values)
@@ -80,7 +81,7 @@ def _can_be_divided(loop: Loop) -> bool:
         return False
     if any(buffer.kind in ("local", "tape") for buffer in buffers_of(loop.body)):
         return False
-    return sum(map(_size, loop.body)) >= 2 * SIZE
+    return sum(map(_size, loop.body)) >= LONG
 
 
 class _Divided:
@@ -157,7 +158,7 @@ def _pieces(body: list[Any]) -> list[list[Any]]:
     """Pieces of about one size; accumulators, which no function can share, are in the last one."""
     sums = [s for s in body if isinstance(s, Accumulate)]
     rest = [s for s in body if not isinstance(s, Accumulate)]
-    count = sum(map(_size, rest)) // SIZE
+    count = max(1, sum(map(_size, rest)) // SIZE)
     limit = -(-sum(map(_size, rest)) // count)
     pieces: list[list[Any]] = [[]]
     length = 0

@@ -44,6 +44,7 @@ def apart(loops: LoopProgram) -> list[Loop]:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "LONG", 120)
     monkeypatch.setattr(pieces, "SIZE", 60)
 
 
@@ -109,7 +110,7 @@ def test_short_loops_stay_whole() -> None:
 
 
 @pytest.mark.parametrize("count", [3, 20])
-@pytest.mark.parametrize("steps", [300, 600])
+@pytest.mark.parametrize("steps", [600, 1200])
 @pytest.mark.filterwarnings("ignore::autojit.errors.UnrolledLoopWarning")
 def test_no_loop_is_long(steps: int, count: int) -> None:
     """What LLVM gets as one function has a bound."""
@@ -120,12 +121,12 @@ def test_no_loop_is_long(steps: int, count: int) -> None:
         for s in statements(loops)
         if isinstance(s, Loop) and not any(isinstance(inner, Loop) for inner in s.body)
     ]
-    assert len(sizes) > steps // 60
-    assert max(sizes) < 3 * pieces.SIZE
+    assert len(sizes) > steps // 120
+    assert max(sizes) < pieces.LONG
 
 
 def test_pieces_are_functions() -> None:
-    executable = Executable(trace(lambda x: chain(x, 600))(RNG.normal(size=20)))
+    executable = Executable(trace(lambda x: chain(x, 1500))(RNG.normal(size=20)))
     executable.call([RNG.normal(size=20)])
     (compiled,) = executable._compiled
     text = "\n".join(compiled.parts)

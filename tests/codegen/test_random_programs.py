@@ -97,6 +97,7 @@ THREADED = [
     (products, "WORTH_TRYING", 0),
 ]
 PIECES = [
+    (pieces, "LONG", 8),
     (pieces, "SIZE", 4),
     (pieces, "LEAST", 2),
     (pieces, "MOST", 4),
