@@ -14,13 +14,20 @@ from autojit.ir.types import Type
 
 from .aliasing import View, refreshed
 from .errors import ConcreteValueError, InPlaceError, with_place
-from .tracing import Trace, check_not_leaked, user_source
+from .tracing import Trace, check_not_leaked, user_instruction, user_source
 
 #: Assignment into an ordinary array asks for a number or an array.
 _ASSIGN = (
     "If it is assigned into an array, make that array in the traced function, by the name in the "
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
+)
+#: The same where that array is known to be an ordinary one.
+_COPY = (
+    "The array that it is assigned into was not made in the traced function, or not by the name in "
+    "the module:\n"
+    "    y = np.copy(y0); y[0] = x          # not: y = y0.copy(), or y0 * 1.0\n"
+    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
 )
 _TAKE = (
     "To pick from an array that is known:\n"
@@ -153,6 +160,8 @@ class Tracer:
 
     def _refuse(self, what: str, fix: str) -> NoReturn:
         check_not_leaked(self)
+        if user_instruction() == "STORE_SUBSCR":
+            what, fix = "Assigning x into an ordinary array", _COPY
         raise ConcreteValueError(
             with_place(
                 f"{what} needs the value of a traced array of type {self.type}, "
@@ -216,7 +225,8 @@ class Tracer:
             "converting x to a NumPy array",
             f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"
             "Convert by the name in the module, which is followed while a function is traced:\n"
-            "    np.array([x, y])                   # not: from numpy import array",
+            "    np.array([x, y])                   # not: from numpy import array\n"
+            "    np.sum(np.array([x, y]))           # not: np.sum([x, y])",
         )
 
     def check_owner(self, trace: Trace | None) -> None:

@@ -65,6 +65,14 @@ def user_source() -> Source | None:
     return Source(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
+def user_instruction() -> str:
+    """What the user's line is about to do, by the name of the instruction ("STORE_SUBSCR")."""
+    import dis
+
+    frame = _user_frame()
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame is not None else ""
+
+
 def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:

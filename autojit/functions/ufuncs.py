@@ -429,13 +429,18 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
     try:
         loop: tuple[np.dtype, ...] = ufunc.resolve_dtypes(asked + (None,) * ufunc.nout, **kwargs)
     except TypeError as error:
-        listed = ", ".join(d.name for d in dtypes)
-        raise DtypeError(
-            with_place(
-                f"{name_of(ufunc)} does not take operands of dtype {listed}: {error}",
-                user_source(),
-            )
-        ) from None
+        words = f"{name_of(ufunc)} does not take operands of dtype {_listed(dtypes)}: {error}"
+        raise DtypeError(with_place(words, user_source())) from None
     if loop[-1] != np.float16:  # half precision on the way to a truth value: any float does
         loop = tuple(np.dtype(np.float32) if d == np.float16 else d for d in loop)
+    else:
+        words = (
+            f"{name_of(ufunc)} of {_listed(dtypes)} is float16 in NumPy, which autojit does not "
+            f"have. Convert first:\n    {name_of(ufunc)}(x.astype(float))"
+        )
+        raise DtypeError(with_place(words, user_source()))
     return tuple(np.dtype(d) for d in loop)
+
+
+def _listed(dtypes: tuple[np.dtype, ...]) -> str:
+    return ", ".join(d.name for d in dtypes)

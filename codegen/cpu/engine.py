@@ -19,7 +19,6 @@ from typing import Any
 
 from autojit.ir.locks import stop_at_fork
 
-from . import ahead
 from .threads import thread_count
 
 #: Whether what goes to LLVM is checked first, as the tests have it; 2 % of the time.
@@ -50,7 +49,6 @@ def _stop_llvm() -> None:
     as it disposes of what is collected, in whatever thread that is.
     """
     _lock.acquire()
-    ahead.working.acquire()
     ffi = sys.modules.get("llvmlite.binding.ffi")
     lock = getattr(getattr(ffi, "lib", None), "_lock", None)
     if lock is not None:
@@ -61,7 +59,6 @@ def _stop_llvm() -> None:
 def _go_on() -> None:
     while _held:
         _held.pop().__exit__(None, None, None)
-    ahead.working.release()
     _lock.release()
 
 
@@ -222,13 +219,6 @@ def _unlocked(function: Any) -> Any:
     return getattr(function, "_cfn", function)
 
 
-def compile_ahead(part: str) -> None:
-    """Begin to compile a part that many modules have, if there is a processor for it."""
-    key = part, tuple(settings().items())
-    if thread_count() > 1 and key not in _shared:
-        ahead.begin(key, lambda: _Part(part).object_code())
-
-
 def _each(work: Callable[[str], Any], parts: Sequence[str]) -> list[Any]:
     """The work done for each part, on as many threads as there are processors for it."""
     results: list[Any] = [None] * len(parts)
@@ -273,11 +263,8 @@ class Compiled:
         self.parts, self.shared = parts, shared
         how = tuple(settings().items())
         with _lock:
-            missing = [part for part in shared if (part, how) not in _shared]
-            begun = {part: job for part in missing if (job := ahead.begun((part, how)))}
-            new = [*parts, *(part for part in missing if part not in begun)]
+            new = [*parts, *(part for part in shared if (part, how) not in _shared)]
             code = dict(zip(new, _each(lambda part: _Part(part).object_code(), new), strict=True))
-            code.update((part, job.code()) for part, job in begun.items())
             for part in shared:
                 code[part] = _shared.setdefault((part, how), code.get(part, b""))
             #: What :func:`load_objects` takes, in this process or another.

@@ -15,7 +15,7 @@ from functools import cache
 from llvmlite import ir
 
 from .counted import text
-from .engine import AS_WRITTEN, PLAIN, compile_ahead, has_fused, vectors
+from .engine import AS_WRITTEN, PLAIN, has_fused, vectors
 
 Write = Callable[[ir.Function], None]
 
@@ -37,7 +37,6 @@ def function(module: ir.Module, name: str, kind: ir.FunctionType, write: Write) 
         write(_new(own, name, kind))
         _calls[name] = _called(own)
         _texts[name] = AS_WRITTEN + text(own)
-        compile_ahead(_texts[name])
     return module.globals.get(name) or _new(module, name, kind)
 
 
@@ -59,7 +58,6 @@ def elementary(module: ir.Module, name: str, bits: int) -> ir.Function:
         called.define(own, name, bits, register, fused=has_fused())
         _forms[symbol] = called.declarations(name, bits, register)
         _texts[symbol] = AS_WRITTEN + text(own)
-        compile_ahead(_texts[symbol])
     return called.declare(module, name, bits)
 
 

@@ -11,8 +11,8 @@ After::
     %a: f64[], %b: f64[], %c: f64[100], %d: f64[100] = scan %p, (slice %y), (slice %y) {
       body=program step(%0: f64[4], %1: i64[], %2: f64[], %3: f64[]) { … }, …}
 
-Arrays that a step only reads stay as they are.  Code is the same for both; this one shows which
-element of a state depends on which.
+Arrays that a step only reads stay as they are.  What an element depends on is seen now, where each
+element of a concatenated array was a choice among all of its parts.
 """
 
 from __future__ import annotations

@@ -165,9 +165,22 @@ CONCRETE = {
     "slice": (lambda x: x[: x[0].astype(int)], ["static_argnums"]),
     "reshape": (lambda x: x.reshape(x[0].astype(int)), ["static_argnums"]),
     "asarray": (lambda x: asarray(x), ["np.array([x, y])", "not: from numpy import array"]),
+    "list": (lambda x: np.sum([x[0], x[1]]), ["np.sum(np.array([x, y]))"]),
+    "copy": (lambda x: into_a_copy(x), ["an ordinary array", "y = np.copy(y0); y[0] = x"]),
     "part": (lambda x: PLAIN.__setitem__(slice(1), x), ["out = np.zeros(3); out[0] = x"]),
     "item assigned": (lambda x: PLAIN.__setitem__(0, x[0]), ["out = np.zeros(3); out[0] = x"]),
 }
+
+
+def into_a_copy(x: Any) -> Any:
+    y = PLAIN.copy()
+    y[0] = x[0]
+    return y
+
+
+def test_float16_is_said_of_the_function() -> None:
+    text = message(DtypeError, np.sqrt, np.ones(3, np.uint8))
+    assert_says(text, "np.sqrt of uint8 is float16 in NumPy", "np.sqrt(x.astype(float))")
 
 
 @pytest.mark.parametrize("case", CONCRETE)
