@@ -48,6 +48,8 @@ def part_of_another(array: Any) -> Part | None:
     if not 0 < array.size <= whole.size <= WHOLE:
         return None
     offset = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    if not 0 <= offset < whole.nbytes:
+        return None
     start = tuple(map(int, np.unravel_index(offset // whole.itemsize, whole.shape)))
     stop, stride = [k + 1 for k in start], [1] * whole.ndim
     axes = [(n, by) for n, by in zip(array.shape, array.strides, strict=True) if n > 1]
@@ -55,10 +57,11 @@ def part_of_another(array: Any) -> Part | None:
         if not axes:
             break
         n, by = axes[0]
-        last = first + (n - 1) * (by // own)
-        if by > 0 and by % own == 0 and last < whole.shape[axis]:
-            stop[axis], stride[axis] = last + 1, by // own
-            del axes[0]
+        if whole.shape[axis] > 1 and by > 0 and by % own == 0:
+            last = first + (n - 1) * (by // own)
+            if last < whole.shape[axis]:
+                stop[axis], stride[axis] = last + 1, by // own
+                del axes[0]
     part = Part(whole, start, tuple(stop), tuple(stride))
     return part if not axes and _is_there(part, array) else None
 

@@ -158,9 +158,9 @@ class Tracer:
 
     # -- what needs a value -----------------------------------------------
 
-    def _refuse(self, what: str, fix: str) -> NoReturn:
+    def _refuse(self, what: str, fix: str, *, may_be_assigned: bool = True) -> NoReturn:
         check_not_leaked(self)
-        if user_instruction() == "STORE_SUBSCR":
+        if may_be_assigned and user_instruction() == "STORE_SUBSCR":
             what, fix = "Assigning x into an ordinary array", _COPY
         raise ConcreteValueError(
             with_place(
@@ -210,6 +210,7 @@ class Tracer:
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
             "    jit(f, static_argnums=1)\n" + _TAKE,
+            may_be_assigned=False,
         )
 
     def item(self) -> Any:

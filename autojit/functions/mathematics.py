@@ -132,7 +132,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     axes = shapes.normalize_axes(axis, np.ndim(f))
     if dtype_of(f).kind in "iu":
-        f = f.astype(np.float64)  # differences of integers may not fit their dtype
+        f = as_tracer(f).astype(np.float64)  # differences of integers may not fit their dtype
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if any(np.ndim(h) for h in spacings):
         raise uncovered("np.gradient", " with an array of positions")

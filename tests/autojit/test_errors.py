@@ -167,9 +167,16 @@ CONCRETE = {
     "asarray": (lambda x: asarray(x), ["np.array([x, y])", "not: from numpy import array"]),
     "list": (lambda x: np.sum([x[0], x[1]]), ["np.sum(np.array([x, y]))"]),
     "copy": (lambda x: into_a_copy(x), ["an ordinary array", "y = np.copy(y0); y[0] = x"]),
+    "place in a copy": (lambda x: at_a_place(x), ["as an index", "np.take(table, i)"]),
     "part": (lambda x: PLAIN.__setitem__(slice(1), x), ["out = np.zeros(3); out[0] = x"]),
     "item assigned": (lambda x: PLAIN.__setitem__(0, x[0]), ["out = np.zeros(3); out[0] = x"]),
 }
+
+
+def at_a_place(x: Any) -> Any:
+    places = [0.0, 1.0]
+    places[x[0].astype(int)] = 2.0
+    return places
 
 
 def into_a_copy(x: Any) -> Any:
