@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 from autojit.codegen.errors import CacheWarning, CorruptCacheWarning
 from autojit.ir.errors import AutojitError, DerivativeError
 from autojit.ir.errors import with_place as with_place
+from autojit.ir.program import Source
 from autojit.ir.types import TypeMismatch
 
 __all__ = [
@@ -88,3 +91,11 @@ class MissingFunctionError(AutojitError, RuntimeError):
 
 class UnsupportedTargetError(AutojitError, RuntimeError):
     """A program or machine that a backend does not support."""
+
+
+def warn_at(source: Source | None, category: type[Warning], words: str) -> None:
+    """Warn of a line of the user's."""
+    if source is None:
+        warnings.warn(words, category, stacklevel=2)
+    else:
+        warnings.warn_explicit(words, category, source.file, source.line)

@@ -5,7 +5,8 @@ traces, these names of the ``numpy`` module are bound to wrappers.  A wrapper be
 as the original in a thread that does not trace, and for callers in NumPy, SciPy,
 Numba and autojit itself.  For the user's code in a tracing thread what they create
 is fresh (see ``fresh``), and nests of lists with traced values in them become traced
-arrays.  The last trace to end restores the names, whatever ended it.
+arrays, which they also do as arguments of the other functions (see ``lists``).  The
+last trace to end restores the names, whatever ended it.
 
 A name that was imported by itself (``from numpy import zeros``) stays the original.
 Its arrays are plain, and an assignment of traced values into them is refused.
@@ -27,7 +28,9 @@ import numpy as np
 
 from autojit.ir.locks import Lock
 
+from . import lists
 from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain
+from .stand_in import Maker, Names, StandIn
 from .tracing import current_trace, trace_flat
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
@@ -43,34 +46,17 @@ def _answers(*names: str) -> Callable[[Answer], Answer]:
     return register
 
 
-class _Wrapper:
-    """Stands for a function of NumPy's, and is equal to it in tables of functions."""
+class _Wrapper(StandIn):
+    """Asks its answer if the user's code calls in a thread that traces."""
 
     def __init__(self, original: Any, answer: Answer) -> None:
-        functools.update_wrapper(self, original)
-        self.original = original
+        super().__init__(original)
         self.answer = answer
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if current_trace() is None or not _is_users(sys._getframe(1)):
             return self.original(*args, **kwargs)
         return self.answer(self.original, *args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["original"], name)
-
-    def __repr__(self) -> str:
-        return repr(self.original)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self or other == self.original
-
-    def __hash__(self) -> int:
-        return hash(self.original)
-
-    def __reduce__(self) -> str:
-        name: str = self.original.__name__
-        return name
 
 
 # -- who calls ------------------------------------------------------------------
@@ -178,27 +164,30 @@ def _joined(original: Any, *args: Any, **kwargs: Any) -> Any:
 @_answers("take")
 def _taken(original: Any, *args: Any, **kwargs: Any) -> Any:
     """NumPy's dispatch asks the array, and not the indices."""
+    args, kwargs = lists.all_as_arrays(args, kwargs)
     given = dict(zip(("a", "indices"), args, strict=False)) | kwargs
     if not is_traced(given.get("indices")):
         return original(*args, **kwargs)
     from .functions.indexing import take
-    from .functions.joining import stack_nested
 
-    given["indices"] = stack_nested(given["indices"])
     return take(bare(given.pop("a")), given.pop("indices"), *args[2:], **given)
 
 
 # -- installing -----------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=len(ANSWERS))
-def _wrapper(original: Any, answer: Answer) -> _Wrapper:
-    return _Wrapper(original, answer)
-
-
 _lock = Lock()
 _count = 0
-_installed: dict[str, tuple[_Wrapper, Any]] = {}
+
+
+@functools.cache
+def _names() -> tuple[Names, ...]:
+    makers: dict[str, Maker] = dict.fromkeys(lists.covered(np), lists.Listed)
+    makers |= {name: functools.partial(_Wrapper, answer=a) for name, a in ANSWERS.items()}
+    return (
+        Names(np, makers),
+        Names(np.linalg, dict.fromkeys(lists.covered(np.linalg), lists.Listed)),
+    )
 
 
 @contextmanager
@@ -206,20 +195,15 @@ def visible() -> Iterator[None]:
     """The wrappers are in place inside the block, in whatever thread it runs."""
     global _count
     with _lock:
+        if _count == 0:
+            for names in _names():
+                names.install()
         _count += 1
-        if _count == 1:
-            for name, answer in ANSWERS.items():
-                original = getattr(np, name)
-                wrapper = _wrapper(original, answer)
-                _installed[name] = wrapper, original
-                setattr(np, name, wrapper)
     try:
         yield
     finally:
         with _lock:
             _count -= 1
             if _count == 0:
-                for name, (wrapper, original) in _installed.items():
-                    if getattr(np, name) is wrapper:
-                        setattr(np, name, original)
-                _installed.clear()
+                for names in _names():
+                    names.restore()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .abstract import LeafType
-from .errors import RetraceWarning
+from .errors import RetraceWarning, warn_at
 from .tracing import current_trace, user_source
 
 #: A function that is traced again more often than this is warned of, and again each time that the
@@ -159,10 +158,12 @@ class Retraces:
 
     def _warn(self, found: list[Difference]) -> None:
         worst = max(found, key=lambda difference: self._paths[difference.path])
-        _warn_at_users_line(
+        warn_at(
+            user_source(),
+            RetraceWarning,
             f"{self.name} was traced again {self.count} times, {self._paths[worst.path]} of them "
             f"because {worst.path} differed (now {worst.now}, before {worst.was}), and each trace "
-            f"is compiled.\n{worst.fix}"
+            f"is compiled.\n{worst.fix}",
         )
 
 
@@ -170,14 +171,6 @@ def nearest(new: Signature, earlier: Sequence[Signature]) -> list[Difference]:
     """What differs from the earlier signature that differs least; of several, the latest."""
     found = [differences(old, new) for old in reversed(earlier[-_COMPARED:])]
     return min((f for f in found if f), key=len, default=[])
-
-
-def _warn_at_users_line(words: str) -> None:
-    source = user_source()
-    if source is None:
-        warnings.warn(words, RetraceWarning, stacklevel=2)
-    else:
-        warnings.warn_explicit(words, RetraceWarning, source.file, source.line)
 
 
 # -- forbidding -----------------------------------------------------------------

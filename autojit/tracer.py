@@ -227,7 +227,7 @@ class Tracer:
             f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"
             "Convert by the name in the module, which is followed while a function is traced:\n"
             "    np.array([x, y])                   # not: from numpy import array\n"
-            "    np.sum(np.array([x, y]))           # not: np.sum([x, y])",
+            "    np.sum([x, y])                     # not: from numpy import sum",
         )
 
     def check_owner(self, trace: Trace | None) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 
 from autojit.ir.program import Program
 
-from .errors import UnrolledLoopWarning, with_place
+from .errors import UnrolledLoopWarning, warn_at
 from .remembered import remembered
 
 #: Shorter traces are left alone.
@@ -39,18 +38,15 @@ def without_long_stretches(program: Program) -> Program:
     if len(program.ops) > BUDGET and len(remembered(_merged, program).ops) > BUDGET:
         lines = Counter(op.source for op in program.ops if op.source is not None)
         source, count = lines.most_common(1)[0] if lines else (None, 0)
-        warnings.warn(
-            with_place(
-                f"The trace has {len(program.ops)} operations, {count} of them from one line: a "
-                "Python loop is unrolled while a function is traced, and compiling takes time in "
-                "proportion. A loop that is one operation:\n"
-                "    x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)  "
-                "# for i in range(n): x = step(x, w[i])\n"
-                "    x, ys = scan(lambda x, row: (step(x, row), x), x, w)  "
-                "# for row in w: ys.append(x); x = step(x, row)",
-                source,
-            ),
+        warn_at(
+            source,
             UnrolledLoopWarning,
-            stacklevel=2,
+            f"The trace has {len(program.ops)} operations, {count} of them from one line: a "
+            "Python loop is unrolled while a function is traced, and compiling takes time in "
+            "proportion. A loop that is one operation:\n"
+            "    x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)  "
+            "# for i in range(n): x = step(x, w[i])\n"
+            "    x, ys = scan(lambda x, row: (step(x, row), x), x, w)  "
+            "# for row in w: ys.append(x); x = step(x, row)",
         )
     return program

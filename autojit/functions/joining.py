@@ -174,3 +174,26 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tracer:
     kept = np.delete(np.arange(shape_of(arr)[axis]), obj)
     result: Any = np.take(arr, kept, axis=axis)
     return result
+
+
+@implements(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    arr = as_tracer(arr)
+    axis = shapes.normalize_axis(axis, arr.ndim)
+    values = as_tracer(values).astype(arr.dtype)
+    values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
+    extent = arr.shape[axis]
+    places = np.arange(extent)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    if places.dtype == bool:
+        places = np.flatnonzero(places)
+    if places.ndim == 0:
+        values = np.moveaxis(values, 0, axis)
+    # All values go to a place that is alone, else one to each.
+    count = values.shape[axis] if places.size == 1 else places.size
+    shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
+    order = np.insert(np.arange(extent), obj, np.arange(extent, extent + count))
+    joined = concatenate([arr, np.broadcast_to(values, shape)], axis)
+    result: Any = np.take(joined, order, axis=axis)
+    return result

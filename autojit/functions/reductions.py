@@ -339,9 +339,9 @@ def reduce_ufunc(
     """``ufunc.reduce``; mind that its axis is 0 unless given."""
     for keyword, value in kwargs.items():
         reject(f"np.{ufunc.__name__}.reduce", **{keyword: value})
-    if ufunc is np.add:
+    if ufunc == np.add:
         return sum(array, axis, dtype, out, keepdims)
-    if ufunc is np.multiply:
+    if ufunc == np.multiply:
         return prod(array, axis, dtype, out, keepdims)
     answers = {
         np.maximum: max,
@@ -351,6 +351,6 @@ def reduce_ufunc(
     }
     if ufunc in answers and dtype is None:
         return answers[ufunc](array, axis, out, keepdims)
-    if ufunc is np.logaddexp and dtype is None and out is None:
+    if ufunc == np.logaddexp and dtype is None and out is None:
         return logsumexp(array, axis, keepdims=keepdims)
     raise uncovered(f"np.{ufunc.__name__}.reduce")

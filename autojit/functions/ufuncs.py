@@ -18,6 +18,7 @@ from autojit.ir.types import Type
 
 from ..errors import DtypeError, ShapeError, TypeMismatch, with_place
 from ..fresh import bare
+from ..lists import LISTS, as_arrays
 from ..tracer import Tracer
 from ..tracing import WEAK_TYPES, user_source
 from .lifting import (
@@ -173,6 +174,7 @@ def name_of(ufunc: Any) -> str:
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``ufunc.method(*inputs, **kwargs)`` with a traced array among the inputs."""
+    inputs = as_arrays(inputs)
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
         return _apply(ufunc, bare(inputs))
     out = kwargs.get("out")
@@ -194,7 +196,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         from .assignment import add_at
 
         x, index, value = inputs
-        return add_at(x, index, value if ufunc is np.add else np.negative(value))
+        return add_at(x, index, value if ufunc == np.add else np.negative(value))
     if method != "__call__":
         raise uncovered(f"{name_of(ufunc)}.{method}")
     dtype = _asked_dtype(ufunc, **kwargs)
@@ -245,7 +247,7 @@ def _asked_dtype(
 
 
 def _two_results(ufunc: Any, *inputs: Any) -> Any:
-    if ufunc is np.divmod:
+    if ufunc == np.divmod:
         return np.floor_divide(*inputs), np.remainder(*inputs)
     (x,) = inputs
     whole = np.trunc(x)
@@ -259,6 +261,8 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
     if not (_is_operand(left) and _is_operand(right)):
         return NotImplemented
+    if left.__class__ in LISTS or right.__class__ in LISTS:
+        left, right = as_arrays((left, right))
     left, right = bare(left), bare(right)
     if ufunc is _POWER and type(right) is int:
         if dtype_of(left).kind in "iufc":
@@ -403,7 +407,7 @@ def _bool_answer(ufunc: Any, answer: Any) -> Any:
 
 
 def _complex_answer(ufunc: Any, answer: Any) -> Any:
-    if ufunc is np.absolute:
+    if ufunc == np.absolute:
         return arithmetic.magnitude
     if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
         raise DtypeError(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..functions import reductions
+from ..lists import as_arrays
 from ..tracing import is_tracer
 
 
@@ -31,6 +32,7 @@ def logsumexp(
     >>> grad(logsumexp)(np.array([1000.0, 1000.0]))
     array([0.5, 0.5])
     """
+    a, b = as_arrays((a, b))
     if is_tracer(a) or is_tracer(b):
         return reductions.logsumexp(a, axis, b, keepdims, return_sign)
     import scipy.special
@@ -57,4 +59,5 @@ def log_softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     >>> jit(log_softmax)(np.array([0.0, 0.0])) + np.log(2)
     array([0., 0.])
     """
+    (x,) = as_arrays((x,))
     return x - logsumexp(x, axis, keepdims=True)

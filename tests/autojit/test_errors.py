@@ -12,6 +12,7 @@ import pytest
 import scipy.linalg
 import scipy.special
 from numpy import asarray
+from numpy import exp as own_exp
 
 import autojit
 from autojit import errors, grad, jit, value_and_grad
@@ -165,7 +166,10 @@ CONCRETE = {
     "slice": (lambda x: x[: x[0].astype(int)], ["static_argnums"]),
     "reshape": (lambda x: x.reshape(x[0].astype(int)), ["static_argnums"]),
     "asarray": (lambda x: asarray(x), ["np.array([x, y])", "not: from numpy import array"]),
-    "list": (lambda x: np.sum([x[0], x[1]]), ["np.sum(np.array([x, y]))"]),
+    "list": (
+        lambda x: own_exp([x[0], x[1]]),
+        ["np.sum([x, y])", "not: from numpy import sum"],
+    ),
     "copy": (lambda x: into_a_copy(x), ["an ordinary array", "y = np.copy(y0); y[0] = x"]),
     "place in a copy": (lambda x: at_a_place(x), ["as an index", "np.take(table, i)"]),
     "part": (lambda x: PLAIN.__setitem__(slice(1), x), ["out = np.zeros(3); out[0] = x"]),

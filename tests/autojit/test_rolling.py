@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -164,7 +165,8 @@ def test_a_long_trace_is_warned_of_by_its_line(monkeypatch: pytest.MonkeyPatch) 
         autojit.trace(f)(0.5)
     words = str(caught[0].message)
     assert "The trace has 1200 operations" in words
-    assert "x = np.sin(x) * float(i * i)" in words
+    assert caught[0].filename == __file__
+    assert "x = np.sin(x) * float(i * i)" in linecache.getline(__file__, caught[0].lineno)
     assert "fori_loop(0, n," in words
     with warnings.catch_warnings():
         warnings.simplefilter("error")

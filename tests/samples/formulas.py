@@ -85,6 +85,8 @@ FORMULAS = [
     moved("block of vectors", lambda a, b: np.block([a, b, 1.0]), real(2), real(3)),
     moved("delete", lambda x: np.delete(x, [0, 2], axis=1)),
     moved("delete flat", lambda x: np.delete(x, 3)),
+    moved("insert", lambda x, v: np.insert(x, [1, 3], v, axis=1), real(3, 4), real(3, 2)),
+    moved("insert flat", lambda x, v: np.insert(x, 2, v), real(3, 4), real(3)),
     *(Sample(name, getattr(np, name), tuple(real(*s) for s in shapes)) for name, *shapes in (
         ("vecdot", (2, 3), (3,)), ("matvec", (2, 3), (4, 3)), ("vecmat", (4, 2), (2, 3)),
     ) if hasattr(np, name)),

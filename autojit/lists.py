@@ -1,0 +1,78 @@
+"""Lists of traced numbers as arguments of NumPy's functions: ``np.sum([x, y])``.
+
+NumPy makes an array of a list before it asks anybody, so its dispatch never sees what
+is in it.  While any thread traces, the functions that autojit covers, in ``numpy`` and
+``numpy.linalg``, stand behind wrappers (see ``patches``) that make traced arrays of such
+lists.  Calls without lists go straight on.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .fresh import bare, is_traced
+from .stand_in import StandIn
+
+LISTS = frozenset({list, tuple})
+
+#: Functions that are given lists of arrays, which stay lists.
+_OF_ARRAYS = ("block", "select", "multi_dot", "lexsort", "piecewise")
+
+
+class Listed(StandIn):
+    """Stands for a function, or a ufunc and its methods."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = all_as_arrays(args, kwargs)
+        return self.original(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        return Listed(found) if name in ("reduce", "accumulate", "outer") else found
+
+    # What a ufunc is asked with isinstance, its stand-in answers.
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self.__dict__["original"])
+
+
+def as_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments of which nests of lists with traced values in them have become arrays."""
+    for x in args:
+        if x.__class__ in LISTS:
+            return tuple(map(_as_array, args))
+    return args
+
+
+def all_as_arrays(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same with keywords, where ``out`` stays a tuple."""
+    if kwargs:
+        kwargs = {name: x if name == "out" else _as_array(x) for name, x in kwargs.items()}
+    return as_arrays(args), kwargs
+
+
+def _as_array(x: Any) -> Any:
+    if x.__class__ not in LISTS or not is_traced(x):
+        return x
+    from .functions.joining import stack_nested
+
+    return stack_nested(bare(x))
+
+
+def covered(module: ModuleType) -> list[str]:
+    """Names of the functions and ufuncs of a module that are given arrays."""
+    from .functions.registry import FUNCTIONS, load
+
+    load()
+    return [
+        name
+        for name, found in vars(module).items()
+        if callable(found)
+        and (isinstance(found, np.ufunc) or found in FUNCTIONS)
+        and found.__name__ not in _OF_ARRAYS
+    ]

@@ -1,0 +1,72 @@
+"""Names of NumPy's modules that stand for something else while a function is traced."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from operator import itemgetter
+from types import ModuleType
+from typing import Any
+
+
+class StandIn:
+    """Called in the place of a function of NumPy's, and equal to it in tables of functions."""
+
+    original: Any
+
+    def __init__(self, original: Any) -> None:
+        functools.update_wrapper(self, original)  # type: ignore[arg-type]
+        self.original = original
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["original"], name)
+
+    def __repr__(self) -> str:
+        return repr(self.original)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other == self.original
+
+    def __hash__(self) -> int:
+        return hash(self.original)
+
+    def __reduce__(self) -> str:
+        name: str = self.original.__name__
+        return name
+
+
+#: Makes what stands for a function.
+Maker = Callable[[Any], StandIn]
+
+
+class Names:
+    """Names of one module, and who stands for them.
+
+    Names that somebody else has bound anew in the meantime stay as they are.
+    """
+
+    def __init__(self, module: ModuleType, makers: dict[str, Maker]) -> None:
+        self._space = vars(module)
+        self._makers = makers
+        self._values = itemgetter(*makers)
+        self._originals: dict[str, Any] = {}
+        self._stand_ins: dict[str, StandIn] = {}
+        self._before: tuple[Any, ...] = ()
+        self._during: tuple[StandIn, ...] = ()
+
+    def install(self) -> None:
+        found = self._values(self._space)
+        if found != self._before:  # one C call, which looks at identities first
+            self._before = found
+            self._originals = dict(zip(self._makers, found, strict=True))
+            self._stand_ins = {name: self._makers[name](f) for name, f in self._originals.items()}
+            self._during = tuple(self._stand_ins.values())
+        self._space.update(self._stand_ins)
+
+    def restore(self) -> None:
+        if self._values(self._space) == self._during:
+            self._space.update(self._originals)
+            return
+        for name, stand_in in self._stand_ins.items():
+            if self._space.get(name) is stand_in:
+                self._space[name] = self._originals[name]
