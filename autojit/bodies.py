@@ -17,6 +17,7 @@ from .execute import apply
 from .functions.lifting import to_dtype
 from .tracer import Tracer
 from .tracing import current_trace, lift, trace_flat, user_source
+from .unrolled import without_long_stretches
 
 
 class Body(NamedTuple):
@@ -63,6 +64,7 @@ def trace_body(
     program = trace_flat(
         flat, [t for t, _ in leaves], [w for _, w in leaves], name if name.isidentifier() else "f"
     )
+    program = without_long_stretches(program)
     return Body(program, structure, weak, [lift(c) for c in program.captured])
 
 

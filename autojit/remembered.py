@@ -68,10 +68,10 @@ def _size(key: Any, made: Any) -> int:
 
 
 def _bound(made: Any, captured: Sequence[Any]) -> Any:
-    """What was made, with arrays for their numbers."""
+    """What was made, with arrays for their numbers; others it has captured by itself."""
     if isinstance(made, Program):
         hash(made)  # which what is bound to it has too
-        return made.bound_to([captured[i] for i in made.captured])
+        return made.bound_to([captured[c] if type(c) is int else c for c in made.captured])
     if isinstance(made, tuple):
         items = [_bound(item, captured) if isinstance(item, Program) else item for item in made]
         return type(made)(*items)

@@ -208,12 +208,20 @@ def _in_memory_order(loops: Any, a: Value, b: Value, definers: dict[Value, Op]) 
         return loops
     view = strided_view(big, definers, ())
     strides = view.strides if view is not None else row_major_strides(big.shape)
+    long = [loop for loop in loops if loop[0] != 1]
     ordered = sorted(
-        loops, key=lambda loop: -strides[loop[column]] if loop[column] is not None else 0
+        long, key=lambda loop: -strides[loop[column]] if loop[column] is not None else 0
     )
     kept = [d for _, d, *_ in ordered if d is not None]
     # Kept axes stay in order, so that what is still open in a buffer is contiguous.
-    return ordered if kept == sorted(kept) else loops
+    if kept != sorted(kept):
+        return loops
+    for loop in loops:
+        if loop[0] == 1:  # beside its neighbours among the axes of the result
+            axis = -1 if loop[1] is None else loop[1]
+            after = (at for at, (_, d, *_) in enumerate(ordered) if d is not None and d > axis)
+            ordered.insert(next(after, len(ordered)), loop)
+    return ordered
 
 
 def as_loops(op: Op) -> bool:

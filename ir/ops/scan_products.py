@@ -81,10 +81,16 @@ class _Sums:
             self.replaced[k] = [t for t in terms if t not in products]
 
     def _terms(self, v: Value) -> list[Value]:
-        op = self.definer.get(v)
-        if op is None or op.kind is not add or self.uses[v] != 1:
-            return [v]
-        return [t for operand in op.operands for t in self._terms(operand)]
+        """What is added up, in order."""
+        terms, left = [], [v]
+        while left:
+            v = left.pop()
+            op = self.definer.get(v)
+            if op is None or op.kind is not add or self.uses[v] != 1:
+                terms.append(v)
+            else:
+                left += reversed(op.operands)
+        return terms
 
     def _is_large(self, v: Value) -> bool:
         op = self.definer.get(v)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..ops.linear import constant
 from ..ops.move import Move
-from ..program import Op, Program, Value, param_key
+from ..program import Op, Value, param_key
 
 LEAST_STEPS = 8
 #: How many periods of one number of bits are tried, and how far apart equal ops are compared to
@@ -43,13 +44,15 @@ class Stretch(NamedTuple):
         return self.period * self.steps
 
 
-def repetitions(program: Program, least: int, free: np.ndarray) -> Iterator[Stretch]:
+def repetitions(
+    ops: Ops, least: int, free: np.ndarray, any_numbers: bool = False
+) -> Iterator[Stretch]:
     """Stretches of at least so many ops, the longest first; of nearly equal ones that with the
     shortest step.
 
     ``free`` says of each op whether it may be in one; who takes a stretch notes it there.
+    ``any_numbers``: constants may have any value in each step.
     """
-    ops = _Ops(program.ops)
     queue: list[tuple[tuple[int, int, bool, int], int, int, Stretch]] = []
 
     def put(found: Stretch, first: int = 0, high: int = 0) -> None:
@@ -71,13 +74,13 @@ def repetitions(program: Program, least: int, free: np.ndarray) -> Iterator[Stre
             continue
         start = ops.phase(found.start, found.period, first)
         whole = found._replace(start=start, steps=(high - start) // found.period)
-        found = _sliding(ops, _uniform(ops, whole))
+        found = _sliding(ops, _uniform(ops, whole), any_numbers)
         put(found)
         rest = found.start + found.size  # an inner loop may begin again
         put(whole._replace(start=rest, steps=(high - rest) // found.period), rest, high)
 
 
-def _candidates(ops: _Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
+def _candidates(ops: Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
     """Stretches whose ops correspond, before their steps are looked at; from where on the ops are
     alike, and up to where they correspond."""
     for period in sorted({*_periods(ops.alike), *_periods(ops.equal)}):
@@ -101,7 +104,7 @@ def _rough(size: int) -> int:
     return int(np.log(size) / np.log(1.1))
 
 
-class _Ops:
+class Ops:
     """Ops as arrays of numbers, so that all pairs of a distance are compared at once."""
 
     def __init__(self, ops: Sequence[Op]) -> None:
@@ -261,7 +264,7 @@ def _longest_run(holds: np.ndarray) -> tuple[int, int]:
     return next(iter(_longest(_runs(holds), 1)), (0, 0))
 
 
-def _uniform(ops: _Ops, found: Stretch) -> Stretch:
+def _uniform(ops: Ops, found: Stretch) -> Stretch:
     """The longest part of a stretch in which each operand is fixed in all steps or in none.
 
     What is fixed is computed before the part: where its first step computes it, that step, of which
@@ -287,16 +290,17 @@ def _uniform(ops: _Ops, found: Stretch) -> Stretch:
     return Stretch(start, period, steps, loose)
 
 
-def _sliding(ops: _Ops, found: Stretch) -> Stretch:
+def _sliding(ops: Ops, found: Stretch, any_numbers: bool) -> Stretch:
     """As many steps as have parameters that are equal or slide evenly."""
     start, period, steps, loose = found
     for k in range(period):
-        if ops.ops[start + k].kind.sliding:
+        kind = ops.ops[start + k].kind
+        if kind.sliding and not (any_numbers and kind is constant):
             steps = min(steps, _even(ops, range(start + k, start + steps * period, period)))
     return Stretch(start, period, steps, loose)
 
 
-def _even(ops: _Ops, column: range) -> int:
+def _even(ops: Ops, column: range) -> int:
     """How many ops from the first on have equal parameters, or such that slide evenly."""
     other = ops.equal[column.start : column.stop : column.step] != ops.equal[column.start]
     if not other.any():

@@ -20,17 +20,16 @@ before, or one and the same value for all of them; parameters that declarations 
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from ..program import Builder, Op, Program, Value, building
 from . import dce
-from .repetitions import repetitions
+from .repetitions import Ops, repetitions
 from .rewrite import rewrite
 from .roll_loop import as_loop
 from .roll_rows import as_rows
 from .roll_steps import Steps
+from .roll_tables import with_tables
 from .simplify import simplify
 
 #: How many stretches that cannot be rolled up are tried.
@@ -41,16 +40,28 @@ LEAST_ROWS = 24
 
 def roll(program: Program, least: int, least_loop: int) -> Program:
     """The program with repetitions of at least ``least`` ops as arrays, and of at least
-    ``least_loop`` ops as loops where they cannot be arrays; the same object without any."""
+    ``least_loop`` ops as loops where they cannot be arrays; the same object without any.
+
+    What it captures more than the program are tables of numbers."""
+    ops = Ops(program.ops)
+    tabled = with_tables(program, ops, least_loop)
+    if tabled is not None:
+        made = _rolled(tabled, Ops(tabled.ops), least, least_loop)
+        if len(made.ops) <= len(program.ops) // 2:
+            return made
+    return _rolled(program, ops, least, least_loop)
+
+
+def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
     while len(program.ops) >= least:
-        made = _Round(program, least_loop).run(least)
+        made = _Round(program, least_loop).run(ops, least)
         if made is None:
             break
         # What reads all steps (np.stack of a list) becomes a read of the stacked array.
         made = dce.run(rewrite(made, [simplify]))
         if len(made.ops) >= len(program.ops):
             break
-        program, least = made, min(least, LEAST_ROWS)
+        program, ops, least = made, Ops(made.ops), min(least, LEAST_ROWS)
     return program
 
 
@@ -67,9 +78,9 @@ class _Round:
         #: Up to where ops of the program are copied or rolled up.
         self.position = 0
 
-    def run(self, least: int) -> Program | None:
+    def run(self, ops: Ops, least: int) -> Program | None:
         """The program; None where there is nothing of at least so many ops to roll up."""
-        chosen = self._chosen(least)
+        chosen = self._chosen(ops, least)
         with building(self.builder):
             rolled = [self._roll(steps) for steps in sorted(chosen, key=lambda s: s.start)]
         if not any(rolled):
@@ -78,13 +89,13 @@ class _Round:
         outputs = [self.replaced.get(v, v) for v in self.program.outputs]
         return self.program.with_body(self.builder.ops, outputs)
 
-    def _chosen(self, least: int) -> list[Steps]:
+    def _chosen(self, ops: Ops, least: int) -> list[Steps]:
         """The longest stretches that can be rolled up and do not overlap."""
         maker: dict[Value, Op | None] = {v: op for op in self.program.ops for v in op.results}
         free = np.ones(len(self.program.ops), bool)
         chosen: list[Steps] = []
         failures = 0
-        for stretch in repetitions(self.program, least, free):
+        for stretch in repetitions(ops, least, free):
             steps, trial = Steps(self.program, stretch), Builder()
             with building(trial):
                 if not self._emitted(trial, steps, maker, stretch.size):
@@ -106,9 +117,12 @@ class _Round:
             replaced = as_rows(builder, steps, maker)
             if replaced is None and not steps.loose and size >= self.least_loop:
                 del builder.ops[before:]
-                inner = partial(roll, least=LEAST_ROWS, least_loop=self.least_loop)
-                replaced = as_loop(builder, steps, inner)
+                replaced = as_loop(builder, steps, self._inner)
         return replaced if len(builder.ops) - before < size else None
+
+    def _inner(self, body: Program) -> Program:
+        """The body of a loop, in which there may be loops."""
+        return _rolled(body, Ops(body.ops), LEAST_ROWS, self.least_loop)
 
     def _roll(self, steps: Steps) -> bool:
         """Copy the ops before the steps, and roll these up, if that is still possible."""

@@ -13,7 +13,7 @@ from ..ops.arithmetic import mul
 from ..ops.contract import dot, free_axes
 from ..ops.declaration import full
 from ..ops.linear import constant
-from ..ops.move import broadcast, transpose
+from ..ops.move import broadcast, reshape, transpose
 from ..ops.reduce import sum_
 from ..program import Op, Value
 from ..types import Type
@@ -66,6 +66,28 @@ def dot_with_one_number(op: Op, at: Rewriter) -> Value | None:
             numbers = transpose(v, axes=batch)
             return mul(broadcast(numbers, shape=rows.shape, dims=tuple(range(len(batch)))), rows)
     return None
+
+
+@rules(dot)
+def dot_of_single_terms(op: Op, at: Rewriter) -> Value | None:
+    """A product along axes of length 1 is elementwise: outer products among them"""
+    a, b = op.operands
+    (ba, bb), (ca, cb) = op.params["batch"], op.params["contract"]
+    if not ca or any(a.shape[axis] != 1 for axis in ca):
+        return None
+    free_a, free_b = free_axes(a.type.ndim, ca, ba), free_axes(b.type.ndim, cb, bb)
+    rows = reshape(transpose(a, axes=(*ba, *free_a, *ca)), shape=_extents(a, (*ba, *free_a)))
+    columns = reshape(transpose(b, axes=(*bb, *free_b, *cb)), shape=_extents(b, (*bb, *free_b)))
+    n, shape = len(ba), op.result.shape
+    dims = (*range(n), *range(n + len(free_a), len(shape)))
+    return mul(
+        broadcast(rows, shape=shape, dims=tuple(range(n + len(free_a)))),
+        broadcast(columns, shape=shape, dims=dims),
+    )
+
+
+def _extents(v: Value, axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(v.shape[axis] for axis in axes)
 
 
 def _without(op: Op, side: int, found: _Repeated, again: list[int]) -> Value:

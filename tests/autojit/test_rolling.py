@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import random
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 import autojit
 from autojit import grad, jit, unrolled
 from autojit.errors import UnrolledLoopWarning
-from autojit.ir.interpreter import interpret
 from autojit.ir.passes.roll import roll
 from autojit.ir.verify import verify
 from autojit.testing import check_grads
@@ -143,40 +143,144 @@ def test_short_loops_stay_unrolled_and_are_fused() -> None:
     assert all(op.kind.name != "scan" for op in autojit.trace(f)(np.ones(3)).ops)
 
 
-def test_steps_that_differ_stay() -> None:
-    def f(x: Any) -> Any:
-        for i in range(400):
-            x = np.sin(x) * float(i * i)  # not in even steps
-        return x
+def now_and_then(x: Any) -> Any:
+    draw = random.Random(0)
+    for _ in range(400):
+        x = (np.sin(x) if draw.random() < 0.5 else np.cos(x)) * 1.5
+    return x
 
-    program = autojit.trace(f)(0.5)
+
+def test_steps_that_differ_stay() -> None:
+    program = autojit.trace(now_and_then)(0.5)
     assert roll(program, 500, 500) is program
 
 
 def test_a_long_trace_is_warned_of_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrolled, "BUDGET", 700)
-
-    def f(x: Any) -> Any:
-        for i in range(400):
-            x = np.sin(x) * float(i * i)
-        return x
-
     with pytest.warns(UnrolledLoopWarning) as caught:
-        autojit.trace(f)(0.5)
+        autojit.trace(now_and_then)(0.5)
     words = str(caught[0].message)
     assert "The trace has 1200 operations" in words
     assert caught[0].filename == __file__
-    assert "x = np.sin(x) * float(i * i)" in linecache.getline(__file__, caught[0].lineno)
+    assert "if draw.random() < 0.5 else" in linecache.getline(__file__, caught[0].lineno)
     assert "fori_loop(0, n," in words
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         autojit.trace(lambda x: two_steps_back(x, x))(0.5)
 
 
+# -- numbers from outside -----------------------------------------------------------
+
+
+def variance_of_returns(returns: np.ndarray) -> Callable[[Any], Any]:
+    """GARCH(1, 1): each step reads two numbers that are known, and is a loop's."""
+
+    def loss(p: Any) -> Any:
+        variance, total = 1.0, 0.0
+        for t in range(1, len(returns)):
+            variance = p[0] + p[1] * returns[t - 1] ** 2 + p[2] * variance
+            total = total + np.log(variance) + returns[t] ** 2 / variance
+        return total
+
+    return loss
+
+
+P = np.array([0.1, 0.2, 0.7])
+
+
+def test_numbers_that_differ_are_read_from_tables() -> None:
+    rng = np.random.default_rng(0)
+    first, second = (variance_of_returns(rng.normal(size=400)) for _ in range(2))
+    program = autojit.trace(first)(P)
+    assert len(program.ops) < 60
+    assert program == autojit.trace(second)(P)  # so that data are no part of what is compiled
+    for loss in (first, second):
+        np.testing.assert_allclose(jit(loss)(P), loss(P), rtol=1e-12)
+        np.testing.assert_allclose(grad(loss)(P), jit(grad(loss))(P), rtol=1e-10)
+        check_grads(loss, (P,), order=2)
+
+
+def test_tables_are_bound_to_the_function_that_has_them() -> None:
+    """What is remembered of one function is not the numbers of another."""
+    rng = np.random.default_rng(1)
+    losses = [variance_of_returns(rng.normal(size=400)) for _ in range(4)]
+    for _ in range(2):
+        for loss in losses:
+            np.testing.assert_allclose(autojit.value_and_grad(loss)(P)[0], loss(P), rtol=1e-12)
+
+
+def test_tables_in_batches_and_in_outer_traces() -> None:
+    loss = variance_of_returns(np.random.default_rng(2).normal(size=400))
+    several = np.stack([P, P * 0.9, P * 0.8])
+    expected = [loss(p) for p in several]
+    np.testing.assert_allclose(autojit.vmap(loss)(several), expected, rtol=1e-12)
+    np.testing.assert_allclose(jit(lambda p: jit(loss)(p) * 2)(P), expected[0] * 2, rtol=1e-12)
+    outer = jit(lambda ps: autojit.scan(lambda c, p: (c + loss(p), loss(p)), 0.0, ps))
+    total, each = outer(several)
+    np.testing.assert_allclose(each, expected, rtol=1e-12)
+    np.testing.assert_allclose(total, sum(expected), rtol=1e-12)
+
+
+def test_python_loops_in_native_ones() -> None:
+    loss = variance_of_returns(np.random.default_rng(2).normal(size=400))
+
+    def f(p: Any) -> Any:
+        return autojit.fori_loop(0, 3, lambda i, s: s * 0.5 + 1e-3 * loss(p * (1 + 0.1 * s)), 0.0)
+
+    (op,) = [op for op in autojit.trace(f)(P).ops if op.kind.name in ("scan", "while_loop")]
+    assert len(op.params["body"].ops) < 100
+    s = 0.0
+    for _ in range(3):
+        s = s * 0.5 + 1e-3 * loss(P * (1 + 0.1 * s))
+    np.testing.assert_allclose(jit(f)(P), s, rtol=1e-12)
+    check_grads(f, (P,), order=1)
+
+
+def test_a_long_sum_in_the_body_of_a_loop() -> None:
+    def f(x: Any) -> Any:
+        def step(total: Any, row: Any) -> Any:
+            draw = random.Random(0)
+            for _ in range(2000):  # neither a loop nor an array
+                total = total + (np.sin(row) if draw.random() < 0.5 else np.cos(row))
+            return total, row
+
+        return autojit.scan(step, 0.0, x)[0]
+
+    x = np.array([0.1, 0.2])
+    sines = sum(draw.random() < 0.5 for draw in [random.Random(0)] for _ in range(2000))
+    expected = np.sum(sines * np.sin(x) + (2000 - sines) * np.cos(x))
+    np.testing.assert_allclose(jit(f)(x), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex128, bool])
+def test_tables_of_other_dtypes(dtype: Any) -> None:
+    numbers = np.random.default_rng(3).integers(-3, 4, size=300).astype(dtype)
+
+    def f(x: Any) -> Any:
+        for number in numbers:
+            x = np.cos(x) + x * number * np.float32(0.1)
+        return x
+
+    x = np.array([0.5, -0.2], np.result_type(np.float32, dtype))
+    assert len(autojit.trace(f)(x).ops) < 60
+    got = jit(f)(x)
+    assert got.dtype == f(x).dtype
+    np.testing.assert_allclose(got, f(x), rtol=1e-4 if got.dtype == np.float32 else 1e-12)
+
+
+def test_equal_and_evenly_spaced_numbers_need_no_tables() -> None:
+    def f(x: Any) -> Any:
+        for i in range(300):
+            x = np.sin(x) * 0.5 + 0.25 * i
+        return x
+
+    assert not autojit.trace(f)(0.5).captured
+
+
 # -- random repetitions ---------------------------------------------------------------
 
 STEPS = [np.add, np.multiply, np.maximum, np.subtract, lambda a, b: np.sin(a)]
-READS = ["fixed", "same step", "steps before", "input", "sliding", "first steps"]
+READS = ["fixed", "same step", "steps before", "input", "sliding", "first steps", "number"]
 
 
 def repeated(seed: int) -> Callable[[Any, Any], Any]:
@@ -191,6 +295,7 @@ def repeated(seed: int) -> Callable[[Any, Any], Any]:
     ]
     before, after = int(rng.integers(0, 6)), int(rng.integers(0, 4))
     odd = int(rng.integers(0, steps)) if rng.random() < 0.5 else -1
+    numbers = rng.normal(size=(steps, 6))
 
     def function(x: Any, w: Any) -> Any:
         values = [x[0], x[1], x[2]]
@@ -207,6 +312,7 @@ def repeated(seed: int) -> Callable[[Any, Any], Any]:
                 "first steps": values[min(len(values) - 1, n)],
                 "input": x[n],
                 "sliding": w[s * 2 + n],
+                "number": numbers[s, n],
                 "same step": values[-1 - back % max(1, k)],
                 "steps before": values[-1 - earlier],
             }[how]
@@ -234,7 +340,7 @@ def test_random_repetitions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         made = roll(program, 16, 16)
         verify(made)
         rolled += made is not program
-        (got,) = interpret(made, [x, w])
+        got = made(x, w)
         np.testing.assert_allclose(got, function(x, w), rtol=1e-12, err_msg=f"seed {s}")
     assert rolled > 30
 
