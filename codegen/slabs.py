@@ -44,6 +44,12 @@ from .walk import buffers_of, memory
 LEAST = 1 << 20
 #: Bytes of a slab: what is aimed at, and what it may have where one row is as large.
 SLAB, LARGEST = 1 << 17, 1 << 19
+#: Products of fewer rows than a tile are slow, and of fewer than so many slower than others.
+FEW, ENOUGH = 8, 32
+#: Bytes that a processor gets in a cycle from memory, from the last level of the caches, and from
+#: the second, and what these have room for.
+MEMORY, NEAR, CACHE = 5, 16, 32
+LAST_LEVEL, ROOM = 1 << 24, 1 << 20
 #: Bytes of what a product reads again for each slab, or adds to.
 AGAIN = 1 << 18
 #: Fewer slabs are not worth it.
@@ -124,12 +130,22 @@ class _Group:
     def kernel(self, done: list[Any]) -> Kernel | None:
         """The kernel that does what the members do, if it is worth it; after what is done."""
         shared = self._shared()
-        products = [m.step for m in self.members if isinstance(m.step, MatrixProduct)]
+        if not shared:
+            return None
+        rows, row = self._slab(shared)
+        rate = _rate(self.extent * row)
+        alone = [m for m in self.members if m.way == "sum" and _is_mostly_added(m.step, rows, rate)]
+        if alone:  # what its rows are they have left in memory, and nothing here needs the sum
+            self.members = [m for m in self.members if m not in alone]
+            self.left = [*(m.step for m in alone), *self.left]
+            shared = self._shared()
+            rows, row = self._slab(shared) if shared else (1, 0)
+        products = [m for m in self.members if isinstance(m.step, MatrixProduct)]
         if not shared or not products:
             return None
-        row = sum(step * itemsize(buffer.dtype) for buffer, step in shared.items())
-        rows = _rows(self.extent, row)
         if rows * row > LARGEST or self.extent < LEAST_SLABS * rows:
+            return None
+        if not _is_faster(products, rows, row, rate):
             return None
         others = {a.memory for s in (*done, *self.ahead, *self.left) for a in touched(s)}
         own = {
@@ -138,6 +154,11 @@ class _Group:
             if b not in others and self._is_own(b, step)
         }
         return _Writer(self, own, rows).kernel()
+
+    def _slab(self, shared: dict[Buffer, int]) -> tuple[int, int]:
+        """How many rows a slab has, and the bytes of one."""
+        row = sum(step * itemsize(buffer.dtype) for buffer, step in shared.items())
+        return _rows(self.extent, row), row
 
     def _shared(self) -> dict[Buffer, int]:
         """Large matrices that one member writes and another reads, and how far their rows are
@@ -174,9 +195,38 @@ def _in_step(earlier: RowStep, later: RowStep) -> bool:
     return True
 
 
+def _rate(size: int) -> int:
+    """The bytes that a processor gets in a cycle from where matrices of so many bytes are."""
+    return MEMORY if size > LAST_LEVEL else NEAR
+
+
+def _is_mostly_added(product: MatrixProduct, rows: int, rate: int) -> bool:
+    """Whether a sum of products of slabs goes through its result, for each of them, for longer
+    than its operands would take to come from memory."""
+    m, n = product.m, product.n
+    return 4 * m * n * rate > 2 * rows * (m + n) * CACHE
+
+
+def _is_faster(products: list[RowStep], rows: int, row: int, rate: int) -> bool:
+    """Whether slabs of so many rows save clearly more than what products read again for each of
+    them, and all of it is in the cache together."""
+    again = sums = 0
+    for member in products:
+        s = member.step
+        if member.way == "rows":
+            again += s.k * s.n * itemsize(s.dtype)
+        elif member.way == "sum":
+            sums += s.m * s.n * itemsize(s.dtype)
+    if not again and not sums:
+        return True
+    saved = 2 * row * (1 / rate - 1 / CACHE)
+    lost = (again + 4 * sums) / (rows * CACHE)
+    return rows >= FEW and 2 * lost < saved and rows * row + again + 2 * sums < ROOM
+
+
 def _rows(extent: int, row: int) -> int:
     """How many rows, of so many bytes, a slab has."""
-    most = max(1, min(extent, SLAB // row))
+    most = max(1, min(extent, max(SLAB // row, min(ENOUGH, LARGEST // row))))
     choices = range(most, most // 2, -1)
     return min(choices, key=lambda n: (extent % n != 0, n % 8 != 0, -n))
 

@@ -21,8 +21,9 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slabs of two kilobytes, of matrices of eight and more."""
-    for name, value in {"LEAST": 1 << 13, "SLAB": 1 << 11, "LARGEST": 1 << 13}.items():
+    """Slabs of two kilobytes, of matrices of eight and more, which are far."""
+    sizes = {"LEAST": 1 << 13, "SLAB": 1 << 11, "LARGEST": 1 << 13, "LAST_LEVEL": 0}
+    for name, value in sizes.items():
         monkeypatch.setattr(slabs, name, value)
 
 
@@ -89,6 +90,24 @@ def test_most_chains_are_run_in_slabs() -> None:
     ]
     assert len(with_products) == 1
     assert not re.search(r"temp t\d+: f64\[(6000|14400)\]", str(loops))
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(512, 0), (20_000, 3)])
+def test_slabs_have_to_save_more_than_they_cost(
+    rows: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the last level of the caches the matrices are near enough; from memory they are not, but
+    the sums of so few rows would go through all of their results each time."""
+    monkeypatch.undo()
+
+    def f(w: Any, scale: Any, u: Any) -> Any:
+        h = np.ones((rows, 128)) @ w
+        h = (h - np.mean(h, -1, keepdims=True)) / np.std(h, -1, keepdims=True) * scale
+        return np.mean((np.tanh(h + h**3) @ u) ** 2)
+
+    arguments = np.ones((128, 256)), np.ones(256), np.ones((256, 64))
+    loops = loops_of(grad(f, argnums=(0, 1, 2)), *arguments)
+    assert len(in_slabs(loops)) == expected, str(loops)
 
 
 def test_not_a_number_stays_in_its_row() -> None:
