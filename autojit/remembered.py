@@ -11,8 +11,11 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
+import numpy as np
+
 from autojit.ir.collection import seldom_collected
 from autojit.ir.locks import Lock
+from autojit.ir.passes.roll_tables import Stacked
 from autojit.ir.program import Program
 
 T = TypeVar("T")
@@ -71,8 +74,15 @@ def _bound(made: Any, captured: Sequence[Any]) -> Any:
     """What was made, with arrays for their numbers; others it has captured by itself."""
     if isinstance(made, Program):
         hash(made)  # which what is bound to it has too
-        return made.bound_to([captured[c] if type(c) is int else c for c in made.captured])
+        return made.bound_to([_thing(c, captured) for c in made.captured])
     if isinstance(made, tuple):
         items = [_bound(item, captured) if isinstance(item, Program) else item for item in made]
         return type(made)(*items)
     return made
+
+
+def _thing(c: Any, captured: Sequence[Any]) -> Any:
+    """What stands for a number, for a table of things with numbers, or for itself."""
+    if type(c) is int:
+        return captured[c]
+    return np.stack([captured[i] for i in c.places]) if isinstance(c, Stacked) else c

@@ -134,18 +134,18 @@ class _Group:
             return None
         rows, row = self._slab(shared)
         rate = _rate(self.extent * row)
-        alone = [m for m in self.members if m.way == "sum" and _is_mostly_added(m.step, rows, rate)]
-        if alone:  # what its rows are they have left in memory, and nothing here needs the sum
+        alone = [m for m, s in self._products() if _is_mostly_added(m.way, s, rows, rate)]
+        if alone:  # its operands' rows are in memory by then, and nothing here needs the sum
             self.members = [m for m in self.members if m not in alone]
             self.left = [*(m.step for m in alone), *self.left]
             shared = self._shared()
             rows, row = self._slab(shared) if shared else (1, 0)
-        products = [m for m in self.members if isinstance(m.step, MatrixProduct)]
+        products = self._products()
         if not shared or not products:
             return None
         if rows * row > LARGEST or self.extent < LEAST_SLABS * rows:
             return None
-        if not _is_faster(products, rows, row, rate):
+        if not _is_faster([(m.way, s) for m, s in products], rows, row, rate):
             return None
         others = {a.memory for s in (*done, *self.ahead, *self.left) for a in touched(s)}
         own = {
@@ -154,6 +154,9 @@ class _Group:
             if b not in others and self._is_own(b, step)
         }
         return _Writer(self, own, rows).kernel()
+
+    def _products(self) -> list[tuple[RowStep, MatrixProduct]]:
+        return [(m, m.step) for m in self.members if isinstance(m.step, MatrixProduct)]
 
     def _slab(self, shared: dict[Buffer, int]) -> tuple[int, int]:
         """How many rows a slab has, and the bytes of one."""
@@ -200,22 +203,21 @@ def _rate(size: int) -> int:
     return MEMORY if size > LAST_LEVEL else NEAR
 
 
-def _is_mostly_added(product: MatrixProduct, rows: int, rate: int) -> bool:
+def _is_mostly_added(way: str, product: MatrixProduct, rows: int, rate: int) -> bool:
     """Whether a sum of products of slabs goes through its result, for each of them, for longer
     than its operands would take to come from memory."""
     m, n = product.m, product.n
-    return 4 * m * n * rate > 2 * rows * (m + n) * CACHE
+    return way == "sum" and 4 * m * n * rate > 2 * rows * (m + n) * CACHE
 
 
-def _is_faster(products: list[RowStep], rows: int, row: int, rate: int) -> bool:
+def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, rate: int) -> bool:
     """Whether slabs of so many rows save clearly more than what products read again for each of
     them, and all of it is in the cache together."""
     again = sums = 0
-    for member in products:
-        s = member.step
-        if member.way == "rows":
+    for way, s in products:
+        if way == "rows":
             again += s.k * s.n * itemsize(s.dtype)
-        elif member.way == "sum":
+        elif way == "sum":
             sums += s.m * s.n * itemsize(s.dtype)
     if not again and not sums:
         return True

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ops.linear import constant
 from ..ops.move import Move
 from ..program import Op, Value, param_key
 
@@ -51,7 +50,7 @@ def repetitions(
     shortest step.
 
     ``free`` says of each op whether it may be in one; who takes a stretch notes it there.
-    ``any_numbers``: constants may have any value in each step.
+    ``any_numbers``: ops without operands may have any parameters that slide in each step.
     """
     queue: list[tuple[tuple[int, int, bool, int], int, int, Stretch]] = []
 
@@ -295,7 +294,7 @@ def _sliding(ops: Ops, found: Stretch, any_numbers: bool) -> Stretch:
     start, period, steps, loose = found
     for k in range(period):
         kind = ops.ops[start + k].kind
-        if kind.sliding and not (any_numbers and kind is constant):
+        if kind.sliding and not (any_numbers and kind.arity == 0):
             steps = min(steps, _even(ops, range(start + k, start + steps * period, period)))
     return Stretch(start, period, steps, loose)
 

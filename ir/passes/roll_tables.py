@@ -1,4 +1,4 @@
-"""Numbers that differ from step to step of a repeated stretch, as elements of tables.
+"""Numbers and arrays that differ from step to step of a repeated stretch, as rows of tables.
 
 Before (the trace of ``for t in range(n): s = s * a + y[t]`` with numbers ``y`` from outside)::
 
@@ -15,15 +15,19 @@ After, with a table ``%9: f64[n]`` that the program has captured::
     %3: f64[1] = slice %9 {start=(0,), stop=(1,), stride=(1,)}
     …
 
-so that the steps are equal but for where they read.
+so that the steps are equal but for where they read.  Captured arrays of which each step reads
+another one (``x @ w + np.roll(y, t)``) are stacked in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..ops.declaration import Declaration
 from ..ops.linear import constant
 from ..ops.move import broadcast, reshape, slice_
 from ..program import Builder, Op, Program, Value, building
@@ -32,26 +36,79 @@ from .repetitions import LEAST_STEPS, Ops, compared, repetitions, slide_of
 
 #: Steps before a stretch that are looked at: a part of one, and the first of a loop.
 MOST_BEFORE = 3
+#: Bytes of captured arrays of one type that are not stacked any more.
+LARGEST = 1 << 26
 #: How many ops above the readers of two numbers are compared.
 DEPTH = 2
+
+
+class Stacked(NamedTuple):
+    """A table that a program captures: other things that it has captured, by their places."""
+
+    places: tuple[int, ...]
+
+
+class _Held(Declaration):
+    """In the place of a captured array while stretches are looked for; in no program after."""
+
+    arity = 0
+    parameters = ("place", "type")
+    sliding = ("place",)
+
+    def __init__(self) -> None:
+        self.name = "held"
+
+
+_held = _Held()
+#: Ops of which each step may have another one.
+TABLED = (constant, _held)
 
 
 def with_tables(program: Program, ops: Ops, least: int) -> Program | None:
     """The program, of these ops, with tables for stretches of at least so many; None where there
     are none."""
-    numbers = [op.params["value"] for op in program.ops if op.kind is constant]
-    if len(numbers) < LEAST_STEPS or len(set(numbers)) < 2:
-        return None
-    tables, ends = _Tables(), _Ends(program)
+    held = _with_held(program)
+    if held is not None:
+        program, ops = held, Ops(held.ops)
+    else:
+        numbers = [op.params["value"] for op in program.ops if op.kind is constant]
+        if len(numbers) < LEAST_STEPS or len(set(numbers)) < 2:
+            return None
+    tables, ends = _Tables(program), _Ends(program)
     free = np.ones(len(program.ops), bool)
     for found in repetitions(ops, least, free, any_numbers=True):
         stop = found.start + found.size
         free[found.start : stop] = False
         for first in range(found.start, found.start + found.period):
             column = program.ops[first : stop : found.period]
-            if column[0].kind is constant and _is_uneven(column):
+            if column[0].kind in TABLED and _is_uneven(column):
                 tables.put(ends.extended(column, first, found.period))
-    return tables.read_by(program) if tables.places else None
+    return tables.read() if tables.places else None
+
+
+def _with_held(program: Program) -> Program | None:
+    """The program with ops in the places of captured arrays, before those that read them first;
+    None where there are too few of one type for a table."""
+    inputs = program.inputs[len(program.inputs) - len(program.captured) :]
+    often = Counter(v.type for v in inputs)
+    own = {
+        v: place
+        for place, v in enumerate(inputs)
+        if often[v.type] >= LEAST_STEPS and v.type.nbytes * often[v.type] <= LARGEST
+    }
+    if not own:
+        return None
+    ops: list[Op] = []
+    made: dict[Value, Value] = {}
+    for op in program.ops:
+        for v in op.operands:
+            if v in own and v not in made:
+                made[v] = Value(v.type)
+                params = {"place": own[v], "type": v.type}
+                ops.append(Op(_held, (), params, (made[v],), op.source))
+        operands = tuple([made.get(v, v) for v in op.operands])
+        ops.append(Op(op.kind, operands, op.params, op.results, op.source))
+    return program.with_body(ops, program.outputs)
 
 
 def _is_uneven(column: Sequence[Op]) -> bool:
@@ -88,7 +145,7 @@ class _Ends:
     def _is_like(self, a: Op, b: Op) -> bool:
         """Whether two constants may be the same number of different steps, as what reads them
         reads equal things beside them."""
-        if a.kind is not constant or a.result.type != b.result.type:
+        if a.kind is not b.kind or a.result.type != b.result.type:
             return False
         x, y = self.reader.get(a.result), self.reader.get(b.result)
         if x is None or y is None or not all(compared(x, y)):
@@ -113,42 +170,66 @@ class _Ends:
 
 
 class _Tables:
-    def __init__(self) -> None:
+    def __init__(self, program: Program) -> None:
+        self.program = program
         #: Inputs and what is in them, by what is in them.
-        self.tables: dict[tuple[np.dtype, bytes], tuple[Value, np.ndarray]] = {}
-        #: For each constant, by its result: the table and the place in it.
+        self.tables: dict[Hashable, tuple[Value, Any]] = {}
+        #: For what a step reads, by its result: the table and the place in it.
         self.places: dict[Value, tuple[Value, int]] = {}
 
     def put(self, column: list[Op]) -> None:
-        """Take the numbers of the steps."""
-        dtype = column[0].params["dtype"]
-        numbers = np.array([op.params["value"] for op in column], dtype)
-        numbers.flags.writeable = False
-        made = (Value(Type(dtype, numbers.shape)), numbers)
-        table, _ = self.tables.setdefault((dtype, numbers.tobytes()), made)
-        self.places.update((op.result, (table, i)) for i, op in enumerate(column))
+        """Take what the steps read."""
+        key: Hashable
+        if column[0].kind is constant:
+            dtype = column[0].params["dtype"]
+            table = np.array([op.params["value"] for op in column], dtype)
+            table.flags.writeable = False
+            key, type = (dtype, table.tobytes()), Type(dtype, table.shape)
+        else:
+            held = column[0].params["type"]
+            key = tuple([op.params["place"] for op in column])
+            table = _stacked([self.program.captured[place] for place in key])
+            type = Type(held.dtype, (len(column), *held.shape))
+        value, _ = self.tables.setdefault(key, (Value(type), table))
+        self.places.update((op.result, (value, i)) for i, op in enumerate(column))
 
-    def read_by(self, program: Program) -> Program:
+    def read(self) -> Program:
         """The program that reads the tables."""
-        builder = Builder()
+        program, builder = self.program, Builder()
+        own = len(program.inputs) - len(program.captured)
         replaced: dict[Value, Value] = {}
         with building(builder):
             for op in program.ops:
-                place = self.places.get(op.result) if len(op.results) == 1 else None
-                if place is None:
+                if len(op.results) == 1 and op.result in self.places:
+                    with builder.at(op.source):
+                        replaced[op.result] = _row(*self.places[op.result], op.result.shape)
+                elif op.kind is _held:
+                    replaced[op.result] = program.inputs[own + op.params["place"]]
+                else:
                     operands = tuple([replaced.get(v, v) for v in op.operands])
                     builder.append(Op(op.kind, operands, op.params, op.results, op.source))
-                    continue
-                table, i = place
-                with builder.at(op.source):
-                    number = slice_(table, start=(i,), stop=(i + 1,), stride=(1,))
-                    number = reshape(number, shape=())
-                    if op.result.shape:
-                        number = broadcast(number, shape=op.result.shape, dims=())
-                replaced[op.result] = number
+        outputs = [replaced.get(v, v) for v in program.outputs]
+        used = {v for op in builder.ops for v in op.operands}.union(outputs)
+        bound = zip(program.inputs[own:], program.captured, strict=True)
+        captured = [(v, thing) for v, thing in bound if v in used] + list(self.tables.values())
         return builder.finish(
-            [*program.inputs, *(table for table, _ in self.tables.values())],
-            [replaced.get(v, v) for v in program.outputs],
+            [*program.inputs[:own], *(v for v, _ in captured)],
+            outputs,
             name=program.name,
-            captured=[*program.captured, *(numbers for _, numbers in self.tables.values())],
+            captured=[thing for _, thing in captured],
         )
+
+
+def _stacked(captured: list[Any]) -> Any:
+    """The table of captured arrays, or of those of these numbers."""
+    return Stacked(tuple(captured)) if type(captured[0]) is int else np.stack(captured)
+
+
+def _row(table: Value, i: int, shape: tuple[int, ...]) -> Value:
+    """What a step reads: a row, or a number that is everywhere."""
+    rest = table.shape[1:]
+    row = slice_(
+        table, start=(i, *[0] * len(rest)), stop=(i + 1, *rest), stride=(1,) * table.type.ndim
+    )
+    row = reshape(row, shape=rest)
+    return row if rest == shape else broadcast(row, shape=shape, dims=())

@@ -252,6 +252,50 @@ def test_a_long_sum_in_the_body_of_a_loop() -> None:
     np.testing.assert_allclose(jit(f)(x), expected, rtol=1e-12)
 
 
+def test_arrays_that_differ_are_stacked() -> None:
+    """What NumPy makes of closed-over data is a new array in each step."""
+    rng = np.random.default_rng(4)
+    data, targets = rng.normal(size=(500, 8)), rng.normal(size=500)
+    picks = [rng.permutation(500)[:20] for _ in range(80)]
+
+    def loss(w: Any) -> Any:
+        for pick in picks:
+            x, y = data[pick], targets[pick] - 0.5
+            residual = x @ w - y
+            w = w - 0.1 * (residual @ x) / 20 - 0.01 * np.tanh(w)
+        return np.sum(w**2)
+
+    w = rng.normal(size=8)
+    program = autojit.trace(loss)(w)
+    assert len(program.ops) < 40
+    assert len(program.captured) < 8  # and not 160
+    np.testing.assert_allclose(jit(loss)(w), loss(w), rtol=1e-12)
+    check_grads(loss, (w,), order=1)
+
+
+def test_values_of_an_outer_trace_are_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = np.random.default_rng(5).normal(size=(80, 4)) * 0.3
+
+    def outer(a: Any, w: Any) -> Any:
+        rows = [np.sin(a) * data[k] for k in range(80)]
+
+        def inner(w: Any) -> Any:
+            for row in rows:
+                w = np.tanh(w * row) + w * 0.5
+                w = np.sin(w) * 0.2 + w * np.cos(np.mean(w) + row)
+            return np.sum(w)
+
+        return np.sum(grad(inner)(w) ** 2)
+
+    w = np.array([0.3, -0.2, 0.9, 0.1])
+    got = jit(grad(outer, argnums=(0, 1)))(0.3, w)
+    monkeypatch.setattr(unrolled, "LEAST_OPS", 10**9)
+    with autojit.disable_jit():
+        expected = grad(outer, argnums=(0, 1))(0.3, w)
+    for g, e in zip(got, expected, strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-9)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex128, bool])
 def test_tables_of_other_dtypes(dtype: Any) -> None:
     numbers = np.random.default_rng(3).integers(-3, 4, size=300).astype(dtype)
