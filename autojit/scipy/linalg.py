@@ -116,9 +116,10 @@ def solve_triangular(
 
     >>> from autojit import grad
     >>> from autojit.scipy import linalg
-    >>> grad(lambda a: linalg.solve_triangular(a, np.ones(2))[1])(2 * np.eye(2))
-    array([[ 0.  ,  0.  ],
-           [ 0.  , -0.25]])
+    >>> a = np.array([[2.0, 1.0], [0.0, 2.0]])
+    >>> grad(lambda a: linalg.solve_triangular(a, np.ones(2))[0])(a)
+    array([[-0.125, -0.25 ],
+           [ 0.   ,  0.125]])
     """
     if _plain(a, b):
         return _scipy().solve_triangular(
