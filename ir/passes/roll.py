@@ -44,12 +44,14 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
 
     What it captures more than the program are tables of numbers."""
     ops = Ops(program.ops)
-    tabled = with_tables(program, ops, least_loop)
-    if tabled is not None:
-        made = _rolled(tabled, Ops(tabled.ops), least, least_loop)
-        if len(made.ops) <= len(program.ops) // 2:
-            return made
-    return _rolled(program, ops, least, least_loop)
+    made = _rolled(program, ops, least, least_loop)
+    if len(made.ops) >= least_loop:
+        tabled = with_tables(program, ops, least_loop)
+        if tabled is not None:
+            other = _rolled(tabled, Ops(tabled.ops), least, least_loop)
+            if len(other.ops) <= len(made.ops) // 2:
+                return other
+    return made
 
 
 def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
