@@ -29,8 +29,10 @@ def differentiate(
     *,
     split: bool,
 ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
+    from ..passes import idle_shifts
     from ..transforms.separate import depends
 
+    params = {**params, "body": idle_shifts.run(params["body"])}
     body, n, m = params["body"], params["constants"], params["carries"]
     constants, carries, xs = groups(flags(tangents), n, m)
 

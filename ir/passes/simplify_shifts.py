@@ -57,12 +57,13 @@ def add_share_of_nothing(op: Op, at: Rewriter) -> Value | None:
         if made is None:
             continue
         for factor, share in (made.operands, made.operands[::-1]):
-            if _is_share(share, at) and _is_zero(factor, at):
+            if _is_share(share, at) and is_zero(factor, at):
                 return x
     return None
 
 
-def _is_zero(v: Value, at: Rewriter) -> bool:
+def is_zero(v: Value, at: Rewriter) -> bool:
+    """Whether a value is zero in exact arithmetic, as far as multiplying out shows."""
     return any(not Follow(at, DEPTH, most, {})(v) for most in MOST_PRODUCTS)
 
 
