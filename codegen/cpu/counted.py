@@ -102,8 +102,20 @@ class CountedLoop:
         if self.group is not None:
             name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
             said.append(module.add_metadata([name, self.group]))
-        serial = sum(1 for _ in module.metadata)
-        return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), *said])
+        return _loop_node(module, said)
+
+
+def never_unrolled(module: ir.Module) -> ir.MDValue:
+    """Metadata of a loop whose end is not counted.  Without any it may take over that of a loop in
+    it when LLVM merges their branches, and with it what cannot be done to it."""
+    return _loop_node(
+        module, [module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])]
+    )
+
+
+def _loop_node(module: ir.Module, said: list[ir.MDValue]) -> ir.MDValue:
+    serial = sum(1 for _ in module.metadata)
+    return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), *said])
 
 
 def access_group(module: ir.Module) -> ir.MDValue:

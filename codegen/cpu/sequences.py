@@ -17,7 +17,7 @@ from ..loops import (
     Steps,
     Swap,
 )
-from .counted import CountedLoop
+from .counted import CountedLoop, never_unrolled
 
 if TYPE_CHECKING:
     from .emit import KernelEmitter
@@ -49,7 +49,7 @@ def repeat(emitter: KernelEmitter, s: Repeat) -> None:
     emitter.body(s.body)
     following = b.add(step, ir.Constant(I64, 1), flags=("nuw", "nsw"))
     step.add_incoming(following, b.block)
-    b.branch(head)
+    b.branch(head).set_metadata("llvm.loop", never_unrolled(emitter.module))
     b.position_at_end(done)
 
 

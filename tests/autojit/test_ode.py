@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -530,3 +533,24 @@ def test_mistakes_are_named(case: str) -> None:
     assert type(caught.value) is error
     assert words in str(caught.value)
     assert re.search(rf'File "{HERE}", line \d+', str(caught.value))
+
+
+GRADIENT = """
+import numpy as np
+from autojit import grad, jit, ode
+
+def loss(k, y0):
+    t = np.linspace(0.0, 1.0, 6)
+    return np.sum(ode.odeint(lambda y, t, k: -k * y * np.array([1.0, 2.0]), y0, t, k) ** 2)
+
+print(*jit(grad(loss))(1.3, np.array([1.0, 0.5])).shape, "done")
+"""
+
+
+def test_llvm_prints_nothing() -> None:
+    """The loop over steps ends with a loop over two numbers, whose marks it took over."""
+    env = {**os.environ, "AUTOJIT_CACHE_DIR": ""}
+    ran = subprocess.run(
+        [sys.executable, "-c", GRADIENT], env=env, capture_output=True, text=True, check=True
+    )
+    assert (ran.stdout, ran.stderr) == ("done\n", "")
