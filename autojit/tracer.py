@@ -35,20 +35,57 @@ _TAKE = (
     "    jit(f)(table, x)                   # or make it an argument of jit, which traces all\n"
 )
 #: SciPy's functions in Python make arrays of what they are given.
-_SCIPY = (
-    "SciPy's own functions cannot be traced, but for ufuncs. Those that can are in autojit.scipy:\n"
-    "    from autojit.scipy import linalg, special      # not: from scipy import linalg, special"
-)
+#: Frames in which a function of SciPy's is looked for.
+NEAREST = 12
 
 
-def _is_called_by_scipy() -> bool:
-    """Whether a function of SciPy's is among the nearest on the stack."""
+def _function_of_scipy() -> tuple[str, str] | None:
+    """Package and name of the function of SciPy's that the user's code has called, if it is among
+    the nearest on the stack."""
     frame: FrameType | None = sys._getframe(2)
-    names: list[str] = []
-    while frame is not None and len(names) < 6:
-        names.append(frame.f_globals.get("__name__", ""))
+    found = None
+    for _ in range(NEAREST):
+        if frame is None:
+            break
+        path = frame.f_globals.get("__name__", "").split(".")
+        if path[0] == "scipy":
+            found = _named(frame, path) or found
         frame = frame.f_back
-    return any(name.startswith("scipy.") for name in names)
+    return found
+
+
+def _named(frame: FrameType, path: list[str]) -> tuple[str, str] | None:
+    """Package and name of what a frame in a module of SciPy's runs: a function, a method or class,
+    or what a decorator wraps."""
+    name, known = frame.f_code.co_name, frame.f_locals
+    if path[1:] and not path[1].startswith("_"):
+        if "self" in known:
+            own = type(known["self"]).__name__
+            name = own if name == "__init__" else f"{own}.{name}"
+        return path[1], name
+    for thing in known.values():
+        module = str(getattr(thing, "__module__", "")).split(".")
+        if callable(thing) and module[0] == "scipy" and module[1:] and module[1][0] != "_":
+            return module[1], getattr(thing, "__name__", name)
+    return None
+
+
+def _instead_of(package: str, name: str) -> str:
+    """What the user can write in the place of a function of SciPy's."""
+    from . import ode
+    from .scipy import linalg, special
+
+    ours = {"linalg": linalg, "special": special, "integrate": ode}.get(package)
+    if ours is None or not callable(getattr(ours, name, None)):
+        return (
+            "SciPy's own functions cannot be traced, but for ufuncs. Write it with NumPy's, or "
+            "give its derivative by a rule:\n"
+            "    @autojit.custom_jvp                            # or custom_vjp"
+        )
+    return (
+        "autojit has one that can be traced:\n"
+        f"    from {ours.__name__} import {name:<16} # not: from scipy.{package} import {name}"
+    )
 
 
 class Tracer:
@@ -220,8 +257,11 @@ class Tracer:
     tolist = item
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        if _is_called_by_scipy():
-            self._refuse("converting x to a NumPy array, which SciPy's function does,", _SCIPY)
+        if (function := _function_of_scipy()) is not None:
+            name = "scipy." + ".".join(function)
+            self._refuse(
+                f"converting x to a NumPy array, which {name} does,", _instead_of(*function)
+            )
         self._refuse(
             "converting x to a NumPy array",
             f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"
