@@ -22,6 +22,7 @@ from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, Pad, Reshape, Transpose, transpose
 from autojit.ir.ops.reduce import Reduce, max_, min_
+from autojit.ir.ops.shear import Windows
 from autojit.ir.ops.update import is_sparse
 from autojit.ir.program import Op, Program, Readers, Value, readers_of
 from autojit.ir.shapes import row_major_strides
@@ -289,8 +290,8 @@ class Selection:
                 continue
             value = op.result
             own = op.kind.cost if isinstance(op.kind, Elementwise) else 0
-            if isinstance(op.kind, Gather) and op.operands[0] in self.definers:
-                self.forced.add(op.operands[0])
+            if isinstance(op.kind, (Gather, Windows)) and op.operands[0] in self.definers:
+                self.forced.add(op.operands[0])  # which are read more than once
             self.cost[value] = min(10**6, own + sum(self.cost.get(v, 0) for v in op.operands))
             self.depth[value] = 1 + max((self.depth.get(v, 0) for v in op.operands), default=0)
             if self.depth[value] > DEEPEST:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,14 @@ from autojit.ir.ops.arithmetic import imag as imag_op
 from autojit.ir.ops.arithmetic import make_complex
 from autojit.ir.ops.arithmetic import real as real_op
 from autojit.ir.ops.declaration import full
+from autojit.ir.ops.shear import windows
 
 from ..aliasing import Mapped
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
 from .lifting import as_tracer, as_value, perhaps_view, shape_of, tracer, view
-from .registry import implements, reject
+from .registry import implements, reject, uncovered
 
 # -- shape --------------------------------------------------------------------
 
@@ -342,3 +343,26 @@ def imag(val: Any) -> Tracer:
     if val.dtype.kind == "c":
         return view(val, Mapped(imag_op, lambda x, part: make_complex(real_op(x), part)))
     return view(val, Mapped(lambda x: full(0, x.type)))
+
+
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Tracer:
+    if writeable:
+        raise uncovered("np.lib.stride_tricks.sliding_window_view", " with writeable=")
+    x = as_tracer(x)
+    sizes = tuple(window_shape) if isinstance(window_shape, Iterable) else (window_shape,)
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    axes = tuple(axes) if isinstance(axes, Iterable) else (axes,)
+    if len(axes) != len(sizes):
+        raise ShapeError(
+            with_place(
+                f"sliding_window_view needs a size for each axis; got {sizes} for axes {axes}",
+                user_source(),
+            )
+        )
+    value, ndim = as_value(x), x.ndim
+    for size, k in zip(sizes, axes, strict=True):
+        value = windows(value, axis=shapes.normalize_axis(k, ndim), size=int(size))
+    return perhaps_view(x, value)

@@ -8,8 +8,10 @@ import numpy as np
 
 from autojit.ir import shapes
 
+from ..errors import ShapeError, with_place
+from ..tracing import user_source
 from .lifting import as_tracer, dtype_of, shape_of
-from .manipulation import moveaxis
+from .manipulation import moveaxis, sliding_window_view
 from .registry import implements, reject, uncovered
 
 _MISSING = np._NoValue
@@ -202,14 +204,20 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     a, v = np.ravel(as_tracer(a)), np.ravel(as_tracer(v))
     if a.size < v.size:
         a, v = v, a
-    n, m = a.size, v.size
-    windows = np.pad(a, m - 1)[np.arange(n + m - 1)[:, None] + np.arange(m)]
-    full = windows @ v[::-1]
-    if mode == "full":
-        return full
-    if mode == "valid":
-        return full[m - 1 : n]
-    return full[(m - 1) // 2 : (m - 1) // 2 + n]
+    m = v.size
+    margins = {"full": (m - 1, m - 1), "same": (m // 2, (m - 1) // 2), "valid": (0, 0)}
+    if mode not in margins or not m:
+        words = "both arrays must have elements" if not m else "use 'full', 'same' or 'valid'"
+        raise ShapeError(with_place(f"np.convolve, mode {mode!r}: {words}", user_source()))
+    return sliding_window_view(np.pad(a, margins[mode]), m) @ v[::-1]
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    a, v = np.ravel(as_tracer(a)), np.ravel(as_tracer(v))
+    if a.size < v.size:
+        return np.conj(correlate(v, a, mode))[::-1]
+    return convolve(a, np.conj(v)[::-1], mode)
 
 
 # -- statistics ---------------------------------------------------------------

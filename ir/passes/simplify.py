@@ -13,7 +13,7 @@ After::
 
 The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``,
 ``simplify_moves``, ``simplify_parts``, ``simplify_places``, ``simplify_products``,
-``simplify_shifts`` and ``simplify_units``.
+``simplify_shifts``, ``simplify_units`` and ``simplify_windows``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from . import (
     simplify_products,
     simplify_shifts,
     simplify_units,
+    simplify_windows,
 )
 from .rewrite import OpRule, Rewriter, rewrite
 
@@ -45,6 +46,7 @@ for _family in (
     simplify_shifts,
     simplify_units,
     simplify_products,
+    simplify_windows,
 ):
     for _kind, _rules in _family.rules.rules.items():
         RULES.setdefault(_kind, []).extend(_rules)

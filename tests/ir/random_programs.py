@@ -23,6 +23,7 @@ from autojit.ir.ops.linear import Constant, Iota
 from autojit.ir.ops.linear import iota as iota_op
 from autojit.ir.ops.move import Broadcast, Concatenate, Flip, Pad, Reshape, Slice, Transpose
 from autojit.ir.ops.reduce import Reduce
+from autojit.ir.ops.shear import Shear, Windows
 from autojit.ir.ops.update import AddAt, Scatter, Update
 from autojit.ir.program import Program, Value, building
 from autojit.ir.types import Type
@@ -137,6 +138,26 @@ def along_axes(grow: Grower, kind: Flip | Reduce) -> Value | None:
     return None if x is None else kind(x, axes=grow.subset(range(x.type.ndim)))
 
 
+def windows(grow: Grower, kind: Windows) -> Value | None:
+    x = grow.value(min_ndim=1)
+    assert x is not None
+    axes = [axis for axis, n in enumerate(x.shape) if n]
+    if not axes:
+        return None
+    axis = grow.pick(axes)
+    return kind(x, axis=axis, size=grow.integer(1, x.shape[axis]))
+
+
+def shear(grow: Grower, kind: Shear) -> Value | None:
+    x = grow.value(min_ndim=2)
+    if x is None:
+        return None
+    axis, along, *_ = grow.permutation(range(x.type.ndim))
+    extent = x.shape[axis] + x.shape[along] - 1 if grow.flag() else grow.integer(0, 4)
+    by, start = (-1, 0) if grow.flag() else (grow.pick([1, -1]), grow.integer(-3, 3))
+    return kind(x, axis=axis, along=along, by=by, start=start, extent=max(0, extent))
+
+
 def concatenate(grow: Grower, kind: Concatenate) -> Value | None:
     x = grow.value(min_ndim=1)
     assert x is not None
@@ -238,6 +259,8 @@ SAMPLERS: dict[type[Declaration], Sampler] = {
     Pad: pad,
     Flip: along_axes,
     Reduce: along_axes,
+    Windows: windows,
+    Shear: shear,
     Concatenate: concatenate,
     Dot: dot,
     Gather: gather,

@@ -20,6 +20,7 @@ from tests.samples.kinds import (
     whole,
 )
 
+WINDOWS = np.lib.stride_tricks.sliding_window_view
 NOTHING = np.array([1.0, np.nan, 2.0, np.nan])
 
 
@@ -50,6 +51,10 @@ FORMULAS = [
     Sample("polyval", np.polyval, (real(4), real(3)), **H),
     Sample("vander", lambda x: np.vander(x, 4) + np.vander(x, 4, increasing=True), (real(3),), **H),
     contraction("convolve", np.convolve, (5,), (3,)),
+    Sample("correlate", np.correlate, (real(5), real(3))),
+    Sample("correlate in full", lambda a, v: np.correlate(a, v, "full"), (real(3), real(4))),
+    moved("sliding windows", lambda x: WINDOWS(x, 2, axis=1)),
+    moved("sliding windows of axes", lambda x: WINDOWS(x, (2, 3))),
     contraction("convolve same", lambda a, v: np.convolve(a, v, "same"), (2,), (5,)),
     contraction("convolve valid", lambda a, v: np.convolve(a, v, mode="valid"), (6,), (4,)),
     Sample("cov", np.cov, (real(3, 5),)),
