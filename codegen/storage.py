@@ -291,7 +291,9 @@ class Selection:
             value = op.result
             own = op.kind.cost if isinstance(op.kind, Elementwise) else 0
             if isinstance(op.kind, (Gather, Windows)) and op.operands[0] in self.definers:
-                self.forced.add(op.operands[0])  # which are read more than once
+                made = self.definers[op.operands[0]]
+                if not isinstance(op.kind, Windows) or not isinstance(made.kind, Windows):
+                    self.forced.add(op.operands[0])  # whose elements are read more than once
             self.cost[value] = min(10**6, own + sum(self.cost.get(v, 0) for v in op.operands))
             self.depth[value] = 1 + max((self.depth.get(v, 0) for v in op.operands), default=0)
             if self.depth[value] > DEEPEST:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..ops.arithmetic import stop_gradient
-from ..ops.reduce import max_, min_
-from ..program import Builder, Op, Program, Value, building
+from ..ops.reduce import Extremum, max_, min_
+from ..program import Builder, Op, Program, Source, Value, building
 from .rewrite import Rewriter
 from .simplify_shifts import is_zero
 
@@ -22,9 +22,14 @@ from .simplify_shifts import is_zero
 MOST_OPS, MOST = 1000, 16
 
 
-@lru_cache(maxsize=256)
 def run(body: Program) -> Program:
     """The body with such extrema made constants for its derivatives."""
+    # Programs are equal whatever lines of the user's they come from.
+    return _made(body, tuple([op.source for op in body.ops])) if body.has(Extremum) else body
+
+
+@lru_cache(maxsize=256)
+def _made(body: Program, sources: tuple[Source | None, ...]) -> Program:
     extrema = [
         op.result for op in body.ops if op.kind in (max_, min_) and op.result.dtype.kind == "f"
     ]
