@@ -183,7 +183,10 @@ _count = 0
 @functools.cache
 def _names() -> tuple[Names, ...]:
     makers: dict[str, Maker] = dict.fromkeys(lists.covered(np), lists.Listed)
-    makers |= {name: functools.partial(_Wrapper, answer=a) for name, a in ANSWERS.items()}
+    answers = {getattr(np, name): answer for name, answer in ANSWERS.items()}
+    for name, found in vars(np).items():  # np.concat is np.concatenate too
+        if callable(found) and found in answers:
+            makers[name] = functools.partial(_Wrapper, answer=answers[found])
     return (
         Names(np, makers),
         Names(np.linalg, dict.fromkeys(lists.covered(np.linalg), lists.Listed)),

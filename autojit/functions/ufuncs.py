@@ -174,6 +174,8 @@ def name_of(ufunc: Any) -> str:
 
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer ``ufunc.method(*inputs, **kwargs)`` with a traced array among the inputs."""
+    if method == "at":
+        return _at(ufunc, *bare(inputs))
     inputs = as_arrays(inputs)
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
         return _apply(ufunc, bare(inputs))
@@ -192,17 +194,22 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
-    if method == "at" and ufunc in (np.add, np.subtract):
-        from .assignment import add_at
-
-        x, index, value = inputs
-        return add_at(x, index, value if ufunc == np.add else np.negative(value))
     if method != "__call__":
         raise uncovered(f"{name_of(ufunc)}.{method}")
     dtype = _asked_dtype(ufunc, **kwargs)
     if ufunc in (np.divmod, np.modf):
         return _two_results(ufunc, *inputs)
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
+
+
+def _at(ufunc: Any, x: Any, index: Any, *values: Any) -> Any:
+    """``ufunc.at``, where a tuple is an index."""
+    if ufunc not in (np.add, np.subtract):
+        raise uncovered(f"{name_of(ufunc)}.at")
+    from .assignment import add_at
+
+    (value,) = as_arrays(values)
+    return add_at(x, index, value if ufunc == np.add else np.negative(value))
 
 
 def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -93,6 +93,33 @@ def test_fresh_arrays_in_lists() -> None:
     np.testing.assert_allclose(grad(f)(X), [3 / 5 + 3, 4 / 5, 0])
 
 
+def test_tuples_of_indices_are_no_arrays() -> None:
+    def f(x: Any, i: Any, j: Any) -> Any:
+        out = np.zeros((2, 3))
+        np.add.at(out, (i, j), x)
+        np.subtract.at(out, (j, i), 2.0 * x)
+        return out
+
+    i, j = np.array([0, 1, 1]), np.array([1, 0, 0])
+    np.testing.assert_array_equal(jit(f)(X, i, j), f(X, i, j))
+    weights = np.arange(6.0).reshape(2, 3)
+    expected = weights[i, j] - 2.0 * weights[j, i]
+    np.testing.assert_array_equal(grad(lambda x: np.sum(f(x, i, j) * weights))(X), expected)
+
+
+@pytest.mark.parametrize("name", ["concat", "concatenate", "vstack", "hstack"])
+def test_lists_of_arrays_stay_lists(name: str) -> None:
+    if not hasattr(np, name):
+        pytest.skip(f"this NumPy has no {name}")
+
+    def f(x: Any) -> Any:
+        join = getattr(np, name)
+        parts = [[x, 2 * x], [[x[0], 1.0, 2.0]]] if name == "vstack" else [x, x[:1]]
+        return np.sum(join(parts) ** 2)
+
+    np.testing.assert_allclose(jit(f)(X), f(X), rtol=1e-13)
+
+
 def test_parts_of_different_shapes_are_refused() -> None:
     with pytest.raises(AutojitError, match="different shapes"):
         grad(lambda x: np.sum(np.exp([x[0], x])))(X)
