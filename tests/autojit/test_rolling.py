@@ -312,6 +312,18 @@ def test_tables_of_other_dtypes(dtype: Any) -> None:
     np.testing.assert_allclose(got, f(x), rtol=1e-4 if got.dtype == np.float32 else 1e-12)
 
 
+def test_zeros_keep_their_signs() -> None:
+    signs = np.where(np.random.default_rng(6).random(300) < 0.5, -0.0, 0.0)
+
+    def f(x: Any) -> Any:
+        for sign in signs:
+            x = x * 0.9 + np.copysign(np.sin(x), sign)
+        return x
+
+    np.testing.assert_allclose(jit(f)(0.5), f(0.5), rtol=1e-12)
+    np.testing.assert_allclose(jit(lambda x: f(x))(np.array([0.5, -2.0])), f(np.array([0.5, -2.0])))
+
+
 def test_equal_and_evenly_spaced_numbers_need_no_tables() -> None:
     def f(x: Any) -> Any:
         for i in range(300):
