@@ -39,6 +39,8 @@ def _one_loop(outer: Loop) -> Loop:
     (inner,) = outer.body
     if not isinstance(inner, Loop) or inner.start or inner.role not in ("map", "reduce"):
         return outer
+    if outer.only is not None or inner.only is not None:
+        return outer
     if outer.role not in ("map", "reduce") or any(isinstance(s, Loop) for s in inner.body):
         return outer
     width = inner.stop

@@ -161,6 +161,7 @@ def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -
             mark = _ROLES[s.role] + ("  # unrolled" if s.unroll else "  # apart" if s.apart else "")
             mark += names.remarks.get(id(s), "")
             share = f" (share {names.var(s.share)})" if s.share is not None else ""
+            share += f" (only {names.scalar(s.only)}, if it is not negative)" if s.only else ""
             lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{share}:{mark}")
             _print_body(s.body, names, indent + "  ", lines)
         else:

@@ -228,6 +228,8 @@ class Loop:
     share: Var | None = None
     #: Whether it is compiled as a function of its own.
     apart: bool = False
+    #: Where given, and not negative, the only iteration that has an effect: it alone is run.
+    only: Scalar | None = None
 
     @property
     def expanded(self) -> int:

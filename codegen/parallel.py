@@ -86,7 +86,7 @@ def _work_of_loop(loop: Loop) -> int:
         each += work([s])
         if (result := getattr(s, "result", None)) is not None:
             changing.add(result)
-    return once + (loop.stop - loop.start) * each
+    return once + (each if loop.only is not None else (loop.stop - loop.start) * each)
 
 
 def multiplications(product: MatrixProduct) -> int:

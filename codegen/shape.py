@@ -7,6 +7,7 @@ from typing import Any
 from .blocks import in_blocks
 from .collapse import collapsed
 from .diagonals import off_diagonals
+from .lone import only_ones
 from .loops import Kernel, MatrixProduct
 from .parallel import parallelize
 from .pieces import in_pieces
@@ -18,7 +19,7 @@ from .uncollapse import uncollapsed
 
 def in_shape(steps: list[Any]) -> list[Any]:
     """The steps of a program, each loop and product the way it is run."""
-    steps = in_slabs([_rows(s) if isinstance(s, Kernel) else s for s in steps])
+    steps = in_slabs(only_ones([_rows(s) if isinstance(s, Kernel) else s for s in steps]))
     return [_tasks(s) if isinstance(s, (Kernel, MatrixProduct)) else s for s in steps]
 
 

@@ -77,7 +77,7 @@ def product_of(step: Any) -> MatrixProduct | None:
 def used(statement: Any) -> list[Scalar]:
     """The scalars that a statement reads."""
     found = list(getattr(statement, "args", ()))
-    for name in ("value", "guard", "test"):
+    for name in ("value", "guard", "test", "only"):
         scalar = getattr(statement, name, None)
         if isinstance(scalar, Scalar):
             found.append(scalar)

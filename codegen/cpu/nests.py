@@ -9,7 +9,17 @@ from llvmlite import ir
 from ..affine import Affine, Var
 from ..arena import itemsize
 from ..blocks import CHEAP
-from ..loops import Accumulate, Compute, Fill, Gather, InRange, Load, Loop, Store
+from ..loops import (
+    Accumulate,
+    Compute,
+    Fill,
+    Gather,
+    InRange,
+    Load,
+    Loop,
+    MatrixProduct,
+    Store,
+)
 from ..walk import used, walk
 from . import outlined, running
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
@@ -30,6 +40,8 @@ FOLDED = 16
 FEW = 16
 #: Parts of a range have a multiple of so many iterations, where the range has.
 GRAIN = 64
+#: So many of them a task has at least, that none has far more than others.
+EVEN = 16
 #: From so many iterations on two, or four, vectors are worked on at a time; of fewer, too many
 #: would be left over.
 INTERLEAVED = {"sums": (32, 200), "extremes": (256, 256)}
@@ -76,12 +88,17 @@ def loop(e: KernelEmitter, s: Loop) -> None:
     start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
     if s.share is not None:
         start, stop = _whole_vectors(e, s)
+    if s.only is not None:
+        b, only = e.builder, e.registers[s.only.number]
+        is_one = b.icmp_signed(">=", only, ir.Constant(I64, 0))
+        start = b.select(is_one, only, start)
+        stop = b.select(is_one, b.add(only, ir.Constant(I64, 1)), stop)
     _counted(e, s, start, stop)
 
 
 def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None:
     long = s.stop - s.start > MOST_UNROLLED
-    found = neighbours(s) if long else Neighbours([], s.body, False)
+    found = neighbours(s) if long and s.only is None else Neighbours([], s.body, False)
     e.vars[s.var] = start
     firsts = []
     for a, _ in found.carried:
@@ -169,6 +186,12 @@ def _has_strides_back(s: Loop) -> bool:
     return any(coefficient(x.index, s.var) < -1 for x in accesses)
 
 
+def _is_nest(s: Any) -> bool:
+    """Whether a statement keeps the loop around it from becoming vectors."""
+    is_long = isinstance(s, Loop) and s.stop - s.start > MOST_UNROLLED
+    return is_long or isinstance(s, MatrixProduct)
+
+
 def _are_ranges(s: Loop, guards: list[int]) -> bool:
     """Whether conditions are ranges of indices."""
     made = {x.result.number for x in walk(s.body) if isinstance(x, InRange)}
@@ -197,19 +220,31 @@ def part(
 
 
 def _whole_vectors(e: KernelEmitter, s: Loop) -> tuple[ir.Value, ir.Value]:
-    """A task's part of a loop, in whole vectors if the loop has no others.
+    """A task's part of a loop.
 
     LLVM is told that it is not empty, and sees of what it is a multiple: then nothing is left for
     a loop behind that of the vectors.
     """
     assert s.share is not None
-    extent, grain = s.stop - s.start, GRAIN
-    while grain > 1 and (extent % grain or extent // grain < s.share.extent):
-        grain //= 2
-    start, stop = part(e, s.share, s.start, extent, grain)
-    if extent >= s.share.extent:
+    start, stop = part(e, s.share, s.start, s.stop - s.start, grain(s))
+    if s.stop - s.start >= s.share.extent:
         assume = e.module.globals.get("llvm.assume") or ir.Function(
             e.module, ir.FunctionType(ir.VoidType(), [ir.IntType(1)]), "llvm.assume"
         )
         e.builder.call(assume, [e.builder.icmp_unsigned("<", start, stop)])
     return start, stop
+
+
+def grain(s: Loop) -> int:
+    """Of how many iterations the parts of tasks are multiples.
+
+    Of a loop that may become vectors: whole ones, if the loop has no others, and so many that no
+    task has far more than another.
+    """
+    assert s.share is not None
+    extent, found = s.stop - s.start, GRAIN
+    if any(_is_nest(x) for x in s.body):
+        return 1
+    while found > 1 and (extent % found or extent // found < EVEN * s.share.extent):
+        found //= 2
+    return found

@@ -29,7 +29,7 @@ class Layer(NamedTuple):
 
 
 #: How often a thread looks for work before it sleeps: some microseconds.
-SPINS = "1000"
+SPINS = "3000"
 
 #: 1 while threads may be used; native code reads it at every call.
 allowed = ctypes.c_int64(0)
