@@ -81,8 +81,6 @@ def _independent(loop: Loop) -> bool:
     added = {s.buffer for s in walk(loop.body) if isinstance(s, (AccumulateInto, ScatterInto))}
     for s in walk(loop.body):
         buffer = getattr(s, "buffer", None)
-        if isinstance(s, Loop) and s.only is not None:
-            return False
         if buffer is None:
             continue
         if buffer.kind == "local" or isinstance(s, Fill):

@@ -163,8 +163,11 @@ class Writer:
 
     # -- products -------------------------------------------------------------
 
-    def _zeros(self, p: Product) -> Fill:
-        return Fill(p.product.c, affine.of(self.row.var) * p.extent, p.extent, 0.0)
+    def _zeros(self, p: Product) -> Loop:
+        free, zero = Var(p.extent), self._new(p.product.dtype, p.store.value)
+        at = affine.of(self.row.var) * p.extent + affine.of(free)
+        body = [Constant(zero, 0.0), Store(p.product.c, at, zero)]
+        return Loop(free, 0, p.extent, body, "map", unroll=p.extent <= UNROLL)
 
     def _element(self, p: Product) -> At:
         """Where the other operand has what an element of a row is multiplied with: from the

@@ -120,6 +120,23 @@ def test_counts_alone() -> None:
     assert alone(loops) == 1
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_in_blocks_of_rows(kind: str) -> None:
+    """Functions of the extremes are computed for many rows at once, and what is picked is kept."""
+
+    def bumps(w: Any, x: Any) -> Any:
+        height = np.max(x @ w, axis=1)
+        return np.sum(np.tanh(height) * np.exp(-0.1 * height**2))
+
+    w, x = points_of(kind, "float64")
+    w, x = np.ascontiguousarray(w.T), np.concatenate([x, 0.5 * x, 2.0 * x])
+    for which in (0, 1, (0, 1)):
+        loops = agrees(grad(bumps, argnums=which), w, x)
+        assert alone(loops) > 0
+        assert any(b.kind == "local" for k in loops.steps for b in getattr(k, "buffers", ()))
+
+
 def test_what_is_read_elsewhere_is_stored() -> None:
     """The shares themselves are a result, too."""
     w, x = points_of("numbers", "float64")
