@@ -87,7 +87,7 @@ def loop(e: KernelEmitter, s: Loop) -> None:
     e.looped.add(s.var)
     start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
     if s.share is not None:
-        start, stop = _whole_vectors(e, s)
+        start, stop = _own_part(e, s)
     if s.only is not None:
         b, only = e.builder, e.registers[s.only.number]
         is_one = b.icmp_signed(">=", only, ir.Constant(I64, 0))
@@ -219,7 +219,7 @@ def part(
     return bounds[0], bounds[1]
 
 
-def _whole_vectors(e: KernelEmitter, s: Loop) -> tuple[ir.Value, ir.Value]:
+def _own_part(e: KernelEmitter, s: Loop) -> tuple[ir.Value, ir.Value]:
     """A task's part of a loop.
 
     LLVM is told that it is not empty, and sees of what it is a multiple: then nothing is left for
