@@ -95,6 +95,15 @@ class Op:
         (result,) = self.results
         return result
 
+    @property
+    def programs(self) -> list[Program]:
+        """The programs among the parameters, or in tuples among them."""
+        found = []
+        for value in self.params.values():
+            items = value if isinstance(value, tuple) else (value,)
+            found += [item for item in items if isinstance(item, Program)]
+        return found
+
     def __repr__(self) -> str:
         types = ", ".join(str(v.type) for v in self.operands)
         return f"<{self.kind.name}({types})>"
@@ -124,7 +133,8 @@ class Program:
     """
 
     __slots__ = (
-        "_hash", "_key", "_kinds", "captured", "inputs", "name", "ops", "outputs", "simplified"
+        "_hash", "_key", "_kinds", "_may_fail", "captured", "inputs", "name", "ops", "outputs",
+        "simplified",
     )  # fmt: skip
 
     def __init__(
@@ -144,6 +154,7 @@ class Program:
         self._key: Any = None
         self._hash: int | None = None
         self._kinds: frozenset[Declaration] | None = None
+        self._may_fail: bool | None = None
         #: Whether the passes have nothing left to do.
         self.simplified = False
 
@@ -161,6 +172,13 @@ class Program:
         if self._kinds is None:
             self._kinds = frozenset(map(_kind, self.ops))
         return self._kinds
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether one of its ops may fail, as ``Declaration.may_fail`` says."""
+        if self._may_fail is None:
+            self._may_fail = any(op.kind.may_fail(op) for op in self.ops)
+        return self._may_fail
 
     def has(self, *families: type) -> bool:
         """Whether one of its ops is of these classes of declarations."""
@@ -188,7 +206,7 @@ class Program:
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """What pickles: no hash, which differs from process to process."""
-        found = dict.fromkeys(("_hash", "_key", "_kinds"))
+        found = dict.fromkeys(("_hash", "_key", "_kinds", "_may_fail"))
         kept = (name for name in self.__slots__ if name not in found)
         return None, {**{name: getattr(self, name) for name in kept}, **found}
 

@@ -121,7 +121,7 @@ def _complex_power(k: Any, x: Any, p: Any) -> Any:
 power = Elementwise(
     "power", np.power, [_power_base_rule, _power_exponent_rule],
     answers=[np.power], kinds=NUMBER,
-    kernel=lambda k, x, p: k("pow", x, p), complex_kernel=_complex_power, cost=30,
+    kernel=lambda k, x, p: k("pow", x, p), complex_kernel=_complex_power, cost=30, fails="i",
 )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def _integer_power_rule(t: Value, y: Value, x: Value, *, exponent: int) -> Value
 
 
 integer_power = IntegerPower(
-    "integer_power", np.power, [_integer_power_rule], kinds=NUMBER, cost=4,
+    "integer_power", np.power, [_integer_power_rule], kinds=NUMBER, cost=4, fails="i",
     kernel=_integer_power_kernel, complex_kernel=_complex_integer_power,
 )  # fmt: skip
 

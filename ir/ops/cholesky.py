@@ -40,6 +40,7 @@ class Cholesky(Matrices):
     """
 
     arity = 1
+    fallible = True
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         check_square("cholesky", types[0])

@@ -53,6 +53,7 @@ class Declaration:
     ``arity``      the number of operands, None where it varies
     ``parameters`` the names of the parameters, all of them required
     ``commutative``  whether operands may change places, bit for bit
+    ``may_fail``   whether an op raises, or never ends, for some values of its operands
     """
 
     arity: int | None = None
@@ -117,6 +118,16 @@ class Declaration:
         """Which results depend on the marked operands; with ``inexact`` only those that have a
         derivative by them, as far as is known."""
         return [any(marked) and (v.type.is_inexact or not inexact) for v in op.results]
+
+    def may_fail(self, op: Op) -> bool:
+        """Whether the op raises at run time, or never ends, for some values of its operands.
+
+        Such an op is computed only where the program computes it, and for all the elements that
+        it is computed for there: not for a branch that is not taken, for a step that a loop does
+        not make, or for some of its rows only.  Where nothing reads its results it is left out,
+        and its error with it.  Which of several errors is raised is not defined.
+        """
+        return any(program.may_fail for program in op.programs)
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         """Tangents of the results.  The default is an op without derivative."""

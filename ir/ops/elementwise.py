@@ -49,6 +49,7 @@ class Elementwise(SingleResult):
     ``complex_kernel``  the same on ``(re, im)`` pairs, given where complex operands compile
     ``cost``     rough cost of one element in additions; decides what is recomputed
     ``commutative``  whether the two operands may change places, down to the sign of a zero
+    ``fails``    dtype kinds of operands for some values of which it raises
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Elementwise(SingleResult):
         complex_kernel: Callable[..., Any] | None = None,
         cost: int = 1,
         commutative: bool = False,
+        fails: str = "",
     ) -> None:
         super().__init__(name, answers)
         self.numpy = numpy
@@ -75,6 +77,7 @@ class Elementwise(SingleResult):
         self.complex_kernel = complex_kernel
         self.cost = cost
         self.commutative = commutative
+        self.fails = fails
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         """The dtype of the result for that of the operands; here, the same."""
@@ -104,10 +107,15 @@ class Elementwise(SingleResult):
         try:
             with np.errstate(all="ignore"):
                 result = self.evaluate(*arrays, **op.params)
-        except ValueError:  # an integer to a negative power: the error belongs to the run
-            return None
+        except Exception:
+            if not self.may_fail(op):
+                raise
+            return None  # an integer to a negative power, say: the error belongs to the run
         element: Scalar = np.asarray(result, op.result.dtype).item()
         return element
+
+    def may_fail(self, op: Op) -> bool:
+        return bool(self.fails) and any(v.dtype.kind in self.fails for v in op.operands)
 
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
         if inexact:
@@ -196,6 +204,9 @@ class IntegerPower(Elementwise):
     """``integer_power(x, exponent=n)``: x to a constant integer power."""
 
     parameters = ("exponent",)
+
+    def may_fail(self, op: Op) -> bool:
+        return op.params["exponent"] < 0 and super().may_fail(op)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         (x,) = arrays

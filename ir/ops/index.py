@@ -24,6 +24,9 @@ from .linear import iota
 class _Indexing(SingleResult):
     """Linear in the first operand; the others are integer arrays of one shape, one an axis."""
 
+    def may_fail(self, op: Op) -> bool:
+        return True  # an index out of bounds
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         if tangents[0] is None or not op.result.type.is_inexact:
             return (None,)

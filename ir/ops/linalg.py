@@ -29,10 +29,15 @@ class Matrices(Declaration):
 
     ``unread``   how many of the first operands only derivatives need
     ``core``     how many axes of the first operand are not of the batch
+    ``fallible`` whether there are operands for which it raises
     """
 
     unread = 0
     core = 2
+    fallible = False
+
+    def may_fail(self, op: Op) -> bool:
+        return self.fallible
 
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
         made: Value | Sequence[Value] = self(*[along(o, size) for o in operands], **op.params)
@@ -154,6 +159,7 @@ class Permutation(Matrices):
 
     arity = 1
     core = 1
+    fallible = True  # pivots that are not those of an LU factorisation
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (pivots,) = types
@@ -184,6 +190,7 @@ class Solve(_LinearInRight):
     arity = 4
     parameters = ("transpose",)
     unread = 1
+    fallible = True
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         a, packed, pivots, b = types

@@ -39,6 +39,7 @@ class Eigh(Matrices):
     """
 
     arity = 1
+    fallible = True
     parameters = ("lower",)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
@@ -100,6 +101,7 @@ class SVD(Matrices):
     """
 
     arity = 1
+    fallible = True
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (a,) = types
@@ -145,6 +147,7 @@ class PseudoInverse(Matrices):
     """
 
     arity = 1
+    fallible = True
     parameters = ("rtol",)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:

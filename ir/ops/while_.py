@@ -84,6 +84,9 @@ class While(BodyOp):
             results.extend(mine)
         return results[0] if len(results) == 1 else results
 
+    def may_fail(self, op: Op) -> bool:
+        return True  # it may have no end
+
     # -- what passes ask ----------------------------------------------------------
 
     def shared(self, op: Op) -> range:

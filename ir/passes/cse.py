@@ -52,15 +52,6 @@ def before_derivatives(program: Program) -> Program:
     merge = rule()
 
     def reuse(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
-        return None if has_programs(op) else merge(op, rewriter)
+        return None if op.programs else merge(op, rewriter)
 
     return rewrite(program, [reuse])
-
-
-def has_programs(op: Op) -> bool:
-    """Whether a parameter is a program, or a tuple with some."""
-    return any(
-        isinstance(part, Program)
-        for value in op.params.values()
-        for part in (value if isinstance(value, tuple) else (value,))
-    )

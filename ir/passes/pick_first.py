@@ -21,7 +21,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..ops.arithmetic import power
 from ..ops.contract import Dot, free_axes
 from ..ops.elementwise import Elementwise
 from ..ops.index import Gather, gather
@@ -79,8 +78,8 @@ def _axes_of_operands(op: Op, axis: int) -> list[int | None] | None:
     """Which axis of each operand an axis of the result is (None: it has no such axis); None if
     rows along it cannot be computed by themselves."""
     kind, params = op.kind, op.params
-    if kind is power and not op.result.type.is_inexact:
-        return None  # it may fail, and where does not matter
+    if kind.may_fail(op):
+        return None  # an error in a row that is not picked is one too
     if isinstance(kind, (Elementwise, Constant)):
         return [axis] * len(op.operands)
     if isinstance(kind, Dot):
