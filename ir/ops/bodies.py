@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..program import Op, Program, Value, current_builder, readers_of
+from ..program import Builder, Op, Program, Value, building, current_builder, readers_of
 from ..types import Type
 from .batching import Batched, along
 from .declaration import Declaration, MaybeValue, full, require
@@ -136,6 +136,29 @@ def batched_as(operands: Sequence[Batched], marked: Sequence[bool], size: int) -
         along(operand, size) if m else operand.value
         for operand, m in zip(operands, marked, strict=True)
     ]
+
+
+def each_alone(op: Op, operands: Sequence[Batched], size: int) -> Sequence[Value]:
+    """The op applied to one element of a batch after the other.
+
+    So is an op batched whose bodies may fail, where elements take different branches or numbers of
+    steps: all of them together would compute bodies for elements that do not come to them.
+    """
+    from .scan import scan
+
+    builder = Builder()
+    inputs = [Value(v.type) for v in op.operands]
+    with building(builder):
+        results = builder.emit(op.kind, inputs, op.params)
+    marks = [o.batched for o in operands]
+    order = [*others(inputs, marks), Value(INDEX), *chosen(inputs, marks)]
+    params = {
+        "body": builder.finish(order, results, name=op.kind.name), "carries": 0,
+        "constants": len(others(inputs, marks)), "length": size, "reverse": False,
+    }  # fmt: skip
+    values = [o.value for o in operands]
+    given = [*others(values, marks), *chosen(values, marks)]
+    return current_builder().emit(scan, given, params)
 
 
 def read_inputs(body: Program) -> list[bool]:

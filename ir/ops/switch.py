@@ -16,6 +16,7 @@ from .bodies import (
     BodyOp,
     check_types,
     chosen,
+    each_alone,
     flags,
     or_zero,
     others,
@@ -185,7 +186,9 @@ class Switch(BodyOp):
             made = tuple(batch(b, size, marks, out) for b in branches)
             results = current_builder().emit(self, [index.value, *values], {"branches": made})
             return [Batched(r, m) for r, m in zip(results, out, strict=True)]
-        # Elements take different branches: all of them run.
+        # Elements take different branches: all of them run, unless one may fail.
+        if any(b.may_fail for b in branches):
+            return each_alone(op, operands, size)
         made_all = [
             current_builder().inline(batch(b, size, marks), values) if any(marks)
             else [along(Batched(v, False), size) for v in current_builder().inline(b, values)]

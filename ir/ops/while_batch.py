@@ -1,6 +1,7 @@
 """A ``while`` for a batch: as long as the condition holds for any element of it.
 
-An element whose condition no longer holds keeps its carries, in every sweep.
+An element whose condition no longer holds keeps its carries, in every sweep.  The body is computed
+for it all the same, so a body that may fail is batched one element after the other.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from ..program import Builder, Op, Program, Value, building, current_builder
 from .arithmetic import select
 from .batching import Batched
-from .bodies import batched_as, groups
+from .bodies import batched_as, each_alone, groups
 from .move import broadcast
 from .reduce import any_
 from .while_ import While, _moving
@@ -28,6 +29,8 @@ def batched(
     moving = _moving(params, marks)
     condition = params["condition"]
     together = not depends(condition, [*moving.constants, *moving.carries[0]])[0]
+    if not together and any(body.may_fail for body in params["sweeps"]):
+        return each_alone(op, operands, size)
     if not together:
         moving = _moving(params, marks, everything=True)
     bodies = []

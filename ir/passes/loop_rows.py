@@ -168,7 +168,7 @@ class _Loop:
         if v is self.index:
             return _Line(1, 0)
         op = self.maker.get(v)
-        if op is None or v.type.size != 1:
+        if op is None or v.type.size != 1 or v.dtype != self.index.dtype:  # others wrap earlier
             return None
         if isinstance(op.kind, Constant):
             return _Line(0, op.params["value"])

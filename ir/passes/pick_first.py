@@ -71,7 +71,8 @@ def _plan(program: Program, pick: Op) -> dict[Value, int] | None:
         for v, axis in zip(op.operands, axes, strict=True):
             if axis is not None:
                 wanted.setdefault(v, []).append(axis)
-    return found if work else None
+    # Where no array is left to pick rows of, nothing would check the indices.
+    return found if work and wanted.keys() - found.keys() else None
 
 
 def _axes_of_operands(op: Op, axis: int) -> list[int | None] | None:

@@ -131,6 +131,8 @@ class ScalarSteps:
             raise TooLarge
         if isinstance(op.kind, Elementwise):
             size = _small(op.result)
+            if size > 1 and op.kind.may_fail(op):
+                raise TooLarge  # an element that nobody reads would not be computed
             operands = [self._apart(v).ravel() for v in op.operands]
             made = [self._element(op, [o[k] for o in operands]) for k in range(size)]
             self.elements[op.result] = _array(made, op.result.shape)

@@ -183,8 +183,9 @@ def small_power(op: Op, at: Rewriter) -> Value | None:
 
 @rules(absolute)
 def abs_of_same_magnitude(op: Op, at: Rewriter) -> Value | None:
-    """|-x| → |x|, ||x|| → |x|"""
+    """|-x| → |x|, ||x|| → |x|, but -1 of an unsigned dtype is its largest number"""
     (x,) = op.operands
-    if negated := at.definition(x, neg):
+    negated = at.definition(x, neg)
+    if negated and x.dtype.kind != "u":
         return absolute(negated.operands[0])
     return x if at.definition(x, absolute) else None

@@ -216,7 +216,7 @@ def _added_in_window(base: Value, made: Op, *, known: bool) -> Value | None:
         window = made.kind.pull_back_updates(base, made)  # type: ignore[attr-defined]
         return update(base, add(window, u), **made.params)
     partial = [a for a, (m, n) in enumerate(zip(u.shape, base.shape, strict=True)) if m != n]
-    if len(partial) != 1:
+    if len(partial) != 1 or u.dtype.kind == "b":  # truths are not added at places
         return None
     (axis,) = partial
     start, stride = (made.params[name][axis] for name in ("start", "stride"))

@@ -49,6 +49,8 @@ def dot_with_repeated(op: Op, at: Rewriter) -> Value | None:
         if found is None:
             continue
         again = [axis for axis in range(v.type.ndim) if axis not in (*found.dims, *batch)]
+        if any(axis in contract and not v.shape[axis] for axis in again):
+            continue  # no terms: a zero, also where what repeats is infinite
         if any(v.shape[axis] != 1 or axis in contract for axis in again):
             return _without(op, side, found, again)
     return None

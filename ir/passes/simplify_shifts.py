@@ -45,8 +45,9 @@ Form = dict[Product, float]
 MOST_PRODUCTS = (2, 6, 24)
 #: Definitions are not followed further.
 DEPTH = 30
-#: Coefficients that cancel to this part of the largest are rounding errors of constants.
-ROUNDING = 1e-9
+#: Coefficients that cancel to this part of the largest are rounding errors of constants: four
+#: roundings of a float64.  More would be a number that the program means.
+ROUNDING = 2.0**-50
 
 
 @rules(add)

@@ -38,7 +38,7 @@ def run(program: Program) -> Program:
     once = {v for v, count in readers.items() if count == 1}
 
     def rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
-        if op.kind is not sum_:
+        if op.kind is not sum_ or not op.operands[0].type.size:
             return None
         value = _summed(op.operands[0], op.params["axes"], at, once)
         return None if value is None else (value,)
