@@ -123,6 +123,22 @@ def param_key(value: Any) -> Any:
     return (kind.__name__, repr(value))
 
 
+#: Types of parameters that are kept as they are.
+_STATIC = frozenset({int, bool, str, float, complex, type(None)})
+
+
+def _static(value: Any) -> Any:
+    """A parameter with Python's numbers in the place of NumPy's, which have no text."""
+    if type(value) in _STATIC:
+        return value
+    if type(value) is tuple:
+        for item in value:
+            if type(item) not in _STATIC:
+                return tuple(map(_static, value))
+        return value
+    return value.item() if isinstance(value, np.generic) else value
+
+
 class Program:
     """A typed, closed, immutable program.
 
@@ -284,7 +300,10 @@ class Builder:
         """Append an op and return its results, after inferring their types.
 
         One without results (a loop that has nothing to compute) is left out.
+        NumPy's numbers among the parameters become Python's.
         """
+        if params:
+            params = {name: _static(value) for name, value in params.items()}
         return self.add(kind, operands, params, kind.infer(*map(_type, operands), **params))
 
     def add(

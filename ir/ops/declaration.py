@@ -7,7 +7,7 @@ line or two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,12 +52,14 @@ class Declaration:
                    None where the op moves, reduces or multiplies arrays
     ``arity``      the number of operands, None where it varies
     ``parameters`` the names of the parameters, all of them required
+    ``flags``      the names of parameters that are True or left out
     ``commutative``  whether operands may change places, bit for bit
     ``may_fail``   whether an op raises, or never ends, for some values of its operands
     """
 
     arity: int | None = None
     parameters: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
     commutative = False
 
     def __init__(self, name: str, answers: Sequence[Any] = ()) -> None:
@@ -88,17 +90,20 @@ class Declaration:
         """The result (a tuple where there are several) by NumPy."""
         raise NotImplementedError
 
-    def check_signature(self, operands: int, params: Iterable[str]) -> None:
-        """Raise TypeMismatch unless that is the number of operands and the set of parameters."""
+    def check_signature(self, operands: int, params: Mapping[str, Any]) -> None:
+        """Raise TypeMismatch unless that is the number of operands and these are the parameters."""
         require(
             self.arity in (None, operands),
             f"{self.name} takes {self.arity} operands, got {operands}",
         )
-        wanted, got = sorted(self.parameters), sorted(params)
+        wanted, got = sorted(self.parameters), sorted(params.keys() - set(self.flags))
         require(
             wanted == got,
             f"{self.name} takes parameters {{{', '.join(wanted)}}}, got {{{', '.join(got)}}}",
         )
+        for flag in self.flags:
+            value = params.get(flag, True)
+            require(value is True, f"{flag} of {self.name} is True or left out, got {value!r}")
 
     def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
         """The value of every element of the result where every element of operand k is

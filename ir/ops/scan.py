@@ -38,9 +38,13 @@ class Scan(BodyOp):
     ``body(constants…, index, carries…, slices of xs…) -> (carries…, slices of ys…)`` with the
     index 0, 1, … k - 1, or the other way round with ``reverse``.  Results are the last
     carries, then the stacked ys; slice i of xs and ys belongs to index i.
+
+    ``derivative=True`` says that the carries are tangents or cotangents and the body is linear
+    in them: passes may round it in another order than a loop of the user's (``recurrences``).
     """
 
     parameters = ("body", "carries", "constants", "length", "reverse")
+    flags = ("derivative",)
 
     def initial(self, params: dict[str, Any]) -> range:
         n = params["constants"]

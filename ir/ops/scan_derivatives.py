@@ -151,7 +151,13 @@ def _split(
     made = current_builder().emit(
         kind,
         [*fixed, *given[0], *given[1], *rows, *given[2]],
-        {**params, "body": linear, "constants": len(fixed) + dn, "carries": dm},
+        {
+            **params,
+            "body": linear,
+            "constants": len(fixed) + dn,
+            "carries": dm,
+            "derivative": True,
+        },
     )
     marked = [*moving, *(j in tangents for j in range(m, outs))]
     return results[:outs], spread(made, marked)
@@ -285,7 +291,7 @@ def _backward_loop(
     starts += [or_zero(ct, v.type) for ct, v in zip(cotangents[:m], ins_k, strict=True)]
     params = {
         **op.params, "body": new_body, "constants": len(fc), "carries": len(dc) + m,
-        "reverse": not op.params["reverse"],
+        "reverse": not op.params["reverse"], "derivative": True,
     }  # fmt: skip
     operands = [*others(c, constants), *starts, *others(x, xs), *present(given)]
     results = current_builder().emit(op.kind, operands, params)

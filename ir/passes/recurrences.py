@@ -61,8 +61,6 @@ SCALAR_RATE, VECTOR_RATE = 2, 12
 #: operation that is compiled more: it takes some 700,000 to compile.
 GAIN = 1.25
 WORTH = 100
-#: The names of the bodies of loops of tangents and cotangents have one of these (``transforms``).
-DERIVED = ("_linear", "_transpose")
 #: What is left of two numbers that cancel.
 CANCELLED = 0.01
 
@@ -113,7 +111,7 @@ class _Recurrence:
         self.state = [self.carries[k] for k in self.positions]
         self.ones: set[MaybeValue] = set()
         #: Whether the loop is of tangents or cotangents.
-        self.derived = any(word in self.body.name for word in DERIVED)
+        self.derived = "derivative" in self.params
         #: What changes from step to step, and what computes each value.
         self.moving: set[Value] = {self.index, *self.rows}
         self.maker: dict[Value, Op] = {}

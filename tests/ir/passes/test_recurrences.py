@@ -40,7 +40,7 @@ class Drawn:
         with building(builder):
             params = {
                 "body": self.body(), "constants": 2, "carries": len(carries),
-                "length": self.length, "reverse": self.reverse,
+                "length": self.length, "reverse": self.reverse, "derivative": True,
             }  # fmt: skip
             results = builder.emit(emit_scan, [*constants, *carries, *rows], params)
         return builder.finish([*constants, *carries, *rows], results, name="drawn")
@@ -64,7 +64,7 @@ class Drawn:
             sums = [t + (self.pick(linear) * self.pick(fixed) + self.pick(fixed)) for t in totals]
             ys = [self.pick([*linear, *fixed]), sin(self.pick(linear)), after[0]]
         inputs = [*constants, index, *states, *totals, *rows]
-        return builder.finish(inputs, [*after, *sums, *ys], name="step_transpose")
+        return builder.finish(inputs, [*after, *sums, *ys], name="step")
 
     def pick(self, values: list[Value]) -> Value:
         return values[int(self.random.integers(len(values)))]
@@ -350,6 +350,18 @@ def test_factors_may_leave_the_range_of_floats() -> None:
     v = np.full(640, 400.0)
     np.testing.assert_allclose(jit(f)(1e200, v), 1e200)
     np.testing.assert_array_equal(jit(f)(0.0, -v), 0.0)
+
+
+@pytest.mark.parametrize("name", ["step", "step_linear", "step_transpose"])
+def test_names_of_steps_mean_nothing(name: str) -> None:
+    def step(c: Any, v: Any) -> Any:
+        return c * np.exp(v) * np.exp(v) * np.exp(-v) * np.exp(-v), c
+
+    step.__name__ = name
+    arguments = 1e-300, np.full(640, 400.0)
+    program = optimize(trace(lambda c, v: scan(step, c, v)[1])(*arguments))
+    assert lengths(program) == [640]
+    np.testing.assert_allclose(program(*arguments), 1e-300, rtol=1e-10)
 
 
 def test_divisors_may_be_tiny() -> None:

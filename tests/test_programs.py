@@ -1,0 +1,73 @@
+"""What holds for the programs of all samples: texts read back, and names mean nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit.codegen.loop_text import print_loops
+from autojit.codegen.lower import lower
+from autojit.ir.passes import optimize
+from autojit.ir.program import Op, Program
+from autojit.ir.text import parse
+from autojit.ir.verify import verify
+from tests.samples import SAMPLES, Sample
+from tests.samples.kinds import unit
+
+
+def long_loop(c: Any, v: Any) -> Any:
+    """A user's loop that is linear: its derivative may be distributed, it may not."""
+
+    def step(c: Any, v: Any) -> Any:
+        return c * np.exp(v) * np.exp(-v) * np.exp(np.sin(v)) + np.cos(v), None
+
+    return autojit.scan(step, c, v)[0]
+
+
+LONG = Sample("long loop", long_loop, (unit(), unit(640)))
+each = pytest.mark.parametrize("sample", [*SAMPLES, LONG], ids=lambda s: s.name)
+
+
+def programs(sample: Sample) -> Iterator[Program]:
+    """The function, and its gradient if it has one, as they are traced."""
+    arguments = sample.draw()
+    yield autojit.trace(sample.function)(*arguments)
+    if sample.order:
+        wrt = tuple(i for i, x in enumerate(arguments) if np.asarray(x).dtype.kind in "fc")
+        yield autojit.trace(autojit.grad(lambda *a: total(sample.function(*a)), wrt))(*arguments)
+
+
+def total(results: Any) -> Any:
+    parts = results if isinstance(results, (tuple, list)) else [results]
+    return sum(np.sum(np.real(part)) for part in parts)
+
+
+def renamed(value: Any, name: str) -> Any:
+    """A program with another name, and so with those in the parameters of its ops."""
+    if isinstance(value, tuple):
+        return tuple(renamed(v, name) for v in value)
+    if not isinstance(value, Program):
+        return value
+    ops = [
+        Op(op.kind, op.operands, {k: renamed(v, name) for k, v in op.params.items()}, op.results)
+        for op in value.ops
+    ]
+    return Program(value.inputs, ops, value.outputs, name=name)
+
+
+@each
+def test_texts_read_back_and_names_mean_nothing(sample: Sample) -> None:
+    for program in programs(sample):
+        verify(program)
+        assert parse(program.text()) == program
+        optimized = optimize(program)
+        assert parse(optimized.text()) == optimized
+        other = optimize(renamed(program, "f_linear_transpose"))
+        assert other == optimized
+        loops, same = lower(optimized), lower(other)
+        assert print_loops(replace(same, name=loops.name)) == print_loops(loops)
