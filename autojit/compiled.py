@@ -30,7 +30,7 @@ from .execute import (
 from .pickling import global_name, loaded, pickles, portable
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import Specialization
-from .static import StaticArguments, exact, together
+from .static import StaticArguments, StaticCalls, exact, together
 from .tracing import is_tracer
 from .transformed import look_like
 
@@ -91,6 +91,8 @@ class CompiledFunction:
         self.donate_argnums = tuple(donate_argnums)
         self._specializations: dict[Any, Specialization] = {}
         self._fast: Callable[..., Any] | None = None
+        #: The same by static arguments.
+        self._by_static: StaticCalls | None = None
         #: Native code by the static arguments and the structure of the others.
         self._natives: dict[Any, NativeCalls] = {}
         #: Of these, what was called last with the same static arguments.
@@ -104,6 +106,10 @@ class CompiledFunction:
         if self._fast is not None and not kwargs and not settings.interpret:
             result = self._fast(*args)
             if result is not None:
+                return result
+        if self._by_static is not None and not settings.interpret:
+            result = self._by_static.call(args, kwargs)
+            if result is not MISS:
                 return result
         if self._natives and not settings.interpret:
             result = self._call_native(args, kwargs)
@@ -224,11 +230,15 @@ class CompiledFunction:
             found.native, found.ready = native, True
             if native is None:
                 return
-            if found.is_flat:
-                self._fast = native
             static, structure, *_ = found.signature
             calls = self._natives.setdefault((exact(static), structure), NativeCalls(structure))
             calls.add(native, found.results)
+            positional, by_name = structure.children()
+            if found.is_flat and not static:
+                self._fast = native
+            elif static and not by_name.num_children:
+                self._by_static = self._by_static or StaticCalls(self.static)
+                self._by_static.add(static, positional.num_children, calls, found.is_flat)
 
     def _specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -29,12 +29,13 @@ class Specialization:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the arguments are leaves given by position, and the results leaves in order."""
+        """Whether the arguments that are not static are leaves given by position, and the results
+        leaves in order."""
         positional, by_name = self.signature.structure.children()
+        static = {where for where, _ in self.signature.static}
         return (
-            not self.signature.static
-            and not by_name.num_children
-            and all(child.is_leaf() for child in positional.children())
+            not by_name.num_children
+            and all(c.is_leaf() or i in static for i, c in enumerate(positional.children()))
             and self.results is None
         )
 

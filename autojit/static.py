@@ -7,10 +7,16 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from .calls import MISS, NativeCalls
 from .errors import UnhashableStaticError
 
 #: The static arguments of a call, by position or name.
 Static = tuple[tuple[Any, Any], ...]
+
+#: Types of which equal values are the same setting.
+_EQUAL = frozenset({bool, bytes, int, str, type(None)})
 
 
 class StaticArguments:
@@ -27,10 +33,14 @@ class StaticArguments:
     def __bool__(self) -> bool:
         return bool(self.given or self.names)
 
+    def positions(self, n: int) -> set[int]:
+        """Which of so many arguments by position are static; and of more."""
+        return {i % n if -n <= i < n else i for i in self.given} | self.numbers
+
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Static, Any]:
         """The static arguments (hashable), and the others as (positional, by name)."""
         n = len(args)
-        numbers = {i % n if -n <= i < n else i for i in self.given} | self.numbers
+        numbers = self.positions(n)
         static: list[tuple[Any, Any]] = []
         for i in sorted(numbers):
             if i < n:
@@ -71,13 +81,89 @@ def together(static: Static, dynamic: Any) -> tuple[list[Any], dict[str, Any]]:
 
 def exact(static: Static) -> Any:
     """A key of static arguments: 1 and True are equal, and not the same setting."""
-    return static, tuple(type(value) for _, value in static)
+    return tuple([(where, _exactly(value)) for where, value in static])
+
+
+def key_of(values: Sequence[Any]) -> Any:
+    """The same for values alone, fast where they are plain."""
+    types = tuple(map(type, values))
+    if not _EQUAL.issuperset(types):
+        return tuple(map(_exactly, values))
+    return (*values, types)
+
+
+def _exactly(value: Any) -> Any:
+    """What is equal for just the same setting: also inside of tuples, and of 0.0 and -0.0."""
+    kind = type(value)
+    if kind in _EQUAL:
+        return value, kind
+    if issubclass(kind, (float, complex, np.inexact)):
+        return repr(value), kind
+    if issubclass(kind, (tuple, frozenset)):
+        parts = map(_exactly, value)
+        return frozenset(parts) if issubclass(kind, frozenset) else tuple(parts), kind
+    return value, kind
 
 
 def _hashable_form(value: Any) -> str:
     if isinstance(value, list):
         return f"{tuple(value)!r:.60}"
     return "..., " + f"frozenset({value!r:.40})" if isinstance(value, set) else "...)"[:-1]
+
+
+class StaticCalls:
+    """The native functions by the static arguments of calls, whose others are given by position."""
+
+    def __init__(self, static: StaticArguments) -> None:
+        self.static = static
+        #: By the number of arguments given by position, and the names of the others.
+        self._forms: dict[Any, _Form] = {}
+
+    def add(self, static: Static, count: int, calls: NativeCalls, is_flat: bool) -> None:
+        """The functions for calls with so many arguments by position, which are leaves or trees."""
+        names = sorted(where for where, _ in static if isinstance(where, str))
+        form = self._forms.setdefault((count, *names), _Form(self.static, count, names))
+        form.natives[key_of([value for _, value in static])] = calls, is_flat
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result, or MISS where there is no function for the call."""
+        form = self._forms.get((len(args), *kwargs))
+        if form is None:
+            form = self._forms.get((len(args), *sorted(kwargs)))
+            if form is None:
+                return MISS
+            self._forms[(len(args), *kwargs)] = form
+        values = [args[i] for i in form.static]
+        if kwargs:
+            values += [kwargs[name] for name in form.names]
+        try:
+            found = form.natives.get(key_of(values))
+        except TypeError:  # not hashable, as is said elsewhere
+            return MISS
+        if found is None:
+            return MISS
+        calls, is_flat = found
+        leaves = form.others(args) if is_flat else calls.leaves((form.without_static(args), {}))
+        return MISS if leaves is None else calls.call(leaves)
+
+
+class _Form:
+    """Calls with so many arguments by position, and static ones by name."""
+
+    def __init__(self, static: StaticArguments, count: int, names: list[str]) -> None:
+        positions = static.positions(count)
+        self.names = names
+        self.static = sorted(positions.intersection(range(count)))
+        self.rest = [i for i in range(count) if i not in positions]
+        self.natives: dict[Any, tuple[NativeCalls, bool]] = {}
+
+    def others(self, args: tuple[Any, ...]) -> list[Any]:
+        """The arguments by position that are not static."""
+        return [args[i] for i in self.rest]
+
+    def without_static(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """All of them, with None for those that are, as :meth:`StaticArguments.split` has them."""
+        return tuple([None if i in self.static else a for i, a in enumerate(args)])
 
 
 @functools.lru_cache(maxsize=512)

@@ -13,6 +13,7 @@ from .parallel import parallelize
 from .pieces import in_pieces
 from .products import in_tasks
 from .rows import in_whole_rows
+from .scatters import scatters_apart
 from .slabs import in_slabs
 from .uncollapse import uncollapsed
 
@@ -30,4 +31,4 @@ def _rows(kernel: Kernel) -> Kernel:
 def _tasks(step: Kernel | MatrixProduct) -> Kernel | MatrixProduct:
     if isinstance(step, MatrixProduct):
         return in_tasks(step)
-    return parallelize(in_pieces(in_blocks(collapsed(step))))
+    return parallelize(in_pieces(scatters_apart(in_blocks(collapsed(step)))))

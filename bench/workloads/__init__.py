@@ -10,6 +10,7 @@ FILES = (
     "rosenbrock",
     "black_scholes",
     "logistic",
+    "hierarchical",
     "lennard_jones",
     "mlp",
     "second_order",

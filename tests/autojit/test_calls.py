@@ -117,6 +117,68 @@ def test_static_values_that_are_equal_stay_apart() -> None:
         assert f({"x": X}, 1)[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((1, 2), (True, 2)), (0.0, -0.0), (1, 1.0), ((0.0,), (-0.0,)), ("a", b"a"),
+     (frozenset({1}), frozenset({True})), (np.float64(0), np.float64(-0.0)), (None, False)],
+)  # fmt: skip
+def test_static_values_that_are_equal_are_settings_of_their_own(first: Any, second: Any) -> None:
+    seen = []
+    f = jit(lambda x, setting: (seen.append(setting), 2 * x)[1], static_argnums=1)
+    for _ in range(3):
+        for setting in (first, second):
+            f(X, setting)
+            f({"x": X}["x"], setting=setting)  # by name it is the parameter's as well
+    assert list(map(repr, seen)) == [repr(s) for s in (first, first, second, second)]
+
+
+def test_a_static_value_that_is_not_a_number_is_one_setting() -> None:
+    f = jit(lambda x, start: x + start, static_argnames="start")
+    for _ in range(3):
+        assert np.isnan(f(X, start=float("nan"))).all()
+    assert f.cache_info().traces == 1
+
+
+def test_types_in_turn_beside_static_arguments() -> None:
+    f = jit(lambda n, x, y, mode="add": n * (x + y) if mode == "add" else x - y, static_argnums=0,
+            static_argnames="mode")  # fmt: skip
+    pairs = [
+        (lambda: f(2, X, Y), 2 * (X + Y)), (lambda: f(3, X, Y), 3 * (X + Y)),
+        (lambda: f(2, X, Y, mode="sub"), X - Y), (lambda: f(2, X, Y, "sub"), X - Y),
+        (lambda: f(2, X[:2], Y[:2]), 2 * (X + Y)[:2]), (lambda: f(n=2, x=X, y=Y), 2 * (X + Y)),
+        (lambda: f(2, X, y=Y), 2 * (X + Y)), (lambda: f(2, X[::-1], Y), 2 * (X[::-1] + Y)),
+        (lambda: f(2, X, 1.0), 2 * (X + 1.0)),
+    ]  # fmt: skip
+    for _ in range(3):
+        for call, wanted in pairs:
+            got = call()
+            np.testing.assert_array_equal(got, wanted)
+            assert got.dtype == np.asarray(wanted).dtype
+
+
+def test_static_arguments_by_name_in_any_order() -> None:
+    f = jit(lambda x, *, n, mode: n * x if mode else x, static_argnames=("n", "mode"))
+    for _ in range(3):
+        np.testing.assert_array_equal(f(X, n=2, mode=True), 2 * X)
+        np.testing.assert_array_equal(f(X, mode=True, n=2), 2 * X)
+        np.testing.assert_array_equal(f(X, mode=2, n=True), X)
+    assert f.cache_info()[:2] == (2, 0)
+    with pytest.raises(UnhashableStaticError):
+        f(X, n=[2], mode=True)
+    with pytest.raises(UnhashableStaticError):
+        f(X, n=([2],), mode=True)
+
+
+def test_static_objects_go_by_their_own_equality() -> None:
+    f = jit(lambda self, x: x * self[0], static_argnums=0)
+    g = jit(lambda h, x: h(x), static_argnums=0)
+    for _ in range(2):
+        np.testing.assert_array_equal(f((3,), X), 3 * X)
+        np.testing.assert_array_equal(g(np.sin, X), np.sin(X))
+        np.testing.assert_array_equal(g(np.negative, X), -X)
+    assert g.cache_info().traces == 2
+
+
 def test_scalars_trees_and_nothing_as_results() -> None:
     for f, expected in (
         (lambda t: np.sum(t["x"]), 6.0), (lambda t: None, None), (lambda t: (), ()),
