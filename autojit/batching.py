@@ -53,7 +53,8 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         )
         marked = [axis is not None for axis in axes]
         marked += [False] * len(traced.program.captured)
-        results = apply(remembered(batch, traced.program, size, tuple(marked)), moved)
+        program = remembered(batch, traced.program, size, tuple(marked))
+        results = apply(program, moved, once=True)
         out = trees.unflatten(traced.structure, results)
         placed = [
             result if not axis else np.moveaxis(result, 0, axis)

@@ -92,7 +92,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     types = [leaf_type(leaf).type for leaf in leaves]
     moving = _matching(tuple(tangents), structure, types, "The tangents of jvp")
     program = remembered(jvp_program, traced.program, tuple(range(len(leaves))))
-    results = apply(program, [*leaves, *moving])
+    results = apply(program, [*leaves, *moving], once=True)
     n = traced.results
     out, tangent = results[:n], results[n:]
     return trees.unflatten(traced.structure, out), trees.unflatten(traced.structure, tangent)
@@ -107,7 +107,7 @@ class _Linear(NamedTuple):
 def _linearized(problem: _Traced) -> _Linear:
     traced, leaves, _ = problem
     parts = remembered(linearize_program, traced.program, tuple(range(len(leaves))))
-    results = apply(parts.primal, leaves)
+    results = apply(parts.primal, leaves, once=True)
     n = traced.results
     return _Linear(parts, results[n:], trees.unflatten(traced.structure, results[:n]))
 
@@ -171,7 +171,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             seeds[i] if i < len(seeds) else np.zeros(every[i].shape, every[i].dtype)
             for i in parts.active
         ]
-        return trees.unflatten(problem.structure, apply(backward, [*residuals, *given]))
+        results = apply(backward, [*residuals, *given], once=True)
+        return trees.unflatten(problem.structure, results)
 
     return (out[0], pullback, out[1]) if has_aux else (out, pullback)
 

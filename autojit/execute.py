@@ -81,13 +81,18 @@ def executable(program: Program, device: str = "cpu") -> Any:
     return found
 
 
-def apply(program: Program, arguments: Sequence[Any], device: str = "cpu") -> list[Any]:
-    """The outputs of a program; its captured things are bound here."""
+def apply(
+    program: Program, arguments: Sequence[Any], device: str = "cpu", *, once: bool = False
+) -> list[Any]:
+    """The outputs of a program; its captured things are bound here.
+
+    ``once``: the function is traced anew for each call, and may be interpreted (:func:`is_dear`).
+    """
     everything = [*arguments, *program.captured]
     if any(map(is_tracer, everything)):
         return list(inline(program, arguments))
     arrays = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
-    if settings.interpret:
+    if settings.interpret or (once and is_dear(program)):
         return interpreted(program, arrays)
     with target_errors():
         results: list[Any] = executable(program, device).call(arrays)
@@ -120,3 +125,23 @@ def loaded_entries(program: Program, device: str = "cpu") -> int:
     """How many entries of a program came from the cache on disk, as far as it is in memory."""
     with _lock:
         return getattr(_executables.get((device, program)), "loaded", 0)
+
+
+#: Operations of a program for which it takes more than a second to make code: 0.3 ms each, as
+#: measured on the gradient of 10,000 operations drawn at random.
+DEAR = 3_000
+#: Elements of a mean result up to which the interpreter takes at most 4 us an operation: 2 us to
+#: call NumPy, and 2 ns an element.  To trace and to differentiate takes 30 us an operation.
+MEAN = 1_000
+
+
+def is_dear(program: Program) -> bool:
+    """Whether code for a program would not pay where each call traces the function anew.
+
+    To make code takes as long as some ten calls, and interpreted, the operations take at most a
+    seventh of a call's time, however often the function is called.  The answer depends on the
+    program alone, so that equal calls have equal results.  How long loops run is not known.
+    """
+    if len(program.ops) < DEAR or program.has(BodyOp):
+        return False
+    return sum(v.type.size for op in program.ops for v in op.results) <= MEAN * len(program.ops)

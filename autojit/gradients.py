@@ -179,7 +179,7 @@ class _Problem:
         self._check_scalar(traced.structure, traced.program.out_types, has_aux)
         wrt, kept = tuple(range(len(types))), keep_value or has_aux
         program = remembered(gradient, traced.program, wrt, keep_outputs=kept)
-        results = apply(program, self.leaves)
+        results = apply(program, self.leaves, once=True)
         split = len(results) - len(self.leaves)
         value, aux = None, None
         if has_aux:

@@ -90,7 +90,7 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
         traced = trace_function(f, [leaf_type(leaf) for leaf in leaves], call)
         wrt = tuple(range(len(leaves)))
         program = remembered(jacobian, traced.program, wrt, forward=forward)
-        results = apply(program, leaves)
+        results = apply(program, leaves, once=True)
         n = len(leaves)
         rows = [
             trees.unflatten(structure, results[k * n : (k + 1) * n]) for k in range(traced.results)
