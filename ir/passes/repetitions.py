@@ -58,7 +58,7 @@ def repetitions(
     """
     queue: list[tuple[tuple[int, int, bool, int], int, int, Stretch]] = []
 
-    def put(found: Stretch, first: int = 0, high: int = 0) -> None:
+    def put(found: Stretch, first: int, high: int) -> None:
         """Where the steps are not looked at yet, from where on ops are alike, and up to where they
         correspond."""
         if found.size >= least and found.steps >= LEAST_STEPS:
@@ -75,14 +75,22 @@ def repetitions(
             continue
         if not free[found.start : high].any():
             continue
-        start = ops.phase(found.start, found.period, first)
-        whole = found._replace(start=start, steps=(high - start) // found.period)
-        for part in _uniform(ops, whole):
-            first_part, *others = _nearly_even(ops, part, any_numbers)
-            for even in _sliding(ops, first_part, any_numbers):
-                put(even)
-            for other in others:  # an inner loop may begin again
-                put(other, other.start, min(high, other.start + other.size + other.period))
+        for place in _looked_at(ops, found, first, high, any_numbers):
+            put(*place)
+
+
+def _looked_at(
+    ops: Ops, found: Stretch, first: int, high: int, any_numbers: bool
+) -> Iterator[tuple[Stretch, int, int]]:
+    """The stretches that a candidate has, and parts of it that are to be looked at by themselves:
+    an inner loop may begin again."""
+    start = ops.phase(found.start, found.period, first)
+    whole = found._replace(start=start, steps=(high - start) // found.period)
+    for part in _uniform(ops, whole):
+        first_part, *others = _nearly_even(ops, part, any_numbers)
+        yield from ((even, 0, 0) for even in _sliding(ops, first_part, any_numbers))
+        for other in others:
+            yield other, other.start, min(high, other.start + other.size + other.period)
 
 
 def _candidates(ops: Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
