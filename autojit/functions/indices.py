@@ -380,7 +380,7 @@ def _index(places: Value | np.ndarray) -> Value:
 def _progression(places: Any) -> Value | None:
     """``np.arange(n)`` and other equal steps along one axis as what they are, not as an array."""
     long = [axis for axis, extent in enumerate(places.shape) if extent > 1]
-    if len(long) != 1:
+    if len(long) != 1 or not places.size:
         return None
     flat = places.ravel()
     start, step = int(flat[0]), int(flat[1] - flat[0])

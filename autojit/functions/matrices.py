@@ -31,6 +31,8 @@ def _triangle(m: Any, k: int, lower: bool) -> Tracer:
     from autojit.ir.ops.arithmetic import select
 
     value = as_value(m)
+    if value.type.ndim == 1:  # a row of each row's elements, as in NumPy
+        value = move.broadcast_to(value, value.shape * 2)
     return tracer(select(_mask(value.shape, k, lower), value, full(0, value.type)))
 
 

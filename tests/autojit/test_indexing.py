@@ -149,3 +149,10 @@ def test_known_tables_are_read_at_traced_indices() -> None:
     assert grad(f, 1)(2, 2.0) == table[2].sum()
     with pytest.raises(IndexError):
         jit(f)(4, 2.0)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 2), (3, 0, 1)])
+def test_known_index_arrays_without_elements(shape: tuple[int, ...]) -> None:
+    index = np.zeros(shape, int)
+    np.testing.assert_array_equal(jit(lambda x: x[index])(X), X[index])
+    assert jit(np.searchsorted)(np.ones(3), np.zeros(shape)).shape == shape

@@ -1,10 +1,8 @@
 """Random programs, compiled and interpreted.
 
-Rounding differs between the two: compiled code contracts, reorders sums and has its own elementary
-functions.  So the interpreter is run a few times with a little noise on every rounded result, and
-an element is held to what it moves under the noise; one that jumps (a rounded number that is
-floored, say) says nothing and is left out.  Programs of exact operations on small dyadic numbers
-are held to equality.
+Rounding differs between the two, so results are held to what noise does to them (see
+``tests/ir/noise.py``).
+Programs of exact operations on small dyadic numbers are held to equality.
 """
 
 from __future__ import annotations
@@ -35,26 +33,18 @@ from autojit.codegen import (
 )
 from autojit.codegen.cpu import neighbours, nests, outlined, small_matrices
 from autojit.codegen.runtime import Executable
-from autojit.ir import interpreter
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops import Declaration
 from autojit.ir.ops.bodies import BodyOp
-from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.linalg import Matrices
-from autojit.ir.ops.reduce import Product, Sum
 from autojit.ir.program import Program
 from autojit.ir.text import parse
 from autojit.ir.transforms import vjp
+from tests.ir.noise import EXACT, noisy, parts, wrong_elements
 from tests.ir.random_programs import arguments_for, programs
 
 SEEDS = st.integers(0, 2**32 - 1)
-EXACT = {
-    "add", "sub", "mul", "neg", "abs", "sign", "floor", "ceil", "trunc", "rint", "maximum",
-    "minimum", "fmax", "fmin", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite",
-    "and", "or", "xor", "not", "shift_left", "shift_right", "select", "real", "imag", "conj",
-    "complex", "stop_gradient",
-}  # fmt: skip
 
 
 def examples(count: int) -> Any:
@@ -135,41 +125,6 @@ def is_on_every_target(kind: Declaration) -> bool:
     return not isinstance(kind, (Matrices, BodyOp))
 
 
-def is_rounded(kind: Declaration) -> bool:
-    if isinstance(kind, Elementwise):
-        return kind.name in {"add", "sub", "mul"} or kind.name not in EXACT
-    return isinstance(kind, (Dot, Sum, Product, Matrices))
-
-
-def noisy(
-    program: Program, arguments: Sequence[Any], rng: np.random.Generator, sign: int
-) -> list[Any]:
-    """The interpreter with every rounded result moved by a few units in the last place.
-
-    NaNs get that sign: it is nobody's promise, and copysign and signbit see it.
-    """
-    env = {v: np.asarray(a, v.dtype) for v, a in zip(program.inputs, arguments, strict=True)}
-    with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interpreter, "interpret", lambda body, given: noisy(body, given, rng, sign))
-        for op in program.ops:
-            results = op.kind.evaluate(*[env[v] for v in op.operands], **op.params)
-            results = [results] if len(op.results) == 1 else results
-            for v, r in zip(op.results, results, strict=True):
-                r = np.asarray(r, v.dtype)
-                if v.type.is_inexact and is_rounded(op.kind):
-                    step = 8 * np.finfo(v.dtype).eps
-                    r = np.asarray(r * (1 + step * rng.uniform(-1, 1, r.shape)), v.dtype)
-                if v.dtype.kind == "f":
-                    r = np.where(np.isnan(r), np.copysign(r, v.dtype.type(sign)), r)
-                env[v] = r
-    return [env[v] for v in program.outputs]
-
-
-def parts(array: Any) -> list[Any]:
-    array = np.asarray(array)
-    return [array.real, array.imag] if array.dtype.kind == "c" else [array]
-
-
 def check_near(program: Program, seed: int, *, low: float, high: float) -> None:
     """Compiled and interpreted results agree as far as rounding allows."""
     rng = np.random.default_rng(seed)
@@ -187,18 +142,7 @@ def check_near(program: Program, seed: int, *, low: float, high: float) -> None:
 
 
 def _check_part(position: int, want: Any, got: Any, others: Sequence[Any], eps: float) -> None:
-    if want.dtype.kind not in "f":
-        settled = np.all([o == want for o in others], axis=0)
-        wrong = settled & (got != want)
-    else:
-        with np.errstate(all="ignore"):
-            same = [(o == want) | (np.isnan(o) & np.isnan(want)) for o in others]
-            moved = [np.where(s, 0, np.abs(o - want)) for s, o in zip(same, others, strict=True)]
-            noise = np.max(moved, axis=0)
-            settled = np.isfinite(noise) & (noise < 1e-3 * (1 + np.abs(want)))
-            equal = (got == want) | (np.isnan(got) & np.isnan(want))
-            near = np.abs(got - want) <= 100 * noise + eps * (1e-3 + np.abs(want))
-        wrong = settled & ~equal & ~near
+    wrong = wrong_elements(want, got, others, eps)
     assert not np.any(wrong), f"output {position}: interpreted {want}, compiled {got}"
 
 

@@ -90,6 +90,8 @@ FORMULAS = [
     moved("block of vectors", lambda a, b: np.block([a, b, 1.0]), real(2), real(3)),
     moved("delete", lambda x: np.delete(x, [0, 2], axis=1)),
     moved("delete flat", lambda x: np.delete(x, 3)),
+    moved("triangles", lambda x: np.tril(x, 1) - np.triu(x) / 2),
+    moved("triangles of a vector", lambda v: np.tril(v) - np.triu(v, 1) / 2, real(3)),
     moved("insert", lambda x, v: np.insert(x, [1, 3], v, axis=1), real(3, 4), real(3, 2)),
     moved("insert flat", lambda x, v: np.insert(x, 2, v), real(3, 4), real(3)),
     *(Sample(name, getattr(np, name), tuple(real(*s) for s in shapes)) for name, *shapes in (

@@ -1,0 +1,128 @@
+"""The generators: each makes a case from random numbers, and from nothing else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz import arguments, calls, control, python_loops
+from tests.fuzz import expressions as e
+from tests.fuzz.case import Case
+from tests.fuzz.statements import BASIC, Statement, write_some
+from tests.fuzz.writer import Writer, fresh_space
+
+Table = list[tuple[Statement, int]]
+
+LOOPS: Table = [(python_loops.loop, 8)]
+ALL: Table = [*BASIC, *LOOPS, *control.CONTROL, *control.INNER_DERIVATIVES]
+
+
+def seeded(name: str, seed: int, number: int) -> random.Random:
+    return random.Random(f"{name}/{seed}/{number}")
+
+
+class Draft:
+    """A case being made: its arguments, and a writer of its function."""
+
+    def __init__(
+        self, rng: random.Random, sizes: Sequence[int] = arguments.SMALL, *,
+        kinds: Sequence[str] = (), most: int | None = None, empty: float = 0.03,
+    ) -> None:  # fmt: skip
+        self.rng = rng
+        extents = arguments.drawn(rng, sizes, empty)
+        main = rng.choice(["float64"] * 7 + ["float32"] * 2)
+        others = [main, main, main, *kinds]
+        self.texts: dict[str, str] = {}
+        for k in range(rng.choice([1, 1, 2, 2, 3])):
+            kind = main if k == 0 else rng.choice(others)
+            self.texts[f"x{k}"] = arguments.text(rng, arguments.shape(rng, extents, most), kind)
+        self.values = {name: eval(text, {"np": np}) for name, text in self.texts.items()}
+        self.writer = Writer(rng, fresh_space(self.values), list(self.values))
+
+    @property
+    def floats(self) -> list[str]:
+        return [n for n, v in self.values.items() if np.asarray(v).dtype.kind == "f"]
+
+    def case(self, name: str, call: str, result: str, checks: tuple[str, ...]) -> Case:
+        lines = [f"def f({', '.join(self.texts)}):", *self.writer.lines, f"    return {result}"]
+        return Case(name, "\n".join(lines), call, dict(self.texts), checks)
+
+    def number(self) -> str:
+        """A float number of what was computed last."""
+        w = self.writer
+        recent = list(dict.fromkeys(reversed(w.arrays("f"))))[: w.rng.randint(1, 3)]
+        parts = [f"np.sum({n})" if np.ndim(w.value(n)) else n for n in recent or self.floats]
+        weights = [w.pick(["", "", "0.5 * "]) for _ in parts]
+        return " + ".join(a + b for a, b in zip(weights, parts, strict=True))
+
+    def several(self) -> str:
+        """A tree of what was computed last."""
+        w = self.writer
+        recent = list(dict.fromkeys(reversed(w.arrays("fciub"))))[: w.rng.randint(1, 4)]
+        if len(recent) == 1:
+            return recent[0]
+        if w.maybe(0.15):
+            return "{" + ", ".join(f'"{n}": {n}' for n in sorted(recent)) + "}"
+        return f"({', '.join(recent)})"
+
+
+def numpy_values(rng: random.Random) -> Case:
+    """Values of ordinary NumPy functions of all dtypes."""
+    draft = Draft(rng, kinds=("float32", "float64", "int64", "bool", "complex128"), empty=0.08)
+    write_some(draft.writer, [*BASIC, *LOOPS], rng.randint(1, 6))
+    return _valued(draft, "numpy_values")
+
+
+def _valued(draft: Draft, name: str) -> Case:
+    batched = all(np.ndim(v) for v in draft.values.values())
+    call = calls.value_call(draft.writer, list(draft.texts), batched)
+    return draft.case(name, call, draft.several(), ("values",))
+
+
+def numpy_gradients(rng: random.Random) -> Case:
+    """Derivatives of ordinary NumPy functions."""
+    return _differentiated(rng, "numpy_gradients", [*BASIC, *LOOPS], 6)
+
+
+def _differentiated(rng: random.Random, name: str, table: Table, count: int, **of: Any) -> Case:
+    small = rng.random() < 0.5
+    of.setdefault("sizes", (1, 2, 2, 3) if small else arguments.SMALL)
+    draft = Draft(rng, kinds=("float64", "int64"), most=6 if small else None, **of)
+    w = draft.writer
+    w.smooth = True
+    write_some(w, table, rng.randint(1, count))
+    few = calls.is_small(draft.values, draft.floats)
+    arrays = [n for n in w.arrays("f", 1) if w.value(n).size <= 40]
+    if few and arrays and w.maybe(0.25):
+        call = calls.jacobian_call(w, list(draft.texts), draft.floats[0])
+        return draft.case(name, call, arrays[-1], ("derivatives",))
+    call = calls.gradient_call(w, list(draft.texts), draft.floats, few)
+    return draft.case(name, call, draft.number(), ("derivatives",))
+
+
+def mixed_values(rng: random.Random) -> Case:
+    """Values of functions with control flow, functions with rules, and derivatives inside."""
+    draft = Draft(rng, kinds=("int64", "bool"))
+    write_some(draft.writer, ALL, rng.randint(1, 5))
+    return _valued(draft, "mixed_values")
+
+
+def mixed_gradients(rng: random.Random) -> Case:
+    """Derivatives of these."""
+    return _differentiated(rng, "mixed_gradients", [*BASIC, *LOOPS, *control.CONTROL], 4)
+
+
+GENERATORS: dict[str, Callable[[random.Random], Case]] = {
+    "numpy_values": numpy_values,
+    "numpy_gradients": numpy_gradients,
+    "mixed_values": mixed_values,
+    "mixed_gradients": mixed_gradients,
+}
+
+
+def make(name: str, seed: int, number: int) -> Case:
+    """The case of a number: the same at every call, in every process."""
+    return GENERATORS[name](seeded(name, seed, number))

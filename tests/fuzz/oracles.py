@@ -1,0 +1,280 @@
+"""What a case is held to: each oracle raises :class:`Fault`, or :class:`Skip` where it cannot say.
+
+- ``values``: compiled code against the interpreter, and the interpreter against plain NumPy.
+- ``derivatives``: the same, with differences in long double in the place of plain NumPy.
+- Others are in ``memory.py``, ``repeated.py`` and ``round_trips.py``.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import autojit
+from autojit.errors import AutojitError, RetraceWarning, UnrolledLoopWarning
+from autojit.ir.interpreter import interpret
+from tests.fuzz import plain
+from tests.fuzz.case import Case, autojit_names, leaves
+from tests.ir.noise import noisy, parts, wrong_elements
+
+#: What makes a call one that only differences can check.
+DERIVATIVES = re.compile(
+    r"\b(grad|value_and_grad|hessian|jacfwd|jacrev|jvp|linearize|vjp|hvp)\("
+)  # fmt: skip
+#: How much of the size of a result rounding may be, before noise is asked, in double and single.
+ROUNDING = {8: 1e-11, 4: 1e-5}
+#: How exact differences are: of first derivatives, of second ones, and so on.
+DIFFERENCES = (1e-6, 1e-5, 1e-3, 1e-2)
+
+
+class Fault(Exception):
+    """autojit is wrong. ``kind`` says in which way, in words that shrinking does not change."""
+
+    def __init__(self, kind: str, words: str) -> None:
+        super().__init__(f"{kind}: {words}")
+        self.kind = kind
+
+
+class Refused(Exception):
+    """autojit says that it does not cover the function."""
+
+
+class Skip(Exception):
+    """The oracle cannot say."""
+
+
+class Run:
+    """One case being checked: results by each way, each computed once."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.values = case.values()
+        self.compared = 0
+        self._program: Any = None
+        self._wanted: list[Any] | None = None
+
+    def compiled(self) -> list[Any]:
+        with _faults("compiled"):
+            return leaves(self.case.run(autojit_names(), self.values))
+
+    def interpreted(self) -> list[Any]:
+        if self._wanted is None:
+            with _faults("interpreted"), autojit.disable_jit():
+                self._wanted = leaves(self.case.run(autojit_names(), self.values))
+        return self._wanted
+
+    @property
+    def program(self) -> Any:
+        """The trace of the whole call."""
+        if self._program is None:
+            with _faults("traced"):
+                function = self.case.function(autojit_names())
+                self._program = autojit.trace(function)(*self.values.values())
+        return self._program
+
+    def inputs(self) -> list[Any]:
+        arrays = [*leaves(tuple(self.values.values())), *self.program.captured]
+        return [np.asarray(a, t.dtype) for a, t in zip(arrays, self.program.in_types, strict=True)]
+
+    def noise(self) -> list[list[Any]]:
+        """The interpreter's results with noise on every rounded one, a few times."""
+        inputs = self.inputs()
+        rng = np.random.default_rng(0)
+        return [noisy(self.program, inputs, rng, sign) for sign in (1, -1, 1, -1)]
+
+
+@contextmanager
+def _faults(way: str) -> Iterator[None]:
+    """What is raised as autojit runs: a refusal, or a fault."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for harmless in (RetraceWarning, UnrolledLoopWarning):
+                warnings.simplefilter("ignore", harmless)
+            yield
+    except AutojitError as error:
+        raise Refused(f"{type(error).__name__}: {error}") from None
+    except (Fault, Refused, Skip):
+        raise
+    except Exception as error:
+        words = re.sub(r"[\d'\"%].*", "", str(error))[:40].strip()
+        raised = f"{type(error).__name__} ({words})"
+        raise Fault(f"{way} raises {raised}", traceback.format_exc(limit=-6)) from error
+
+
+def by_numpy(case: Case, values: dict[str, Any], names: Callable[[], dict[str, Any]]) -> list[Any]:
+    """The results of plain NumPy, in the precision of the arguments or in long double."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return leaves(case.run(names(), values))
+    except Exception as error:
+        raise Skip(f"NumPy raises {type(error).__name__}: {error}"[:150]) from None
+
+
+def check_values(run: Run) -> None:
+    """Compiled, interpreted, and NumPy's results are equal, and so are their types."""
+    if DERIVATIVES.search(run.case.source + run.case.call):
+        return check_derivatives(run)
+    wanted = by_numpy(run.case, _own(run.values), plain.names)
+    interpreted = run.interpreted()
+    compare(run, "interpreter and NumPy", interpreted, wanted, ROUNDING)
+    compare(run, "compiled and interpreted", run.compiled(), interpreted, ROUNDING)
+
+
+def check_derivatives(run: Run) -> None:
+    """Compiled derivatives are those of the interpreter, and these are those by differences."""
+    interpreted = run.interpreted()
+    compare(run, "compiled and interpreted", run.compiled(), interpreted, ROUNDING)
+    wide = {name: _widened(value) for name, value in run.values.items()}
+    wanted = by_numpy(run.case, wide, plain.wide_names)
+    known = sum(int(np.sum(np.isfinite(w))) for w in wanted)
+    if wanted and not known and sum(np.size(w) for w in wanted):
+        raise Skip("no derivative by differences: at kinks, or too large")
+    from tests.fuzz import differences
+
+    level = min(differences.deepest(), len(DIFFERENCES)) - 1
+    close = {8: DIFFERENCES[level], 4: max(DIFFERENCES[level], 2e-3)}
+    shown = [
+        np.where(np.isfinite(w), w, g) if np.shape(w) == np.shape(g) else w
+        for w, g in zip(wanted, interpreted, strict=True)
+    ]
+    compare(run, "interpreter and differences", interpreted, shown, close, types=False)
+
+
+def _widened(tree: Any) -> Any:
+    from tests.fuzz.case import mapped
+
+    return mapped(plain.widened, tree)
+
+
+def _own(values: dict[str, Any]) -> dict[str, Any]:
+    from tests.fuzz.case import mapped
+
+    return {name: mapped(lambda x: np.copy(x)[()], value) for name, value in values.items()}
+
+
+def compare(
+    run: Run, kind: str, got: Sequence[Any], wanted: Sequence[Any], close: dict[int, float],
+    *, types: bool = True,
+) -> None:  # fmt: skip
+    """Raise unless results agree: as far as rounding usually allows, or as noise allows."""
+    if len(got) != len(wanted):
+        raise Fault(f"{kind} have other trees", f"{len(got)} results and {len(wanted)}")
+    doubtful = []
+    for position, (g, w) in enumerate(zip(got, wanted, strict=True)):
+        g, w = np.asarray(g), np.asarray(w)
+        if g.shape != w.shape or (types and g.dtype != w.dtype):
+            raise Fault(
+                f"{kind} differ in type",
+                f"result {position}: {g.dtype}{g.shape} and {w.dtype}{w.shape}",
+            )
+        run.compared += g.size
+        if not _near(g, w, close):
+            doubtful.append(position)
+    if doubtful:
+        _judge(run, kind, doubtful, got, wanted, close)
+
+
+def _precision(array: Any) -> int:
+    return min(8, array.dtype.itemsize // (2 if array.dtype.kind == "c" else 1))
+
+
+def _near(g: Any, w: Any, close: dict[int, float]) -> bool:
+    if g.dtype.kind not in "fc":
+        return bool(np.all(g == w))
+    with np.errstate(all="ignore"):
+        size = np.where(np.isfinite(w), np.abs(w), 0)
+        rtol = close[4] if _precision(g) == 4 else close[8]
+        allowed = rtol * (size + 1e-3 * np.max(size, initial=0) + 1e-3)
+        same = (g == w) | (np.isnan(g) & np.isnan(w))
+        return bool(np.all(same | (np.abs(g - w) <= allowed)))
+
+
+def _judge(
+    run: Run, kind: str, positions: Sequence[int], got: Sequence[Any], wanted: Sequence[Any],
+    close: dict[int, float],
+) -> None:  # fmt: skip
+    """Raise for elements that are further apart than what noise does to them."""
+    with _faults("traced"):
+        noise = run.noise()
+        exact = interpret(run.program, run.inputs())
+    for position in positions:
+        g, w = np.asarray(got[position]), np.asarray(wanted[position])
+        others = [n[position] for n in noise]
+        eps = close[4] if _coarse(run) else close[8]
+        for g_part, w_part, base, *moved in zip(
+            parts(g), parts(w), parts(exact[position]), *map(parts, others), strict=True
+        ):
+            shifted = [m - base + w_part for m in moved] if base.dtype.kind == "f" else moved
+            wrong = wrong_elements(w_part, g_part, shifted, eps)
+            if np.any(wrong):
+                raise Fault(f"{kind} differ", _difference(position, g, w, wrong))
+
+
+def _coarse(run: Run) -> bool:
+    """Whether anything is in single precision."""
+    types = [*run.program.in_types, *(v.type for op in run.program.ops for v in op.results)]
+    return any(t.is_inexact and np.finfo(t.dtype).bits < 64 for t in types)
+
+
+def _difference(position: int, g: Any, w: Any, wrong: Any) -> str:
+    first = tuple(int(k[0]) for k in np.nonzero(wrong)) if wrong.ndim else ()
+    with np.printoptions(precision=6, threshold=12):
+        return (
+            f"result {position}, {int(np.sum(wrong))} of {wrong.size} elements, the first at "
+            f"{first}: {g[first]!r} and {w[first]!r}\n{g}\n{w}"
+        )
+
+
+@dataclass
+class Outcome:
+    """What came of a case: ok, refused, skipped or failed, in which way, and in which words."""
+
+    status: str
+    kind: str = ""
+    words: str = ""
+    compared: int = 0
+    skips: list[str] = field(default_factory=list)
+
+
+def oracles() -> dict[str, Callable[[Run], None]]:
+    return {"values": check_values, "derivatives": check_derivatives}
+
+
+def check(case: Case) -> Outcome:
+    """Hold a case to all of its oracles."""
+    run, skips = Run(case), []
+    table = oracles()
+    try:
+        for name in case.checks:
+            try:
+                table[name](run)
+            except Skip as skip:
+                skips.append(f"{name}: {skip}")
+    except Refused as refused:
+        return Outcome("refused", str(refused).split(":")[0], str(refused), run.compared, skips)
+    except Fault as fault:
+        if " raises " in fault.kind and not _taken_by_numpy(case):
+            return Outcome("skipped", "", "", run.compared, [*skips, "NumPy raises too"])
+        return Outcome("failed", fault.kind, str(fault), run.compared, skips)
+    status = "skipped" if len(skips) == len(case.checks) else "ok"
+    return Outcome(status, "", "", run.compared, skips)
+
+
+def _taken_by_numpy(case: Case) -> bool:
+    """Whether the function itself runs in NumPy."""
+    alone = case.with_(call=f"f({', '.join(case.arguments)})")
+    names = plain.wide_names if DERIVATIVES.search(case.source) else plain.names
+    try:
+        by_numpy(alone, _own(alone.values()), names)
+    except Skip:
+        return False
+    return True

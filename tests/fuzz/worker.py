@@ -1,0 +1,114 @@
+"""A process that checks cases: one a line of its input, one outcome a line of its output.
+
+It may crash or hang; whoever started it knows by which case.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from tests.fuzz.case import Case
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: A process checks at most so many cases: what it compiled stays in memory.
+MOST_CASES = 400
+
+
+class Worker:
+    """A checking process, started again where it ended."""
+
+    def __init__(self, limit: float = 120.0) -> None:
+        #: Seconds that a case may take.
+        self.limit = limit
+        self._process: subprocess.Popen[str] | None = None
+        self._errors: IO[str] | None = None
+        self._checked = 0
+
+    def check(self, case: Case) -> dict[str, Any]:
+        """The outcome of a case; a crash and a hang are failures like others."""
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(case.to_json() + "\n")
+            process.stdin.flush()
+            line = self._line(process)
+        except BrokenPipeError:
+            line = ""
+        if line is None:
+            self.stop()
+            return _failed("hang", f"no result within {self.limit:g} s")
+        if not line:
+            words = self._last_words()
+            code = process.wait()
+            self.stop()
+            name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+            return _failed(f"crash ({name})", words)
+        self._checked += 1
+        if self._checked >= MOST_CASES:
+            self.stop()
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def _line(self, process: subprocess.Popen[str]) -> str | None:
+        with selectors.DefaultSelector() as selector:
+            assert process.stdout is not None
+            selector.register(process.stdout, selectors.EVENT_READ)
+            return process.stdout.readline() if selector.select(self.limit) else None
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            self._errors = tempfile.TemporaryFile("w+")
+            self._checked = 0
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fuzz.worker"], cwd=ROOT, text=True,
+                env={**os.environ, "AUTOJIT_CACHE_SIZE": "0", "PYTHONPATH": str(ROOT)},
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
+            )  # fmt: skip
+        return self._process
+
+    def _last_words(self) -> str:
+        assert self._errors is not None
+        self._errors.seek(0)
+        return self._errors.read()[-2000:]
+
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, self._errors):
+            if stream is not None:
+                stream.close()
+
+
+def _failed(kind: str, words: str) -> dict[str, Any]:
+    return {"status": "failed", "kind": kind, "words": words, "compared": 0, "skips": []}
+
+
+def serve() -> None:
+    faulthandler.enable()
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a case prints is no answer
+    from tests.fuzz.oracles import check
+
+    for line in sys.stdin:
+        answers.write(json.dumps(asdict(check(Case.from_json(line)))) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    serve()

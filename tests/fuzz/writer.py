@@ -1,0 +1,184 @@
+"""A function being written: its lines, and the values that its names have as it runs.
+
+Each line is run as it is written, in plain NumPy, on the arguments: a line that raises, or whose
+values grow too large, is not written.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz import plain
+from tests.fuzz.case import leaves
+
+#: The largest number, and the most elements of a value relative to those of the arguments.
+LARGEST = 1e3
+MOST = 4096
+
+
+class Writer:
+    """The body of a function as it grows. ``space`` holds what its names are bound to."""
+
+    def __init__(self, rng: random.Random, space: dict[str, Any], names: list[str]) -> None:
+        self.rng = rng
+        self.space = space
+        #: The names that may be read, oldest first.
+        self.names = list(names)
+        #: Arrays that the function made, and views of them.
+        self.writable: set[str] = set()
+        self.lines: list[str] = []
+        self.indent = 1
+        self.depth = 0
+        #: Whether derivatives are taken: then loops and steps stay smooth where they can.
+        self.smooth = False
+        #: Whether functions with bodies may be called, and derivatives be taken inside.
+        self.control = True
+        self.arguments = [v for v in space.values() if isinstance(v, np.ndarray)]
+        self.most = max(MOST, 4 * max([v.size for v in self.arguments], default=0))
+
+    # -- names -----------------------------------------------------------------------
+
+    def new(self, stem: str = "v") -> str:
+        """A name that is not taken."""
+        k = 0
+        while f"{stem}{k}" in self.space:
+            k += 1
+        return f"{stem}{k}"
+
+    def value(self, name: str) -> Any:
+        return self.space[name]
+
+    def arrays(self, kinds: str = "fc", min_ndim: int = 0) -> list[str]:
+        """Names of arrays and numbers of these kinds, those made last more often."""
+        found = [
+            name
+            for name in self.names
+            if isinstance(v := self.space.get(name), (np.ndarray, np.generic, float, int))
+            and np.asarray(v).dtype.kind in kinds
+            and np.ndim(v) >= min_ndim
+        ]
+        return found + found[-4:]
+
+    def pick(self, items: Any) -> Any:
+        return self.rng.choice(list(items))
+
+    def maybe(self, chance: float) -> bool:
+        return self.rng.random() < chance
+
+    # -- running -----------------------------------------------------------------------
+
+    def evaluate(self, text: str) -> Any:
+        """The value of an expression, or None where it has none, or an unsuitable one."""
+        try:
+            with np.errstate(all="ignore"):
+                value = eval(text, self.space)
+        except Exception:
+            return None
+        return value if self.suitable(value) else None
+
+    def suitable(self, value: Any) -> bool:
+        """Whether numbers are finite and neither too large nor too many."""
+        for leaf in leaves(value):
+            if callable(leaf) or isinstance(leaf, (str, range, slice)):
+                continue
+            array = np.asarray(leaf)
+            if array.dtype.kind not in "biufc" or array.size > self.most or array.ndim > 4:
+                return False
+            if array.dtype.kind in "fc" and not np.all(np.isfinite(array)):
+                return False
+            if array.dtype.kind != "b" and array.size and np.max(np.abs(array)) > LARGEST:
+                return False
+        return True
+
+    @contextmanager
+    def undone(self) -> Iterator[Callable[[], None]]:
+        """A function that takes back what was run: names, and what was written into arrays."""
+        space = dict(self.space)
+        names, writable = list(self.names), set(self.writable)
+        kept = [(v, v.copy()) for v in space.values() if isinstance(v, np.ndarray)]
+        lists = [(v, list(v)) for v in space.values() if isinstance(v, list)]
+
+        def undo() -> None:
+            for array, copy in kept:
+                if array.flags.writeable:
+                    array[...] = copy
+            for items, copy_of in lists:
+                items[:] = copy_of
+            self.space.clear()
+            self.space.update(space)
+            self.names, self.writable = names, writable
+
+        yield undo
+
+    def run(self, text: str) -> bool:
+        """Run lines; where that fails, or values become unsuitable, all is as it was."""
+        with self.undone() as undo:
+            try:
+                with np.errstate(all="ignore"):
+                    exec(text, self.space)
+            except Exception:
+                undo()
+                return False
+            values = [v for k, v in self.space.items() if k in self.watched()]
+            if not self.suitable(values):
+                undo()
+                return False
+        return True
+
+    def watched(self) -> set[str]:
+        return {k for k, v in self.space.items() if isinstance(v, (np.ndarray, np.generic, list))}
+
+    def write(self, *lines: str, binds: tuple[str, ...] = ()) -> bool:
+        """Run lines and keep them, with the names that they bind; False where they fail."""
+        if not self.run("\n".join(lines)):
+            return False
+        self.lines += ["    " * self.indent + line for line in lines]
+        self.bind(*binds)
+        return True
+
+    def bind(self, *names: str) -> None:
+        for name in names:
+            if name not in self.names:
+                self.names.append(name)
+            if self.is_own(self.space.get(name)):
+                self.writable.add(name)
+            else:
+                self.writable.discard(name)
+
+    def is_own(self, value: Any) -> bool:
+        """Whether an array shares no memory with the arguments."""
+        return (
+            isinstance(value, np.ndarray)
+            and value.ndim > 0
+            and value.flags.writeable
+            and not any(np.may_share_memory(value, a) for a in self.arguments)
+        )
+
+    # -- functions inside ----------------------------------------------------------------
+
+    def inner(self, parameters: dict[str, Any]) -> Writer:
+        """A writer of a function in this one, which reads names of this one."""
+        space = {**self.space, **parameters}
+        made = Writer(self.rng, space, [*self.names, *parameters])
+        made.arguments = [v for v in space.values() if isinstance(v, np.ndarray)]
+        made.depth, made.most, made.smooth = self.depth + 1, self.most, self.smooth
+        made.control = self.control
+        # What it was given is used more often than what is around it.
+        made.names = [*self.names[-3:], *parameters, *parameters]
+        return made
+
+    def define(self, name: str, inner: Writer, parameters: list[str], result: str) -> list[str]:
+        """The lines that define an inner function."""
+        lines = [f"def {name}({', '.join(parameters)}):", *inner.lines, f"    return {result}"]
+        return lines
+
+
+def fresh_space(arguments: dict[str, Any]) -> dict[str, Any]:
+    from tests.fuzz import differences
+
+    return {**plain.names(), **differences.DERIVATIVES, **arguments}
