@@ -42,7 +42,7 @@ THRESHOLDS: dict[str, tuple[Any, ...]] = {
     "passes.recurrences.WORTH": (0, -1e12),
     "passes.repetitions.FARTHEST": (1, 2),
     "passes.repetitions.MOST_BACK": (1, 2),
-    "passes.repetitions.LEAST_STEPS": (2, 3),
+    "passes.repetitions.LEAST_STEPS": (3, 4),
     "passes.repetitions.MOST_PARTS": (1, 2),
     "passes.repetitions.MOST_PERIODS": (1, 2),
     "passes.repetitions.MOST_RUNS": (1, 2),
