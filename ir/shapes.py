@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from operator import index
 
 from .types import TypeMismatch
 
@@ -34,7 +35,11 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def normalize_axis(axis: int, ndim: int) -> int:
-    """An axis counted from the left; negative ones count from the right."""
+    """An axis counted from the left, as a Python int; negative ones count from the right.
+
+    Raises TypeError where the axis is no whole number, as NumPy does.
+    """
+    axis = index(axis)
     if not -ndim <= axis < ndim:
         raise TypeMismatch(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
     return axis % ndim
@@ -46,7 +51,7 @@ def normalize_axes(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ..
         return tuple(range(ndim))
     if not isinstance(axes, Sequence):
         axes = (axes,)
-    result = sorted(normalize_axis(int(a), ndim) for a in axes)
+    result = sorted(normalize_axis(a, ndim) for a in axes)
     if len(set(result)) < len(result):
         raise TypeMismatch(f"axis {tuple(axes)} names the same axis twice")
     return tuple(result)

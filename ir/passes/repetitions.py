@@ -16,6 +16,7 @@ import numpy as np
 from ..ops.move import Move
 from ..program import Op, Value, param_key
 
+#: At least three: from the second step to the third is seen what stays the same.
 LEAST_STEPS = 8
 #: How many periods of one number of bits are tried, and how far apart equal ops are compared to
 #: find them.

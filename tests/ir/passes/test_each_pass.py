@@ -1,0 +1,168 @@
+"""Every pass alone, and passes in random orders, on random programs and thresholds: what comes out
+is well formed and computes the same."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import autojit
+from autojit.ir.ops import Declaration
+from autojit.ir.ops.elementwise import Compare
+from autojit.ir.passes import bodies, optimize, pipeline, simplify
+from autojit.ir.passes.roll import roll
+from autojit.ir.program import Program
+from autojit.ir.text import parse
+from autojit.ir.verify import verify
+from tests.ir import thresholds
+from tests.ir.random_programs import (
+    CUTS,
+    SEEDS,
+    STEPS,
+    arguments_for,
+    assert_same_results,
+    programs,
+)
+from tests.samples import SAMPLES, Sample
+
+Pass = Callable[[Program], Program]
+
+FOLDER = Path(simplify.__file__).parent
+NAMES = [p.stem for p in sorted(FOLDER.glob("*.py")) if "\ndef run(" in p.read_text("utf-8")]
+
+
+def pass_named(name: str) -> Pass:
+    run: Pass = importlib.import_module(f"autojit.ir.passes.{name}").run
+    return bodies.everywhere(run)
+
+
+PASSES: dict[str, Pass] = {
+    **{name: pass_named(name) for name in NAMES},
+    "simplified": pipeline.simplified,
+    "roll": partial(roll, least=4, least_loop=4),
+}
+
+#: Few programs a pass in the usual run, many in the slow one.
+FEW, MANY = (
+    settings(
+        max_examples=n,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    for n in (15, 500)
+)
+
+
+def is_continuous(kind: Declaration) -> bool:
+    return not isinstance(kind, Compare) and kind.name not in STEPS | CUTS
+
+
+def check(run: Pass, program: Program, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    arguments = arguments_for(program, rng, low=0.25, high=2)
+    with thresholds.drawn(rng) as chosen:
+        after = run(program)
+    verify(after)
+    assert after.in_types == program.in_types, chosen
+    assert_same_results(program, after, arguments)
+
+
+def in_random_order(program: Program, rng: Any) -> Program:
+    for name in rng.choice(list(PASSES), size=6):
+        program = PASSES[name](program)
+        verify(program)
+    return program
+
+
+@pytest.mark.parametrize("name", PASSES)
+@FEW
+@given(programs(kinds=is_continuous), SEEDS)
+def test_pass_alone(name: str, program: Program, seed: int) -> None:
+    check(PASSES[name], program, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PASSES)
+@MANY
+@given(programs(kinds=is_continuous), SEEDS)
+def test_pass_alone_on_many(name: str, program: Program, seed: int) -> None:
+    check(PASSES[name], program, seed)
+
+
+@pytest.mark.parametrize("times", [pytest.param(FEW, id="few"),
+                                   pytest.param(MANY, id="many", marks=pytest.mark.slow)])  # fmt: skip
+def test_random_orders(times: Any) -> None:
+    @times
+    @given(programs(kinds=is_continuous), SEEDS)
+    def each(program: Program, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        check(lambda p: in_random_order(p, rng), program, seed)
+
+    each()
+
+
+# -- gradients of samples ----------------------------------------------------------
+
+
+def of_gradient(sample: Sample) -> tuple[Program, list[Any]]:
+    """The program of a sample's gradient, or of its value where it has none, and arguments."""
+    arguments = sample.draw()
+    wrt = tuple(i for i, x in enumerate(arguments) if np.asarray(x).dtype.kind in "fc")
+
+    def total(*given: Any) -> Any:
+        made = sample.function(*given)
+        parts = made if isinstance(made, (tuple, list)) else [made]
+        return sum(np.sum(np.real(v)) for v in parts)
+
+    function = autojit.grad(total, argnums=wrt) if sample.order else sample.function
+    return autojit.trace(function)(*arguments), arguments
+
+
+def check_sample(sample: Sample, seed: int) -> None:
+    """Passes in a random order, then all of them."""
+    program, arguments = of_gradient(sample)
+    verify(program)
+    assert parse(program.text()) == program
+    rng = np.random.default_rng([seed, *sample.name.encode()])
+    with thresholds.drawn(rng):
+        made = in_random_order(program, rng)
+    assert_same_results(program, made, [*arguments, *program.captured])
+    assert_same_results(program, optimize(made, verify=True), [*arguments, *program.captured])
+
+
+#: Each tenth, and others in the slow run.
+@pytest.mark.parametrize("sample", SAMPLES[::10], ids=lambda s: s.name)
+def test_gradients_of_samples(sample: Sample) -> None:
+    check_sample(sample, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
+def test_gradients_of_all_samples(sample: Sample, seed: int) -> None:
+    check_sample(sample, seed)
+
+
+# -- thresholds ----------------------------------------------------------------------
+
+
+def test_every_number_is_drawn_or_is_said_to_stay() -> None:
+    assert {*thresholds.numbers()} == {*thresholds.THRESHOLDS, *thresholds.FIXED}
+
+
+def test_thresholds_are_others_inside_and_theirs_again_after() -> None:
+    from autojit.ir.passes import recurrences, tapes_in_segments
+
+    before = recurrences.LEAST_STEPS
+    with thresholds.Thresholds({"passes.recurrences.LEAST_STEPS": 1}):
+        assert recurrences.LEAST_STEPS == 1
+    assert recurrences.LEAST_STEPS == before
+    assert tapes_in_segments.LARGE > 1

@@ -1,0 +1,508 @@
+"""Each pass beside a program that breaks its condition in one point: that one stays as it is.
+
+A row is a legal program, which the pass changes, and edits of its text that make it illegal.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autojit.ir.interpreter import interpret
+from autojit.ir.passes import bodies, simplify
+from autojit.ir.passes.rewrite import rewrite
+from autojit.ir.passes.roll import roll
+from autojit.ir.program import Program
+from autojit.ir.text import parse
+from autojit.ir.verify import verify
+from tests.ir.random_programs import arguments_for, assert_same_results
+
+FOLDER = Path(simplify.__file__).parent
+#: Modules that rewrite nothing by themselves.
+MACHINERY = {"__init__", "rewrite", "pipeline"}
+MODULES = {p.stem for p in FOLDER.glob("*.py")} - MACHINERY
+
+
+@dataclass(frozen=True)
+class Row:
+    """``edits`` of the program's text, each of which must be found in it."""
+
+    module: str
+    why: str
+    program: str
+    edits: tuple[tuple[str, str], ...]
+
+    def illegal(self) -> Program:
+        text = self.program
+        for old, new in self.edits:
+            assert old in text, (self.why, old)
+            text = text.replace(old, new)
+        return parse(text)
+
+
+def row(module: str, why: str, program: str, *edits: tuple[str, str]) -> Row:
+    text = program.strip().replace("(\n", "(", 1) if program.lstrip().startswith("(\n") else program
+    return Row(module, why, f"program main{text}", edits)
+
+
+def unary(operation: str, dtype: str = "f64", inner: str = "neg") -> str:
+    return f"""(%x: {dtype}[3]) {{
+      %a: {dtype}[3] = {inner} %x
+      %b: {dtype}[3] = {operation} %a
+      return %b
+    }}"""
+
+
+def with_constant(operation: str, value: str) -> str:
+    return f"""(%x: f64[3]) {{
+      %c: f64[3] = constant {{dtype=f64, shape=(3,), value={value}}}
+      %y: f64[3] = {operation} %x, %c
+      return %y
+    }}"""
+
+
+def steps(count: int, *lines: str) -> str:
+    """A stretch of so many steps; ``@`` in a line is the number of the step, and ``<`` and ``>``
+    the numbers before and after it."""
+    made = []
+    for k in range(count):
+        for line in lines:
+            made.append(line.replace("@", str(k)).replace(">", str(k + 1)))
+    return "\n".join(made)
+
+
+SUM = """(%x: f64[12], %t0: f64[]) {
+""" + steps(12, "%a@: f64[1] = slice %x {start=(@,), stop=(>,), stride=(1,)}",
+            "%b@: f64[] = reshape %a@ {shape=()}", "%s@: f64[] = sin %b@",
+            "%t>: f64[] = add %t@, %s@") + "\nreturn %t12\n}"  # fmt: skip
+WINDOWS = """(%x: f64[12], %y0: f64[13]) {
+""" + steps(12, "%a@: f64[1] = slice %x {start=(@,), stop=(>,), stride=(1,)}",
+            "%s@: f64[1] = sin %a@",
+            "%y>: f64[13] = update %y@, %s@ {start=(@,), stride=(1,)}") + "\nreturn %y12\n}"  # fmt: skip
+CHAIN = """(%x: f64[], %t0: f64[]) {
+""" + steps(12, "%s@: f64[] = sin %t@", "%t>: f64[] = mul %s@, %x") + "\nreturn %t12\n}"  # fmt: skip
+UNEVEN = """(%x: f64[], %t0: f64[]) {
+""" + steps(24, "%c@: f64[] = constant {dtype=f64, shape=(), value=VALUE@}",
+            "%s@: f64[] = mul %t@, %c@", "%t>: f64[] = add %s@, %x") + "\nreturn %t24\n}"  # fmt: skip
+for _k in reversed(range(24)):
+    UNEVEN = UNEVEN.replace(f"VALUE{_k}}}", f"{float((_k * 7) % 5 - 2)!r}}}")
+
+#: A log-sum-exp, the cotangent of whose maximum is 1 - 1.
+SHIFT = """(%0: f64[3]) {
+  %1: f64[] = max %0 {axes=(0,)}
+  %2: f64[3] = broadcast %1 {dims=(), shape=(3,)}
+  %3: bool[3] = eq %0, %2
+  %4: f64[3] = convert %3 {dtype=f64}
+  %5: f64[] = sum %4 {axes=(0,)}
+  %6: f64[3] = broadcast %5 {dims=(), shape=(3,)}
+  %7: f64[3] = div %4, %6
+  %8: f64[3] = sub %0, %2
+  %9: f64[3] = exp %8
+  %10: f64[] = sum %9 {axes=(0,)}
+  %11: f64[] = constant {dtype=f64, shape=(), value=1.0}
+  %c: f64[] = constant {dtype=f64, shape=(), value=1.0}
+  %12: f64[] = div %11, %10
+  %13: f64[3] = broadcast %12 {dims=(), shape=(3,)}
+  %14: f64[3] = mul %13, %9
+  %15: f64[3] = neg %14
+  %16: f64[] = sum %15 {axes=(0,)}
+  %17: f64[] = add %c, %16
+  %18: f64[3] = broadcast %17 {dims=(), shape=(3,)}
+  %19: f64[3] = mul %18, %7
+  %20: f64[3] = add %14, %19
+  return %20
+}"""
+
+READS = """(%x: f64[9], %c: f64[]) {
+  %d: f64[] = scan %x, %c {body=program step(%x: f64[9], %i: i64[], %c: f64[]) {
+    %1: i64[] = constant {dtype=i64, shape=(), value=1}
+    %j: i64[] = add %i, %1
+    %a: f64[] = gather %x, %j {axes=(0,)}
+    %d: f64[] = mul %c, %a
+    return %d
+  }, carries=1, constants=1, length=8, reverse=False}
+  return %d
+}"""
+WRITES = """(%x: f64[9], %y: f64[9]) {
+  %z: f64[9] = scan %y, %x {body=program step(%i: i64[], %y: f64[9], %x: f64[]) {
+    %1: i64[] = constant {dtype=i64, shape=(), value=1}
+    %j: i64[] = mul %i, %1
+    %2: f64[9] = scatter %y, %x, %j {axes=(0,)}
+    return %2
+  }, carries=1, constants=0, length=9, reverse=False}
+  return %z
+}"""
+#: The place is chosen by comparing numbers of another dtype.
+CHOSEN = """(%x: f64[9], %c: f64[]) {
+  %d: f64[] = scan %x, %c {body=program step(%x: f64[9], %i: i64[], %c: f64[]) {
+    %3: i64[] = constant {dtype=i64, shape=(), value=3}
+    %5: i64[] = constant {dtype=i64, shape=(), value=5}
+    %k: i64[] = sub %3, %5
+    %b: bool[] = lt %k, %3
+    %0: i64[] = constant {dtype=i64, shape=(), value=1}
+    %j: i64[] = add %i, %0
+    %p: i64[] = select %b, %i, %j
+    %a: f64[] = gather %x, %p {axes=(0,)}
+    %d: f64[] = mul %c, %a
+    return %d
+  }, carries=1, constants=1, length=8, reverse=False}
+  return %d
+}"""
+
+PICK = """(%x: i64[20], %s: i64[], %i: i64[2]) {
+  %n: i64[2] = constant {dtype=i64, shape=(2,), value=20}
+  %j: i64[2] = remainder %i, %n
+  %w: i64[20] = broadcast %s {dims=(), shape=(20,)}
+  %y: i64[20] = mul %w, %x
+  %r: i64[2] = gather %y, %j {axes=(0,)}
+  return %r
+}"""
+
+RESTORE = """(%x: f64[40]) {
+  %i: i64[6] = iota {axis=0, dtype=i64, shape=(6,)}
+  %l: f64[40], %tape: f64[6,40] = scan %x, %i {body=program step(%0: i64[], %1: f64[40], %2: i64[]) {
+    %3: f64[] = sum %1 {axes=(0,)}
+    %4: f64[40] = scatter %1, %3, %2 {axes=(0,)}
+    return %4, %1
+  }, carries=1, constants=0, length=6, reverse=False}
+  %z: f64[] = constant {dtype=f64, shape=(), value=0.5}
+  %r: f64[] = scan %z, %tape {body=program back(%0: i64[], %1: f64[], %2: f64[40]) {
+    %4: f64[] = dot %2, %2 {batch=((), ()), contract=((0,), (0,))}
+    %5: f64[] = add %1, %4
+    return %5
+  }, carries=1, constants=0, length=6, reverse=True}
+  return %l, %r
+}"""  # noqa: E501
+
+SEGMENTS = """(%x: f64[4096], %g: f64[4096]) {
+  %y: f64[4096], %t: f64[256,4096] = scan %x {body=program step(%i: i64[], %c: f64[4096]) {
+    %1: f64[4096] = mul %c, %c
+    %2: f64[4096] = sub %c, %1
+    return %2, %c
+  }, carries=1, constants=0, length=256, reverse=False}
+  %h: f64[4096] = scan %g, %t {body=program back(%i: i64[], %g: f64[4096], %c: f64[4096]) {
+    %1: f64[4096] = mul %g, %c
+    %2: f64[4096] = add %1, %1
+    return %2
+  }, carries=1, constants=0, length=256, reverse=True}
+  return %y, %h
+}"""
+
+RECURRENCE = """(%p: f64[], %u: f64[], %t: f64[], %x: f64[160], %g: f64[160]) {
+  %v: f64[], %s: f64[] = scan %p, %u, %t, %x, %g {body=program step_transpose(%p: f64[], %i: i64[], %u: f64[], %t: f64[], %x: f64[], %g: f64[]) {
+    %1: f64[] = sin %x
+    %2: f64[] = mul %p, %1
+    %3: f64[] = mul %u, %2
+    %4: f64[] = add %3, %g
+    %5: f64[] = mul %4, %2
+    %6: f64[] = exp %x
+    %7: f64[] = mul %u, %6
+    %8: f64[] = add %t, %7
+    return %5, %8
+  }, carries=2, constants=1, length=160, reverse=True}
+  return %v, %s
+}"""  # noqa: E501
+
+SCALARS = """(%p: i64[3], %y: i64[3]) {
+  %z: i64[3] = scan %p, %y {body=program step(%p: i64[3], %i: i64[], %y: i64[3]) {
+    %0: i64[1] = slice %y {start=(0,), stop=(1,), stride=(1,)}
+    %1: i64[1] = slice %y {start=(1,), stop=(2,), stride=(1,)}
+    %2: i64[1] = slice %y {start=(2,), stop=(3,), stride=(1,)}
+    %3: i64[1] = mul %0, %1
+    %4: i64[3] = concatenate %3, %2, %0 {axis=0}
+    %5: i64[3] = mul %4, %p
+    return %5
+  }, carries=1, constants=1, length=9, reverse=False}
+  return %z
+}"""
+
+HORNER = """(%t: f64[40], %x: f64[40]) {
+  %y: f64[40] = scan %t, %x {body=program step(%1: f64[40], %2: i64[], %3: f64[40]) {
+    %5: f64[40] = mul %3, %1
+    return %5
+  }, carries=1, constants=1, length=12, reverse=False}
+  return %y
+}"""
+
+TABLE = [
+    # -- the passes of one rule each
+    row("cse", "operands change places", """(%a: f64[3], %b: f64[3]) {
+      %c: f64[3] = add %a, %b
+      %d: f64[3] = add %b, %a
+      return %c, %d
+    }""", ("add", "maximum")),
+    row("cse", "the sign of a zero", """() {
+      %a: f64[] = constant {dtype=f64, shape=(), value=0.0}
+      %b: f64[] = constant {dtype=f64, shape=(), value=-0.0}
+      return %a, %b
+    }""".replace("-0.0", "0.00"), ("0.00", "-0.0")),
+    row("dce", "an output depends on it", """(%x: f64[3]) {
+      %a: f64[3] = sin %x
+      %b: f64[3] = exp %a
+      return %a
+    }""", ("return %a", "return %b")),
+    row("fold", "it fails at run time", """() {
+      %a: i64[] = constant {dtype=i64, shape=(), value=2}
+      %b: i64[] = constant {dtype=i64, shape=(), value=3}
+      %c: i64[] = power %a, %b
+      return %c
+    }""", ("value=3", "value=-3")),
+    row("fold", "the sum is rounded", """() {
+      %a: f64[1000] = constant {dtype=f64, shape=(1000,), value=0.75}
+      %b: f64[] = sum %a {axes=(0,)}
+      return %b
+    }""", ("0.75", "0.1")),
+    row("idle_shifts", "the result depends on the shift", """(%x: f64[5]) {
+      %m: f64[] = max %x {axes=(0,)}
+      %b: f64[5] = broadcast %m {dims=(), shape=(5,)}
+      %d: f64[5] = sub %x, %b
+      %e: f64[5] = exp %d
+      %s: f64[] = sum %e {axes=(0,)}
+      %l: f64[] = log %s
+      %y: f64[] = add %l, %m
+      return %y
+    }""", ("add %l, %m", "sub %l, %m")),
+    row("inline_calls", "the call is to be repeated in reverse mode", """(%x: f64[3]) {
+      %y: f64[3] = checkpoint %x {body=program f(%0: f64[3]) {
+        %1: f64[3] = sin %0
+        return %1
+      }, keep=False, policy="nothing"}
+      return %y
+    }""", ("keep=False", "keep=True")),
+    row("loop_rows", "the last step reads beyond the end", READS, ("value=1}", "value=2}")),
+    row("loop_rows", "the first step reads before the beginning", READS, ("value=1}", "value=-1}")),
+    row("loop_rows", "steps write to one place", WRITES, ("value=1}", "value=0}")),
+    row("loop_rows", "a step reads what it has written", WRITES,
+        ("return %2", "%s: f64[] = sum %2 {axes=(0,)}\n%t: f64[] = sin %s\n"
+                      "%3: f64[9] = update %2, %q {start=(0,), stride=(1,)}\nreturn %3"),
+        ("%3: f64[9]", "%q: f64[1] = reshape %t {shape=(1,)}\n%3: f64[9]")),
+    row("loop_rows", "numbers of this dtype wrap", CHOSEN,
+        ("%3: i64[]", "%3: u8[]"), ("%5: i64[]", "%5: u8[]"), ("%k: i64[]", "%k: u8[]"),
+        ("dtype=i64, shape=(), value=3", "dtype=u8, shape=(), value=3"),
+        ("dtype=i64, shape=(), value=5", "dtype=u8, shape=(), value=5")),
+    row("pick_first", "rows that are not picked may fail", PICK, ("mul %w", "power %w")),
+    row("pick_first", "all rows are read", PICK, ("return %r", "return %r, %y")),
+    row("pick_first", "nothing would check the indices", PICK, ("mul %w, %x", "mul %w, %w")),
+    row("quotients", "another divisor", """(%0: f64[4], %1: f64[4], %2: f64[4], %3: f64[4]) {
+      %4: f64[4] = div %0, %1
+      %5: f64[4] = div %2, %1
+      %6: f64[4] = neg %5
+      %9: f64[4] = mul %0, %6
+      return %4, %9
+    }""", ("div %2, %1", "div %2, %3")),
+    row("recurrences", "the state is squared", RECURRENCE, ("mul %u, %2", "mul %u, %u")),
+    row("recurrences", "the choice depends on the state", RECURRENCE,
+        ("%4: f64[] = add %3, %g", "%b: bool[] = lt %u, %g\n%4: f64[] = select %b, %3, %u")),
+    row("restore", "the reader runs the same way", RESTORE, ("reverse=True", "reverse=False")),
+    row("restore", "the tape is a result", RESTORE, ("return %l, %r", "return %l, %r, %tape")),
+    row("scalar_steps", "elements that nobody reads may fail", SCALARS, ("mul %4", "power %4")),
+    row("shares", "the divisor is no count", """(%0: f64[5,3], %n: f64[5]) {
+      %3: bool[5,3] = isnan %0
+      %4: f64[5,3] = convert %3 {dtype=f64}
+      %5: f64[5] = sum %4 {axes=(1,)}
+      %6: f64[5,3] = broadcast %5 {dims=(0,), shape=(5, 3)}
+      %7: f64[5,3] = div %4, %6
+      return %7
+    }""", ("broadcast %5", "broadcast %n")),
+    row("sum_first", "the factor differs along what is summed", """(
+        %0: f64[4,3], %1: f64[3,4], %2: f64[4]) {
+      %3: f64[4,4] = dot %0, %1 {batch=((), ()), contract=((1,), (0,))}
+      %4: f64[4,4] = broadcast %2 {dims=(1,), shape=(4, 4)}
+      %5: f64[4,4] = mul %3, %4
+      %6: f64[4] = sum %5 {axes=(0,)}
+      return %6
+    }""", ("dims=(1,)", "dims=(0,)")),
+    row("sum_first", "the product is read otherwise too", """(%0: f64[5,3], %1: f64[3,4]) {
+      %2: f64[5,4] = dot %0, %1 {batch=((), ()), contract=((1,), (0,))}
+      %3: f64[4] = sum %2 {axes=(0,)}
+      return %3
+    }""", ("return %3", "return %3, %2")),
+    row("sum_first", "nothing is summed: 0, also where a factor is infinite", """(
+        %0: f64[4,3], %1: f64[3,4], %2: f64[4]) {
+      %3: f64[4,4] = dot %0, %1 {batch=((), ()), contract=((1,), (0,))}
+      %4: f64[4,4] = broadcast %2 {dims=(1,), shape=(4, 4)}
+      %5: f64[4,4] = mul %3, %4
+      %6: f64[4] = sum %5 {axes=(0,)}
+      return %6
+    }""", ("%0: f64[4,3]", "%0: f64[0,3]"), ("f64[4,4]", "f64[0,4]"), ("(4, 4)", "(0, 4)")),
+    row("swap_products", "another order of the axes", """(%0: f64[2,5,40], %1: f64[2,5,3]) {
+      %5: f64[2,40,3] = dot %0, %1 {batch=((0,), (0,)), contract=((1,), (1,))}
+      %6: f64[2,3,40] = transpose %5 {axes=(0, 2, 1)}
+      return %6
+    }""", ("%6: f64[2,3,40]", "%6: f64[3,2,40]"), ("axes=(0, 2, 1)", "axes=(2, 0, 1)")),
+    row("tapes_in_segments", "the reader runs the same way", SEGMENTS,
+        ("reverse=True", "reverse=False")),
+    row("tapes_in_segments", "the tape is a result", SEGMENTS, ("return %y, %h", "return %y, %h, %t")),
+    row("unroll", "the steps are no whole number of sweeps", HORNER, ("length=12", "length=11")),
+    row("bodies", "the operand is not known", """(%0: f64[]) {
+      %c: f64[] = constant {dtype=f64, shape=(), value=2.0}
+      %1: f64[] = scan %c, %0 {body=program body(%0: f64[], %1: i64[], %2: f64[]) {
+        %3: f64[] = mul %2, %0
+        return %3
+      }, carries=1, constants=1, length=9, reverse=False}
+      return %1
+    }""", ("scan %c, %0", "scan %0, %c")),
+    # -- the rules of `simplify`
+    row("simplify", "no rule applies", unary("neg"), ("neg %x", "sin %x")),
+    row("simplify_arithmetic", "-0.0 + 0.0 is 0.0", with_constant("add", "-0.0"), ("-0.0", "0.0")),
+    row("simplify_arithmetic", "-0.0 - -0.0 is 0.0", with_constant("sub", "0.0"), ("0.0", "-0.0")),
+    row("simplify_arithmetic", "infinity and NaN", with_constant("mul", "1.0"), ("1.0", "0.0")),
+    row("simplify_arithmetic", "1 / 3 is rounded", with_constant("div", "4.0"), ("4.0", "3.0")),
+    row("simplify_arithmetic", "-1 of an unsigned dtype is no magnitude", unary("abs"),
+        ("f64", "u8")),
+    row("simplify_arithmetic", "sqrt differs at -0.0", with_constant("power", "2.0"),
+        ("2.0", "0.5")),
+    row("simplify_arithmetic", "an error belongs to the run", """(%x: i64[3]) {
+      %c: i64[3] = constant {dtype=i64, shape=(3,), value=2}
+      %y: i64[3] = power %x, %c
+      return %y
+    }""", ("value=2", "value=-2")),
+    row("simplify_choice", "NaN is not ordered", """(%a: f64[3], %b: f64[3]) {
+      %c: bool[3] = eq %a, %b
+      %d: bool[3] = not %c
+      return %d
+    }""", ("eq %a", "lt %a")),
+    row("simplify_choice", "the dtype between is narrower", """(%x: f32[3]) {
+      %a: f64[3] = convert %x {dtype=f64}
+      %b: f32[3] = convert %a {dtype=f32}
+      return %b
+    }""", ("f64", "f16x"), ("f32", "f64"), ("f16x", "f32")),
+    row("simplify_choice", "float64 has not every int64", """(%x: i32[3]) {
+      %a: f64[3] = convert %x {dtype=f64}
+      %b: bool[3] = convert %a {dtype=bool}
+      return %b
+    }""", ("i32", "i64")),
+    row("simplify_moves", "sums of truths are no sums at places", """(%x: f64[100], %v: f64[2]) {
+      %z: f64[100] = constant {dtype=f64, shape=(100,), value=0}
+      %u: f64[100] = update %z, %v {start=(3,), stride=(1,)}
+      %y: f64[100] = add %x, %u
+      return %y
+    }""".replace("f64", "i64"), ("i64", "bool"), ("value=0", "value=False")),
+    row("simplify_moves", "a complex product mixes the parts", """(%x: f64[]) {
+      %b: f64[3] = broadcast %x {dims=(), shape=(3,)}
+      %y: f64[] = sum %b {axes=(0,)}
+      return %y
+    }""", ("f64", "c128")),
+    row("simplify_moves", "the sum of nothing is 0", """(%x: f64[]) {
+      %b: f64[3] = broadcast %x {dims=(), shape=(3,)}
+      %y: f64[] = sum %b {axes=(0,)}
+      return %y
+    }""", ("f64[3]", "f64[0]"), ("(3,)", "(0,)")),
+    row("simplify_parts", "one element is not replaced again", """(
+        %x: f64[9], %v: f64[3], %w: f64[5]) {
+      %a: f64[9] = update %x, %v {start=(1,), stride=(2,)}
+      %b: f64[9] = update %a, %w {start=(1,), stride=(1,)}
+      return %b
+    }""", ("%w {start=(1,)", "%w {start=(2,)")),
+    row("simplify_parts", "the part reaches across the border", """(%x: f64[9], %v: f64[3]) {
+      %a: f64[9] = update %x, %v {start=(1,), stride=(1,)}
+      %b: f64[2] = slice %a {start=(2,), stop=(4,), stride=(1,)}
+      return %b
+    }""", ("start=(2,), stop=(4,)", "start=(3,), stop=(5,)")),
+    row("simplify_places", "an index beyond the part is no error of the whole", """(
+        %x: f64[6,6], %i: i64[3]) {
+      %a: f64[6,3] = slice %x {start=(0, 1), stop=(6, 4), stride=(1, 1)}
+      %n: i64[3] = constant {dtype=i64, shape=(3,), value=3}
+      %j: i64[3] = remainder %i, %n
+      %b: f64[3,3] = gather %a, %j {axes=(0,)}
+      return %b
+    }""", ("axes=(0,)", "axes=(1,)"), ("%b: f64[3,3]", "%b: f64[3,6]")),
+    row("simplify_products", "whole numbers are left", """(%x: f64[3], %b: f64[4,5]) {
+      %r: f64[3,5] = broadcast %x {dims=(0,), shape=(3, 5)}
+      %y: f64[3,4] = dot %r, %b {batch=((), ()), contract=((1,), (1,))}
+      return %y
+    }""", ("f64", "i64")),
+    row("simplify_products", "a sum of no terms is 0, also of infinities", """(
+        %x: f64[3], %b: f64[4,5]) {
+      %r: f64[3,5] = broadcast %x {dims=(0,), shape=(3, 5)}
+      %y: f64[3,4] = dot %r, %b {batch=((), ()), contract=((1,), (1,))}
+      return %y
+    }""", (",5]", ",0]"), ("(3, 5)", "(3, 0)")),
+    row("simplify_shifts", "what is left is small, and no rounding error", SHIFT,
+        ("%c: f64[] = constant {dtype=f64, shape=(), value=1.0}",
+         "%c: f64[] = constant {dtype=f64, shape=(), value=1.0000000001}")),
+    row("simplify_units", "rows are compared with rows", """(%x: f64[3]) {
+      %i: i64[3,3] = iota {axis=0, dtype=i64, shape=(3, 3)}
+      %j: i64[3,3] = iota {axis=1, dtype=i64, shape=(3, 3)}
+      %e: bool[3,3] = eq %i, %j
+      %u: f64[3,3] = convert %e {dtype=f64}
+      %a: f64[3] = dot %u, %x {batch=((), ()), contract=((1,), (0,))}
+      return %a
+    }""", ("axis=1", "axis=0")),
+    row("simplify_windows", "the last windows are cut off", """(%g: f64[7], %v: f64[3]) {
+      %o: f64[7,3] = dot %g, %v {batch=((), ()), contract=((), ())}
+      %s: f64[9,3] = shear %o {along=1, axis=0, by=-1, extent=9, start=0}
+      %y: f64[9] = sum %s {axes=(1,)}
+      return %y
+    }""", ("f64[9", "f64[8"), ("extent=9", "extent=8")),
+    # -- rolling
+    row("roll_rows", "a step waits for the one before", SUM, ("add %t", "mul %t")),
+    row("roll_rows", "the total is read on the way", SUM,
+        ("return %t12", "%r: f64[] = sin %t5\nreturn %t12, %r")),
+    row("roll_rows", "steps replace the same window", WINDOWS,
+        *((f"start=({k},), stride", "start=(0,), stride") for k in range(1, 12))),
+    row("roll_loop", "a step in the middle is another one", CHAIN, ("%s6: f64[] = sin", "%s6: f64[] = cos")),
+    row("roll_steps", "a step reads another value", CHAIN, ("mul %s6, %x", "mul %s6, %t0")),
+    row("repetitions", "too few steps in a row are equal", CHAIN,
+        ("%s5: f64[] = sin", "%s5: f64[] = cos"), ("mul %s7, %x", "mul %x, %s7")),
+    row("roll", "too few steps in a row are equal", CHAIN, ("%s6: f64[] = sin", "%s6: f64[] = exp")),
+    row("roll_tables", "not every step reads a number", UNEVEN,
+        *((f"mul %t{k}, %c{k}\n", f"mul %t{k}, %x\n") for k in (6, 13, 20))),
+]  # fmt: skip
+
+
+def runner(module: str) -> Callable[[Program], Program]:
+    """What runs a pass, or the rules of a family, or the rolling that a module is a part of."""
+    if module.startswith("simplify"):
+        return simplify.run
+    if module == "bodies":
+        return lambda program: rewrite(program, [bodies.rule(lambda body: body)])
+    if module.startswith("roll") or module == "repetitions":
+        return partial(roll, least=8, least_loop=10**6 if module == "roll_rows" else 8)
+    run: Callable[[Program], Program] = importlib.import_module(f"autojit.ir.passes.{module}").run
+    return run
+
+
+def check_results(before: Program, after: Program) -> None:
+    verify(after)
+    assert after.in_types[: len(before.inputs)] == before.in_types
+    for seed in range(3):
+        arguments = arguments_for(before, np.random.default_rng(seed), low=0.25, high=1)
+        try:
+            interpret(before, arguments)
+        except (IndexError, ValueError) as error:
+            with pytest.raises(type(error)):
+                interpret(after, [*arguments, *after.captured])
+        else:
+            results = interpret(after, [*arguments, *after.captured])
+            for want, got in zip(interpret(before, arguments), results, strict=True):
+                np.testing.assert_allclose(got, want, 1e-10, 1e-10)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.module}: {row.why}")
+def test_legal_program_is_changed_and_illegal_one_is_left(row: Row) -> None:
+    run, legal, illegal = runner(row.module), parse(row.program), row.illegal()
+    verify(legal)
+    verify(illegal)
+    changed = run(legal)
+    assert changed.text() != legal.text(), "the neighbour is not legal"
+    check_results(legal, changed)
+    left = run(illegal)
+    assert left.text() == illegal.text()
+    check_results(illegal, left)
+
+
+def test_every_pass_has_an_illegal_program() -> None:
+    assert {row.module for row in TABLE} == MODULES
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_every_pass_says_where_it_is_legal(module: str) -> None:
+    text = importlib.import_module(f"autojit.ir.passes.{module}").__doc__ or ""
+    assert "\nLegal where" in text
