@@ -29,7 +29,7 @@ from .rewrite import rewrite
 from .roll_loop import as_loop
 from .roll_rows import as_rows
 from .roll_steps import Steps
-from .roll_tables import with_tables
+from .roll_tables import DATA, DATA_AND_PARTS, with_tables
 from .simplify import simplify
 
 #: How many stretches that cannot be rolled up are tried.
@@ -45,12 +45,14 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
     What it captures more than the program are tables of numbers."""
     ops = Ops(program.ops)
     made = _rolled(program, ops, least, least_loop)
-    if len(made.ops) >= least_loop:
-        tabled = with_tables(program, ops, least_loop)
+    for kinds in (DATA, DATA_AND_PARTS):
+        if len(made.ops) < least_loop:
+            break
+        tabled = with_tables(program, ops, least_loop, kinds)
         if tabled is not None:
             other = _rolled(tabled, Ops(tabled.ops), least, least_loop)
             if len(other.ops) <= len(made.ops) // 2:
-                return other
+                made = other
     return made
 
 
