@@ -27,6 +27,7 @@ from . import dce
 from .repetitions import Ops, repetitions
 from .rewrite import rewrite
 from .roll_loop import as_loop
+from .roll_numbers import with_arrays
 from .roll_rows import as_rows
 from .roll_steps import Steps
 from .roll_tables import DATA, DATA_AND_PARTS, with_tables
@@ -43,6 +44,21 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
     ``least_loop`` ops as loops where they cannot be arrays; the same object without any.
 
     What it captures more than the program are tables of numbers."""
+    made = _with_tables(program, least, least_loop)
+    if len(made.ops) >= least:
+        arrays = with_arrays(program)
+        if arrays is not None:
+            other = _with_tables(arrays, least, least_loop)
+            # What puts the numbers together goes where they are passed as an array.
+            inputs = set(arrays.inputs)
+            together = sum(not inputs.isdisjoint(op.operands) for op in other.ops)
+            if len(other.ops) - together <= len(made.ops) // 2:
+                made = other
+    return made
+
+
+def _with_tables(program: Program, least: int, least_loop: int) -> Program:
+    """The program rolled up, with tables of what differs from step to step where that helps."""
     ops = Ops(program.ops)
     made = _rolled(program, ops, least, least_loop)
     for kinds in (DATA, DATA_AND_PARTS):
