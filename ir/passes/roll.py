@@ -37,6 +37,9 @@ from .simplify import simplify
 MOST_FAILURES = 16
 #: Ops of a stretch from which on it becomes arrays, once the program is found to repeat itself.
 LEAST_ROWS = 24
+#: Numbers among the arguments from which on the steps are looked for with all of them as elements
+#: of arrays first.
+MANY_NUMBERS = 64
 
 
 def roll(program: Program, least: int, least_loop: int) -> Program:
@@ -44,16 +47,17 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
     ``least_loop`` ops as loops where they cannot be arrays; the same object without any.
 
     What it captures more than the program are tables of numbers."""
-    made = _with_tables(program, least, least_loop)
-    if len(made.ops) >= least:
-        arrays = with_arrays(program)
-        if arrays is not None:
-            other = _with_tables(arrays, least, least_loop)
-            # What puts the numbers together goes where they are passed as an array.
-            inputs = set(arrays.inputs)
-            together = sum(not inputs.isdisjoint(op.operands) for op in other.ops)
-            if len(other.ops) - together <= len(made.ops) // 2:
-                made = other
+    arrays = with_arrays(program)
+    made = program
+    if arrays is None or arrays.numbers < MANY_NUMBERS:
+        made = _with_tables(program, least, least_loop)
+    if arrays is not None and len(made.ops) >= least:
+        other = _with_tables(arrays.program, least, least_loop)
+        # What puts the numbers together is not computed where they are passed as an array.
+        if len(other.ops) - arrays.numbers <= len(made.ops) // 2:
+            return other
+        if made is program and arrays.numbers >= MANY_NUMBERS:
+            made = _with_tables(program, least, least_loop)
     return made
 
 

@@ -22,18 +22,29 @@ so that the steps are equal but for where they read.
 
 from __future__ import annotations
 
-from ..ops.move import concatenate, reshape, slice_
+from typing import NamedTuple
+
+from ..ops.move import Move, concatenate, reshape, slice_
 from ..program import Builder, Op, Program, Value, building
+from ..types import Type
 from .repetitions import LEAST_STEPS
 
 
-def with_arrays(program: Program) -> Program | None:
+class WithArrays(NamedTuple):
+    """A program that reads so many numbers as elements of arrays."""
+
+    program: Program
+    numbers: int
+
+
+def with_arrays(program: Program) -> WithArrays | None:
     """The program in which each op reads numbers of the arguments as elements of an array; None
-    where there are too few of one dtype."""
+    where it computes with too few of one dtype."""
     own = program.inputs[: len(program.inputs) - len(program.captured)]
-    groups: dict[object, list[Value]] = {}
+    needed = {v for op in program.ops if not isinstance(op.kind, Move) for v in op.operands}
+    groups: dict[Type, list[Value]] = {}
     for v in own:
-        if not v.shape:
+        if not v.shape and v in needed:
             groups.setdefault(v.type, []).append(v)
     many = [group for group in groups.values() if len(group) >= LEAST_STEPS]
     if not many:
@@ -52,7 +63,7 @@ def with_arrays(program: Program) -> Program | None:
                 read = {v: _element(*places[v]) for v in op.operands if v in places}
             operands = tuple([read.get(v, v) for v in op.operands])
             builder.append(Op(op.kind, operands, op.params, op.results, op.source))
-    return program.with_body(builder.ops, program.outputs)
+    return WithArrays(program.with_body(builder.ops, program.outputs), len(places))
 
 
 def _element(array: Value, i: int) -> Value:
