@@ -114,6 +114,11 @@ class Executable:
             )
         return list(result)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether :meth:`call` has its code."""
+        return self._generic is not None
+
     def prepare(self) -> Callable[..., Any]:
         """Compile, or load, what :meth:`call` needs."""
         self._generic = self._caller(self._general(), (None,) * len(self.in_types), ())

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..ops.move import Move
 from ..program import Builder, Op, Program, Value, building
 from . import dce
 from .repetitions import Ops, repetitions
@@ -66,7 +67,7 @@ def _with_tables(program: Program, least: int, least_loop: int) -> Program:
     ops = Ops(program.ops)
     made = _rolled(program, ops, least, least_loop)
     for kinds in (DATA, DATA_AND_PARTS):
-        if len(made.ops) < least_loop:
+        if len(made.ops) < least_loop or _computing(made) < least:
             break
         tabled = with_tables(program, ops, least_loop, kinds)
         if tabled is not None:
@@ -74,6 +75,11 @@ def _with_tables(program: Program, least: int, least_loop: int) -> Program:
             if len(other.ops) <= len(made.ops) // 2:
                 made = other
     return made
+
+
+def _computing(program: Program) -> int:
+    """How many ops do more than move elements."""
+    return sum(not isinstance(op.kind, Move) for op in program.ops)
 
 
 def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
