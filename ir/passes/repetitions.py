@@ -7,14 +7,19 @@ all distances are compared as arrays of numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..ops.declaration import Declaration
 from ..ops.move import Move
-from ..program import Op, Value, param_key
+from ..program import Op, Value
+from .likeness import signatures, sliding_numbers
+
+Kinds = Collection[Declaration]
+NONE: Kinds = ()
 
 #: At least three: from the second step to the third is seen what stays the same.
 LEAST_STEPS = 8
@@ -27,10 +32,9 @@ MOST_RUNS = 4
 MOST_PARTS = 64
 #: A step may read what one of so many steps before it computed.
 MOST_BACK = 4
-#: What a number may be off a straight line, for its magnitude, and integers that are exact in
-#: float64: a first look, before the op itself says whether its parameters slide.
+#: What a number may be off a straight line, for its magnitude: a first look, before the op itself
+#: says whether its parameters slide.
 ROUNDING = 1e-14
-MOST = 1 << 43
 
 
 class Stretch(NamedTuple):
@@ -49,13 +53,13 @@ class Stretch(NamedTuple):
 
 
 def repetitions(
-    ops: Ops, least: int, free: np.ndarray, any_numbers: bool = False
+    ops: Ops, least: int, free: np.ndarray, may_be_uneven: Kinds = NONE
 ) -> Iterator[Stretch]:
     """Stretches of at least so many ops, the longest first; of nearly equal ones that with the
     shortest step.
 
     ``free`` says of each op whether it may be in one; who takes a stretch notes it there.
-    ``any_numbers``: ops without operands may have any parameters that slide in each step.
+    Ops of kinds that ``may_be_uneven`` may have any parameters that slide in each step.
     """
     queue: list[tuple[tuple[int, int, bool, int], int, int, Stretch]] = []
 
@@ -76,20 +80,20 @@ def repetitions(
             continue
         if not free[found.start : high].any():
             continue
-        for place in _looked_at(ops, found, first, high, any_numbers):
+        for place in _looked_at(ops, found, first, high, may_be_uneven):
             put(*place)
 
 
 def _looked_at(
-    ops: Ops, found: Stretch, first: int, high: int, any_numbers: bool
+    ops: Ops, found: Stretch, first: int, high: int, may_be_uneven: Kinds
 ) -> Iterator[tuple[Stretch, int, int]]:
     """The stretches that a candidate has, and parts of it that are to be looked at by themselves:
     an inner loop may begin again."""
     start = ops.phase(found.start, found.period, first)
     whole = found._replace(start=start, steps=(high - start) // found.period)
     for part in _uniform(ops, whole):
-        first_part, *others = _nearly_even(ops, part, any_numbers)
-        yield from ((even, 0, 0) for even in _sliding(ops, first_part, any_numbers))
+        first_part, *others = _nearly_even(ops, part, may_be_uneven)
+        yield from ((even, 0, 0) for even in _sliding(ops, first_part, may_be_uneven))
         for other in others:
             yield other, other.start, min(high, other.start + other.size + other.period)
 
@@ -124,14 +128,14 @@ class Ops:
     def __init__(self, ops: Sequence[Op]) -> None:
         self.ops = ops
         #: Equal for ops that may stand for each other, and for those with equal parameters too.
-        self.alike, self.equal = _signatures(ops)
+        self.alike, self.equal = signatures(ops)
         #: Whether an op computes something; steps that only move elements stay as they are.
         self.counts = np.array([not isinstance(op.kind, Move) for op in ops], bool)
-        self.without_operands = np.array([op.kind.arity == 0 for op in ops], bool)
+        self.kinds = np.array([id(op.kind) for op in ops], np.int64)
         #: The operands of op i are those from start[i] to start[i + 1] of the arrays below.
         self.start = np.zeros(len(ops) + 1, np.int64)
         #: The numbers in sliding parameters.
-        self.numbers = _numbers(ops)
+        self.numbers = sliding_numbers(ops)
         np.cumsum([len(op.operands) for op in ops], out=self.start[1:])
         numbers: dict[Value, int] = {}
         makers: list[int] = []  # by number of the value: the op that computes it, or -1
@@ -212,15 +216,15 @@ class Ops:
         places = low + np.flatnonzero(handed == handed.min())
         return int(places[((places - first) % period).argmin()])
 
-    def uneven(self, found: Stretch, any_numbers: bool) -> np.ndarray:
+    def uneven(self, found: Stretch, may_be_uneven: Kinds) -> np.ndarray:
         """For each step of a stretch but the last two: whether there are parameters that surely do
         not slide evenly to the two steps after it."""
         start, period, steps, _ = found
         last = start + (steps - 2) * period
         a, b, c = (slice(start + k * period, last + k * period) for k in range(3))
         equal = (self.equal[a] == self.equal[b]) & (self.equal[b] == self.equal[c])
-        if any_numbers:
-            equal |= self.without_operands[a]
+        for kind in may_be_uneven:
+            equal |= self.kinds[a] == id(kind)
         x, y, z = (self.numbers[part] for part in (a, b, c))
         with np.errstate(all="ignore"):
             change = np.abs((z - y) - (y - x))
@@ -233,57 +237,6 @@ class Ops:
         """For the operands of the ops from start to stop: whether they are computed before."""
         before: np.ndarray = self.maker[self.start[start] : self.start[stop]] < start
         return before
-
-
-def _signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers for each op: equal for ops that may stand for each other whatever their
-    sliding parameters are, and for those with equal parameters, which tells the steps of an inner
-    loop apart."""
-    numbers: dict[Any, int] = {}
-    types: dict[Any, int] = {}
-    known: dict[int, int] = {}  # the same by id, which is faster to look up
-    alike = np.empty(len(ops), np.int64)
-    equal = np.empty(len(ops), np.int64)
-    for i, op in enumerate(ops):
-        key: list[Any] = [op.kind]
-        for v in (*op.operands, *op.results):
-            number = known.get(id(v.type))
-            if number is None:
-                number = known[id(v.type)] = types.setdefault(v.type, len(types))
-            key.append(number)
-        slides: list[Any] = []
-        for name in op.kind.parameters:
-            (slides if name in op.kind.sliding else key).append(param_key(op.params[name]))
-        fixed = tuple(key)
-        alike[i] = equal[i] = numbers.setdefault(fixed, len(numbers))
-        if slides:
-            equal[i] = numbers.setdefault((fixed, *slides), len(numbers))
-    return alike, equal
-
-
-def _numbers(ops: Sequence[Op]) -> np.ndarray:
-    """The numbers in the sliding parameters of ops, a row for each; NaN for what is no number that
-    could slide."""
-    rows: dict[int, list[float]] = {}
-    for i, op in enumerate(ops):
-        if op.kind.sliding:
-            found = [op.params[name] for name in op.kind.sliding]
-            rows[i] = [_number(v) for x in found for v in (x if isinstance(x, tuple) else (x,))]
-    made = np.zeros((len(ops), max(map(len, rows.values()), default=0)))
-    for i, row in rows.items():
-        made[i, : len(row)] = row
-    return made
-
-
-def _number(x: Any) -> float:
-    return float(x) if type(x) is float or (type(x) is int and abs(x) < MOST) else np.nan
-
-
-def compared(a: Op, b: Op) -> tuple[bool, bool]:
-    """Whether the ops may stand for each other whatever their sliding parameters are, and whether
-    these are equal too."""
-    kinds, params = _signatures([a, b])
-    return bool(kinds[0] == kinds[1]), bool(params[0] == params[1])
 
 
 def _periods(alike: np.ndarray) -> list[int]:
@@ -339,12 +292,12 @@ def _uniform(ops: Ops, found: Stretch) -> Iterator[Stretch]:
         yield part
 
 
-def _nearly_even(ops: Ops, found: Stretch, any_numbers: bool) -> Iterator[Stretch]:
+def _nearly_even(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
     """The parts of a stretch of which any three steps slide evenly, as far as a first look tells;
     after the first part only those that are long enough."""
     start, period, steps, loose = found
     at = 0
-    for first in [*np.flatnonzero(ops.uneven(found, any_numbers)).tolist(), steps - 2]:
+    for first in [*np.flatnonzero(ops.uneven(found, may_be_uneven)).tolist(), steps - 2]:
         if first < at:  # the two steps of this place are in the part before
             continue
         count = first + 2 - at
@@ -353,13 +306,13 @@ def _nearly_even(ops: Ops, found: Stretch, any_numbers: bool) -> Iterator[Stretc
         at = first + 2
 
 
-def _sliding(ops: Ops, found: Stretch, any_numbers: bool) -> Iterator[Stretch]:
+def _sliding(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
     """The parts of a stretch of which the steps have parameters that are equal or slide evenly."""
     start, period, left, loose = found
     kinds = [ops.ops[start + k].kind for k in range(period)]
     sliding = [
         k for k, kind in enumerate(kinds)
-        if kind.sliding and not (any_numbers and kind.arity == 0)
+        if kind.sliding and kind not in may_be_uneven
     ]  # fmt: skip
     while left >= LEAST_STEPS:
         steps = left
@@ -394,15 +347,3 @@ def _is_even(ops: Ops, column: range) -> bool:
         return True
     kind = ops.ops[column.start].kind
     return kind.slide([ops.ops[i].params for i in column]) is not None
-
-
-def slide_of(column: Sequence[Op]) -> Any:
-    """How the parameters of ops of one place of the step slide; None where they are equal."""
-    first = _key(column[0].params)
-    if not column[0].kind.sliding or all(_key(op.params) == first for op in column):
-        return None
-    return column[0].kind.slide([op.params for op in column])
-
-
-def _key(params: dict[str, Any]) -> Any:
-    return tuple([param_key(v) for v in params.values()])
