@@ -38,6 +38,7 @@ FILES = (
     "gaussian_process",
     "convolution",
     "moves",
+    "rows_in_order",
     "npbench_linear",
     "npbench_stencils",
     "npbench_vertical",

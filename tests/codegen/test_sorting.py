@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import jit
-from autojit.codegen.cpu import abi, sorting
+from autojit import grad, jit
+from autojit.codegen.cpu import abi, library, radix, ranks
 from autojit.control import fori_loop
 from autojit.errors import AutojitError
 from autojit.ir.types import DTYPE_NAMES
@@ -74,13 +74,49 @@ LONG = [d for d in DTYPES if d.itemsize >= 4]
 
 
 @pytest.mark.parametrize("dtype", LONG, ids=str)
-@pytest.mark.parametrize("n", [sorting.MANY, 5000])
+@pytest.mark.parametrize("n", [ranks.MOST + 1, 1000, radix.LONG, 5000])
 @pytest.mark.parametrize("numbers", [bits, agreeing, extreme], ids=lambda f: f.__name__)
 def test_by_digits(dtype: Any, n: int, numbers: Any) -> None:
     argsort = jit(np.argsort)
     x = numbers(dtype, n)
     for y in (x, np.sort(x), np.sort(x)[::-1], np.full_like(x, x[0])):
         np.testing.assert_array_equal(argsort(y), np.argsort(y, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", LONG, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 17, 64, ranks.MOST])
+@pytest.mark.parametrize("numbers", [bits, agreeing, extreme], ids=lambda f: f.__name__)
+def test_by_counting(dtype: Any, n: int, numbers: Any) -> None:
+    test_by_digits(dtype, n, numbers)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("n", [3, ranks.MOST, ranks.MOST + 1])
+def test_rows_that_differ(dtype: Any, n: int) -> None:
+    """Each row is sorted in the memory of the one before."""
+    x = drawn(dtype, 50, n)
+    np.testing.assert_array_equal(jit(np.argsort)(x), np.argsort(x, kind="stable"))
+    if np.dtype(dtype).itemsize >= 4:
+        x = bits(dtype, 50 * n).reshape(50, n)
+        np.testing.assert_array_equal(jit(np.argsort)(x), np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("width", [16, 32, 64])
+def test_vectors_of_each_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "_texts", {})
+    monkeypatch.setattr(ranks, "vectors", lambda: (width, 16))
+    x = extreme(np.float64, 21 + width)  # a program of its own
+    np.testing.assert_array_equal(jit(np.argsort)(x), np.argsort(x, kind="stable"))
+
+
+def test_a_gradient_goes_by_the_order_of_equal_numbers() -> None:
+    """The first of those that are equal comes first, however many there are."""
+    for n in (20, 300, 3000):
+        x, w = drawn(np.int64, n).astype(float), np.arange(1.0, n + 1)
+        got = jit(grad(lambda x, w: np.sum(w * np.sort(x))))(x, w)
+        want = np.empty(n)
+        want[np.argsort(x, kind="stable")] = w
+        np.testing.assert_array_equal(got, want)
 
 
 def test_a_batch_is_sorted_row_by_row() -> None:
