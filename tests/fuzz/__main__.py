@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import warnings
 from pathlib import Path
 
 from tests.fuzz.case import Case
@@ -27,6 +28,7 @@ def main() -> int:
     parser.add_argument("--shrinking", type=float, default=90.0, help="seconds for a failure")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds that a case may take")
     given = parser.parse_args()
+    warnings.simplefilter("ignore")  # NumPy's, as functions are written; workers have their own
     only = [name for name in given.only.split(",") if name]
     if unknown := [name for name in only if name not in GENERATORS]:
         parser.error(f"no generator {unknown[0]}; there are {', '.join(GENERATORS)}")

@@ -115,11 +115,82 @@ def mixed_gradients(rng: random.Random) -> Case:
     return _differentiated(rng, "mixed_gradients", [*BASIC, *LOOPS, *control.CONTROL], 4)
 
 
+def thresholds(rng: random.Random) -> Case:
+    """Any of these, with the compiler's thresholds drawn: small arrays take every path."""
+    return _base(rng, "thresholds").with_(thresholds=_drawn(rng))
+
+
+def _base(rng: random.Random, name: str) -> Case:
+    made = rng.choice([numpy_values, numpy_gradients, mixed_values, mixed_gradients])
+    return made(rng).with_(generator=name)
+
+
+def _drawn(rng: random.Random) -> dict[str, Any]:
+    from tests.thresholds import drawn
+
+    return dict(drawn(np.random.default_rng(rng.randrange(2**32))).values)
+
+
+def large(rng: random.Random) -> Case:
+    """Values and gradients of arrays of up to some 100,000 elements."""
+    n = int(10 ** rng.uniform(1.3, 5.3))
+    m = rng.choice([1, 2, 3, 8]) if n > 1000 else rng.choice([1, 3, 20, 50, 200, 300])
+    sizes = (n, m) if rng.random() < 0.8 else (n, n) if n < 400 else (n,)
+    if rng.random() < 0.5:
+        draft = Draft(rng, sizes, kinds=("int64", "bool"), most=400_000, empty=0.0)
+        write_some(draft.writer, ALL, rng.randint(1, 4))
+        return _valued(draft, "large")
+    table = [*BASIC, *LOOPS, *control.CONTROL]
+    return _differentiated(rng, "large", table, 3, sizes=sizes, empty=0.0)
+
+
+def loops(rng: random.Random) -> Case:
+    """Control flow within control flow, and derivatives of first and second order."""
+    table = [*control.CONTROL, *control.CONTROL, (python_loops.loop, 4), *BASIC[:1]]
+    if rng.random() < 0.3:
+        draft = Draft(rng, (1, 2, 3, 8))
+        write_some(draft.writer, table, rng.randint(1, 3))
+        return _valued(draft, "loops")
+    return _differentiated(rng, "loops", table, 2)
+
+
+def memory(rng: random.Random) -> Case:
+    """Guard pages, garbage and odd layouts around any of these."""
+    drawn = _drawn(rng) if rng.random() < 0.5 else {}
+    return _base(rng, "memory").with_(checks=("memory",), thresholds=drawn)
+
+
+#: Every loop that can be cut into tasks is, and is tried on threads.
+THREADED = {
+    "parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1, "parallel.WORTH_THREADS": 0,
+    "products.MOST": 0,
+}  # fmt: skip
+
+
+def threads(rng: random.Random) -> Case:
+    """Callers at once, and loops on threads."""
+    if rng.random() < 0.3:
+        return large(rng).with_(generator="threads", checks=("threads",))
+    drawn = _drawn(rng) if rng.random() < 0.5 else {}
+    return _base(rng, "threads").with_(checks=("threads",), thresholds={**drawn, **THREADED})
+
+
+def round_trips(rng: random.Random) -> Case:
+    """Texts, pickles and code on disk of any of these."""
+    return _base(rng, "round_trips").with_(checks=("round_trips",))
+
+
 GENERATORS: dict[str, Callable[[random.Random], Case]] = {
     "numpy_values": numpy_values,
     "numpy_gradients": numpy_gradients,
     "mixed_values": mixed_values,
     "mixed_gradients": mixed_gradients,
+    "thresholds": thresholds,
+    "large": large,
+    "loops": loops,
+    "memory": memory,
+    "threads": threads,
+    "round_trips": round_trips,
 }
 
 

@@ -11,7 +11,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from autojit.errors import AutojitError, RetraceWarning, UnrolledLoopWarning
 from autojit.ir.interpreter import interpret
 from tests.fuzz import plain
 from tests.fuzz.case import Case, autojit_names, leaves
+from tests.thresholds import Thresholds
 from tests.ir.noise import noisy, parts, wrong_elements
 
 #: What makes a call one that only differences can check.
@@ -61,12 +62,12 @@ class Run:
         self._wanted: list[Any] | None = None
 
     def compiled(self) -> list[Any]:
-        with _faults("compiled"):
+        with faults("compiled"):
             return leaves(self.case.run(autojit_names(), self.values))
 
     def interpreted(self) -> list[Any]:
         if self._wanted is None:
-            with _faults("interpreted"), autojit.disable_jit():
+            with faults("interpreted"), autojit.disable_jit():
                 self._wanted = leaves(self.case.run(autojit_names(), self.values))
         return self._wanted
 
@@ -74,7 +75,7 @@ class Run:
     def program(self) -> Any:
         """The trace of the whole call."""
         if self._program is None:
-            with _faults("traced"):
+            with faults("traced"):
                 function = self.case.function(autojit_names())
                 self._program = autojit.trace(function)(*self.values.values())
         return self._program
@@ -91,7 +92,7 @@ class Run:
 
 
 @contextmanager
-def _faults(way: str) -> Iterator[None]:
+def faults(way: str) -> Iterator[None]:
     """What is raised as autojit runs: a refusal, or a fault."""
     try:
         with warnings.catch_warnings():
@@ -203,7 +204,7 @@ def _judge(
     close: dict[int, float],
 ) -> None:  # fmt: skip
     """Raise for elements that are further apart than what noise does to them."""
-    with _faults("traced"):
+    with faults("traced"):
         noise = run.noise()
         exact = interpret(run.program, run.inputs())
     for position in positions:
@@ -246,7 +247,14 @@ class Outcome:
 
 
 def oracles() -> dict[str, Callable[[Run], None]]:
-    return {"values": check_values, "derivatives": check_derivatives}
+    from tests.fuzz.memory import check_memory
+    from tests.fuzz.repeated import check_threads
+    from tests.fuzz.round_trips import check_round_trips
+
+    return {
+        "values": check_values, "derivatives": check_derivatives, "memory": check_memory,
+        "threads": check_threads, "round_trips": check_round_trips,
+    }  # fmt: skip
 
 
 def check(case: Case) -> Outcome:
@@ -256,7 +264,8 @@ def check(case: Case) -> Outcome:
     try:
         for name in case.checks:
             try:
-                table[name](run)
+                with Thresholds(case.thresholds) if case.thresholds else nullcontext():
+                    table[name](run)
             except Skip as skip:
                 skips.append(f"{name}: {skip}")
     except Refused as refused:

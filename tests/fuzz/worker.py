@@ -21,6 +21,11 @@ from tests.fuzz.case import Case
 
 ROOT = Path(__file__).resolve().parents[2]
 
+#: No code on disk, and three threads, so that parts of the work are uneven.
+ENVIRONMENT = {
+    "AUTOJIT_CACHE_SIZE": "0", "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "3",
+    "PYTHONWARNINGS": "ignore",
+}  # fmt: skip
 #: A process checks at most so many cases: what it compiled stays in memory.
 MOST_CASES = 400
 
@@ -74,7 +79,7 @@ class Worker:
             self._checked = 0
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fuzz.worker"], cwd=ROOT, text=True,
-                env={**os.environ, "AUTOJIT_CACHE_SIZE": "0", "PYTHONPATH": str(ROOT)},
+                env={**os.environ, **ENVIRONMENT},
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
             )  # fmt: skip
         return self._process

@@ -1,0 +1,67 @@
+"""The same bits again: on one thread and on several, and for several callers at once."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from autojit import jit
+from autojit.codegen.cpu import threads
+from tests.fuzz.case import autojit_names, leaves
+from tests.fuzz.memory import laid_out, owned, same_bits
+from tests.fuzz.oracles import Fault, Run, faults
+
+#: Calls until both ways to run a loop were tried, and callers at a time.
+CALLS, CALLERS = 8, 4
+
+
+def check_threads(run: Run) -> None:
+    """Whatever the number of threads, and whoever else calls, results are the same bits."""
+    compiled = jit(run.case.function(autojit_names()))
+    values = [
+        run.values, laid_out(run.values, lambda x: x[..., ::-1]),
+        laid_out(run.values, lambda x: x[::-1]), laid_out(run.values, np.copy),
+    ]  # fmt: skip
+
+    def call(given: dict[str, Any]) -> list[Any]:
+        with faults("compiled"):
+            return owned(leaves(compiled(*given.values())))
+
+    call(values[0])  # starts the threads
+    usual = threads.allowed.value
+    try:
+        threads.allowed.value = 0
+        alone = [call(given) for given in values]
+        threads.allowed.value = usual
+        for _ in range(CALLS):
+            for given, wanted in zip(values, alone, strict=True):
+                same_bits("results depend on the number of threads", call(given), wanted)
+    finally:
+        threads.allowed.value = usual
+    run.compared += sum(r.size for r in alone[0])
+    _at_once(values, alone, call)
+
+
+def _at_once(values: list[Any], wanted: list[Any], call: Any) -> None:
+    found: list[Any] = [None] * CALLERS
+    start = threading.Barrier(CALLERS)
+
+    def work(number: int) -> None:
+        try:
+            start.wait()
+            for _ in range(CALLS):
+                same_bits(
+                    "results depend on other callers", call(values[number]), wanted[number]
+                )
+        except BaseException as error:
+            found[number] = error
+
+    callers = [threading.Thread(target=work, args=(k,)) for k in range(CALLERS)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    for error in filter(None, found):
+        raise error if isinstance(error, Fault) else Fault("callers at once", repr(error))
