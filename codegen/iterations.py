@@ -15,10 +15,15 @@ from .affine import Affine, Quotient, Var
 from .loops import AccumulateInto, Buffer, Load, Loop, Store
 from .walk import memory, walk
 
+_READ, _ADDED, _STORED = 1, 2, 4
+_KINDS = {Load: _READ, AccumulateInto: _ADDED, Store: _STORED}
 
-def meet(loop: Loop) -> Buffer | None:
+
+def meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
     """A buffer of which one iteration surely writes an element that another one reads or writes,
     at indices that move with the loop.
+
+    Iterations that add to the same element meet only where ``adding`` is to be told, too.
 
     >>> from autojit.codegen import affine
     >>> from autojit.codegen.loops import Scalar
@@ -31,26 +36,32 @@ def meet(loop: Loop) -> Buffer | None:
     """
     extent = loop.stop - loop.start
     #: By buffer and by what else is in the index: the constants, and which of them are written.
-    places: dict[Any, dict[int, bool]] = defaultdict(dict)
+    places: dict[Any, dict[int, int]] = defaultdict(dict)
     for s in walk(loop.body):
         if isinstance(s, (AccumulateInto, Load, Store)) and getattr(s, "guard", None) is None:
             step = _step(s.index, loop.var)
             if step:
                 key = memory(s.buffer), s.index.terms, s.index.constant % step
-                constant, writes = s.index.constant, not isinstance(s, Load)
-                places[key][constant] = places[key].get(constant, False) or writes
+                constant = s.index.constant
+                places[key][constant] = places[key].get(constant, 0) | _KINDS[type(s)]
     for (buffer, terms, _), found in places.items():
-        if len(found) > 1 and any(found.values()):
+        if len(found) > 1:
             step = _step(Affine(0, terms), loop.var)
-            if _is_near(found, extent * step):
+            if _is_near(found, extent * step, adding):
                 return buffer
     return None
 
 
-def _is_near(found: dict[int, bool], reach: int) -> bool:
+def _is_near(found: dict[int, int], reach: int, adding: bool) -> bool:
     """Whether a place that is written is less than so far from another one."""
-    ordered = sorted(found)
-    return any((found[a] or found[b]) and b - a < reach for a, b in pairwise(ordered))
+    return any(
+        b - a < reach and _is_conflict(found[a] | found[b], adding)
+        for a, b in pairwise(sorted(found))
+    )
+
+
+def _is_conflict(kinds: int, adding: bool) -> bool:
+    return bool(kinds & _STORED) or (kinds == _READ | _ADDED) or (adding and kinds == _ADDED)
 
 
 def _step(index: Affine, var: Var) -> int:
