@@ -31,7 +31,8 @@ from .loops import (
     Store,
     Swap,
 )
-from .walk import bodies_of, buffers_named, buffers_of, memory, used, walk
+from .task_border import from_outside
+from .walk import buffers_named, buffers_of, memory, walk
 
 #: Statements of a chunk.
 STATEMENTS = 500
@@ -120,7 +121,7 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
         for s in body:
             if isinstance(getattr(s, "result", None), Scalar):
                 made[s.result.number] = n, s
-        needed.append(_from_outside(body, set()))
+        needed.append(from_outside(body, set()))
     handed = {
         number: scalar
         for scalars in needed
@@ -142,22 +143,6 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
             if made[number][0] == n
         ]
         body[:] = [*begin, *body, *end]
-
-
-def _from_outside(body: list[Any], known: set[int]) -> dict[int, Scalar]:
-    """What statements use that neither they nor those around them compute.
-
-    What is computed in a loop, or again in a task, is known there only.
-    """
-    known = set(known)
-    found: dict[int, Scalar] = {}
-    for s in body:
-        found.update({a.number: a for a in used(s) if a.number not in known})
-        if isinstance(getattr(s, "result", None), Scalar):
-            known.add(s.result.number)
-        for inner in bodies_of(s):
-            found.update(_from_outside(inner, known))
-    return found
 
 
 def _is_repeated(statement: Any) -> bool:

@@ -183,5 +183,5 @@ def _rows(extent: int, handed: int) -> int:
     most = min(MOST, max(LEAST, BYTES // (8 * max(handed, 1))))
     if extent <= most:
         return extent
-    sizes = range(max(LEAST, most // 2), most + 1)
+    sizes = range(min(most, max(LEAST, most // 2)), most + 1)
     return min(sizes, key=lambda n: (extent % n != 0, n % 8 != 0, -n))

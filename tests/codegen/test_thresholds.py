@@ -27,7 +27,7 @@ def test_copies_change_with_their_original_and_change_back() -> None:
     with thresholds.Thresholds({"parallel.WORTH_TRYING": 7, "carries.SMALL": 3}):
         assert parallel.WORTH_TRYING == products.WORTH_TRYING == 7
         assert regions.SMALL == 3
-    assert (parallel.WORTH_TRYING, regions.SMALL) == usual
+    assert usual == (parallel.WORTH_TRYING, regions.SMALL)
 
 
 def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
@@ -44,7 +44,7 @@ def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(AssertionError, match="no thresholds: \\['parallel.WORTH'\\]"):
+    with pytest.raises(AssertionError, match=r"no thresholds: \['parallel.WORTH'\]"):
         thresholds.Thresholds({"parallel.WORTH": 0})
 
 
