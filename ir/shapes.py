@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from operator import index
 
 from .types import TypeMismatch
 
@@ -35,6 +36,9 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 def normalize_axis(axis: int, ndim: int) -> int:
     """An axis counted from the left; negative ones count from the right."""
+    if not hasattr(axis, "__index__"):
+        raise TypeMismatch(f"an axis is an integer, not {axis!r:.60}")
+    axis = index(axis)
     if not -ndim <= axis < ndim:
         raise TypeMismatch(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
     return axis % ndim
@@ -46,10 +50,22 @@ def normalize_axes(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ..
         return tuple(range(ndim))
     if not isinstance(axes, Sequence):
         axes = (axes,)
-    result = sorted(normalize_axis(int(a), ndim) for a in axes)
+    result = sorted(normalize_axis(a, ndim) for a in axes)
     if len(set(result)) < len(result):
         raise TypeMismatch(f"axis {tuple(axes)} names the same axis twice")
     return tuple(result)
+
+
+def reduced_axes(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """The same for a reduction, which takes axis 0 and -1 of an array without axes.
+
+    >>> reduced_axes(-1, 0)
+    ()
+    """
+    if ndim or not hasattr(axes, "__index__"):
+        return normalize_axes(axes, ndim)
+    normalize_axes(axes, 1)
+    return ()
 
 
 def without_axes(shape: Shape, axes: Sequence[int]) -> Shape:
