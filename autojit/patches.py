@@ -100,15 +100,38 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 # -- the answers ----------------------------------------------------------------
 
+#: Arguments of creation functions that decide about shapes, by their positions.
+_OF_SHAPES: dict[str, dict[int, str]] = {
+    "arange": {0: "start", 1: "stop", 2: "step"},
+    "identity": {0: "n"},
+    "indices": {0: "dimensions"},
+    "full_like": {5: "shape"},
+    **{name: {0: "shape"} for name in ("zeros", "ones", "empty", "full")},
+    **{name: {4: "shape"} for name in ("zeros_like", "ones_like", "empty_like")},
+    **{name: {0: "N", 1: "M", 2: "k"} for name in ("eye", "tri")},
+    **{name: {2: "num"} for name in ("linspace", "logspace", "geomspace")},
+}
+
+
+def _check_shape_is_known(original: Any, args: Any, kwargs: Any) -> None:
+    """Raise our error where NumPy would say that it expects integers."""
+    for position, argument in _OF_SHAPES.get(original.__name__, {}).items():
+        if is_traced(args[position] if position < len(args) else kwargs.get(argument)):
+            from .functions.registry import must_be_known
+
+            raise must_be_known(f"np.{original.__name__}", argument)
+
 
 @_answers("zeros", "ones", "arange", "eye", "identity", "linspace", "zeros_like", "ones_like",
           "full_like", "copy", "tri", "logspace", "geomspace", "indices")  # fmt: skip
 def _created(original: Any, *args: Any, **kwargs: Any) -> Any:
+    _check_shape_is_known(original, args, kwargs)
     return fresh(original(*args, **kwargs))
 
 
 @_answers("empty", "empty_like")
 def _empty(original: Any, *args: Any, **kwargs: Any) -> Any:
+    _check_shape_is_known(original, args, kwargs)
     made = fresh(original(*args, **kwargs))
     if isinstance(made, FreshArray):
         made[...] = 0  # what is in it would become part of the program
@@ -117,6 +140,7 @@ def _empty(original: Any, *args: Any, **kwargs: Any) -> Any:
 
 @_answers("full")
 def _full(original: Any, shape: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    _check_shape_is_known(original, (shape,), {})
     if not is_traced(fill_value):
         return fresh(original(shape, fill_value, *args, **kwargs))
     from .functions.creation import full

@@ -35,10 +35,9 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def normalize_axis(axis: int, ndim: int) -> int:
-    """An axis counted from the left, as a Python int; negative ones count from the right.
-
-    Raises TypeError where the axis is no whole number, as NumPy does.
-    """
+    """An axis counted from the left, as a Python int; negative ones count from the right."""
+    if not hasattr(axis, "__index__"):
+        raise TypeMismatch(f"an axis is an integer, not {axis!r:.60}")
     axis = index(axis)
     if not -ndim <= axis < ndim:
         raise TypeMismatch(f"axis {axis} is out of bounds for an array of {ndim} dimensions")
@@ -55,6 +54,18 @@ def normalize_axes(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ..
     if len(set(result)) < len(result):
         raise TypeMismatch(f"axis {tuple(axes)} names the same axis twice")
     return tuple(result)
+
+
+def reduced_axes(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """The same for a reduction, which takes axis 0 and -1 of an array without axes.
+
+    >>> reduced_axes(-1, 0)
+    ()
+    """
+    if ndim or not hasattr(axes, "__index__"):
+        return normalize_axes(axes, ndim)
+    normalize_axes(axes, 1)
+    return ()
 
 
 def without_axes(shape: Shape, axes: Sequence[int]) -> Shape:

@@ -137,7 +137,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     return result_dtype(*arrays, *(np.empty(0, dtype) for dtype in dtypes))
 
 
-@implements(np.linspace)
+@implements(np.linspace, known=("num",))
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
     dtype: Any = None, axis: int = 0, *, device: Any = None,
@@ -151,7 +151,9 @@ def linspace(
     if endpoint and num > 1:  # the last one exactly
         points = np.where(along == parts, last, points)
     points = np.moveaxis(points, 0, axis)
-    points = points if dtype is None else points.astype(dtype)
+    if dtype is not None:
+        points = np.floor(points) if np.dtype(dtype).kind in "iu" else points
+        points = points.astype(dtype)
     return (points, step) if retstep else points
 
 

@@ -8,11 +8,12 @@ import numpy as np
 
 from autojit.ir import shapes
 
-from ..errors import UncoveredFunctionError, with_place
+from ..errors import ShapeError, UncoveredFunctionError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
 from .indices import has_ellipsis, selection
 from .lifting import as_tracer, as_value, shape_of, tracer, view
+from .manipulation import along_one_axis
 from .registry import implements, reject
 
 
@@ -29,10 +30,9 @@ def take(
     a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Any:
     reject("np.take", out=out)
-    if axis is None:
-        a, axis = np.ravel(a), 0
-    a = as_tracer(a)
-    axis = shapes.normalize_axis(axis, a.ndim)
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"np.take: mode must be 'raise', 'clip' or 'wrap'; got {mode!r}")
+    a, axis = along_one_axis(as_tracer(a), axis)
     if mode == "clip":
         indices = np.clip(indices, 0, a.shape[axis] - 1)
     elif mode == "wrap":
@@ -49,11 +49,20 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 def along_axis(arr: Tracer, indices: Any, axis: int) -> tuple[Any, ...]:
-    """Indices along one axis as an index of the whole array."""
+    """Indices along one axis as an index of the whole array; where they have one row for all
+    others, they broadcast."""
     axis = shapes.normalize_axis(axis, arr.ndim)
+    if len(shape_of(indices)) != arr.ndim:
+        raise ShapeError(
+            with_place(
+                f"Indices along an axis must have as many axes as the array, {arr.ndim}; their "
+                f"shape is {shape_of(indices)}",
+                user_source(),
+            )
+        )
     grid: list[Any] = [
         np.arange(n).reshape([-1 if j == i else 1 for j in range(arr.ndim)])
-        for i, n in enumerate(shape_of(indices))
+        for i, n in enumerate(arr.shape)
     ]
     grid[axis] = indices
     return tuple(grid)

@@ -123,23 +123,35 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Tracer:
     return concatenate((arr, values), axis)
 
 
-@implements(np.array_split)
+@implements(np.array_split, known=("indices_or_sections",))
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
-    if isinstance(indices_or_sections, (int, np.integer)):
-        n = int(indices_or_sections)
-        each, extra = divmod(shape_of(ary)[axis], n)
+    n = _sections("np.array_split", indices_or_sections)
+    if n is not None:
+        extent = shape_of(ary)[shapes.normalize_axis(axis, np.ndim(ary))]
+        each, extra = divmod(extent, n)
         # The first ones are longer by one.
         indices_or_sections = [each * i + min(i, extra) for i in range(1, n)]
     return split(ary, indices_or_sections, axis)
 
 
-@implements(np.split)
+def _sections(name: str, given: Any) -> int | None:
+    """How many equal parts are asked for; None where their bounds are given."""
+    if np.ndim(given):
+        return None
+    n = int(given)
+    if n < 1:
+        words = f"{name}: the number of sections must be larger than 0; it is {given!r}"
+        raise ShapeError(with_place(words, user_source()))
+    return n
+
+
+@implements(np.split, known=("indices_or_sections",))
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
     ary = as_tracer(ary)
     axis = shapes.normalize_axis(axis, ary.ndim)
     extent = ary.shape[axis]
-    if isinstance(indices_or_sections, (int, np.integer)):
-        n = int(indices_or_sections)
+    n = _sections("np.split", indices_or_sections)
+    if n is not None:
         each, extra = divmod(extent, n)
         if extra:
             raise ShapeError(
@@ -152,22 +164,29 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
     return [ary[(*before, slice(a, max(a, b)))] for a, b in pairwise(bounds)]
 
 
-@implements(np.hsplit)
+@implements(np.hsplit, known=("indices_or_sections",))
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Tracer]:
-    return split(ary, indices_or_sections, 1 if np.ndim(ary) > 1 else 0)
+    return _split_along("np.hsplit", ary, indices_or_sections, 1 if np.ndim(ary) > 1 else 0, 1)
 
 
-@implements(np.vsplit)
+@implements(np.vsplit, known=("indices_or_sections",))
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Tracer]:
-    return split(ary, indices_or_sections, 0)
+    return _split_along("np.vsplit", ary, indices_or_sections, 0, 2)
 
 
-@implements(np.dsplit)
+@implements(np.dsplit, known=("indices_or_sections",))
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Tracer]:
-    return split(ary, indices_or_sections, 2)
+    return _split_along("np.dsplit", ary, indices_or_sections, 2, 3)
 
 
-@implements(np.delete)
+def _split_along(name: str, ary: Any, sections: Any, axis: int, least: int) -> list[Tracer]:
+    if np.ndim(ary) < least:
+        words = f"{name} takes arrays of at least {least} axes; this one has {np.ndim(ary)}"
+        raise ShapeError(with_place(words, user_source()))
+    return split(ary, sections, axis)
+
+
+@implements(np.delete, known=("obj",))
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tracer:
     if axis is None:
         arr, axis = np.ravel(arr), 0
@@ -176,7 +195,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tracer:
     return result
 
 
-@implements(np.insert)
+@implements(np.insert, known=("obj",))
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
     if axis is None:
         arr, axis = np.ravel(arr), 0

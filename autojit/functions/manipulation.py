@@ -26,7 +26,7 @@ from .registry import implements, reject, uncovered
 # -- shape --------------------------------------------------------------------
 
 
-@implements(np.reshape)
+@implements(np.reshape, known=("shape",))
 def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None) -> Tracer:
     a = as_tracer(a)
     if order not in ("C", "F"):
@@ -72,7 +72,7 @@ def ravel(a: Any, order: str = "C") -> Tracer:
 @implements(np.transpose)
 def transpose(a: Any, axes: Any = None) -> Tracer:
     a = as_tracer(a)
-    order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)
+    order = tuple(range(a.ndim))[::-1] if axes is None else tuple(np.atleast_1d(axes))
     order = tuple(shapes.normalize_axis(i, a.ndim) for i in order)
     back = tuple(order.index(i) for i in range(a.ndim))
     how = Mapped(lambda x: move.transpose(x, axes=order), lambda x, y: move.transpose(y, axes=back))
@@ -109,7 +109,7 @@ def squeeze(a: Any, axis: Any = None) -> Tracer:
     if axis is None:
         axes = tuple(i for i, n in enumerate(shape) if n == 1)
     else:
-        axes = shapes.normalize_axes(axis, len(shape))
+        axes = shapes.reduced_axes(axis, len(shape))
     if any(shape[i] != 1 for i in axes):
         raise ShapeError(
             with_place(f"np.squeeze of shape {shape}: axis {axis} is not 1", user_source())
@@ -126,7 +126,7 @@ def expand_dims(a: Any, axis: Any) -> Tracer:
     return reshape(a, tuple(1 if i in new else next(rest) for i in range(ndim)))
 
 
-@implements(np.broadcast_to)
+@implements(np.broadcast_to, known=("shape",))
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Tracer:
     array = as_tracer(array)
     target = tuple(shape) if isinstance(shape, Sequence) else (int(shape),)
@@ -225,11 +225,20 @@ def _copied(a: Tracer) -> Tracer:
     return tracer(as_value(a))
 
 
-@implements(np.repeat)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
+def along_one_axis(a: Any, axis: Any) -> tuple[Any, int]:
+    """The array, flat without an axis, and the axis; NumPy takes a number for an array of one
+    element."""
     if axis is None:
-        a, axis = np.ravel(a), 0
-    axis = shapes.normalize_axis(axis, np.ndim(a))
+        return np.ravel(a), 0
+    if not shape_of(a):
+        shapes.reduced_axes(axis, 0)
+        return np.ravel(a), 0
+    return a, shapes.normalize_axis(axis, len(shape_of(a)))
+
+
+@implements(np.repeat, known=("repeats",))
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
+    a, axis = along_one_axis(a, axis)
     old = shape_of(a)
     if not isinstance(repeats, (int, np.integer)):
         each = np.broadcast_to(np.asarray(repeats), old[axis])
@@ -241,7 +250,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
     return _copied(reshape(wide, (*old[:axis], old[axis] * int(repeats), *old[axis + 1 :])))
 
 
-@implements(np.tile)
+@implements(np.tile, known=("reps",))
 def tile(A: Any, reps: Any) -> Tracer:
     counts = tuple(reps) if isinstance(reps, Sequence) else (int(reps),)
     old = (1,) * (len(counts) - np.ndim(A)) + shape_of(A)
@@ -252,7 +261,7 @@ def tile(A: Any, reps: Any) -> Tracer:
     return _copied(reshape(result, tuple(c * n for c, n in zip(counts, old, strict=True))))
 
 
-@implements(np.roll)
+@implements(np.roll, known=("shift",))
 def roll(a: Any, shift: Any, axis: Any = None) -> Tracer:
     if axis is None:
         return _copied(reshape(roll(np.ravel(a), shift, 0), shape_of(a)))
@@ -271,7 +280,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tracer:
 _REPEATING = ("edge", "reflect", "symmetric", "wrap")
 
 
-@implements(np.pad)
+@implements(np.pad, known=("pad_width",))
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Tracer:
     if mode != "constant" and (mode not in _REPEATING or kwargs):
         reject("np.pad", mode=mode)
@@ -311,8 +320,13 @@ def _broadcast_along(end: Any, like: Any, axis: int) -> Any:
     return np.broadcast_to(end, shapes.keep_axes(shape_of(like), (axis,)))
 
 
-@implements(np.diff)
+@implements(np.diff, known=("n",))
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    if n == 0:
+        return a
+    if n < 0:
+        words = f"np.diff: n is how often to take differences; it is {n}"
+        raise ShapeError(with_place(words, user_source()))
     axis = shapes.normalize_axis(axis, np.ndim(a))
     ends = [_broadcast_along(e, a, axis) for e in (prepend, append)]
     parts = [e for e in (ends[0], a, ends[1]) if e is not None]
@@ -345,7 +359,7 @@ def imag(val: Any) -> Tracer:
     return view(val, Mapped(lambda x: full(0, x.type)))
 
 
-@implements(np.lib.stride_tricks.sliding_window_view)
+@implements(np.lib.stride_tricks.sliding_window_view, known=("window_shape",))
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Tracer:

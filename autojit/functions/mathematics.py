@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from autojit.ir import shapes
+from autojit.ir.ops.arithmetic import make_complex
 
-from ..errors import ShapeError, with_place
+from ..errors import DtypeError, ShapeError, with_place
 from ..tracing import user_source
-from .lifting import as_tracer, dtype_of, shape_of
+from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from .manipulation import moveaxis, sliding_window_view
+from .reductions import safe_sqrt, squared
 from .registry import implements, reject, uncovered
 
 _MISSING = np._NoValue
@@ -22,15 +25,27 @@ _MISSING = np._NoValue
 @implements(np.round, np.around)
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     reject("np.round", out=out)
-    kind = dtype_of(a).kind
-    if kind == "c":
-        return round_(np.real(a), decimals) + 1j * round_(np.imag(a), decimals)
-    if kind in "iu" and decimals >= 0:
-        return np.copy(a)
-    if not decimals:
+    decimals = index(decimals)
+    a = as_tracer(a)
+    if a.dtype.kind == "c":
+        parts = [round_(part, decimals) for part in (np.real(a), np.imag(a))]
+        return tracer(make_complex(*map(as_value, parts)))
+    if a.dtype.kind in "iu":
+        if decimals >= 0:
+            return np.copy(a)
+        return round_(a.astype(np.float64), decimals).astype(a.dtype)  # through floats, as NumPy
+    if not decimals or a.dtype.kind == "b":
         return np.rint(a)
-    scale = dtype_of(a).type(10.0 ** abs(decimals))
+    scale = a.dtype.type(_power_of_ten(abs(decimals)))
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+def _power_of_ten(n: int) -> float:
+    """Rounded as NumPy's are, which multiplies from 1e9 on."""
+    result = 10.0 ** min(n, 9)
+    for _ in range(9, min(n, 400)):
+        result *= 10.0
+    return result
 
 
 @implements(np.fix)
@@ -77,40 +92,66 @@ def nanmin(a: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
 
 
 def _nan_where_all_are(a: Any, axis: Any, result: Any, kwargs: Any) -> Any:
-    if dtype_of(a).kind not in "fc":
+    if dtype_of(a).kind not in "fc" or kwargs.get("initial", _MISSING) is not _MISSING:
         return result
     nothing = np.all(np.isnan(a), axis, keepdims=kwargs.get("keepdims", _MISSING))
     return np.where(nothing, dtype_of(a).type(np.nan), result)
 
 
+def _sum_and_count(
+    a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any
+) -> tuple[Any, Any]:  # fmt: skip
+    """The sum of what is not NaN, and how much that is."""
+    known = ~np.isnan(a)
+    total = np.sum(without_nan(a, 0), axis, dtype, keepdims=keepdims, where=where)
+    return total, np.sum(known, axis, np.int64, keepdims=keepdims, where=where)
+
+
+def _check_inexact(name: str, dtype: Any) -> None:
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        words = f"{name}: dtype= of an array of floats must be one of floats, not {dtype!r:.40}"
+        raise DtypeError(with_place(words, user_source()))
+
+
 @implements(np.nanmean)
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _MISSING, *,
+    where: Any = _MISSING,
+) -> Any:  # fmt: skip
+    reject("np.nanmean", out=out)
     if dtype_of(a).kind not in "fc":
-        return np.mean(a, axis, dtype, **kwargs)
-    count = np.sum(~np.isnan(a), axis, dtype or dtype_of(a), **kwargs)
-    return nansum(a, axis, dtype, **kwargs) / count
+        return np.mean(a, axis, dtype, keepdims=keepdims, where=where)
+    _check_inexact("np.nanmean", dtype)
+    total, count = _sum_and_count(a, axis, dtype, keepdims, where)
+    return total / count.astype(total.dtype)
 
 
 @implements(np.nanvar)
 def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, **kwargs: Any
-) -> Any:
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+    keepdims: Any = _MISSING, *, where: Any = _MISSING, mean: Any = _MISSING,
+    correction: Any = _MISSING,
+) -> Any:  # fmt: skip
     reject("np.nanvar", out=out)
+    ddof = ddof if correction is _MISSING else correction
     if dtype_of(a).kind not in "fc":
-        return np.var(a, axis, dtype, None, ddof, **kwargs)
-    known = ~np.isnan(a)
-    centre = nanmean(a, axis, dtype, keepdims=True)
-    deviation = np.where(known, a - centre, dtype_of(a).type(0))
-    square = np.real(deviation) ** 2 + np.imag(deviation) ** 2
-    count = np.sum(known, axis, square.dtype, **kwargs)
-    return np.sum(square, axis, dtype, **kwargs) / (count - ddof)
+        return np.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
+    _check_inexact("np.nanvar", dtype)
+    if mean is _MISSING:
+        mean = nanmean(a, axis, dtype, keepdims=True, where=where)
+    deviation = np.where(np.isnan(a), 0, (a - mean).astype(dtype_of(a)))
+    total = np.sum(squared(deviation), axis, dtype, keepdims=keepdims, where=where)
+    known = np.sum(~np.isnan(a), axis, np.int64, keepdims=keepdims, where=where)
+    degrees = (known - ddof).astype(total.dtype)
+    return np.where(known > ddof, total / degrees, total.dtype.type(np.nan))
 
 
 @implements(np.nanstd)
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    from .reductions import safe_sqrt
-
-    return safe_sqrt(nanvar(a, axis, dtype, out, **kwargs))
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any,
+           **kwargs: Any) -> Any:  # fmt: skip
+    if dtype_of(a).kind not in "fc":
+        return np.std(a, axis, dtype, out, *args, **kwargs)
+    return safe_sqrt(nanvar(a, axis, dtype, out, *args, **kwargs))
 
 
 # -- differences and integrals ------------------------------------------------
@@ -192,10 +233,12 @@ def polyval(p: Any, x: Any) -> Any:
     return result
 
 
-@implements(np.vander)
+@implements(np.vander, known=("N",))
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     powers = range(shape_of(x)[0] if N is None else N)
     x = x.astype(np.promote_types(dtype_of(x), int))
+    if not powers:
+        return x[:, None][:, :0]
     return np.stack([x**k for k in (powers if increasing else reversed(powers))], axis=1)
 
 
@@ -216,8 +259,13 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     a, v = np.ravel(as_tracer(a)), np.ravel(as_tracer(v))
     if a.size < v.size:
-        return np.conj(correlate(v, a, mode))[::-1]
-    return convolve(a, np.conj(v)[::-1], mode)
+        return conjugate(correlate(v, a, mode))[::-1]
+    return convolve(a, conjugate(v)[::-1], mode)
+
+
+def conjugate(x: Any) -> Any:
+    """The conjugate, in the dtype of what is conjugated (of truth values, NumPy's has another)."""
+    return np.conj(x) if dtype_of(x).kind == "c" else x
 
 
 # -- statistics ---------------------------------------------------------------
@@ -228,25 +276,28 @@ def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
     fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    reject("np.cov", fweights=fweights, aweights=aweights, dtype=dtype)
-    rows = [_as_rows(a, rowvar) for a in (m, y) if a is not None]
+    reject("np.cov", fweights=fweights, aweights=aweights)
+    given = [as_tracer(a) for a in (m, y) if a is not None]
+    kind = np.dtype(dtype) if dtype else np.result_type(*(a.dtype for a in given), np.float64)
+    rows = [_as_rows(a.astype(kind), rowvar) for a in given]
     x = rows[0] if len(rows) == 1 else np.concatenate(rows)
     ddof = (0 if bias else 1) if ddof is None else ddof
     centred = x - np.mean(x, axis=1, keepdims=True)
-    return np.squeeze(centred @ np.conj(centred.T) / (x.shape[1] - ddof))
+    return np.squeeze(centred @ np.conj(centred.T) / max(x.shape[1] - ddof, 0))
 
 
 def _as_rows(a: Any, rowvar: bool) -> Any:
-    a = np.atleast_2d(as_tracer(a))
-    a = a.astype(np.result_type(a, np.float64))
+    a = np.atleast_2d(a)
     return a if rowvar or a.shape[0] == 1 else a.T
 
 
 @implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    reject("np.corrcoef", dtype=dtype)
-    covariance = cov(x, y, rowvar)
+    covariance = cov(x, y, rowvar, dtype=dtype)
     if not np.ndim(covariance):
         return covariance / covariance
     scale = np.sqrt(np.real(np.diagonal(covariance)))
-    return np.clip(covariance / scale[:, None] / scale, -1, 1)
+    result = covariance / scale[:, None] / scale
+    parts = [np.real(result), np.imag(result)] if result.dtype.kind == "c" else [result]
+    parts = [np.clip(part, -1, 1) for part in parts]
+    return parts[0] if len(parts) == 1 else tracer(make_complex(*map(as_value, parts)))

@@ -92,7 +92,8 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    return dot(np.conj(np.ravel(a)), np.ravel(b))
+    a = np.ravel(a)
+    return dot(np.conj(a) if a.dtype.kind == "c" else a, np.ravel(b))
 
 
 @implements(np.inner)

@@ -23,15 +23,20 @@ _MISSING = np._NoValue
 
 
 def _reduced(op: Any, value: Value, axis: Any, keepdims: Any) -> Value:
-    axes = shapes.normalize_axes(axis, value.type.ndim)
+    axes = shapes.reduced_axes(axis, value.type.ndim)
     result: Value = op(value, axes=axes) if axes else value
     if keepdims is not _MISSING and keepdims:
         result = move.reshape(result, shape=shapes.keep_axes(value.shape, axes))
     return result
 
 
+def _is_everywhere(where: Any) -> bool:
+    """Whether a mask leaves nothing out."""
+    return where is _MISSING or where is True or where is None
+
+
 def _masked(value: Value, where: Any, neutral: Any) -> Value:
-    if where is _MISSING or where is True or where is None:
+    if _is_everywhere(where):
         return value
     mask = move.broadcast_to(as_value(where, np.dtype(bool)), value.shape)
     return arithmetic.select(mask, value, full(neutral, value.type))
@@ -42,7 +47,21 @@ def accumulator_dtype(dtype: np.dtype) -> np.dtype:
     return np.add.reduce(np.empty(0, dtype)).dtype if dtype.kind in "biu" else dtype
 
 
-def _sum_like(name: str, op: Any, neutral: Any) -> Callable[..., Tracer]:
+def _begun(name: str, ufunc: Any, result: Tracer, initial: Any) -> Tracer:
+    """A reduction that begins with a number, which NumPy casts to the dtype of the result."""
+    if initial is _MISSING or initial is None:
+        return result
+    if shape_of(initial):
+        words = f"{name}: initial= is a single number, not an array of shape {shape_of(initial)}"
+        raise ShapeError(with_place(words, user_source()))
+    if isinstance(initial, Tracer):
+        return ufunc(result, initial.astype(result.dtype))
+    return ufunc(result, np.asarray(initial, result.dtype)[()])
+
+
+def _sum_like(name: str, op: Any, ufunc: Any) -> Callable[..., Tracer]:
+    neutral = ufunc.identity
+
     def function(
         a: Any,
         axis: Any = None,
@@ -56,19 +75,17 @@ def _sum_like(name: str, op: Any, neutral: Any) -> Callable[..., Tracer]:
         value = as_value(a)
         value = to_dtype(value, np.dtype(dtype) if dtype else accumulator_dtype(value.dtype))
         result = tracer(_reduced(op, _masked(value, where, neutral), axis, keepdims))
-        if initial is not _MISSING:
-            result = result + initial if neutral == 0 else result * initial
-        return result
+        return _begun(f"np.{name}", ufunc, result, initial)
 
     function.__name__ = name
     return function
 
 
-sum = implements(np.sum)(_sum_like("sum", reduce.sum_, 0))
-prod = implements(np.prod)(_sum_like("prod", reduce.product, 1))
+sum = implements(np.sum)(_sum_like("sum", reduce.sum_, np.add))
+prod = implements(np.prod)(_sum_like("prod", reduce.product, np.multiply))
 
 
-def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:
+def _extreme(name: str, op: Any, ufunc: Any, lowest: str) -> Callable[..., Tracer]:
     def function(
         a: Any,
         axis: Any = None,
@@ -80,8 +97,7 @@ def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:
         reject(f"np.{name}", out=out)
         value = as_value(a)
         check_ordered(f"np.{name}", value.dtype)
-        value = _masked(value, where, op.identity(value.dtype))
-        axes = shapes.normalize_axes(axis, value.type.ndim)
+        axes = shapes.reduced_axes(axis, value.type.ndim)
         if initial is _MISSING and any_zero(value.shape, axes):
             raise ShapeError(
                 with_place(
@@ -90,8 +106,16 @@ def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:
                     user_source(),
                 )
             )
-        result = tracer(_reduced(op, value, axis, keepdims))
-        return result if initial is _MISSING else combine(result, initial)
+        if initial is _MISSING and not _is_everywhere(where):
+            raise ShapeError(
+                with_place(
+                    f"np.{name} with where= needs initial=, which is the result where the mask "
+                    f"leaves no elements:\n    np.{name}(x, where=mask, initial={lowest})",
+                    user_source(),
+                )
+            )
+        value = _masked(value, where, op.identity(value.dtype))
+        return _begun(f"np.{name}", ufunc, tracer(_reduced(op, value, axis, keepdims)), initial)
 
     function.__name__ = name
     return function
@@ -114,8 +138,8 @@ def any_zero(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
     return 0 in [shape[i] for i in axes]
 
 
-max = implements(np.max, np.amax)(_extreme("max", reduce.max_, np.maximum))
-min = implements(np.min, np.amin)(_extreme("min", reduce.min_, np.minimum))
+max = implements(np.max, np.amax)(_extreme("max", reduce.max_, np.maximum, "-np.inf"))
+min = implements(np.min, np.amin)(_extreme("min", reduce.min_, np.minimum, "np.inf"))
 
 
 def _truth_like(name: str, op: Any) -> Callable[..., Tracer]:
@@ -142,9 +166,20 @@ all = implements(np.all)(_truth_like("all", reduce.all_))
 # -- statistics ---------------------------------------------------------------
 
 
-def _count(shape: tuple[int, ...], axis: Any) -> int:
+def _count(shape: tuple[int, ...], axis: Any, where: Any = _MISSING, keepdims: Any = False) -> Any:
+    """How many elements are reduced: a number, or with a mask an array."""
+    if not _is_everywhere(where):
+        return sum(np.broadcast_to(where, shape), axis, np.int64, None, keepdims)
     axes = shapes.normalize_axes(axis, len(shape))
     return int(np.prod([shape[i] for i in axes], dtype=int))
+
+
+def _divided(total: Tracer, count: Any) -> Tracer:
+    """A sum by a number of elements, in the dtype of the sum."""
+    if isinstance(count, Tracer) and total.dtype.kind in "fc":
+        return total / count.astype(total.dtype)
+    quotient = total / (count if isinstance(count, Tracer) else _scalar(count, total))
+    return quotient if quotient.dtype == total.dtype else quotient.astype(total.dtype)
 
 
 @implements(np.mean)
@@ -159,11 +194,10 @@ def mean(
 ) -> Tracer:
     reject("np.mean", out=out)
     kind = np.dtype(dtype) if dtype else dtype_of(a)
-    floating = kind if kind.kind in "fc" else np.dtype(float)
-    total = sum(a, axis, floating, None, keepdims, where=where)
-    if where is _MISSING:
-        return total / _scalar(_count(shape_of(a), axis), total)
-    return total / sum(np.broadcast_to(where, shape_of(a)), axis, floating, None, keepdims)
+    if dtype is None and kind.kind not in "fc":
+        kind = np.dtype(float)
+    total = sum(a, axis, kind, None, keepdims, where=where)
+    return _divided(total, _count(shape_of(a), axis, where, keepdims))
 
 
 def _scalar(number: float, like: Tracer) -> Any:
@@ -180,11 +214,10 @@ def average(
     *,
     keepdims: Any = _MISSING,
 ) -> Any:
-    if returned:
-        reject("np.average", returned=returned)
-        raise uncovered("np.average", " with returned=")
     if weights is None:
-        return mean(a, axis, keepdims=keepdims)
+        result = mean(a, axis, keepdims=keepdims)
+        total = np.full(result.shape, _count(shape_of(a), axis), result.dtype)
+        return (result, total) if returned else result
     if np.shape(weights) != shape_of(a):
         axis_of = shapes.normalize_axis(axis, np.ndim(a))
         extents = [-1 if i == axis_of else 1 for i in range(np.ndim(a))]
@@ -192,7 +225,9 @@ def average(
     both = dtype_of(a), dtype_of(weights)
     floating = np.result_type(*both, *([np.float64] if both[0].kind in "iub" else []))
     weights = weights * np.ones(shape_of(a), floating)
-    return np.sum(a * weights, axis, keepdims=keepdims) / np.sum(weights, axis, keepdims=keepdims)
+    total = np.sum(weights, axis, keepdims=keepdims)
+    result = np.sum(a * weights, axis, keepdims=keepdims) / total
+    return (result, total) if returned else result
 
 
 @implements(np.var)
@@ -208,21 +243,21 @@ def var(
     mean: Any = _MISSING,
     correction: Any = _MISSING,
 ) -> Tracer:
-    reject("np.var", out=out, where=None if where is _MISSING else where)
+    reject("np.var", out=out)
     ddof = ddof if correction is _MISSING else correction
-    floating = np.dtype(dtype) if dtype else dtype_of(a)
-    if floating.kind not in "fc":
-        floating = np.dtype(float)
-    x = tracer(as_value(a, floating))
-    centre = _mean(x, axis=axis, keepdims=True) if mean is _MISSING else mean
-    deviation = x - centre
-    if floating.kind == "c":
-        square = deviation.real * deviation.real + deviation.imag * deviation.imag
-    else:
-        square = deviation * deviation
-    total = sum(square, axis, None, None, keepdims)
-    divisor = np.maximum(_count(x.shape, axis) - ddof, 0)
-    return total / _scalar(divisor, total)
+    kind = np.dtype(dtype) if dtype else None
+    if kind is None and dtype_of(a).kind not in "fc":
+        kind = np.dtype(float)
+    if mean is _MISSING:
+        mean = _mean(a, axis, kind, keepdims=True, where=where)
+    total = sum(squared(np.subtract(a, mean)), axis, kind, None, keepdims, where=where)
+    count = _count(shape_of(a), axis, where, keepdims)
+    return _divided(total, np.maximum(count - ddof, 0))
+
+
+def squared(x: Any) -> Any:
+    """The square of the magnitude."""
+    return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
 
 
 _mean = mean
@@ -248,7 +283,9 @@ def std(
     keepdims: Any = _MISSING,
     **kwargs: Any,
 ) -> Tracer:
-    return safe_sqrt(var(a, axis, dtype, out, ddof, keepdims, **kwargs))
+    variance = var(a, axis, dtype, out, ddof, keepdims, **kwargs)
+    root: Tracer = safe_sqrt(variance)
+    return root if root.dtype == variance.dtype else root.astype(variance.dtype)
 
 
 @implements(np.ptp)
@@ -268,6 +305,9 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
         shape = shape_of(a)
         if axis is None:
             a, along = np.ravel(a), 0
+        elif not shape:
+            shapes.reduced_axes(axis, 0)
+            a, along = np.reshape(a, (1,)), 0
         else:
             along = shapes.normalize_axis(axis, len(shape))
         x = tracer(as_value(a))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,8 +12,14 @@ import numpy as np
 
 from autojit.ir.types import TypeMismatch
 
-from ..errors import AutojitError, ShapeError, UncoveredFunctionError, with_place
-from ..fresh import bare
+from ..errors import (
+    AutojitError,
+    ConcreteValueError,
+    ShapeError,
+    UncoveredFunctionError,
+    with_place,
+)
+from ..fresh import bare, is_traced
 from ..tracing import user_source
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,12 +47,22 @@ _MODULES = (
 _loaded = False
 
 
-def implements(*functions: Any) -> Callable[[F], F]:
-    """Register the implementation of NumPy functions."""
+#: NumPy function -> position and name of each parameter that decides about shapes.
+KNOWN: dict[Any, tuple[tuple[int, str], ...]] = {}
+
+
+def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Register the implementation of NumPy functions.
+
+    ``known`` are parameters that cannot be traced, because the shape of the result depends on them.
+    """
 
     def register(implementation: F) -> F:
+        names = list(inspect.signature(implementation).parameters) if known else []
         for function in functions:
             FUNCTIONS[function] = implementation
+            if known:
+                KNOWN[function] = tuple((names.index(name), name) for name in known)
         return implementation
 
     return register
@@ -68,10 +85,27 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     implementation = FUNCTIONS.get(function)
     if implementation is None:
         raise uncovered(_name_of(function))
+    for position, name in KNOWN.get(function, ()):
+        value = args[position] if position < len(args) else kwargs.get(name)
+        if is_traced(value):
+            raise must_be_known(_name_of(function), name)
     try:
         return implementation(*bare(args), **bare(kwargs))
     except TypeMismatch as error:
         raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
+
+
+def must_be_known(function: str, argument: str) -> AutojitError:
+    """The error for a traced value where a shape is decided."""
+    return ConcreteValueError(
+        with_place(
+            f"{function}: the shape of the result depends on {argument}, which is traced and must "
+            "be known when the function is traced. Make it a static argument, or close over it:\n"
+            "    jit(f, static_argnums=1)(x, n)\n"
+            "    grad(lambda x: f(x, n))(x)         # n is a Python integer here",
+            user_source(),
+        )
+    )
 
 
 def _name_of(function: Any) -> str:

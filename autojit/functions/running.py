@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
-
 from ..errors import ShapeError, with_place
 from ..tracing import user_source
 from .lifting import as_tracer, dtype_of, shape_of
-from .manipulation import moveaxis
+from .manipulation import along_one_axis, moveaxis
 from .mathematics import without_nan
 from .reductions import accumulator_dtype, check_ordered
 from .registry import implements, reject, uncovered
@@ -30,9 +28,7 @@ def _running(ufunc: Any, a: Any, axis: Any, dtype: Any) -> Any:
     """``ufunc.accumulate(a, axis, dtype)``; without an axis the array is flat."""
     from ..control import scan
 
-    if axis is None:
-        a, axis = np.ravel(a), 0
-    (axis,) = shapes.normalize_axes(axis, len(shape_of(a)))
+    a, axis = along_one_axis(a, axis)
     kind = np.dtype(dtype) if dtype else dtype_of(a)
     if dtype is None and ufunc in _NEUTRAL:
         kind = accumulator_dtype(kind)
@@ -85,7 +81,7 @@ def _cumulative(name: str, ufunc: Any) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         reject(f"np.{name}", out=out)
         if axis is None:
-            if len(shape_of(x)) != 1:
+            if len(shape_of(x)) > 1:
                 words = f"np.{name} of an array of {len(shape_of(x))} axes needs axis="
                 raise ShapeError(with_place(words, user_source()))
             axis = 0

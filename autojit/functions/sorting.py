@@ -6,6 +6,7 @@ goes back to where each of them came from.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..tracing import is_tracer, user_source
 from .assignment import add_at, setitem
 from .indexing import take_along_axis
 from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer
-from .manipulation import moveaxis
+from .manipulation import along_one_axis, moveaxis
 from .reductions import check_ordered
 from .registry import implements, reject, uncovered
 
@@ -46,8 +47,7 @@ def _places(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) ->
 def argsort(
     a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    if axis is None:
-        a, axis = np.ravel(a), -1
+    a, axis = along_one_axis(a, axis)
     return _places("np.argsort", a, axis, kind, order, stable)
 
 
@@ -70,19 +70,20 @@ def sort_in_place(
 # -- medians and quantiles ----------------------------------------------------
 
 
-def _sorted_last(name: str, a: Any, axis: Any, keepdims: bool) -> tuple[Tracer, tuple[int, ...]]:
-    """The values sorted along one last axis, floating; and the shape of a result."""
+def _sorted_last(
+    name: str, a: Any, axis: Any, keepdims: bool, *, floating: bool = True
+) -> tuple[Tracer, tuple[int, ...]]:
+    """The values sorted along one last axis, and the shape of a result."""
     check_ordered(name, dtype_of(a))
     shape = shape_of(a)
     axes = shapes.normalize_axes(axis, len(shape))
     kept = [i for i in range(len(shape)) if i not in axes]
     outer = tuple(shape[i] for i in kept)
-    x = as_tracer(a).astype(np.result_type(dtype_of(a), np.float32) if dtype_of(a).kind == "f"
-                            else np.float64)  # fmt: skip
-    together = np.reshape(np.transpose(x, (*kept, *axes)), (*outer, -1) if x.size else (*outer, 0))
-    if not together.shape[-1]:
-        raise ValueError(f"{name} of no elements has no value: the reduced axes are empty")
-    ordered: Any = np.sort(together)
+    x = as_tracer(a)
+    if floating and x.dtype.kind != "f":
+        x = x.astype(np.float64)
+    count = math.prod(shape[i] for i in axes)
+    ordered: Any = np.sort(np.reshape(np.transpose(x, (*kept, *axes)), (*outer, count)))
     return ordered, shapes.keep_axes(shape, axes) if keepdims else outer
 
 
@@ -98,6 +99,8 @@ def median(
 ) -> Any:
     reject("np.median", out=out)
     ordered, shape = _sorted_last("np.median", a, axis, keepdims)
+    if not ordered.shape[-1]:
+        return np.full(shape, np.nan, ordered.dtype)[()]
     half, odd = divmod(ordered.shape[-1], 2)
     middle = ordered[..., half]
     if not odd:
@@ -135,8 +138,15 @@ def _quantile(
         raise uncovered(name, f" with method={method!r}")
     if not is_tracer(q) and not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= whole)):
         raise ValueError(f"{name}: q must be in the range [0, {whole}]; got {q}")
-    ordered, shape = _sorted_last(name, as_tracer(a), axis, keepdims)
+    # NumPy picks elements, and computes nothing, where q is an integer: 0 or 1.
+    picks = whole == 1 and dtype_of(q).kind in "iu" and dtype_of(a).kind in "biu"
+    ordered, shape = _sorted_last(name, as_tracer(a), axis, keepdims, floating=not picks)
     n = ordered.shape[-1]
+    if not n:
+        raise ValueError(f"{name} of no elements has no value: the reduced axes are empty")
+    if picks:
+        value: Any = ordered[..., np.ravel(q) * (n - 1)]
+        return np.reshape(moveaxis(value, -1, 0), (*shape_of(q), *shape))
     share = as_tracer(q) / whole if is_tracer(q) else np.asarray(q) / whole
     place = np.ravel(share) * (n - 1)
     below = np.clip(np.floor(place), 0, n - 1).astype(np.int64)

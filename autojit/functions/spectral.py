@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from autojit.ir.program import Value
 from ..errors import ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import is_tracer, user_source
-from .lifting import as_tracer, dtype_of, tracer
+from .lifting import as_tracer, tracer
 from .linalg import matrices, square, swapped
+from .reductions import safe_sqrt, squared
 from .registry import implements, uncovered
 
 _EIGH: Any = type(np.linalg.eigh(np.eye(1)))
@@ -144,25 +146,53 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Norms of vectors and matrices; the derivative of the Euclidean ones at 0 is 0."""
-    from .reductions import safe_sqrt
-
-    if dtype_of(x).kind not in "fc":
-        x = as_tracer(x).astype(np.float64)
-    is_matrix = ord is not None and (np.ndim(x) if axis is None else np.size(axis)) == 2
-    if ord == "fro" or (ord in (None, 2) and not is_matrix):
-        square = np.real(x) ** 2 + np.imag(x) ** 2 if x.dtype.kind == "c" else x * x
-        return safe_sqrt(np.sum(square, axis, keepdims=keepdims))
-    if is_matrix:
+    """Norms of vectors and matrices; the derivative at 0, and by elements that are 0, is 0 where
+    there is no other finite one."""
+    x = as_tracer(x)
+    if x.dtype.kind not in "fc":
+        x = x.astype(np.float64)
+    axes = shapes.normalize_axes(axis, x.ndim)
+    if ord is None or (ord == 2 and len(axes) == 1) or (ord == "fro" and len(axes) == 2):
+        return safe_sqrt(np.sum(squared(x), axis, keepdims=keepdims))
+    if len(axes) == 2:
         return _norm_of_matrix(x, ord, (0, 1) if axis is None else axis, keepdims)
-    if isinstance(ord, str) or not ord:
-        raise uncovered("np.linalg.norm", " with ord= of this kind for these axes")
-    if abs(ord) != np.inf and ord != 1:
-        return np.sum(np.abs(x) ** ord, axis, keepdims=keepdims) ** (1 / ord)
+    if len(axes) != 1 or isinstance(ord, str):
+        raise _no_norm(ord, len(axes))
+    return _norm_of_vector(x, ord, axis, keepdims)
+
+
+def _no_norm(ord: Any, axes: int) -> ShapeError:
+    words = (
+        f"np.linalg.norm: there is no norm with ord={ord!r} over {axes} axes. Norms of vectors, "
+        "over one axis, take numbers; norms of matrices, over two axes, take 1, -1, 2, -2, np.inf, "
+        "-np.inf, 'fro' and 'nuc'."
+    )
+    return ShapeError(with_place(words, user_source()))
+
+
+def _norm_of_vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    size = np.abs(x)
+    if ord == 0:
+        return np.sum((x != 0).astype(size.dtype), axis, keepdims=keepdims)
+    if ord == np.inf:  # of nothing it is 0
+        return np.max(size, axis, keepdims=keepdims, initial=0 if not x.size else np._NoValue)
+    if ord == -np.inf:
+        return np.min(size, axis, keepdims=keepdims)
     if ord == 1:
-        return np.sum(np.abs(x), axis, keepdims=keepdims)
-    extreme = np.max if ord == np.inf else np.min
-    return extreme(np.abs(x), axis, keepdims=keepdims)
+        return np.sum(size, axis, keepdims=keepdims)
+    dtype = size.dtype.type
+    powers = size**ord if ord > 2 and ord == int(ord) else _power(size, ord)
+    return _power(np.sum(powers, axis, keepdims=keepdims), dtype(1) / dtype(ord))
+
+
+def _power(x: Any, exponent: Any) -> Any:
+    """A power of what is not negative; its derivative at 0 is taken as 0."""
+    zero = x == 0
+    return np.where(
+        zero,
+        x.dtype.type(0 if exponent > 0 else np.inf),
+        np.where(zero, x.dtype.type(1), x) ** exponent,
+    )
 
 
 def _norm_of_matrix(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -173,9 +203,13 @@ def _norm_of_matrix(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     elif ord in (2, -2, "nuc"):
         sums = svd(moved, compute_uv=False)
     else:
-        raise uncovered("np.linalg.norm", " with ord= of this kind for these axes")
-    reduce: Any = np.sum if ord == "nuc" else np.max if ord > 0 else np.min
-    result = reduce(sums, axis=-1)
+        raise _no_norm(ord, 2)
+    if ord == "nuc":
+        result = np.sum(sums, axis=-1)
+    elif ord > 0:
+        result = np.max(sums, axis=-1, initial=np._NoValue if sums.shape[-1] else 0)
+    else:
+        result = np.min(sums, axis=-1)
     return np.expand_dims(result, axes) if keepdims else result
 
 
@@ -186,12 +220,14 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    if axis is None:
-        flat = norm(np.ravel(x), ord)
-        return np.reshape(flat, (1,) * np.ndim(x)) if keepdims else flat
-    if np.size(axis) != 1:
-        raise uncovered("np.linalg.vector_norm", " with several axes")
-    return norm(x, ord, axis if np.ndim(axis) == 0 else axis[0], keepdims)
+    x = as_tracer(x)
+    axes = shapes.normalize_axes(axis, x.ndim)
+    outer = shapes.without_axes(x.shape, axes)
+    count = math.prod(x.shape[k] for k in axes)
+    kept = [k for k in range(x.ndim) if k not in axes]
+    together = np.reshape(np.transpose(x, (*kept, *axes)), (*outer, count))
+    result = norm(together, ord, -1)
+    return np.reshape(result, shapes.keep_axes(x.shape, axes)) if keepdims else result
 
 
 @implements(np.linalg.cond)
