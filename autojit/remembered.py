@@ -76,7 +76,6 @@ def _size(key: Any, made: Any) -> int:
 def _bound(made: Any, captured: Sequence[Any]) -> Any:
     """What was made, with arrays for their numbers; others it has captured by itself."""
     if isinstance(made, Program):
-        hash(made)  # which what is bound to it has too
         return made.bound_to([_thing(c, captured) for c in made.captured])
     if isinstance(made, tuple):
         items = [_bound(item, captured) if isinstance(item, Program) else item for item in made]

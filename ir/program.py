@@ -139,6 +139,16 @@ def _static(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+class _Structure:
+    """The key of programs that differ in captured arrays only, made when one is first compared."""
+
+    __slots__ = ("hash", "key")
+
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.hash: int | None = None
+
+
 class Program:
     """A typed, closed, immutable program.
 
@@ -149,7 +159,7 @@ class Program:
     """
 
     __slots__ = (
-        "_hash", "_key", "_kinds", "_may_fail", "captured", "inputs", "name", "ops", "outputs",
+        "_kinds", "_may_fail", "_structure", "captured", "inputs", "name", "ops", "outputs",
         "simplified",
     )  # fmt: skip
 
@@ -167,8 +177,7 @@ class Program:
         self.ops = tuple(ops)
         self.outputs = tuple(outputs)
         self.captured = tuple(captured)
-        self._key: Any = None
-        self._hash: int | None = None
+        self._structure = _Structure()
         self._kinds: frozenset[Declaration] | None = None
         self._may_fail: bool | None = None
         #: Whether the passes have nothing left to do.
@@ -203,33 +212,35 @@ class Program:
     @property
     def key(self) -> Any:
         """A hashable value, equal for programs that are equal in structure."""
-        if self._key is None:
-            number: dict[Value, int] = {}
-            for v in self.inputs:
+        if self._structure.key is None:
+            self._structure.key = self._made_key()
+        return self._structure.key
+
+    def _made_key(self) -> Any:
+        number: dict[Value, int] = {}
+        for v in self.inputs:
+            number[v] = len(number)
+        rows = []
+        for op in self.ops:
+            operands = tuple([number[v] for v in op.operands])
+            rows.append((op.kind.name, operands, op.kind.key(op.params) if op.params else ()))
+            for v in op.results:
                 number[v] = len(number)
-            rows = []
-            for op in self.ops:
-                operands = tuple([number[v] for v in op.operands])
-                rows.append((op.kind.name, operands, op.kind.key(op.params) if op.params else ()))
-                for v in op.results:
-                    number[v] = len(number)
-            types = tuple([(t.dtype, t.shape) for t in self.in_types])
-            self._key = (types, tuple(rows), tuple([number[v] for v in self.outputs]))
-        return self._key
+        types = tuple([(t.dtype, t.shape) for t in self.in_types])
+        return types, tuple(rows), tuple([number[v] for v in self.outputs])
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Program) and self.key == other.key)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """What pickles: no hash, which differs from process to process."""
-        found = dict.fromkeys(("_hash", "_key", "_kinds", "_may_fail"))
-        kept = (name for name in self.__slots__ if name not in found)
-        return None, {**{name: getattr(self, name) for name in kept}, **found}
+        state = {name: getattr(self, name) for name in self.__slots__}
+        return None, {**state, "_structure": _Structure(), "_kinds": None, "_may_fail": None}
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash(self.key)
-        return self._hash
+        if self._structure.hash is None:
+            self._structure.hash = hash(self.key)
+        return self._structure.hash
 
     def text(self, *, sources: bool = False) -> str:
         """The program in the textual form that :func:`autojit.parse` reads."""
@@ -264,7 +275,7 @@ class Program:
     def bound_to(self, captured: Iterable[Any]) -> Program:
         """The same program with other arrays bound to its last inputs."""
         made = Program(self.inputs, self.ops, self.outputs, name=self.name, captured=captured)
-        made._key, made._hash, made.simplified = self._key, self._hash, self.simplified
+        made._structure, made.simplified = self._structure, self.simplified
         return made
 
     def with_body(self, ops: Iterable[Op], outputs: Iterable[Value]) -> Program:

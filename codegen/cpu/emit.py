@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from ..affine import Affine, Var
+from ..chunks import STATEMENTS
 from ..errors import NEGATIVE_POWER, OUT_OF_BOUNDS
 from ..loops import (
     Accumulate,
@@ -100,6 +101,7 @@ class KernelEmitter:
         self.allocas = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
         self.scalars = Scalars(self.builder, module)
+        self.is_long = len(everything) >= STATEMENTS
         self.labels = loop_labels(symbol, kernel.body)
         #: The last iterations of a loop that is split read memory themselves.  LLVM would hand them
         #: what the loop has read last, and a loop that others take such values from stays scalar.
@@ -140,7 +142,10 @@ class KernelEmitter:
     def emit(self) -> ir.Function:
         """The finished function."""
         first = self.builder.block
-        self.body(self.kernel.body)
+        for statement in self.kernel.body:
+            # What is called once only, and with hundreds of others, is not worth its copies.
+            self.scalars.inlines = not (self.is_long and isinstance(statement, Compute))
+            self.body([statement])
         if self.checks:
             found = self.builder.load(self.failures, typ=I64)
             self.builder.atomic_rmw("or", self.status, found, "monotonic")

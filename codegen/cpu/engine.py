@@ -168,6 +168,9 @@ def _number(setting: str | None, default: int) -> int:
 #: What the text of a part begins with that goes through no passes, and of one whose machine code
 #: need not be good either.
 AS_WRITTEN, PLAIN = "; as it is written\n", "; as it is written, without a choice\n"
+#: What the text of a part begins with in which nothing branches: it goes through the first level of
+#: passes.  The others look for what is done twice on different ways, and for loops.
+STRAIGHT = "; straight on\n"
 
 
 class _Part:
@@ -185,7 +188,8 @@ class _Part:
             self.module.verify()
         if text.startswith((AS_WRITTEN, PLAIN)):
             return
-        tuning = llvm.create_pipeline_tuning_options(speed_level=_level(made))
+        level = min(_level(made), 1) if text.startswith(STRAIGHT) else _level(made)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=level)
         tuning.loop_vectorization = bool(_number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
         tuning.slp_vectorization = bool(_number(made.get("NUMBA_SLP_VECTORIZE"), 0))
         # What is to be unrolled says so: to look for more took 5 % of the time, and gained nothing.

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from .counted import naming_itself
+from .engine import STRAIGHT
 from .library import with_forms
 
 #: About so many lines of LLVM IR are worth a part of their own.
@@ -26,6 +27,7 @@ LINES = 200
 MOST = 8
 
 _NAME = re.compile(r'@"([^"]+)"')
+_BRANCH = re.compile(r"^ +(br i1|switch) ", re.MULTILINE)
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -57,7 +59,8 @@ def parts(module: ir.Module, core: str, printed: Mapping[str, str] = _NOTHING) -
             for name in words
             if name in here
         ]
-        result.append(with_forms("\n".join([*pieces, metadata])))
+        made = with_forms("\n".join([*pieces, metadata]))
+        result.append(made if _BRANCH.search(made) else STRAIGHT + made)
     return result
 
 

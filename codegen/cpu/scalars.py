@@ -55,6 +55,8 @@ class Scalars:
     def __init__(self, builder: ir.IRBuilder, module: ir.Module) -> None:
         self.builder = builder
         self.module = module
+        #: Whether elementary functions are copied to where they are called.
+        self.inlines = True
 
     def emit(
         self, name: str, args: list[ir.Value], dtype: str, result: str, flags: Any = CONTRACT
@@ -106,8 +108,8 @@ class Scalars:
             bits = 64 if dtype == "f64" else 32
             if name in vector_math.CALLED:
                 return b.call(library.elementary(self.module, name, bits), args)
-            fused = engine.has_fused()
-            return b.call(vector_math.function(self.module, name, bits, fused=fused), args)
+            function = vector_math.function(self.module, name, bits, fused=engine.has_fused())
+            return b.call(function, args, attrs=() if self.inlines else ("noinline",))
         raise TargetError(f"{name} of {dtype} operands cannot be compiled for the CPU")
 
     def _integer(self, name: str, args: list[ir.Value], dtype: str) -> ir.Value:

@@ -122,7 +122,8 @@ class Declaration:
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
         """Which results depend on the marked operands; with ``inexact`` only those that have a
         derivative by them, as far as is known."""
-        return [any(marked) and (v.type.is_inexact or not inexact) for v in op.results]
+        found = any(marked)
+        return [found and (not inexact or v.type.is_inexact) for v in op.results]
 
     def may_fail(self, op: Op) -> bool:
         """Whether the op raises at run time, or never ends, for some values of its operands.

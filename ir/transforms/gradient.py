@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ops.declaration import full
-from ..program import Builder, Program, Value, building
+from ..program import Builder, Program, building
 from .linearize import linearize
-from .transpose import transpose
+from .transpose import pulled_back
 
 
 def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Program:
@@ -18,17 +18,16 @@ def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Pro
     parts = linearize(program.with_body(program.ops, program.outputs[:1]), wrt)
     rest = program.outputs[1:]
     builder = Builder()
-    inputs = [Value(v.type) for v in program.inputs]
+    # Both programs were made here, so their values are taken over as they are.
+    inputs, made = parts.primal.inputs, parts.primal.outputs
     with building(builder):
+        outputs = list(made[:1]) if keep_outputs else []
         if keep_outputs and rest:
             outputs = builder.inline(program, inputs)
-        results = builder.inline(parts.primal, inputs)
-        if not (keep_outputs and rest):
-            outputs = results[:1] if keep_outputs else []
+        builder.ops += parts.primal.ops
         if parts.active:
-            backward = transpose(parts.linear, parts.residuals)
-            seed = full(1, results[0].type)
-            gradients = builder.inline(backward, [*results[1:], seed])
+            seed = full(1, made[0].type)
+            gradients = pulled_back(parts.linear, made[1:], [seed])
         else:
             gradients = [full(0, program.inputs[i].type) for i in wrt]
     return builder.finish(

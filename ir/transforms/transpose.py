@@ -9,12 +9,13 @@ that is one condition and elementwise ops follow.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from ..errors import DerivativeError, with_place
 from ..ops.arithmetic import bitwise_and, bitwise_not, select
 from ..ops.declaration import Literal, full
 from ..ops.elementwise import Elementwise
-from ..program import Builder, Op, Program, Value, building
+from ..program import Builder, Op, Program, Value, building, current_builder
 from .separate import needed, parted
 
 
@@ -24,35 +25,44 @@ def transpose(program: Program, residuals: int) -> Program:
     The first ``residuals`` inputs are constants of the linear map; the program is
     linear in the others.
     """
-    constants, linear_inputs = program.inputs[:residuals], program.inputs[residuals:]
     builder = Builder()
-    env = {v: Value(v.type) for v in constants}
-    fixed, moving, linear = parted(program.ops, linear_inputs)
+    constants = [Value(v.type) for v in program.inputs[:residuals]]
     seeds = [Value(v.type) for v in program.outputs]
-    cotangents = _Cotangents()
     with building(builder):
-        # What does not depend on the linear inputs, as it stands.
-        for op in needed(fixed, [v for half in moving for v in half.operands]):
-            results = builder.repeat(op, [env[v] for v in op.operands])
-            env.update(zip(op.results, results, strict=True))
-        for value, seed in zip(program.outputs, seeds, strict=True):
-            if value in linear:
-                cotangents.add(value, seed, _EVERYWHERE)
-        for op in reversed(moving):
-            if not cotangents.reach(op):
-                continue
-            is_linear = [v in linear for v in op.operands]
-            if any(v in linear and not v.type.is_inexact for v in op.operands):
-                raise _not_linear(op)  # it reads a whole number that was made of tangents
-            with builder.at(op.source):
-                start = len(builder.ops)
-                cotangents.pull(op, _constants_renamed(op, env), is_linear)
-                for new in builder.ops[start:]:
-                    if not linear.isdisjoint(new.operands):
-                        raise _not_linear(op)
-        outputs = [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
-    inputs = [*(env[v] for v in constants), *seeds]
-    return builder.finish(inputs, outputs, name=f"{program.name}_transpose")
+        outputs = pulled_back(program, constants, seeds)
+    return builder.finish([*constants, *seeds], outputs, name=f"{program.name}_transpose")
+
+
+def pulled_back(
+    program: Program, constants: Sequence[Value], seeds: Sequence[Value]
+) -> list[Value]:
+    """The cotangents of the linear inputs, emitted into the current builder, from those of the
+    outputs; the constants take the places of the first inputs."""
+    builder = current_builder()
+    linear_inputs = program.inputs[len(constants) :]
+    env = dict(zip(program.inputs, constants, strict=False))
+    fixed, moving, linear = parted(program.ops, linear_inputs)
+    cotangents = _Cotangents()
+    # What does not depend on the linear inputs, as it stands.
+    for op in needed(fixed, [v for half in moving for v in half.operands]):
+        results = builder.repeat(op, [env[v] for v in op.operands])
+        env.update(zip(op.results, results, strict=True))
+    for value, seed in zip(program.outputs, seeds, strict=True):
+        if value in linear:
+            cotangents.add(value, seed, _EVERYWHERE)
+    for op in reversed(moving):
+        if not cotangents.reach(op):
+            continue
+        is_linear = [v in linear for v in op.operands]
+        if any(v in linear and not v.type.is_inexact for v in op.operands):
+            raise _not_linear(op)  # it reads a whole number that was made of tangents
+        with builder.at(op.source):
+            start = len(builder.ops)
+            cotangents.pull(op, _constants_renamed(op, env), is_linear)
+            for new in builder.ops[start:]:
+                if not linear.isdisjoint(new.operands):
+                    raise _not_linear(op)
+    return [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
 
 
 #: Conditions that all hold wherever a cotangent is other than 0.

@@ -133,5 +133,5 @@ def test_programs_pickle_without_their_hash() -> None:
     hash(program)
     again = pickle.loads(pickle.dumps(program))
     assert again == program
-    assert again._hash is None
+    assert again._structure.hash is None
     assert again(np.ones(3)) == program(np.ones(3))
