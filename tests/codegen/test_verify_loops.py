@@ -39,7 +39,7 @@ from tests.codegen.loop_builder import (
     summed,
 )
 
-I, J = Var(8), Var(4)
+ROW, COLUMN = Var(8), Var(4)
 X, Y = buffer("x", 32, "input"), buffer("y", 32, "output")
 LOCAL = buffer("t", 4, "local")
 
@@ -54,7 +54,7 @@ def unknown_scalar() -> Kernel:
 
 def scalar_of_another_loop() -> Kernel:
     x = scalar()
-    return kernel(loop(I, [Load(x, X, at(I), None)]), Store(Y, at(0), x))
+    return kernel(loop(ROW, [Load(x, X, at(ROW), None)]), Store(Y, at(0), x))
 
 
 def computed_twice() -> Kernel:
@@ -68,82 +68,82 @@ def scalar_from_outside_of_tasks() -> Kernel:
 
 
 def never_begun() -> Kernel:
-    _, inner, end = summed(I, X, at(I), scalar())
+    _, inner, end = summed(ROW, X, at(ROW), scalar())
     return kernel(inner, end)
 
 
 def never_finished() -> Kernel:
-    return kernel(*summed(I, X, at(I), scalar())[:2])
+    return kernel(*summed(ROW, X, at(ROW), scalar())[:2])
 
 
 def added_to_after_its_end() -> Kernel:
-    begin, inner, end = summed(I, X, at(I), scalar())
+    begin, inner, end = summed(ROW, X, at(ROW), scalar())
     return kernel(begin, inner, end, replace(inner, var=(k := Var(8)), body=[
         Load(x := scalar(), X, at(k), None), replace(inner.body[1], value=x)]))  # fmt: skip
 
 
 def finished_in_a_loop() -> Kernel:
-    begin, inner, end = summed(I, X, at(I), scalar())
-    return kernel(begin, inner, loop(J, [end]))
+    begin, inner, end = summed(ROW, X, at(ROW), scalar())
+    return kernel(begin, inner, loop(COLUMN, [end]))
 
 
 def summed_by_a_map() -> Kernel:
-    begin, inner, end = summed(I, X, at(I), scalar())
+    begin, inner, end = summed(ROW, X, at(ROW), scalar())
     return kernel(begin, replace(inner, role="map"), end)
 
 
 def added_to_memory_by_a_map() -> Kernel:
     x = scalar()
     add = AccumulateInto(Y, at(0), "add", x)
-    return kernel(Fill(Y, at(0), 32, 0.0), loop(I, [Load(x, X, at(I), None), add]))
+    return kernel(Fill(Y, at(0), 32, 0.0), loop(ROW, [Load(x, X, at(ROW), None), add]))
 
 
 def no_iterations() -> Kernel:
-    return kernel(Loop(I, 3, 3, copied(X, at(I), Y, at(I)), "map"))
+    return kernel(Loop(ROW, 3, 3, copied(X, at(ROW), Y, at(ROW)), "map"))
 
 
 def same_variable() -> Kernel:
-    return kernel(loop(I, [loop(I, copied(X, at(I), Y, at(I)))]))
+    return kernel(loop(ROW, [loop(ROW, copied(X, at(ROW), Y, at(ROW)))]))
 
 
 def variable_of_no_loop() -> Kernel:
-    return kernel(*copied(X, at(I), Y, at(0)))
+    return kernel(*copied(X, at(ROW), Y, at(0)))
 
 
 def shared_and_unrolled() -> Kernel:
     task = Var(2)
-    inner = loop(I, copied(X, at(I), Y, at(I)), share=task, unroll=True)
+    inner = loop(ROW, copied(X, at(ROW), Y, at(ROW)), share=task, unroll=True)
     return kernel(tasks([inner], var=task))
 
 
 def shared_twice() -> Kernel:
     task = Var(2)
-    inner = loop(J, copied(X, at((4, I), J), Y, at((4, I), J)), share=task)
-    return kernel(tasks([loop(I, [inner], share=task)], var=task))
+    inner = loop(COLUMN, copied(X, at((4, ROW), COLUMN), Y, at((4, ROW), COLUMN)), share=task)
+    return kernel(tasks([loop(ROW, [inner], share=task)], var=task))
 
 
 def shared_without_tasks() -> Kernel:
-    return kernel(loop(I, copied(X, at(I), Y, at(I)), share=Var(2)))
+    return kernel(loop(ROW, copied(X, at(ROW), Y, at(ROW)), share=Var(2)))
 
 
 def local_never_written() -> Kernel:
-    return kernel(loop(I, copied(LOCAL, at(0), Y, at(I))))
+    return kernel(loop(ROW, copied(LOCAL, at(0), Y, at(ROW))))
 
 
 def local_written_in_part() -> Kernel:
-    write = loop(J, copied(X, at(J), LOCAL, at(J)))
+    write = loop(COLUMN, copied(X, at(COLUMN), LOCAL, at(COLUMN)))
     return kernel(replace(write, stop=3), loop(Var(4), copied(LOCAL, at(3), Y, at(0))))
 
 
 def local_from_outside_of_tasks() -> Kernel:
     task = Var(2)
-    inner = loop(I, copied(LOCAL, at(0), Y, at(I)), share=task)
+    inner = loop(ROW, copied(LOCAL, at(0), Y, at(ROW)), share=task)
     return kernel(*copied(X, at(0), LOCAL, at(0)), tasks([inner], var=task))
 
 
 def local_from_tasks() -> Kernel:
     task = Var(2)
-    inner = loop(J, copied(X, at(J), LOCAL, at(J)), share=task)
+    inner = loop(COLUMN, copied(X, at(COLUMN), LOCAL, at(COLUMN)), share=task)
     return kernel(tasks([inner], var=task), *copied(LOCAL, at(0), Y, at(0)))
 
 
@@ -152,19 +152,19 @@ def written_by_each_task() -> Kernel:
 
 
 def iterations_that_meet() -> Kernel:
-    return kernel(Fill(Y, at(0), 32, 0.0), loop(I, copied(Y, at(I), Y, at(I, 1))))
+    return kernel(Fill(Y, at(0), 32, 0.0), loop(ROW, copied(Y, at(ROW), Y, at(ROW, 1))))
 
 
 def behind_the_end() -> Kernel:
-    return kernel(loop(I, copied(X, at((5, I)), Y, at(I))))
+    return kernel(loop(ROW, copied(X, at((5, ROW)), Y, at(ROW))))
 
 
 def before_the_start() -> Kernel:
-    return kernel(loop(I, copied(X, at(I), Y, at((-1, I), 6))))
+    return kernel(loop(ROW, copied(X, at(ROW), Y, at((-1, ROW), 6))))
 
 
 def not_named() -> Kernel:
-    return replace(kernel(loop(I, copied(X, at(I), Y, at(I)))), buffers=[X])
+    return replace(kernel(loop(ROW, copied(X, at(ROW), Y, at(ROW)))), buffers=[X])
 
 
 BROKEN = [
@@ -212,25 +212,28 @@ def test_the_message_has_the_statement_and_the_text() -> None:
 
 def test_what_is_right_passes() -> None:
     total, task = scalar(), Var(2)
-    verify_kernel(kernel(*summed(I, X, at(I), total), Store(Y, at(0), total)))
-    body = [loop(J, copied(X, at(J), LOCAL, at(J))), *copied(LOCAL, at(2), Y, at((4, I), 2))]
-    verify_kernel(kernel(loop(I, body)))
-    verify_kernel(kernel(tasks([loop(I, body, share=task)], var=task)))
-    verify_kernel(kernel(loop(I, mapped("sin", X, at((2, I)), Y, at((-1, I), 7)))))
+    verify_kernel(kernel(*summed(ROW, X, at(ROW), total), Store(Y, at(0), total)))
+    body = [
+        loop(COLUMN, copied(X, at(COLUMN), LOCAL, at(COLUMN))),
+        *copied(LOCAL, at(2), Y, at((4, ROW), 2)),
+    ]
+    verify_kernel(kernel(loop(ROW, body)))
+    verify_kernel(kernel(tasks([loop(ROW, body, share=task)], var=task)))
+    verify_kernel(kernel(loop(ROW, mapped("sin", X, at((2, ROW)), Y, at((-1, ROW), 7)))))
 
 
 def test_temporaries_are_written_by_an_earlier_step() -> None:
     t = buffer("t", 8)
-    writes = kernel(loop(I, copied(X, at(I), t, at(I))))
-    reads = kernel(loop(I, copied(t, at(I), Y, at(I))))
+    writes = kernel(loop(ROW, copied(X, at(ROW), t, at(ROW))))
+    reads = kernel(loop(ROW, copied(t, at(ROW), Y, at(ROW))))
     verify(LoopProgram("main", [X], [Y], [writes, reads]))
     with pytest.raises(BrokenLoops, match="t is read before it is written"):
         verify(LoopProgram("main", [X], [Y], [reads, writes]))
 
 
 def test_locals_are_those_of_one_kernel() -> None:
-    writes = kernel(loop(J, copied(X, at(J), LOCAL, at(J))))
-    reads = kernel(loop(J, copied(LOCAL, at(J), Y, at(J))))
+    writes = kernel(loop(COLUMN, copied(X, at(COLUMN), LOCAL, at(COLUMN))))
+    reads = kernel(loop(COLUMN, copied(LOCAL, at(COLUMN), Y, at(COLUMN))))
     verify(LoopProgram("main", [X], [Y], [kernel(*writes.body, *reads.body)]))
     with pytest.raises(BrokenLoops, match="t is read before it is written"):
         verify(LoopProgram("main", [X], [Y], [writes, reads]))
