@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from .affine import Affine
+from .exposed import exposed
 from .loops import (
     Begin,
     Buffer,
     Constant,
-    Fill,
     Finish,
     Keep,
     Kernel,
@@ -32,7 +32,7 @@ from .loops import (
     Swap,
 )
 from .task_border import from_outside
-from .walk import buffers_named, buffers_of, memory, walk
+from .walk import buffers_of, memory, walk
 
 #: Statements of a chunk.
 STATEMENTS = 500
@@ -87,21 +87,20 @@ def _crossing_locals(bodies: list[list[Any]]) -> set[Buffer]:
     handed: set[Buffer] = set()
     for n, body in enumerate(bodies):
         for statement in body:
-            for buffer in buffers_of([statement]):
-                if buffer.kind == "local":
-                    if seen.setdefault(buffer, n) != n:
-                        several.add(buffer)
-                    if not _is_its_own(statement, buffer):
-                        handed.add(buffer)
+            locals_ = [b for b in buffers_of([statement]) if b.kind == "local"]
+            several |= {b for b in locals_ if seen.setdefault(b, n) != n}
+            handed |= _handed_on(statement, locals_)
     return several & handed
 
 
-def _is_its_own(statement: Any, buffer: Buffer) -> bool:
-    """Whether a loop writes what it reads of a buffer."""
-    if not isinstance(statement, RunTasks) and getattr(statement, "role", "") not in _APART:
-        return False
-    touches = (s for s in walk([statement]) if buffer in map(memory, buffers_named(s)))
-    return isinstance(next(touches), (Store, Fill))
+def _handed_on(statement: Any, locals_: list[Buffer]) -> set[Buffer]:
+    """The locals of a statement that are not its own: all but those that a loop writes in each
+    iteration before it reads them."""
+    is_apart = isinstance(statement, RunTasks) or getattr(statement, "role", "") in _APART
+    if not locals_ or not is_apart:
+        return set(locals_)
+    own = exposed([statement])
+    return {b for b in locals_ if b in own}
 
 
 def _is_in_tasks(bodies: list[list[Any]], buffers: set[Buffer]) -> bool:
