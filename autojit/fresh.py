@@ -173,6 +173,7 @@ class TracedArray(FreshArray):
     """A fresh array after a traced value was assigned into it: everything goes to the tracer."""
 
     tracer: Tracer
+    __pandas_priority__ = Tracer.__pandas_priority__
     __hash__ = None  # type: ignore[assignment]
 
     def __getattribute__(self, name: str) -> Any:

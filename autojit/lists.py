@@ -8,13 +8,19 @@ lists.  Calls without lists go straight on.
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from .fresh import bare, is_traced
 from .stand_in import StandIn
+from .tracing import current_trace
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 LISTS = frozenset({list, tuple})
 
@@ -62,6 +68,28 @@ def _as_array(x: Any) -> Any:
     from .functions.joining import stack_nested
 
     return stack_nested(bare(x))
+
+
+def takes_arrays(*tuples: str) -> Callable[[F], F]:
+    """A function that NumPy's dispatch does not reach, so that it is given what one of NumPy's is:
+    tracers in the place of arrays that were written to, and arrays in the place of lists of traced
+    numbers.  Arguments that are named here stay tuples.
+    """
+
+    def decorate(function: F) -> F:
+        names = tuple(inspect.signature(function).parameters)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if current_trace() is None:
+                return function(*args, **kwargs)
+            given = dict(zip(names, bare(args), strict=False)) | bare(kwargs)
+            arrays = {n: x if n in tuples else _as_array(x) for n, x in given.items()}
+            return function(*args[len(names) :], **arrays)
+
+        return cast(F, call)
+
+    return decorate
 
 
 def covered(module: ModuleType) -> list[str]:

@@ -61,7 +61,7 @@ class _Wrapper(StandIn):
 
 # -- who calls ------------------------------------------------------------------
 
-_LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "optree")
+_LIBRARIES = ("numpy", "scipy", "pandas", "numba", "llvmlite", "optree")
 _users_files: dict[str, bool] = {}
 
 
@@ -217,13 +217,45 @@ def _names() -> tuple[Names, ...]:
     )
 
 
+class _Products:
+    """``dot`` and ``@`` of pandas' Series and DataFrames, which ask nobody: with a traced array they
+    are those of their values, as the other operators are."""
+
+    def __init__(self) -> None:
+        self._originals: list[tuple[type, Any]] = []
+
+    def install(self) -> None:
+        pandas = sys.modules.get("pandas")
+        classes = [getattr(pandas, name, None) for name in ("Series", "DataFrame")]
+        self._originals = [(kind, kind.dot) for kind in classes if kind is not None]
+        for kind, original in self._originals:
+            kind.dot = _dot_of_values(original)  # type: ignore[attr-defined]
+
+    def restore(self) -> None:
+        for kind, original in self._originals:
+            kind.dot = original  # type: ignore[attr-defined]
+
+
+def _dot_of_values(original: Any) -> Any:
+    @functools.wraps(original)
+    def dot(self: Any, other: Any) -> Any:
+        if is_traced(other):
+            return np.asarray(self) @ bare(other)
+        return original(self, other)
+
+    return dot
+
+
+_products = _Products()
+
+
 @contextmanager
 def visible() -> Iterator[None]:
     """The wrappers are in place inside the block, in whatever thread it runs."""
     global _count
     with _lock:
         if _count == 0:
-            for names in _names():
+            for names in (*_names(), _products):
                 names.install()
         _count += 1
     try:
@@ -232,5 +264,5 @@ def visible() -> Iterator[None]:
         with _lock:
             _count -= 1
             if _count == 0:
-                for names in _names():
+                for names in (*_names(), _products):
                     names.restore()

@@ -99,6 +99,8 @@ class Tracer:
 
     __slots__ = ("base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "weak")
     __array_priority__ = 1000.0
+    #: Above that of a DataFrame: pandas leaves its operators to the traced array.
+    __pandas_priority__ = 5000
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Value, trace: Trace, weak: type | None = None) -> None:

@@ -53,6 +53,7 @@ _INTERNAL = tuple(
         _HERE.parent / "codegen",
         Path(np.__file__).resolve().parent,
         Path(np.__file__).resolve().parents[1] / "scipy",
+        Path(np.__file__).resolve().parents[1] / "pandas",
     )
 )
 #: Whether a file is ours, NumPy's or SciPy's, by its name.

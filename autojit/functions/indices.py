@@ -19,7 +19,7 @@ from ..errors import UncoveredFunctionError, with_place
 from ..fresh import bare, plain
 from ..tracer import Tracer
 from ..tracing import user_source
-from .lifting import as_value, common_shape, shape_of
+from .lifting import as_value, by_values, common_shape, shape_of
 
 #: Known places in so many runs of neighbours are slices, joined; more are a gather.
 MOST_RUNS = 4
@@ -210,6 +210,7 @@ def _understood(item: Any, x: Tracer) -> Any:
         return int(item)
     if isinstance(item, Tracer) and item.dtype.kind in "iu":
         return item
+    item = by_values(item)
     if isinstance(item, (list, np.ndarray)) and not isinstance(item, Tracer):
         array = np.asarray(plain(item))
         if array.dtype.kind == "b" and array.ndim:

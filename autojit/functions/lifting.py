@@ -87,6 +87,13 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return () if type(x) in WEAK_TYPES else np.shape(x)
 
 
+def by_values(x: Any) -> Any:
+    """A Series, DataFrame or another array of pandas as the array of its values."""
+    if isinstance(x, (Tracer, np.ndarray)):
+        return x
+    return np.asarray(x) if hasattr(type(x), "__pandas_priority__") else x
+
+
 def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
     """A value of the current trace in a dtype."""
     if isinstance(x, Tracer):

@@ -23,6 +23,7 @@ from ..tracer import Tracer
 from ..tracing import WEAK_TYPES, user_source
 from .lifting import (
     as_value,
+    by_values,
     common_shape_of,
     dtype_of,
     kind_and_shape,
@@ -267,7 +268,9 @@ _WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
 def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
     if not (_is_operand(left) and _is_operand(right)):
-        return NotImplemented
+        left, right = by_values(left), by_values(right)
+        if not (_is_operand(left) and _is_operand(right)):
+            return NotImplemented
     if left.__class__ in LISTS or right.__class__ in LISTS:
         left, right = as_arrays((left, right))
     left, right = bare(left), bare(right)

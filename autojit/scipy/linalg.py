@@ -17,6 +17,7 @@ from autojit.ir.program import Value
 from ..functions import linalg
 from ..functions.lifting import as_tracer, as_value, tracer
 from ..functions.registry import uncovered
+from ..lists import takes_arrays
 from ..tracing import is_tracer
 
 #: SciPy's names of the structures for which `solve` does what it does for any matrix.
@@ -42,6 +43,7 @@ def _scipy() -> Any:
     return scipy.linalg
 
 
+@takes_arrays()
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
@@ -60,6 +62,7 @@ def cholesky(
     return linalg.cholesky_factor(linalg.square("scipy.linalg.cholesky", a), lower=lower)
 
 
+@takes_arrays()
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
@@ -72,6 +75,7 @@ def cho_factor(
     return linalg.cholesky_factor(x, lower=lower), lower
 
 
+@takes_arrays("c_and_lower")
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
@@ -101,6 +105,7 @@ def _cho_solve(name: str, c: Any, lower: bool, b: Any) -> Any:
     return linalg.solved_for(name, linalg.checked_square(name, x), y, both)
 
 
+@takes_arrays()
 def solve_triangular(
     a: Any,
     b: Any,
@@ -154,6 +159,7 @@ def _transposed(trans: Any) -> bool:
         raise ValueError(f"trans is one of 0, 1, 2, 'N', 'T' and 'C'; got {trans!r}") from None
 
 
+@takes_arrays()
 def solve(
     a: Any,
     b: Any,
@@ -208,6 +214,7 @@ def _mirrored(x: Value, lower: bool) -> Value:
     return own + ops.swapped(ops.triangle(x, lower=lower, diagonal=False))
 
 
+@takes_arrays()
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The inverse; ``numpy.linalg.LinAlgError`` where the matrix is singular.
 
@@ -223,6 +230,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return linalg.solved("scipy.linalg.inv", x, linalg.identity(x))
 
 
+@takes_arrays()
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant. Its derivative at a singular matrix is NaN.
 
@@ -239,6 +247,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return sign * np.exp(logarithm)
 
 
+@takes_arrays()
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """The LU factorisation with pivots, for :func:`lu_solve`.
 
@@ -255,6 +264,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     return tracer(packed), tracer(convert(pivots, dtype=np.dtype(np.int32)))
 
 
+@takes_arrays("lu_and_piv")
 def lu_solve(
     lu_and_piv: tuple[Any, Any],
     b: Any,

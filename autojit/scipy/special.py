@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..functions import reductions
-from ..lists import as_arrays
+from ..lists import takes_arrays
 from ..tracing import is_tracer
 
 
+@takes_arrays()
 def logsumexp(
     a: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -32,7 +33,6 @@ def logsumexp(
     >>> grad(logsumexp)(np.array([1000.0, 1000.0]))
     array([0.5, 0.5])
     """
-    a, b = as_arrays((a, b))
     if is_tracer(a) or is_tracer(b):
         return reductions.logsumexp(a, axis, b, keepdims, return_sign)
     import scipy.special
@@ -40,6 +40,7 @@ def logsumexp(
     return scipy.special.logsumexp(a, axis, b, keepdims, return_sign)
 
 
+@takes_arrays()
 def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """``exp(x)`` over its sum along axes (all of them by default), without overflow.
 
@@ -51,6 +52,7 @@ def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     return np.exp(log_softmax(x, axis))
 
 
+@takes_arrays()
 def log_softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """``x - logsumexp(x)`` along axes (all of them by default).
 
@@ -59,5 +61,4 @@ def log_softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     >>> jit(log_softmax)(np.array([0.0, 0.0])) + np.log(2)
     array([0., 0.])
     """
-    (x,) = as_arrays((x,))
     return x - logsumexp(x, axis, keepdims=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import scipy.special
 
 from autojit import grad, jit
-from autojit.scipy import special
+from autojit.scipy import linalg, special
 from autojit.testing import check_grads
 
 X = np.array([[0.5, -1.0, 3.0], [700.0, 701.0, -np.inf]])
@@ -39,3 +40,58 @@ def test_derivatives() -> None:
 
 def test_float32_stays() -> None:
     assert jit(special.softmax)(X[:1].astype("f4")).dtype == np.float32
+
+
+# -- arrays that were written in place -----------------------------------------------
+
+MATRIX = np.array([[4.0, 1.0], [1.0, 3.0]])
+
+
+def written(x: Any) -> Any:
+    """A copy that the traced function has made and written into."""
+    y = np.zeros(np.shape(x))
+    y[...] = x
+    return y
+
+
+#: Every function of autojit.scipy, by its name, of an array.
+EVERY: dict[str, Callable[[Any], Any]] = {
+    "special.logsumexp": special.logsumexp,
+    "special.softmax": lambda a: special.softmax(a, axis=1),
+    "special.log_softmax": lambda a: special.log_softmax(x=a, axis=0),
+    "linalg.cholesky": linalg.cholesky,
+    "linalg.cho_factor": lambda a: linalg.cho_factor(a)[0],
+    "linalg.cho_solve": lambda a: linalg.cho_solve(c_and_lower=(a, True), b=a[0]),
+    "linalg.lu_factor": linalg.lu_factor,
+    "linalg.lu_solve": lambda a: linalg.lu_solve((a, np.array([0, 1], np.int32)), a),
+    "linalg.solve_triangular": lambda a: linalg.solve_triangular(a, a, lower=True),
+    "linalg.solve": lambda a: linalg.solve(a, b=a),
+    "linalg.inv": linalg.inv,
+    "linalg.det": linalg.det,
+}
+
+
+def test_every_function_is_here() -> None:
+    public = [*(f"linalg.{name}" for name in linalg.__all__)]
+    own = [
+        name
+        for name, f in vars(special).items()
+        if getattr(f, "__module__", "") == special.__name__
+    ]
+    assert set(EVERY) == {*public, *(f"special.{name}" for name in own)}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_of_an_array_that_was_written(name: str) -> None:
+    function = EVERY[name]
+
+    def of_rows(x: Any) -> Any:
+        return function([list(x[0]), [x[1, 0], x[1, 1]]])
+
+    want = jit(function)(MATRIX)
+    found = [jit(lambda x: function(written(x)))(MATRIX)]
+    if "_solve" not in name and name != "linalg.solve":  # which index their argument here
+        found.append(jit(of_rows)(MATRIX))
+    for got in found:
+        for g, w in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
+            np.testing.assert_array_equal(g, w)
