@@ -28,6 +28,7 @@ from .execute import (
     target_errors,
 )
 from .pickling import global_name, loaded, pickles, portable
+from .progress import stage
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import Specialization
 from .static import StaticArguments, exact, together
@@ -185,7 +186,8 @@ class CompiledFunction:
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):
                     return interpreted(program, [*arrays, *program.captured])
-            self._make_ready(code, found)
+            with stage("compiling", _name(self.function), lambda: len(program.ops)):
+                self._make_ready(code, found)
         if found.native is not None:
             given = [
                 array if weak is None else leaf
@@ -250,7 +252,8 @@ class CompiledFunction:
             positional, by_name = together(static, trees.unflatten(structure, values))
             return f(*positional, **by_name)
 
-        traced = trace_function(self.function, types, call)
+        with stage("tracing", _name(self.function), lambda: 0):
+            traced = trace_function(self.function, types, call)
         found = Specialization(signature, traced)
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found

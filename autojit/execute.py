@@ -15,6 +15,7 @@ from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.program import Program
 
 from .errors import UnsupportedTargetError, with_place
+from .progress import stage
 from .tracing import inline, is_tracer
 
 
@@ -95,7 +96,12 @@ def apply(
     if settings.interpret or (once and is_dear(program)):
         return interpreted(program, arrays)
     with target_errors():
-        results: list[Any] = executable(program, device).call(arrays)
+        code = executable(program, device)
+        if getattr(code, "is_ready", True):
+            results: list[Any] = code.call(arrays)
+        else:
+            with stage("compiling", program.name, lambda: len(program.ops)):
+                results = code.call(arrays)
     return results
 
 

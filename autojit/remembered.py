@@ -18,6 +18,8 @@ from autojit.ir.locks import Lock
 from autojit.ir.passes.roll_tables import Stacked
 from autojit.ir.program import Program
 
+from .progress import stage
+
 T = TypeVar("T")
 
 #: How many operations are kept in programs; those used longest ago go first.
@@ -41,7 +43,8 @@ def remembered(transform: Callable[..., T], program: Program, *args: Any, **sett
         if made is not None:
             _made.move_to_end(key)
     if made is None:
-        with seldom_collected():
+        words = "transforming", program.name, lambda: len(program.ops)
+        with seldom_collected(), stage(*words):
             made = transform(numbered, *args, **settings)
         _keep(key, made)
     return _bound(made, program.captured)

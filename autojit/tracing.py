@@ -26,6 +26,7 @@ from autojit.ir.ops.update import Updating
 from autojit.ir.program import Builder, Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
+from . import unrolled
 from .errors import (
     AutojitError,
     DtypeError,
@@ -34,6 +35,7 @@ from .errors import (
     TypeMismatch,
     with_place,
 )
+from .progress import stage
 
 if TYPE_CHECKING:
     from .fresh import FreshArray
@@ -92,8 +94,12 @@ class _Lines:
     def __init__(self) -> None:
         #: With the code, so that its id stays its own.
         self._known: dict[tuple[int, int], tuple[CodeType, Source]] = {}
+        self._left = unrolled.TRACE_BUDGET
 
     def __call__(self) -> Source | None:
+        self._left -= 1
+        if not self._left:
+            unrolled.warn_while_tracing(user_source())
         frame = _user_frame()
         if frame is None:
             return None
@@ -321,7 +327,7 @@ def trace_flat(
     from .tracer import Tracer
 
     load()
-    with new_trace() as trace:
+    with new_trace() as trace, stage("tracing", name, lambda: len(trace.builder.ops)):
         inputs = [Value(t) for t in types]
         tracers = [Tracer(v, trace, w) for v, w in zip(inputs, weak, strict=True)]
         with _numpys_errors_taken_off():

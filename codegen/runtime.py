@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .cache import Cache
     from .cpu.abi import Convention, Needs
     from .loops import LoopProgram
+    from .packing import Packing
 
 
 def compile_program(
@@ -61,6 +62,7 @@ class Executable:
         self._natives: dict[Convention, _Native] = {}
         self._compiled: list[Any] = []
         self._generic: Callable[..., Any] | None = None
+        self._packing: tuple[Packing | None] | None = None
         self._optimized: Program | None = None
         self._loops: LoopProgram | None = None
 
@@ -68,11 +70,25 @@ class Executable:
     # ``fork`` finds taken if another thread was lowering.
 
     @property
+    def packing(self) -> Packing | None:
+        """What is compiled where many arguments or results are numbers: these are in arrays."""
+        if self._packing is None:
+            from .packing import packing
+
+            self._packing = (packing(self.source),)
+        return self._packing[0]
+
+    @property
+    def packed(self) -> Program:
+        """The program that is optimised and compiled."""
+        return self.source if self.packing is None else self.packing.program
+
+    @property
     def optimized(self) -> Program:
         if self._optimized is None:
             from autojit.ir.passes.pipeline import optimize
 
-            self._optimized = optimize(self.source)
+            self._optimized = optimize(self.packed)
         return self._optimized
 
     @property
@@ -98,9 +114,14 @@ class Executable:
             )
         return list(result)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether :meth:`call` has its code."""
+        return self._generic is not None
+
     def prepare(self) -> Callable[..., Any]:
         """Compile, or load, what :meth:`call` needs."""
-        self._generic = self._entry(self._general(), ())
+        self._generic = self._caller(self._general(), (None,) * len(self.in_types), ())
         return self._generic
 
     def direct(
@@ -111,35 +132,59 @@ class Executable:
         It returns None where an argument is not just what the program was compiled for.
         There is none for Python's bool and complex.
         """
-        convention = _specific(weak, len(captured), as_tuple=as_tuple)
+        convention = self._specific(weak, len(captured), as_tuple=as_tuple)
         if convention is None:
             return None
         bound = [
             canonical(a, t.dtype) for a, t in zip(captured, self.in_types[len(weak) :], strict=True)
         ]
-        return self._entry(convention, bound)
+        return self._caller(convention, weak, bound)
+
+    def _caller(
+        self, convention: Convention, weak: Sequence[type | None], bound: Sequence[np.ndarray]
+    ) -> Callable[..., Any]:
+        native = self._entry(convention, bound)
+        if self.packing is None:
+            return native
+        from .packing import Caller
+
+        return Caller(self.packing, native, weak)
 
     def key(
         self, weak: Sequence[type | None], captured: int, *, as_tuple: bool
     ) -> dict[str, Any] | None:
         """The key on disk of what such a call runs; None if nothing is looked up there."""
-        return self._key(_specific(weak, captured, as_tuple=as_tuple) or self._general())
+        return self._key(self._specific(weak, captured, as_tuple=as_tuple) or self._general())
 
     def _general(self) -> Convention:
         """The convention of :meth:`call`: arrays only, and a tuple of results."""
         from .cpu.abi import Convention
 
-        return Convention((None,) * len(self.in_types), 0, as_tuple=True)
+        return Convention((None,) * len(self.packed.inputs), 0, as_tuple=True)
+
+    def _specific(
+        self, weak: Sequence[type | None], bound: int, *, as_tuple: bool
+    ) -> Convention | None:
+        """The convention for inputs of these Python number types; none for bool and complex."""
+        from .cpu.abi import Convention
+
+        if any(w not in (None, float, int) for w in weak):
+            return None
+        if self.packing is not None:
+            inputs = self.packing.inputs
+            if any(i >= len(weak) for group in inputs.groups for i in group.places):
+                return None  # numbers that are bound
+            others = [weak[i] for i in inputs.rest if i < len(weak)]
+            weak = [*[None] * len(inputs.groups), *others]
+        return Convention(tuple(weak), bound, as_tuple)
 
     def _entry(self, convention: Convention, bound: Sequence[np.ndarray]) -> Callable[..., Any]:
         from .cpu import abi, threads
         from .cpu.results import allocator
 
-        native = self._native(convention)
+        native, out_types = self._native(convention), self.packed.out_types
         needs = native.needs
-        allocators = [
-            allocator(self.out_types[i].shape, self.out_types[i].dtype) for i in needs.pooled
-        ]
+        allocators = [allocator(out_types[i].shape, out_types[i].dtype) for i in needs.pooled]
         own = [
             *map(abi.library_function, needs.functions),
             *map(id, allocators),
@@ -165,7 +210,7 @@ class Executable:
             return None
         from .cpu.key import key
 
-        return key(self.source, convention, self._version)
+        return key(self.packed, convention, self._version)
 
     def _load(self, key: dict[str, Any] | None) -> _Native | None:
         """Code from disk."""
@@ -196,7 +241,7 @@ class Executable:
 
         symbol = f"autojit_entry_{serial()}"
         with seldom_collected():
-            module = Module(self.loops, self.in_types, self.out_types)
+            module = Module(self.loops, self.packed.in_types, self.packed.out_types)
             module.add_entry(symbol, convention)
             divided = parts(module.module, module.core.name, module.printed)
             shared = library.used(module.module)
@@ -242,15 +287,6 @@ def _begin_to_load(needs: Needs) -> None:
 
     if needs.functions or needs.parallel:
         threading.Thread(target=load, name="autojit imports", daemon=True).start()
-
-
-def _specific(weak: Sequence[type | None], bound: int, *, as_tuple: bool) -> Convention | None:
-    """The convention for inputs of these Python number types; none for bool and complex."""
-    from .cpu.abi import Convention
-
-    if any(w not in (None, float, int) for w in weak):
-        return None
-    return Convention(tuple(weak), bound, as_tuple)
 
 
 def signature(program: Program) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import prod
 
-from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Program
 
 from .arena import itemsize
@@ -21,14 +20,13 @@ def text(program: Program, stage: str) -> str:
 
         result: str = cuda.text(program, stage)
         return result
-    optimized = optimize(program)
-    if stage == "optimized":
-        return optimized.text(sources=True)
-    if stage == "loops":
-        return str(lower(optimized))
     from .runtime import Executable
 
     executable = Executable(program)
+    if stage == "optimized":
+        return executable.optimized.text(sources=True)
+    if stage == "loops":
+        return str(lower(executable.optimized))
     if stage == "vectors":
         from .cpu.vectors import lanes
 
@@ -38,7 +36,9 @@ def text(program: Program, stage: str) -> str:
 
 def cost(program: Program) -> dict[str, int]:
     """Scalar operations, bytes of inputs and outputs, bytes of temporaries, loops, products."""
-    optimized = optimize(program)
+    from .runtime import Executable
+
+    optimized = Executable(program).optimized
     loops = lower(optimized)
     flops = sum(_operations(s.body if isinstance(s, Kernel) else [s], 1) for s in loops.steps)
     products = sum(isinstance(s, MatrixProduct) for s in statements(loops))

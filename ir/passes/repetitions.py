@@ -7,14 +7,19 @@ all distances are compared as arrays of numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..ops.declaration import Declaration
 from ..ops.move import Move
-from ..program import Op, Value, param_key
+from ..program import Op, Value
+from .likeness import signatures, sliding_numbers
+
+Kinds = Collection[Declaration]
+NONE: Kinds = ()
 
 LEAST_STEPS = 8
 #: How many periods of one number of bits are tried, and how far apart equal ops are compared to
@@ -26,6 +31,9 @@ MOST_RUNS = 4
 MOST_PARTS = 64
 #: A step may read what one of so many steps before it computed.
 MOST_BACK = 4
+#: What a number may be off a straight line, for its magnitude: a first look, before the op itself
+#: says whether its parameters slide.
+ROUNDING = 1e-14
 
 
 class Stretch(NamedTuple):
@@ -44,17 +52,17 @@ class Stretch(NamedTuple):
 
 
 def repetitions(
-    ops: Ops, least: int, free: np.ndarray, any_numbers: bool = False
+    ops: Ops, least: int, free: np.ndarray, may_be_uneven: Kinds = NONE
 ) -> Iterator[Stretch]:
     """Stretches of at least so many ops, the longest first; of nearly equal ones that with the
     shortest step.
 
     ``free`` says of each op whether it may be in one; who takes a stretch notes it there.
-    ``any_numbers``: ops without operands may have any parameters that slide in each step.
+    Ops of kinds that ``may_be_uneven`` may have any parameters that slide in each step.
     """
     queue: list[tuple[tuple[int, int, bool, int], int, int, Stretch]] = []
 
-    def put(found: Stretch, first: int = 0, high: int = 0) -> None:
+    def put(found: Stretch, first: int, high: int) -> None:
         """Where the steps are not looked at yet, from where on ops are alike, and up to where they
         correspond."""
         if found.size >= least and found.steps >= LEAST_STEPS:
@@ -71,12 +79,22 @@ def repetitions(
             continue
         if not free[found.start : high].any():
             continue
-        start = ops.phase(found.start, found.period, first)
-        whole = found._replace(start=start, steps=(high - start) // found.period)
-        found = _sliding(ops, _uniform(ops, whole), any_numbers)
-        put(found)
-        rest = found.start + found.size  # an inner loop may begin again
-        put(whole._replace(start=rest, steps=(high - rest) // found.period), rest, high)
+        for place in _looked_at(ops, found, first, high, may_be_uneven):
+            put(*place)
+
+
+def _looked_at(
+    ops: Ops, found: Stretch, first: int, high: int, may_be_uneven: Kinds
+) -> Iterator[tuple[Stretch, int, int]]:
+    """The stretches that a candidate has, and parts of it that are to be looked at by themselves:
+    an inner loop may begin again."""
+    start = ops.phase(found.start, found.period, first)
+    whole = found._replace(start=start, steps=(high - start) // found.period)
+    for part in _uniform(ops, whole):
+        first_part, *others = _nearly_even(ops, part, may_be_uneven)
+        yield from ((even, 0, 0) for even in _sliding(ops, first_part, may_be_uneven))
+        for other in others:
+            yield other, other.start, min(high, other.start + other.size + other.period)
 
 
 def _candidates(ops: Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
@@ -109,11 +127,14 @@ class Ops:
     def __init__(self, ops: Sequence[Op]) -> None:
         self.ops = ops
         #: Equal for ops that may stand for each other, and for those with equal parameters too.
-        self.alike, self.equal = _signatures(ops)
+        self.alike, self.equal = signatures(ops)
         #: Whether an op computes something; steps that only move elements stay as they are.
         self.counts = np.array([not isinstance(op.kind, Move) for op in ops], bool)
+        self.kinds = np.array([id(op.kind) for op in ops], np.int64)
         #: The operands of op i are those from start[i] to start[i + 1] of the arrays below.
         self.start = np.zeros(len(ops) + 1, np.int64)
+        #: The numbers in sliding parameters.
+        self.numbers = sliding_numbers(ops)
         np.cumsum([len(op.operands) for op in ops], out=self.start[1:])
         numbers: dict[Value, int] = {}
         makers: list[int] = []  # by number of the value: the op that computes it, or -1
@@ -194,43 +215,27 @@ class Ops:
         places = low + np.flatnonzero(handed == handed.min())
         return int(places[((places - first) % period).argmin()])
 
+    def uneven(self, found: Stretch, may_be_uneven: Kinds) -> np.ndarray:
+        """For each step of a stretch but the last two: whether there are parameters that surely do
+        not slide evenly to the two steps after it."""
+        start, period, steps, _ = found
+        last = start + (steps - 2) * period
+        a, b, c = (slice(start + k * period, last + k * period) for k in range(3))
+        equal = (self.equal[a] == self.equal[b]) & (self.equal[b] == self.equal[c])
+        for kind in may_be_uneven:
+            equal |= self.kinds[a] == id(kind)
+        x, y, z = (self.numbers[part] for part in (a, b, c))
+        with np.errstate(all="ignore"):
+            change = np.abs((z - y) - (y - x))
+            rounding = ROUNDING * (np.abs(x) + np.abs(y) + np.abs(z))
+        even = equal | np.all(change <= rounding, axis=1)
+        uneven: np.ndarray = ~even.reshape(steps - 2, period).all(axis=1)
+        return uneven
+
     def made_before(self, start: int, stop: int) -> np.ndarray:
         """For the operands of the ops from start to stop: whether they are computed before."""
         before: np.ndarray = self.maker[self.start[start] : self.start[stop]] < start
         return before
-
-
-def _signatures(ops: Sequence[Op]) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers for each op: equal for ops that may stand for each other whatever their
-    sliding parameters are, and for those with equal parameters, which tells the steps of an inner
-    loop apart."""
-    numbers: dict[Any, int] = {}
-    types: dict[Any, int] = {}
-    known: dict[int, int] = {}  # the same by id, which is faster to look up
-    alike = np.empty(len(ops), np.int64)
-    equal = np.empty(len(ops), np.int64)
-    for i, op in enumerate(ops):
-        key: list[Any] = [op.kind]
-        for v in (*op.operands, *op.results):
-            number = known.get(id(v.type))
-            if number is None:
-                number = known[id(v.type)] = types.setdefault(v.type, len(types))
-            key.append(number)
-        slides: list[Any] = []
-        for name in op.kind.parameters:
-            (slides if name in op.kind.sliding else key).append(param_key(op.params[name]))
-        fixed = tuple(key)
-        alike[i] = equal[i] = numbers.setdefault(fixed, len(numbers))
-        if slides:
-            equal[i] = numbers.setdefault((fixed, *slides), len(numbers))
-    return alike, equal
-
-
-def compared(a: Op, b: Op) -> tuple[bool, bool]:
-    """Whether the ops may stand for each other whatever their sliding parameters are, and whether
-    these are equal too."""
-    kinds, params = _signatures([a, b])
-    return bool(kinds[0] == kinds[1]), bool(params[0] == params[1])
 
 
 def _periods(alike: np.ndarray) -> list[int]:
@@ -258,21 +263,16 @@ def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), (stops - starts).tolist(), strict=True))
 
 
-def _longest_run(holds: np.ndarray) -> tuple[int, int]:
-    """Start and length of the longest run of True."""
-    return next(iter(_longest(_runs(holds), 1)), (0, 0))
-
-
-def _uniform(ops: Ops, found: Stretch) -> Stretch:
-    """The longest part of a stretch in which each operand is fixed in all steps or in none.
+def _uniform(ops: Ops, found: Stretch) -> Iterator[Stretch]:
+    """The parts of a stretch in which each operand is fixed in all steps or in none.
 
     What is fixed is computed before the part: where its first step computes it, that step, of which
     it would be a result, is left out.  In a loose stretch an operand may be anything that is
     computed before, but then in all steps: the first may not read what lies there by chance.
     """
     start, period, steps, loose = found
-    if steps < 2:
-        return found
+    if steps < LEAST_STEPS:
+        return
     last = start + (steps - 1) * period
     fixed = ops.fixed(start, last, period).reshape(steps - 1, -1)
     right = np.ones(steps - 1, bool)
@@ -281,49 +281,68 @@ def _uniform(ops: Ops, found: Stretch) -> Stretch:
         fixed = fixed & ~before
         right = np.all(ops.linked(start, last, period).reshape(steps - 1, -1) | before, axis=1)
     same = np.all(fixed[1:] == fixed[:-1], axis=1) & right[1:] & right[:-1]
-    first, pairs = _longest_run(same)
-    start, steps = start + first * period, pairs + 2
-    makers = ops.maker[ops.start[start] : ops.start[start + period]]
-    if np.any(makers[fixed[first]] >= start):
-        return Stretch(start + period, period, steps - 1, loose)
-    return Stretch(start, period, steps, loose)
+    for first, pairs in _runs(same):
+        if pairs + 2 < LEAST_STEPS:
+            continue
+        part = Stretch(start + first * period, period, pairs + 2, loose)
+        makers = ops.maker[ops.start[part.start] : ops.start[part.start + period]]
+        if np.any(makers[fixed[first]] >= part.start):
+            part = Stretch(part.start + period, period, part.steps - 1, loose)
+        yield part
 
 
-def _sliding(ops: Ops, found: Stretch, any_numbers: bool) -> Stretch:
-    """As many steps as have parameters that are equal or slide evenly."""
+def _nearly_even(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
+    """The parts of a stretch of which any three steps slide evenly, as far as a first look tells;
+    after the first part only those that are long enough."""
     start, period, steps, loose = found
-    for k in range(period):
-        kind = ops.ops[start + k].kind
-        if kind.sliding and not (any_numbers and kind.arity == 0):
-            steps = min(steps, _even(ops, range(start + k, start + steps * period, period)))
-    return Stretch(start, period, steps, loose)
+    at = 0
+    for first in [*np.flatnonzero(ops.uneven(found, may_be_uneven)).tolist(), steps - 2]:
+        if first < at:  # the two steps of this place are in the part before
+            continue
+        count = first + 2 - at
+        if not at or count >= LEAST_STEPS:
+            yield Stretch(start + at * period, period, count, loose)
+        at = first + 2
+
+
+def _sliding(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
+    """The parts of a stretch of which the steps have parameters that are equal or slide evenly."""
+    start, period, left, loose = found
+    kinds = [ops.ops[start + k].kind for k in range(period)]
+    sliding = [
+        k for k, kind in enumerate(kinds)
+        if kind.sliding and kind not in may_be_uneven
+    ]  # fmt: skip
+    while left >= LEAST_STEPS:
+        steps = left
+        for k in sliding:
+            steps = _even(ops, range(start + k, start + steps * period, period))
+        yield Stretch(start, period, steps, loose)
+        start, left = start + steps * period, left - steps
 
 
 def _even(ops: Ops, column: range) -> int:
-    """How many ops from the first on have equal parameters, or such that slide evenly."""
-    other = ops.equal[column.start : column.stop : column.step] != ops.equal[column.start]
-    if not other.any():
-        return len(column)
-    kind, params = ops.ops[column.start].kind, [ops.ops[i].params for i in column]
-    low, high = max(1, int(other.argmax())), len(params)
-    if kind.slide(params) is not None:
-        return high
-    while low < high:  # the most for which it holds
-        middle = (low + high + 1) // 2
-        if kind.slide(params[:middle]) is not None:
+    """How many ops from the first on have equal parameters, or such that slide evenly.
+
+    Twice as many are looked at each time, so that it takes no longer where it ends early.
+    """
+    low, high = 1, min(LEAST_STEPS, len(column))
+    while _is_even(ops, column[:high]):
+        if high == len(column):
+            return high
+        low, high = high, min(2 * high, len(column))
+    while low < high - 1:  # even up to low, and not up to high
+        middle = (low + high) // 2
+        if _is_even(ops, column[:middle]):
             low = middle
         else:
-            high = middle - 1
+            high = middle
     return low
 
 
-def slide_of(column: Sequence[Op]) -> Any:
-    """How the parameters of ops of one place of the step slide; None where they are equal."""
-    first = _key(column[0].params)
-    if not column[0].kind.sliding or all(_key(op.params) == first for op in column):
-        return None
-    return column[0].kind.slide([op.params for op in column])
-
-
-def _key(params: dict[str, Any]) -> Any:
-    return tuple([param_key(v) for v in params.values()])
+def _is_even(ops: Ops, column: range) -> bool:
+    equal = ops.equal[column.start : column.stop : column.step]
+    if (equal == equal[0]).all():
+        return True
+    kind = ops.ops[column.start].kind
+    return kind.slide([ops.ops[i].params for i in column]) is not None

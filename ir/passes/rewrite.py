@@ -32,6 +32,8 @@ class Rewriter(Builder):
         super().__init__()
         self.rules = rules
         self._definition: dict[Value, Op] = {}
+        #: What rules have found out about an op, for the next time.
+        self.notes: dict[Op, Any] = {}
 
     def definition(self, value: Value, kind: Declaration) -> Op | None:
         """The op that computes a value if it is of that kind, else None."""

@@ -22,20 +22,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..ops.move import Move
 from ..program import Builder, Op, Program, Value, building
 from . import dce
 from .repetitions import Ops, repetitions
 from .rewrite import rewrite
 from .roll_loop import as_loop
+from .roll_numbers import with_arrays
 from .roll_rows import as_rows
 from .roll_steps import Steps
-from .roll_tables import with_tables
+from .roll_tables import DATA, DATA_AND_PARTS, with_tables
 from .simplify import simplify
 
 #: How many stretches that cannot be rolled up are tried.
 MOST_FAILURES = 16
 #: Ops of a stretch from which on it becomes arrays, once the program is found to repeat itself.
 LEAST_ROWS = 24
+#: Numbers among the arguments from which on the steps are looked for with all of them as elements
+#: of arrays first.
+MANY_NUMBERS = 64
 
 
 def roll(program: Program, least: int, least_loop: int) -> Program:
@@ -43,15 +48,38 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
     ``least_loop`` ops as loops where they cannot be arrays; the same object without any.
 
     What it captures more than the program are tables of numbers."""
+    arrays = with_arrays(program)
+    made = program
+    if arrays is None or arrays.numbers < MANY_NUMBERS:
+        made = _with_tables(program, least, least_loop)
+    if arrays is not None and len(made.ops) >= least:
+        other = _with_tables(arrays.program, least, least_loop)
+        # What puts the numbers together is not computed where they are passed as an array.
+        if len(other.ops) - arrays.numbers <= len(made.ops) // 2:
+            return other
+        if made is program and arrays.numbers >= MANY_NUMBERS:
+            made = _with_tables(program, least, least_loop)
+    return made
+
+
+def _with_tables(program: Program, least: int, least_loop: int) -> Program:
+    """The program rolled up, with tables of what differs from step to step where that helps."""
     ops = Ops(program.ops)
     made = _rolled(program, ops, least, least_loop)
-    if len(made.ops) >= least_loop:
-        tabled = with_tables(program, ops, least_loop)
+    for kinds in (DATA, DATA_AND_PARTS):
+        if len(made.ops) < least_loop or _computing(made) < least:
+            break
+        tabled = with_tables(program, ops, least_loop, kinds)
         if tabled is not None:
             other = _rolled(tabled, Ops(tabled.ops), least, least_loop)
             if len(other.ops) <= len(made.ops) // 2:
-                return other
+                made = other
     return made
+
+
+def _computing(program: Program) -> int:
+    """How many ops do more than move elements."""
+    return sum(not isinstance(op.kind, Move) for op in program.ops)
 
 
 def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:

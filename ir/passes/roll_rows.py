@@ -51,7 +51,7 @@ from ..ops.reduce import Reduce, sum_
 from ..ops.update import Update, update
 from ..ops.windows import update_windows
 from ..program import Builder, Op, Value
-from .repetitions import compared, slide_of
+from .likeness import compared, slide_of
 from .roll_steps import Made, Read, Steps, row
 from .simplify_parts import apart
 

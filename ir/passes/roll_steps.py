@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ..ops.move import reshape, slice_
 from ..program import Op, Program, Value
-from .repetitions import MOST_BACK, Stretch, compared, slide_of
+from .likeness import compared, slide_of
+from .repetitions import MOST_BACK, Stretch
 
 
 class Made(NamedTuple):

@@ -16,7 +16,9 @@ After, with a table ``%9: f64[n]`` that the program has captured::
     …
 
 so that the steps are equal but for where they read.  Captured arrays of which each step reads
-another one (``x @ w + np.roll(y, t)``) are stacked in the same way.
+another one (``x @ w + np.roll(y, t)``) are stacked in the same way.  Of an array that steps read
+at uneven places (``for i, j in edges: e += (x[i] - x[j]) ** 2``), all that they read is gathered
+before, by a table of these places.
 """
 
 from __future__ import annotations
@@ -28,15 +30,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ops.declaration import Declaration
+from ..ops.index import gather
 from ..ops.linear import constant
 from ..ops.move import broadcast, reshape, slice_
 from ..program import Builder, Op, Program, Value, building
-from ..types import Type
-from .repetitions import LEAST_STEPS, Ops, compared, repetitions, slide_of
+from ..types import Type, canonical_dtype
+from .likeness import compared, slide_of
+from .repetitions import LEAST_STEPS, Kinds, Ops, repetitions
 
 #: Steps before a stretch that are looked at: a part of one, and the first of a loop.
 MOST_BEFORE = 3
-#: Bytes of captured arrays of one type that are not stacked any more.
+#: Bytes of a table, or of captured arrays of one type, from which on there is none.
 LARGEST = 1 << 26
 #: How many ops above the readers of two numbers are compared.
 DEPTH = 2
@@ -60,30 +64,38 @@ class _Held(Declaration):
 
 
 _held = _Held()
-#: Ops of which each step may have another one.
-TABLED = (constant, _held)
+#: Ops of which each step may have another one: numbers and arrays; and parts of one array.
+DATA: Kinds = (constant, _held)
+DATA_AND_PARTS: Kinds = (*DATA, slice_)
 
 
-def with_tables(program: Program, ops: Ops, least: int) -> Program | None:
-    """The program, of these ops, with tables for stretches of at least so many; None where there
-    are none."""
+def with_tables(program: Program, ops: Ops, least: int, kinds: Kinds) -> Program | None:
+    """The program, of these ops, with tables for ops of some kinds in stretches of at least so
+    many; None where there are none of the last kind."""
     held = _with_held(program)
     if held is not None:
         program, ops = held, Ops(held.ops)
-    else:
-        numbers = [op.params["value"] for op in program.ops if op.kind is constant]
-        if len(numbers) < LEAST_STEPS or len(set(numbers)) < 2:
-            return None
+    elif not _has_uneven(program, kinds):
+        return None
     tables, ends = _Tables(program), _Ends(program)
     free = np.ones(len(program.ops), bool)
-    for found in repetitions(ops, least, free, any_numbers=True):
+    for found in repetitions(ops, least, free, kinds):
         stop = found.start + found.size
         free[found.start : stop] = False
         for first in range(found.start, found.start + found.period):
             column = program.ops[first : stop : found.period]
-            if column[0].kind in TABLED and _is_uneven(column):
+            if column[0].kind in kinds and _is_uneven(column):
                 tables.put(ends.extended(column, first, found.period))
-    return tables.read() if tables.places else None
+    needed = slice_ not in kinds or tables.parts
+    return tables.read() if tables.places and needed else None
+
+
+def _has_uneven(program: Program, kinds: Kinds) -> bool:
+    """Whether there may be steps that differ in ops of these kinds."""
+    if slice_ in kinds:
+        return slice_ in program.kinds
+    numbers = [op.params["value"] for op in program.ops if op.kind is constant]
+    return len(numbers) >= LEAST_STEPS and len(set(numbers)) >= 2
 
 
 def _with_held(program: Program) -> Program | None:
@@ -145,7 +157,7 @@ class _Ends:
     def _is_like(self, a: Op, b: Op) -> bool:
         """Whether two constants may be the same number of different steps, as what reads them
         reads equal things beside them."""
-        if a.kind is not b.kind or a.result.type != b.result.type:
+        if a.kind is not b.kind or a.operands != b.operands or a.result.type != b.result.type:
             return False
         x, y = self.reader.get(a.result), self.reader.get(b.result)
         if x is None or y is None or not all(compared(x, y)):
@@ -169,40 +181,90 @@ class _Ends:
         return all(self._is_equal(a, b, depth - 1) for a, b in pairs)
 
 
+class _Parts(NamedTuple):
+    """Parts of one array: a slice, of extent 1 along some axes, and the places along these."""
+
+    first: Op
+    axes: tuple[int, ...]
+    places: tuple[Value, ...]
+
+    def gathered(self, x: Value) -> Value:
+        """The parts of an array, one a row."""
+        params = {name: list(self.first.params[name]) for name in ("start", "stop", "stride")}
+        for a in self.axes:
+            params["start"][a], params["stop"][a], params["stride"][a] = 0, x.shape[a], 1
+        window = slice_(x, **{name: tuple(numbers) for name, numbers in params.items()})
+        return gather(window, *self.places, axes=self.axes)
+
+
 class _Tables:
     def __init__(self, program: Program) -> None:
         self.program = program
         #: Inputs and what is in them, by what is in them.
         self.tables: dict[Hashable, tuple[Value, Any]] = {}
         #: For what a step reads, by its result: the table and the place in it.
-        self.places: dict[Value, tuple[Value, int]] = {}
+        self.places: dict[Value, tuple[Value | _Parts, int]] = {}
+        #: Whether there are tables of places in an array.
+        self.parts = False
 
     def put(self, column: list[Op]) -> None:
         """Take what the steps read."""
-        key: Hashable
         if column[0].kind is constant:
-            dtype = column[0].params["dtype"]
-            table = np.array([op.params["value"] for op in column], dtype)
-            table.flags.writeable = False
-            key, type = (dtype, table.tobytes()), Type(dtype, table.shape)
-        else:
+            table: Value | _Parts = self._known(
+                np.array([op.params["value"] for op in column], column[0].params["dtype"])
+            )
+        elif column[0].kind is _held:
             held = column[0].params["type"]
             key = tuple([op.params["place"] for op in column])
-            table = _stacked([self.program.captured[place] for place in key])
+            stacked = _stacked([self.program.captured[place] for place in key])
             type = Type(held.dtype, (len(column), *held.shape))
-        value, _ = self.tables.setdefault(key, (Value(type), table))
-        self.places.update((op.result, (value, i)) for i, op in enumerate(column))
+            table, _ = self.tables.setdefault(key, (Value(type), stacked))
+        else:
+            parts = self._parts(column)
+            if parts is None:
+                return
+            table = parts
+        self.places.update((op.result, (table, i)) for i, op in enumerate(column))
+
+    def _known(self, numbers: np.ndarray) -> Value:
+        """An input for a table of numbers."""
+        numbers.flags.writeable = False
+        key = (numbers.dtype, numbers.tobytes())
+        type = Type(canonical_dtype(numbers.dtype), numbers.shape)
+        return self.tables.setdefault(key, (Value(type), numbers))[0]
+
+    def _parts(self, column: list[Op]) -> _Parts | None:
+        """What slices read of one array; None where that is not one row a step."""
+        first = column[0]
+        starts = np.array([op.params["start"] for op in column])
+        axes = tuple(np.flatnonzero((starts != starts[0]).any(axis=0)).tolist())
+        same = all(op.operands == first.operands for op in column)
+        thin = all(first.result.shape[a] == 1 for a in axes)
+        if not same or not thin or len(column) * first.result.type.nbytes > LARGEST:
+            return None
+        self.parts = True
+        places = tuple([self._known(np.ascontiguousarray(starts[:, a], np.int64)) for a in axes])
+        return _Parts(first, axes, places)
 
     def read(self) -> Program:
         """The program that reads the tables."""
         program, builder = self.program, Builder()
         own = len(program.inputs) - len(program.captured)
         replaced: dict[Value, Value] = {}
+        gathered: dict[_Parts, Value] = {}
         with building(builder):
             for op in program.ops:
                 if len(op.results) == 1 and op.result in self.places:
+                    table, i = self.places[op.result]
                     with builder.at(op.source):
-                        replaced[op.result] = _row(*self.places[op.result], op.result.shape)
+                        if isinstance(table, _Parts):
+                            if table not in gathered:
+                                (x,) = op.operands
+                                gathered[table] = table.gathered(replaced.get(x, x))
+                            row = _part(gathered[table], i)
+                            replaced[op.result] = reshape(row, shape=op.result.shape)
+                        else:
+                            replaced[op.result] = _row(table, i, op.result.shape)
                 elif op.kind is _held:
                     replaced[op.result] = program.inputs[own + op.params["place"]]
                 else:
@@ -228,8 +290,13 @@ def _stacked(captured: list[Any]) -> Any:
 def _row(table: Value, i: int, shape: tuple[int, ...]) -> Value:
     """What a step reads: a row, or a number that is everywhere."""
     rest = table.shape[1:]
-    row = slice_(
+    row = reshape(_part(table, i), shape=rest)
+    return row if rest == shape else broadcast(row, shape=shape, dims=())
+
+
+def _part(table: Value, i: int) -> Value:
+    """A row of a table, with its first axis."""
+    rest = table.shape[1:]
+    return slice_(
         table, start=(i, *[0] * len(rest)), stop=(i + 1, *rest), stride=(1,) * table.type.ndim
     )
-    row = reshape(row, shape=rest)
-    return row if rest == shape else broadcast(row, shape=shape, dims=())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 from math import gcd
 
 from ..ops.move import concatenate, slice_
@@ -63,16 +65,15 @@ def slice_of_concatenate(op: Op, at: Rewriter) -> Value | None:
     inner = at.definition(op.operands[0], concatenate)
     if inner is None:
         return None
-    axis, asked, position = inner.params["axis"], _ranges(op), 0
-    for part in inner.operands:
-        extent = part.shape[axis]
-        whole = [range(n) for n in op.operands[0].shape]
-        whole[axis] = range(position, position + extent)
-        found = _inside(asked, whole)
-        if found is not None:
-            return _sliced(part, found)
-        position += extent
-    return None
+    axis, asked = inner.params["axis"], _ranges(op)
+    begins = at.notes.get(inner)
+    if begins is None:
+        begins = at.notes[inner] = [0, *accumulate(v.shape[axis] for v in inner.operands)]
+    k = bisect_right(begins, asked[axis][0]) - 1 if asked[axis] else 0
+    whole = [range(n) for n in op.operands[0].shape]
+    whole[axis] = range(begins[k], begins[k + 1])
+    found = _inside(asked, whole)
+    return None if found is None else _sliced(inner.operands[k], found)
 
 
 def _ranges(op: Op) -> list[range]:

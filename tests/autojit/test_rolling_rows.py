@@ -484,7 +484,7 @@ def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         made = roll(program, 16, 16)
         verify(made)
         arrays += len(made.ops) < len(program.ops) / 3
-        (got,) = interpret(made, [x, m])
+        (got,) = interpret(made, [x, m, *made.captured])
         (wanted,) = interpret(program, [x, m])
         np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=1e-13, err_msg=f"seed {s}")
     assert arrays > 10

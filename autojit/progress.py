@@ -1,0 +1,104 @@
+"""A line that says what a first call does, once that takes seconds.
+
+    autojit: tracing loss (12,000 operations, 4 s) …
+
+On a terminal and in a notebook only, and erased in the end.  ``AUTOJIT_PROGRESS=0`` switches it
+off.  A thread writes it, since neither the user's function nor LLVM would look at a clock; it ends
+with the work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+#: Seconds before the line is shown, and between two of its states.
+DELAY = 2.0
+REFRESH = 0.5
+
+
+class _Stage(NamedTuple):
+    what: str
+    name: str
+    operations: Callable[[], int]
+
+    def words(self, seconds: float) -> str:
+        count = self.operations()
+        known = f"{count:,} operations, " if count else ""
+        return f"autojit: {self.what} {self.name} ({known}{seconds:.0f} s) …"
+
+
+class _Stages(threading.local):
+    def __init__(self) -> None:
+        self.open: list[_Stage] = []
+
+
+_stages = _Stages()
+
+
+@contextmanager
+def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]:
+    """A block that may take long: what it does to the function of that name, and to how many
+    operations so far.  Of blocks in blocks the innermost is shown."""
+    is_first = not _stages.open
+    _stages.open.append(_Stage(what, name, operations))
+    watcher = _Watcher(sys.stderr, _stages.open) if is_first and is_shown(sys.stderr) else None
+    try:
+        yield
+    finally:
+        if watcher is not None:
+            watcher.stop()
+        _stages.open.pop()
+
+
+def is_shown(stream: Any) -> bool:
+    """Whether there is somebody to look at a stream who has not switched the line off."""
+    if os.environ.get("AUTOJIT_PROGRESS", "1") == "0":
+        return False
+    if type(stream).__module__.partition(".")[0] == "ipykernel":
+        return True
+    with contextlib.suppress(AttributeError, ValueError):  # no stream, or a closed one
+        return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+    return False
+
+
+class _Watcher:
+    """Writes the line from another thread until it is stopped."""
+
+    def __init__(self, stream: Any, stages: list[_Stage]) -> None:
+        self._stream = stream
+        self._stages = stages
+        self._started = time.monotonic()
+        self._over = threading.Event()
+        self._width = 0
+        self._thread = threading.Thread(target=self._run, name="autojit progress", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Erase the line and end the thread."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the stream may be closed meanwhile
+            over = self._over.wait(DELAY)
+            while not over:
+                self._write(self._words())
+                over = self._over.wait(REFRESH)
+            if self._width:
+                self._write("")
+
+    def _words(self) -> str:
+        current = self._stages[-1]  # the first is there as long as this runs
+        return current.words(time.monotonic() - self._started)
+
+    def _write(self, words: str) -> None:
+        self._stream.write("\r" + words.ljust(self._width) + ("" if words else "\r"))
+        self._stream.flush()
+        self._width = len(words)
