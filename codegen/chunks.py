@@ -128,6 +128,9 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
         if not _is_repeated(made[number][1])
     }
     places = _places(handed.values(), name)
+    ends: list[list[Any]] = [[] for _ in bodies]
+    for number, scalar in handed.items():
+        ends[made[number][0]].append(Store(*places[number], scalar))
     for n, body in enumerate(bodies):
         begin: list[Any] = []
         for number, scalar in needed[n].items():
@@ -136,12 +139,7 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
                 begin.append(statement)
             else:
                 begin.append(Load(scalar, *places[number], None))
-        end = [
-            Store(*places[number], scalar)
-            for number, scalar in handed.items()
-            if made[number][0] == n
-        ]
-        body[:] = [*begin, *body, *end]
+        body[:] = [*begin, *body, *ends[n]]
 
 
 def _is_repeated(statement: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .collection import seldom_collected
 from .types import Type, TypeMismatch
 
 if TYPE_CHECKING:
@@ -213,7 +214,8 @@ class Program:
     def key(self) -> Any:
         """A hashable value, equal for programs that are equal in structure."""
         if self._structure.key is None:
-            self._structure.key = self._made_key()
+            with seldom_collected():
+                self._structure.key = self._made_key()
         return self._structure.key
 
     def _made_key(self) -> Any:
