@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.runtime import LARGE, canonical
 from autojit.ir.types import DTYPE_NAMES
 
 #: What a call returns that fits none of the native functions.
@@ -112,4 +113,6 @@ def _as_native(leaf: Any) -> Any:
         return leaf
     if dtype is None:
         dtype = _DTYPES.get(leaf.dtype.newbyteorder("="))
-    return leaf if dtype is None else np.array(leaf, dtype, order="C")
+    if dtype is None:
+        return leaf
+    return np.array(leaf, dtype, order="C") if leaf.nbytes < LARGE else canonical(leaf, dtype)

@@ -15,6 +15,9 @@ from autojit.ir.locks import Lock
 from autojit.ir.program import Program
 from autojit.ir.types import canonical_dtype
 
+#: Bytes of an array from which on it matters where a copy of it lies.
+LARGE = 1 << 17
+
 if TYPE_CHECKING:
     from .cache import Cache
     from .cpu.abi import Convention, Needs
@@ -302,5 +305,22 @@ def signature(program: Program) -> str:
 def canonical(array: Any, dtype: np.dtype) -> np.ndarray:
     """An aligned C-contiguous array of just this dtype object."""
     dtype = canonical_dtype(dtype)
-    array = np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+    array = np.require(_in_order(array, dtype), dtype, ["C_CONTIGUOUS", "ALIGNED"])
     return array if array.dtype is dtype else array.view(dtype)
+
+
+def _in_order(array: Any, dtype: np.dtype) -> Any:
+    """An array, if it is large and has another order in memory: as a copy, where a copy or a result
+    was before.
+
+    Fresh memory would cost a page fault every few kilobytes, up to half of the time.
+    """
+    if type(array) is not np.ndarray or array.nbytes < LARGE or array.flags.c_contiguous:
+        return array
+    from .cpu.results import allocator
+
+    if not np.can_cast(array.dtype, dtype, "equiv"):
+        return array
+    made = allocator(array.shape, dtype)()
+    np.copyto(made, array)
+    return made

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from autojit import jit
+from autojit import grad, jit
 from autojit.calls import MOST
 from autojit.codegen.runtime import Executable
 from autojit.errors import UnhashableStaticError
@@ -269,3 +269,24 @@ def test_numbers_that_do_not_fit_are_refused_at_every_call() -> None:
         with pytest.raises(OverflowError):
             f(2**80)
     assert f(4) == 5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, ">f8", np.float32])
+def test_large_arrays_in_any_order(dtype: Any) -> None:
+    """Their copies lie where earlier ones did, and are given back when the call is over."""
+    f = jit(lambda x, y: (x * 2.0 + y, np.sum(x)))
+    numbers = np.random.default_rng(0).normal(size=(300, 400, 2)).astype(dtype)
+    views = [
+        numbers, np.asfortranarray(numbers), numbers[::-1], np.repeat(numbers, 2, axis=0)[::2],
+        numbers.transpose(1, 0, 2).copy().transpose(1, 0, 2),
+        np.broadcast_to(numbers[:1], numbers.shape),
+    ]  # fmt: skip
+    kept = []
+    for _ in range(2):
+        for x, y in zip(views, views[::-1], strict=True):
+            kept.append((f(x, y), (x * 2.0 + y, np.sum(x))))
+    for (got, total), (wanted, sums) in kept:
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+        np.testing.assert_allclose(total, sums, rtol=1e-4)
+    assert f.cache_info().traces == 1
+    np.testing.assert_allclose(grad(lambda x: np.sum(x**2))(views[1]), 2 * views[1], rtol=1e-6)
