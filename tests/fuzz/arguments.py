@@ -31,7 +31,7 @@ def shape(rng: random.Random, extents: dict[str, int], most: int | None = None) 
 
 
 def text(rng: random.Random, shape: tuple[int, ...], kind: str) -> str:
-    """The text of an array: kind is ``float64``, ``float32``, ``complex128``, ``int64`` or ``bool``."""
+    """The text of an array; kind is the name of a dtype."""
     size, seed = int(np.prod(shape, dtype=int)), rng.randrange(10_000)
     if size > LITERAL:
         return _seeded(shape, kind, seed)
@@ -52,7 +52,9 @@ def literal(rng: np.random.Generator, size: int, kind: str) -> np.ndarray:
     if kind == "int64":
         return rng.integers(-4, 5, size)
     spread = rng.permutation(size * 3)[:size] if size else np.zeros(0)
-    values = np.round((spread - 1.3 * size) * 1.7 / max(size, 1) + rng.uniform(0.011, 0.04, size), 3)
+    values = np.round(
+        (spread - 1.3 * size) * 1.7 / max(size, 1) + rng.uniform(0.011, 0.04, size), 3
+    )
     if kind == "complex128":
         return values + 1j * np.round(rng.normal(size=size), 2)
     return values.astype(kind)

@@ -1,80 +1,104 @@
-"""Calls: transformations of ``f`` nested at random, applied to its arguments."""
+"""Calls: transformations of ``f`` nested at random, applied to its arguments.
+
+In a template ``{x}`` is the argument by which derivatives are taken, ``{all}`` are all arguments,
+``{i}`` is ``f`` as a function of ``{x}`` alone, and ``J(...)`` is compiled or not, at random.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from tests.fuzz.expressions import templates
 from tests.fuzz.writer import Writer
 
+VALUES = templates("""
+jit(f)({all})
+jit(lambda {x}: f({all}))({x})
+jit(jit(f))({all})
+""")
+#: Where every argument has an axis: over a new one.
+BATCHES = templates("""
+vmap(f)({stacked})
+jit(vmap(f))({stacked})
+vmap(jit(f))({stacked})
+vmap(f, in_axes={axes})({some})
+jit(vmap({i}))(np.stack([{x}, {x} * 2]))
+vmap({i}, out_axes=-1)(np.stack([{x}, {x} * 2, {x}]))
+""")
+#: Of a function whose result is a number.
+FIRST = templates("""
+J(grad(f, argnums={number}))({all})
+J(value_and_grad(f, argnums={numbers}))({all})
+J(grad(J({i})))({x})
+jvp({i}, ({x},), ({x} * 1.5,))
+jvp(J(f), ({all},), ({tangents},))
+vjp(J({i}), {x})[1](1.5)
+J(grad(checkpoint({i})))({x})
+J(grad(lambda {x}: vjp({i}, {x})[0] * 0.5))({x})
+""")
+SECOND = templates("""
+J(hessian({i}))({x})
+J(jacfwd(grad({i})))({x})
+J(jacrev(grad({i})))({x})
+J(hvp({i}))({x}, {x} * 0.5)
+J(grad(lambda {x}: np.sum(np.sin(grad({i})({x})))))({x})
+jvp(J(grad({i})), ({x},), (0.5 * {x},))
+J(vmap(grad({i})))(np.stack([{x}, 0.5 * {x}]))
+J(grad(lambda {x}: np.sum(vmap({i})(np.stack([{x}, 0.5 * {x}])) ** 2)))({x})
+linearize(grad({i}), {x})[1](0.5 * {x})
+vmap(J(hessian({i})))(np.stack([{x}, 0.5 * {x}]))
+J(grad(lambda {x}: jvp({i}, ({x},), (np.sin({x}),))[1]))({x})
+J(jacfwd(jacfwd({i})))({x})
+J(jacrev(jacrev(checkpoint({i}))))({x})
+""")
+#: Of a function whose result is an array.
+JACOBIANS = templates("""
+J(jacfwd({i}))({x})
+J(jacrev({i}))({x})
+J(jacfwd(jacrev({i})))({x})
+J(jacrev(jacfwd({i})))({x})
+jvp(J({i}), ({x},), ({x} * 0.5,))
+vjp(J({i}), {x})[1](np.ones(np.shape(f({all}))))
+linearize({i}, {x})[1]({x} * 0.5)
+J(vmap(jacrev({i})))(np.stack([{x}, 0.5 * {x}]))
+J(vmap(jacfwd({i})))(np.stack([{x}, 0.5 * {x}]))
+""")
 
-def _jitted(w: Writer, text: str, chance: float = 0.6) -> str:
-    return f"jit({text})" if w.maybe(chance) else text
+
+def _filled(w: Writer, template: str, names: Sequence[str], floats: Sequence[str]) -> str:
+    x = floats[0] if floats else names[0]
+    axes = [0, *(w.pick([0, None]) for _ in names[1:])]
+    stacked = [f"np.stack([{n}, {n} * 2])" for n in names]
+    given = ", ".join(names)
+    some = [n if a is None else s for n, s, a in zip(names, stacked, axes, strict=True)]
+    holes = {
+        "x": x, "all": given, "i": f"lambda {x}: f({given})", "number": str(list(names).index(x)),
+        "numbers": str(tuple(k for k, n in enumerate(names) if n in floats)),
+        "stacked": ", ".join(stacked), "some": ", ".join(some), "axes": str(tuple(axes)),
+        "tangents": ", ".join(f"{n} * 1.5" for n in names),
+    }  # fmt: skip
+    text = re.sub(r"\{(\w+)\}", lambda hole: holes[hole[1]], template)
+    return re.sub(r"\bJ\(", lambda _: "jit(" if w.maybe(0.5) else "(", text)
 
 
 def value_call(w: Writer, names: Sequence[str], batched: bool) -> str:
     """``f`` as it is, compiled, or mapped over a new axis."""
-    given = ", ".join(names)
-    if batched and w.maybe(0.25):
-        stacked = [f"np.stack([{n}, {n}, {n}[::-1]])" if w.maybe(0.5) else f"np.stack([{n}, {n} * 2])" for n in names]
-        same = [s.replace(f"{n}, {n}, {n}[::-1]", f"{n}, {n} * 2") for n, s in zip(names, stacked, strict=True)]
-        outer = w.pick(["vmap(f)", "jit(vmap(f))", "vmap(jit(f))"])
-        if len(names) > 1 and w.maybe(0.4):
-            axes = [w.pick(["0", "None"]) for _ in names]
-            axes[0] = "0"
-            given = ", ".join(n if a == "None" else s for n, s, a in zip(names, same, axes, strict=True))
-            return f"{outer.replace('(f', '(f, in_axes=(' + ', '.join(axes) + ',)', 1) if outer == 'vmap(f)' else 'vmap(f, in_axes=(' + ', '.join(axes) + ',))'}({given})".replace(",))(", ",))(")
-        return f"{outer}({', '.join(same)})"
-    return f"{_jitted(w, 'f', 1.0)}({given})"
+    table = BATCHES if batched and w.maybe(0.25) else VALUES
+    return _filled(w, w.pick(table), names, ())
 
 
 def gradient_call(w: Writer, names: Sequence[str], floats: Sequence[str], small: bool) -> str:
     """A derivative of an ``f`` whose result is a number; of higher order for few elements."""
-    given, x = ", ".join(names), floats[0]
-    position = list(names).index(x)
-    others = ", ".join(n for n in names if n != x)
-    inner = f"lambda {x}: f({given})"
-    choices = [
-        lambda: f"{_jitted(w, f'grad(f, argnums={position})')}({given})",
-        lambda: f"{_jitted(w, f'value_and_grad(f, argnums={tuple(list(names).index(n) for n in floats)})')}({given})",
-        lambda: f"{_jitted(w, f'grad({_jitted(w, inner)})')}({x})",
-        lambda: f"jvp(f, ({given},), ({', '.join(_tangent(w, n, floats) for n in names)},))" if set(names) == set(floats) else f"grad({inner})({x})",
-        lambda: f"vjp({_jitted(w, inner)}, {x})[1](1.5)",
-        lambda: f"{_jitted(w, f'grad(checkpoint({inner}))')}({x})",
-    ]  # fmt: skip
-    if small:
-        choices += [
-            lambda: f"{_jitted(w, f'hessian({inner})')}({x})",
-            lambda: f"{_jitted(w, f'jacfwd(grad({inner}))')}({x})",
-            lambda: f"{_jitted(w, f'jacrev(grad({inner}))')}({x})",
-            lambda: f"{_jitted(w, f'hvp({inner})')}({x}, {x} * 0.5)",
-            lambda: f"{_jitted(w, f'grad(lambda {x}: np.sum(np.sin(grad({inner})({x}))))')}({x})",
-            lambda: f"jvp(grad({inner}), ({x},), (0.5 * {x},))",
-            lambda: f"{_jitted(w, f'vmap(grad({inner}))')}(np.stack([{x}, 0.5 * {x}]))",
-            lambda: f"{_jitted(w, f'grad(lambda {x}: np.sum(vmap({inner})(np.stack([{x}, 0.5 * {x}])) ** 2))')}({x})",
-            lambda: f"linearize(grad({inner}), {x})[1](0.5 * {x})",
-            lambda: f"vmap(hessian({inner}))(np.stack([{x}, 0.5 * {x}]))",
-        ]  # fmt: skip
-    del others
-    return w.pick(choices)()
+    table = [t for t in FIRST if "tangents" not in t or len(names) == len(floats)]
+    return _filled(w, w.pick([*table, *SECOND] if small else table), names, floats)
 
 
-def _tangent(w: Writer, name: str, floats: Sequence[str]) -> str:
-    return f"{name} * {w.pick(['0.5', '1.5'])}" if name in floats else f"np.zeros_like({name})"
-
-
-def jacobian_call(w: Writer, names: Sequence[str], x: str) -> str:
+def jacobian_call(w: Writer, names: Sequence[str], floats: Sequence[str]) -> str:
     """A derivative of an ``f`` whose result is an array."""
-    inner = f"lambda {x}: f({', '.join(names)})"
-    return str(
-        w.pick([
-            f"{_jitted(w, f'jacfwd({inner})')}({x})", f"{_jitted(w, f'jacrev({inner})')}({x})",
-            f"{_jitted(w, f'jacfwd(jacrev({inner}))')}({x})", f"jvp({_jitted(w, inner)}, ({x},), ({x} * 0.5,))",
-            f"vjp({_jitted(w, inner)}, {x})[1](np.ones(np.shape(f({', '.join(names)}))))",
-            f"linearize({inner}, {x})[1]({x} * 0.5)", f"{_jitted(w, f'jacrev(jacfwd({inner}))')}({x})",
-        ])
-    )  # fmt: skip
+    return _filled(w, w.pick(JACOBIANS), names, floats)
 
 
 def is_small(arguments: dict[str, np.ndarray], floats: Sequence[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import linecache
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -62,7 +63,8 @@ class Case:
 
     def text(self) -> str:
         """Python that runs the case when it is pasted into a file."""
-        used = [n for n in NAMES if f"{n}(" in self.source + self.call or f"@{n}" in self.source]
+        whole = f"{self.source}\n{self.call}"
+        used = [n for n in NAMES if re.search(rf"(?<!\.)\b{n}\(", whole)]
         lines = ["import numpy as np"]
         if used:
             lines.append(f"from autojit import {', '.join(used)}")

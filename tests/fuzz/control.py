@@ -33,7 +33,12 @@ def _next(inner: Writer, c: str) -> str:
     if value.dtype.kind in "iub":
         return f"{c} + 1" if value.dtype.kind in "iu" else f"~{c}"
     found = e.like(inner, value.shape, value.dtype)
-    mixed = [f"0.5 * {c} + 0.3 * np.sin({found or c})", f"np.tanh({c} + ({found or c}))", f"{c} - 0.1 * ({found or c})", f"{c} * 0.9"]
+    mixed = [
+        f"0.5 * {c} + 0.3 * np.sin({found or c})",
+        f"np.tanh({c} + ({found or c}))",
+        f"{c} - 0.1 * ({found or c})",
+        f"{c} * 0.9",
+    ]
     return str(inner.pick([*mixed, found] if found else mixed))
 
 
@@ -75,12 +80,30 @@ def scan(w: Writer) -> bool:
     made = nexts[0] if len(nexts) == 1 else f"({', '.join(nexts)})"
     begin = starts[0] if len(starts) == 1 else f"({', '.join(starts)})"
     last = row if xs is not None else "_"
-    lines = [f"def {f}(state, {last}):", f"    {tree} = state", *inner.lines, f"    return {made}, {y}"]
-    given = f"{xs}" if xs is not None else f"length={w.pick([0, 1, 3, 7, 40]) if y == 'None' else w.pick([1, 3, 7])}"
+    lines = [
+        f"def {f}(state, {last}):",
+        f"    {tree} = state",
+        *inner.lines,
+        f"    return {made}, {y}",
+    ]
+    given = (
+        f"{xs}"
+        if xs is not None
+        else f"length={w.pick([0, 1, 3, 7, 40]) if y == 'None' else w.pick([1, 3, 7])}"
+    )
     more = w.pick(["", "", ", reverse=True", ', checkpoint="sqrt"', ", checkpoint=2"])
     if not w.write(*lines, f"{state}, {ys} = scan({f}, {begin}, {given}{more})"):
         return False
-    return _unpack(w, state, len(starts)) and _unpack(w, ys, {"None": 0}.get(y, 2 if y[0] == "(" and y.endswith(")") and ", " in y and y.startswith(f"({carries[-1]},") else 1))
+    return _unpack(w, state, len(starts)) and _unpack(
+        w,
+        ys,
+        {"None": 0}.get(
+            y,
+            2
+            if y[0] == "(" and y.endswith(")") and ", " in y and y.startswith(f"({carries[-1]},")
+            else 1,
+        ),
+    )
 
 
 def _unpack(w: Writer, name: str, count: int) -> bool:
@@ -135,15 +158,28 @@ def while_(w: Writer) -> bool:
     nexts = [_next(inner, c) for c in carries]
     f, state = w.new("step"), w.new("state")
     most = w.pick([0, 1, 3, 8, 20])
-    early = w.pick(["", f" & (np.sum({carries[0]}) > {e.constant(w)})", f" & (np.max(np.abs({carries[-1]}), initial=0.0) < 1.4)"])
+    early = w.pick(
+        [
+            "",
+            f" & (np.sum({carries[0]}) > {e.constant(w)})",
+            f" & (np.max(np.abs({carries[-1]}), initial=0.0) < 1.4)",
+        ]
+    )
     lines = [
-        f"def {f}(state):", f"    n, {', '.join(carries)} = state", *inner.lines, f"    return (n + 1, {', '.join(nexts)})",
-        f"def more{f}(state):", f"    n, {', '.join(carries)} = state", f"    return (n < {most}){early}",
+        f"def {f}(state):",
+        f"    n, {', '.join(carries)} = state",
+        *inner.lines,
+        f"    return (n + 1, {', '.join(nexts)})",
+        f"def more{f}(state):",
+        f"    n, {', '.join(carries)} = state",
+        f"    return (n < {most}){early}",
         f"{state} = while_loop(more{f}, {f}, (0, {', '.join(starts)}))",
-    ]  # fmt: skip
+    ]
     if not w.write(*lines):
         return False
-    return _unpack(w, f"{state}[1:]" if len(starts) > 1 else state, len(starts) + (len(starts) == 1))
+    return _unpack(
+        w, f"{state}[1:]" if len(starts) > 1 else state, len(starts) + (len(starts) == 1)
+    )
 
 
 def cond(w: Writer) -> bool:
@@ -155,7 +191,9 @@ def cond(w: Writer) -> bool:
     for _ in range(2 if w.maybe(0.7) else 3):
         inner = _body(w, {p: _zero(w.value(start))}, w.rng.randint(0, 1))
         branches.append((w.new(f"branch{len(branches)}_"), inner, _next(inner, p)))
-    lines = [line for f, inner, result in branches for line in inner_function(f, [p], inner, result)]
+    lines = [
+        line for f, inner, result in branches for line in inner_function(f, [p], inner, result)
+    ]
     name = w.new()
     if len(branches) == 2:
         test = w.pick([f"np.sum({start}) > {e.constant(w)}", "True", e.scalar(w, 1) + " > 0.3"])
@@ -199,7 +237,14 @@ def with_rule(w: Writer) -> bool:
     if start is None:
         return False
     f, name = w.new("rule"), w.new()
-    value, slope = w.pick([("np.sin(u)", "np.cos(u)"), ("u * u * u", "3.0 * u * u"), ("np.tanh(u)", "(1.0 - np.tanh(u) ** 2)"), ("2.0 * u", "2.0")])
+    value, slope = w.pick(
+        [
+            ("np.sin(u)", "np.cos(u)"),
+            ("u * u * u", "3.0 * u * u"),
+            ("np.tanh(u)", "(1.0 - np.tanh(u) ** 2)"),
+            ("2.0 * u", "2.0"),
+        ]
+    )
     if w.maybe(0.5):
         rule = f"{f}.defvjp(lambda u: ({value}, u), lambda u, t: ({slope} * t,))"
         kind = "custom_vjp"
@@ -215,8 +260,14 @@ def accumulated(w: Writer) -> bool:
     if not rows:
         return False
     x, name = w.pick(rows), w.new()
-    form = w.pick(["associative_scan(np.maximum, {})", "associative_scan(np.add, {}, reverse=True)",
-                   "associative_scan(lambda a, b: a + b, {}, axis=-1)", "associative_scan(np.multiply, np.tanh({}))"])  # fmt: skip
+    form = w.pick(
+        [
+            "associative_scan(np.maximum, {})",
+            "associative_scan(np.add, {}, reverse=True)",
+            "associative_scan(lambda a, b: a + b, {}, axis=-1)",
+            "associative_scan(np.multiply, np.tanh({}))",
+        ]
+    )
     return _call(w, [], f"{name} = {form.format(x)}", (name,))
 
 
@@ -231,15 +282,29 @@ def derivative(w: Writer) -> bool:
     write_some(inner, BASIC, w.rng.randint(0, 2))
     w.control = control
     lines = inner_function(f, [p], inner, f"np.sum({e.floats(inner, 2)} * {p})")
-    form = w.pick(["grad({f})({x})", "jit(grad({f}))({x})", "jvp({f}, ({x},), ({x} * 0.5,))[1]", "value_and_grad({f})({x})[1]",
-                   "vjp({f}, {x})[1](1.0)[0]", "linearize({f}, {x})[1]({x})"])  # fmt: skip
+    form = w.pick(
+        [
+            "grad({f})({x})",
+            "jit(grad({f}))({x})",
+            "jvp({f}, ({x},), ({x} * 0.5,))[1]",
+            "value_and_grad({f})({x})[1]",
+            "vjp({f}, {x})[1](1.0)[0]",
+            "linearize({f}, {x})[1]({x})",
+        ]
+    )
     return _call(w, lines, f"{name} = {form.format(f=f, x=start)}", (name,))
 
 
 CONTROL: list[tuple[Statement, int]] = [
-    (scan, 3), (fori, 2), (while_, 2), (cond, 2), (checkpointed, 2), (mapped, 2), (with_rule, 1),
+    (scan, 3),
+    (fori, 2),
+    (while_, 2),
+    (cond, 2),
+    (checkpointed, 2),
+    (mapped, 2),
+    (with_rule, 1),
     (accumulated, 1),
-]  # fmt: skip
+]
 INNER_DERIVATIVES: list[tuple[Statement, int]] = [(derivative, 3)]
 
 Body = Callable[[Writer], bool]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz import arguments, calls, control, python_loops
-from tests.fuzz import expressions as e
 from tests.fuzz.case import Case
 from tests.fuzz.statements import BASIC, Statement, write_some
 from tests.fuzz.writer import Writer, fresh_space
@@ -54,6 +53,7 @@ class Draft:
         """A float number of what was computed last."""
         w = self.writer
         recent = list(dict.fromkeys(reversed(w.arrays("f"))))[: w.rng.randint(1, 3)]
+        recent = list(dict.fromkeys([*w.unused()[:4], *recent]))
         parts = [f"np.sum({n})" if np.ndim(w.value(n)) else n for n in recent or self.floats]
         weights = [w.pick(["", "", "0.5 * "]) for _ in parts]
         return " + ".join(a + b for a, b in zip(weights, parts, strict=True))
@@ -62,6 +62,7 @@ class Draft:
         """A tree of what was computed last."""
         w = self.writer
         recent = list(dict.fromkeys(reversed(w.arrays("fciub"))))[: w.rng.randint(1, 4)]
+        recent = list(dict.fromkeys([*w.unused()[:4], *recent]))
         if len(recent) == 1:
             return recent[0]
         if w.maybe(0.15):
@@ -69,10 +70,15 @@ class Draft:
         return f"({', '.join(recent)})"
 
 
+def _count(rng: random.Random, most: int) -> int:
+    """How many statements; now and then many more."""
+    return rng.randint(1, most) * (3 if rng.random() < 0.15 else 1)
+
+
 def numpy_values(rng: random.Random) -> Case:
     """Values of ordinary NumPy functions of all dtypes."""
     draft = Draft(rng, kinds=("float32", "float64", "int64", "bool", "complex128"), empty=0.08)
-    write_some(draft.writer, [*BASIC, *LOOPS], rng.randint(1, 6))
+    write_some(draft.writer, [*BASIC, *LOOPS], _count(rng, 6))
     return _valued(draft, "numpy_values")
 
 
@@ -93,11 +99,11 @@ def _differentiated(rng: random.Random, name: str, table: Table, count: int, **o
     draft = Draft(rng, kinds=("float64", "int64"), most=6 if small else None, **of)
     w = draft.writer
     w.smooth = True
-    write_some(w, table, rng.randint(1, count))
+    write_some(w, table, _count(rng, count))
     few = calls.is_small(draft.values, draft.floats)
     arrays = [n for n in w.arrays("f", 1) if w.value(n).size <= 40]
     if few and arrays and w.maybe(0.25):
-        call = calls.jacobian_call(w, list(draft.texts), draft.floats[0])
+        call = calls.jacobian_call(w, list(draft.texts), draft.floats)
         return draft.case(name, call, arrays[-1], ("derivatives",))
     call = calls.gradient_call(w, list(draft.texts), draft.floats, few)
     return draft.case(name, call, draft.number(), ("derivatives",))
@@ -106,7 +112,7 @@ def _differentiated(rng: random.Random, name: str, table: Table, count: int, **o
 def mixed_values(rng: random.Random) -> Case:
     """Values of functions with control flow, functions with rules, and derivatives inside."""
     draft = Draft(rng, kinds=("int64", "bool"))
-    write_some(draft.writer, ALL, rng.randint(1, 5))
+    write_some(draft.writer, ALL, _count(rng, 5))
     return _valued(draft, "mixed_values")
 
 

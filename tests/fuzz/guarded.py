@@ -121,17 +121,19 @@ end:
   ret void
 }}
 
-@all = global [4 x i64] zeroinitializer
+@all = global [5 x i64] zeroinitializer
 
 define ptr @parts() {{
   %a = getelementptr i64, ptr @all, i64 0
   %b = getelementptr i64, ptr @all, i64 1
   %c = getelementptr i64, ptr @all, i64 2
   %d = getelementptr i64, ptr @all, i64 3
+  %e = getelementptr i64, ptr @all, i64 4
   store ptr @guarded_malloc, ptr %a
   store ptr @guarded_free, ptr %b
   store ptr @slots, ptr %c
   store ptr @fill, ptr %d
+  store ptr @count, ptr %e
   ret ptr @all
 }}
 """
@@ -149,25 +151,29 @@ class _Native:
         self.compiled = Compiled([text])
         # Each symbol is loaded with globals of its own, so one gives all the others.
         parts = ctypes.CFUNCTYPE(ctypes.c_int64)(self.compiled.address("parts"))()
-        self.malloc, self.free, slots, fill = (ctypes.c_int64 * 4).from_address(parts)
-        self.slots = (ctypes.c_int64 * SLOTS).from_address(slots)
+        self.malloc, self.free, slots, fill, count = (ctypes.c_int64 * 5).from_address(parts)
+        self.slots = np.frombuffer((ctypes.c_int64 * SLOTS).from_address(slots), np.int64)
         self._fill = ctypes.c_int32.from_address(fill)
+        self._count = ctypes.c_int64.from_address(count)
         self._release = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self.free)
+
+    def count(self) -> int:
+        """How many blocks there have been."""
+        return self._count.value
 
     def fill(self, byte: int) -> None:
         """Fill new blocks, and the idle ones that calls have left, with a byte."""
         self._fill.value = byte
-        slots = np.frombuffer(self.slots, np.int64)
-        for address in slots[slots != 0].tolist():
+        for address in self.slots[self.slots != 0].tolist():
             header = (ctypes.c_int64 * 3).from_address(address // PAGE * PAGE - PAGE)
             ctypes.memset(address, byte, header[2])
 
-    def release(self, address: int) -> None:
-        """Free what a call left, whoever it came from."""
-        if address in np.frombuffer(self.slots, np.int64):
+    def release(self, address: int, usual: Any = abi._free) -> None:
+        """Free what a call left, whoever it came from; also when the interpreter ends."""
+        if (self.slots == address).any():
             self._release(address)
         else:
-            abi._free(address)
+            usual(address)
 
 
 @cache

@@ -23,7 +23,7 @@ def scan(
 ) -> tuple[Any, Any]:  # fmt: skip
     steps = len(leaves(xs)[0]) if xs is not None else length
     assert steps is not None
-    carry, types = init, mapped(_dtype, init)
+    carry, types = values(init), mapped(_dtype, init)
     ys = {}
     for k in reversed(range(steps)) if reverse else range(steps):
         row = mapped(lambda x, k=k: x[k], xs) if xs is not None else None
@@ -36,6 +36,11 @@ def scan(
     return carry, mapped(lambda *rows: np.stack(rows), *(ys[k] for k in range(steps)))
 
 
+def values(tree: Any) -> Any:
+    """What a loop or branch takes and gives: values, which share no memory with arrays around."""
+    return mapped(lambda x: np.array(x)[()], tree)
+
+
 def _dtype(x: Any) -> np.dtype:
     return np.asarray(x).dtype
 
@@ -44,18 +49,18 @@ def _typed(x: Any, dtype: np.dtype) -> Any:
     """A carry keeps its type: Python's numbers become NumPy's."""
     if np.result_type(np.asarray(x), dtype) != dtype:
         raise TypeError("a carry changes its type")
-    return np.asarray(x, dtype)[()]
+    return np.array(x, dtype)[()]
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init: Any) -> Any:
-    carry, types = init, mapped(_dtype, init)
+    carry, types = values(init), mapped(_dtype, init)
     for i in range(int(lower), int(upper)):
         carry = mapped(_typed, body_fun(np.int64(i), carry), types)
     return carry
 
 
 def while_loop(cond_fun: Function, body_fun: Function, init: Any) -> Any:
-    carry, types = init, mapped(_dtype, init)
+    carry, types = values(init), mapped(_dtype, init)
     for _ in range(10_000):
         if not cond_fun(carry):
             return carry
@@ -64,11 +69,11 @@ def while_loop(cond_fun: Function, body_fun: Function, init: Any) -> Any:
 
 
 def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
-    return true_fun(*operands) if pred else false_fun(*operands)
+    return values(true_fun(*operands) if pred else false_fun(*operands))
 
 
 def switch(index: Any, branches: Any, *operands: Any) -> Any:
-    return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+    return values(branches[min(max(int(index), 0), len(branches) - 1)](*operands))
 
 
 def map_(f: Function, xs: Any) -> Any:
@@ -104,7 +109,9 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
 
 def unchanged(f: Function | None = None, **settings: Any) -> Any:
     """``jit`` and ``checkpoint``."""
-    return (lambda g: g) if f is None else f
+    if f is None:
+        return lambda g: unchanged(g)
+    return lambda *args: values(f(*args))
 
 
 class WithRules:
@@ -114,7 +121,7 @@ class WithRules:
         self.f = f
 
     def __call__(self, *args: Any) -> Any:
-        return self.f(*args)
+        return values(self.f(*args))
 
     def defvjp(self, forward: Function, backward: Function) -> None: ...
 
@@ -155,6 +162,14 @@ def _wide(name: str) -> Function:
     return made
 
 
+def _interp(x: Any, xp: Any, fp: Any) -> Any:
+    """``np.interp``, which is for double precision."""
+    xp, fp = widened(np.asarray(xp)), widened(np.asarray(fp))
+    right = np.clip(np.searchsorted(xp, x), 1, len(xp) - 1)
+    share = np.clip((x - xp[right - 1]) / (xp[right] - xp[right - 1]), 0, 1)
+    return fp[right - 1] + share * (fp[right] - fp[right - 1])
+
+
 class _Wide(SimpleNamespace):
     """``numpy``, whose floats are long double."""
 
@@ -165,6 +180,6 @@ class _Wide(SimpleNamespace):
 _MAKERS = ("zeros", "ones", "empty", "full", "arange", "eye", "linspace", "array", "asarray")
 WIDE = _Wide(
     float32=np.longdouble, float64=np.longdouble,
-    complex64=np.clongdouble, complex128=np.clongdouble,
+    complex64=np.clongdouble, complex128=np.clongdouble, interp=_interp,
     **{name: _wide(name) for name in _MAKERS},
 )  # fmt: skip

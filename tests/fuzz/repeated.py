@@ -52,9 +52,7 @@ def _at_once(values: list[Any], wanted: list[Any], call: Any) -> None:
         try:
             start.wait()
             for _ in range(CALLS):
-                same_bits(
-                    "results depend on other callers", call(values[number]), wanted[number]
-                )
+                same_bits("results depend on other callers", call(values[number]), wanted[number])
         except BaseException as error:
             found[number] = error
 

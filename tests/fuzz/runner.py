@@ -50,7 +50,9 @@ class Report:
             parts = [f"{self.counts[name, s]} {s}" for s in ("ok", "refused", "skipped", "failed")]
             lines.append(f"  {name}: {', '.join(parts)}; {self.compared[name]} numbers compared")
         lines += self._table("refused", Counter(self.refusals))
-        lines += self._table("skipped", Counter({f"{n}: {w}": k for (n, w), k in self.skips.items()}))
+        lines += self._table(
+            "skipped", Counter({f"{n}: {w}": k for (n, w), k in self.skips.items()})
+        )
         groups: dict[str, list[dict[str, Any]]] = {}
         for failure in self.failures:
             groups.setdefault(failure["kind"], []).append(failure)

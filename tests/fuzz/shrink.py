@@ -24,22 +24,21 @@ LEAVES = ("0.5", "2.0", "1", "0")
 def shrink(case: Case, fails: Fails, seconds: float = 60.0) -> Case:
     """The smallest case found in so many seconds; the case itself where none is."""
     until = time.monotonic() + seconds
-    progress = True
+    progress, seen = True, {case.to_json()}
     while progress and time.monotonic() < until:
         progress = False
-        for step in (_settings, _statements, _arguments, _expressions):
-            smaller = _first(step, case, fails, until)
+        for step in (_settings, _statements, _inlined, _arguments, _expressions):
+            smaller = _first(step, case, fails, until, seen)
             if smaller is not None:
                 case, progress = smaller, True
     return case
 
 
 def _first(
-    step: Callable[[Case], Iterator[Case]], case: Case, fails: Fails, until: float
+    step: Callable[[Case], Iterator[Case]], case: Case, fails: Fails, until: float, seen: set[str]
 ) -> Case | None:
     """The case after as many changes of one kind as there are."""
     changed = None
-    seen: set[str] = set()
     while True:
         for candidate in step(case):
             text = candidate.to_json()
@@ -95,6 +94,39 @@ def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
                 yield from ((body, k) for k in range(len(body)))
 
 
+def _inlined(given: Case) -> Iterator[Case]:
+    """Names replaced by what they are bound to; fewer names of those bound at once."""
+    tree = ast.parse(given.source)
+    for at in range(len(list(_places(tree)))):
+        changed = copy.deepcopy(tree)
+        body, position = list(_places(changed))[at]
+        match body[position]:
+            case ast.Assign([ast.Name(name)], value):
+                del body[position]
+                if not body:
+                    continue
+                found = _Inline(name, value)
+                body[position:] = [found.visit(statement) for statement in body[position:]]
+                yield given.with_(source=ast.unparse(changed))
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
+                for k in range(len(targets)):
+                    made = copy.deepcopy(changed)
+                    body, position = list(_places(made))[at]
+                    parts = zip(targets, values, strict=False)
+                    kept = [p for n, p in enumerate(parts) if n != k]
+                    body[position : position + 1] = [ast.Assign([t], v, lineno=0) for t, v in kept]
+                    yield given.with_(source=ast.unparse(made))
+
+
+class _Inline(ast.NodeTransformer):
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self.name, self.value = name, value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        read = node.id == self.name and isinstance(node.ctx, ast.Load)
+        return copy.deepcopy(self.value) if read else node
+
+
 # -- expressions ---------------------------------------------------------------
 
 
@@ -116,7 +148,7 @@ def _smaller_expressions(text: str, names: list[str]) -> Iterator[str]:
             where, _, _ = list(_holes(changed))[at]
             _replace(where, name, position, new)
             found = ast.unparse(changed)
-            if len(found) < len(text) or isinstance(new, ast.Name):
+            if len(found) < len(text) or isinstance(new, ast.Constant):
                 yield found
 
 
@@ -171,23 +203,25 @@ def _smaller_number(old: ast.expr) -> Iterator[ast.expr]:
 
 def _arguments(case: Case) -> Iterator[Case]:
     values = case.values()
-    for name in case.arguments:
-        smaller = _without(case, name)
-        if smaller is not None:
-            yield smaller
+    yield from filter(None, (_without(case, name) for name in case.arguments))
     extents = sorted({n for v in values.values() for n in np.shape(v) if n > 1}, reverse=True)
     for extent in extents:
         for less in sorted({1, 2, extent // 2, extent - 1, max(1, extent - extent // 8)}):
             if less < extent:
                 yield _resized(case, values, extent, less)
     for name, value in values.items():
-        if np.ndim(value):
-            for axis in range(np.ndim(value)):
-                yield _with_value(case, name, np.take(value, range(0, min(1, np.shape(value)[axis])), axis))
-            if np.size(value):
-                yield _with_value(case, name, np.asarray(value)[0])
+        for smaller in _smaller(np.asarray(value)):
+            yield _with_value(case, name, smaller)
         if np.size(value) <= 24 and "default_rng" in case.arguments[name]:
-            yield _with_value(case, name, np.round(value, 2) if np.asarray(value).dtype.kind == "f" else value)
+            exact = np.asarray(value).dtype.kind in "fc"
+            yield _with_value(case, name, np.round(value, 2) if exact else value)
+
+
+def _smaller(value: np.ndarray) -> Iterator[np.ndarray]:
+    for axis, extent in enumerate(value.shape):
+        yield np.take(value, range(min(1, extent)), axis)
+    if value.ndim and value.size:
+        yield value[0]
 
 
 def _resized(case: Case, values: dict[str, Any], extent: int, less: int) -> Case:

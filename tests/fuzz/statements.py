@@ -39,12 +39,23 @@ def make(w: Writer) -> bool:
     if not arrays:
         return False
     base, name = w.pick(arrays), w.new("w")
-    text = w.pick([
-        f"np.zeros({base}.shape)", f"np.zeros_like({base})", f"{base} * 1.0", f"np.ones({base}.shape)",
-        f"np.zeros(({w.rng.randint(1, 4)}, {w.rng.randint(1, 4)}))", f"np.copy({base})", f"np.full({base}.shape, 0.5)",
-        f"np.zeros(len({base}))", f"np.array([{e.scalar(w, 1)}, {e.scalar(w, 1)}])", f"np.empty_like({base})",
-        f"np.zeros((2, *{base}.shape))", f"np.ones_like({base})", f"{e.floats(w, 1)} + 0.0",
-    ])  # fmt: skip
+    text = w.pick(
+        [
+            f"np.zeros({base}.shape)",
+            f"np.zeros_like({base})",
+            f"{base} * 1.0",
+            f"np.ones({base}.shape)",
+            f"np.zeros(({w.rng.randint(1, 4)}, {w.rng.randint(1, 4)}))",
+            f"np.copy({base})",
+            f"np.full({base}.shape, 0.5)",
+            f"np.zeros(len({base}))",
+            f"np.array([{e.scalar(w, 1)}, {e.scalar(w, 1)}])",
+            f"np.empty_like({base})",
+            f"np.zeros((2, *{base}.shape))",
+            f"np.ones_like({base})",
+            f"{e.floats(w, 1)} + 0.0",
+        ]
+    )
     if text.startswith("np.empty"):  # its contents are nobody's promise until they are written
         return w.write(f"{name} = {text}", f"{name}[...] = {e.constant(w)}", binds=(name,))
     return w.write(f"{name} = {text}", binds=(name,))
@@ -56,16 +67,51 @@ def view(w: Writer) -> bool:
     if not own:
         return False
     base, name = w.pick(own), w.new("u")
-    text = w.pick(["{}.T", "{}[1:]", "{}[::2]", "{}[::-1]", "{}[0]", "{}[:, 0]", "{}[..., 1:]", "{}.reshape(-1)",
-                   "{}[:, ::-1]", "np.swapaxes({}, 0, -1)", "{}[None]", "np.diagonal({})", "{}.ravel()"])  # fmt: skip
+    text = w.pick(
+        [
+            "{}.T",
+            "{}[1:]",
+            "{}[::2]",
+            "{}[::-1]",
+            "{}[0]",
+            "{}[:, 0]",
+            "{}[..., 1:]",
+            "{}.reshape(-1)",
+            "{}[:, ::-1]",
+            "np.swapaxes({}, 0, -1)",
+            "{}[None]",
+            "np.diagonal({})",
+            "{}.ravel()",
+        ]
+    )
     if not w.write(f"{name} = {text.format(base)}", binds=(name,)):
         return False
     return store_into(w, name) if w.maybe(0.7) else True
 
 
-INDICES = ("0", "-1", "1:", "::2", "::-1", ":-1", "...", "..., 0", ":, 0", ":, 1:", "None", "1", "0, 0",
-           "np.array([0, -1])", "np.array([0, 0])", "{m}", "1::2", "-1, ..., 0", "np.arange(2)", ":, np.array([0])",
-           "[0, 1], [1, 0]")  # fmt: skip
+INDICES = (
+    "0",
+    "-1",
+    "1:",
+    "::2",
+    "::-1",
+    ":-1",
+    "...",
+    "..., 0",
+    ":, 0",
+    ":, 1:",
+    "None",
+    "1",
+    "0, 0",
+    "np.array([0, -1])",
+    "np.array([0, 0])",
+    "{m}",
+    "1::2",
+    "-1, ..., 0",
+    "np.arange(2)",
+    ":, np.array([0])",
+    "[0, 1], [1, 0]",
+)
 
 
 def store(w: Writer) -> bool:
@@ -119,8 +165,18 @@ def of_list(w: Writer) -> bool:
     first = w.pick(known)
     parts = [first, f"{first} * {e.constant(w)}", f"np.sin({first})"][: w.rng.randint(1, 3)]
     name, text = w.new(), ", ".join(parts)
-    form = w.pick(["np.array([{}])", "np.stack([{}])", "sum([{}])", "np.concatenate([{}])", "np.max([{}], axis=0)",
-                   "np.stack(({},), axis=-1)", "np.sum([{}], axis=0)", "np.hstack([{}])"])  # fmt: skip
+    form = w.pick(
+        [
+            "np.array([{}])",
+            "np.stack([{}])",
+            "sum([{}])",
+            "np.concatenate([{}])",
+            "np.max([{}], axis=0)",
+            "np.stack(({},), axis=-1)",
+            "np.sum([{}], axis=0)",
+            "np.hstack([{}])",
+        ]
+    )
     return w.write(f"{name} = {form.format(text)}", binds=(name,))
 
 
@@ -129,19 +185,36 @@ def comprehension(w: Writer) -> bool:
     if not arrays:
         return False
     base, name = w.pick(arrays), w.new()
-    form = w.pick([
-        "np.array([r * {c} + np.sin(r) for r in {n}])", "np.array([np.sum(r * r) for r in {n}])", "sum(np.sum(r) ** 2 for r in {n})",
-        "np.array([{n}[i] * {n}[-1 - i] for i in range(len({n}))])", "np.stack([p + q for p, q in zip({n}, {n}[::-1])])",
-        "np.array([i * np.tanh(r) for i, r in enumerate({n})])", "sum([{n}[i] * {n}[i - 1] for i in range(1, len({n}))])",
-        "np.array([[p * q for p in {n}] for q in {n}])", "np.array([np.where(r > 0, r, r * {c}) for r in {n}])",
-    ])  # fmt: skip
-    return w.write(f"{name} = {form.replace('{n}', base).replace('{c}', e.constant(w))}", binds=(name,))
+    form = w.pick(
+        [
+            "np.array([r * {c} + np.sin(r) for r in {n}])",
+            "np.array([np.sum(r * r) for r in {n}])",
+            "sum(np.sum(r) ** 2 for r in {n})",
+            "np.array([{n}[i] * {n}[-1 - i] for i in range(len({n}))])",
+            "np.stack([p + q for p, q in zip({n}, {n}[::-1])])",
+            "np.array([i * np.tanh(r) for i, r in enumerate({n})])",
+            "sum([{n}[i] * {n}[i - 1] for i in range(1, len({n}))])",
+            "np.array([[p * q for p in {n}] for q in {n}])",
+            "np.array([np.where(r > 0, r, r * {c}) for r in {n}])",
+        ]
+    )
+    return w.write(
+        f"{name} = {form.replace('{n}', base).replace('{c}', e.constant(w))}", binds=(name,)
+    )
 
 
 BASIC: list[tuple[Statement, int]] = [
-    (assign, 12), (assign_other, 2), (rebind, 2), (make, 4), (view, 4), (store, 7), (in_place, 3),
-    (pair, 1), (of_list, 2), (comprehension, 2),
-]  # fmt: skip
+    (assign, 12),
+    (assign_other, 2),
+    (rebind, 2),
+    (make, 4),
+    (view, 4),
+    (store, 7),
+    (in_place, 3),
+    (pair, 1),
+    (of_list, 2),
+    (comprehension, 2),
+]
 
 
 def write_some(w: Writer, table: list[tuple[Statement, int]], count: int) -> None:

@@ -75,7 +75,7 @@ class Worker:
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
             self.stop()
-            self._errors = tempfile.TemporaryFile("w+")
+            self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by stop()
             self._checked = 0
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fuzz.worker"], cwd=ROOT, text=True,

@@ -7,6 +7,7 @@ values grow too large, is not written.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -63,6 +64,12 @@ class Writer:
             and np.ndim(v) >= min_ndim
         ]
         return found + found[-4:]
+
+    def unused(self) -> list[str]:
+        """Names of floats that no line reads, those made last first."""
+        text = "\n".join(self.lines)
+        found = [n for n in self.arrays("f") if len(re.findall(rf"\b{n}\b", text)) == 1]
+        return list(dict.fromkeys(reversed(found)))
 
     def pick(self, items: Any) -> Any:
         return self.rng.choice(list(items))

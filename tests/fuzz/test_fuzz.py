@@ -1,0 +1,183 @@
+"""The fuzzer: a share of its cases at every run, and what it does with faults that are planted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit.codegen import shape
+from autojit.codegen.loops import Kernel, Loop
+from autojit.ir.ops import elementary
+from tests.fuzz import differences, guarded, memory, plain
+from tests.fuzz.case import Case
+from tests.fuzz.generators import GENERATORS, make
+from tests.fuzz.oracles import Outcome, check
+from tests.fuzz.shrink import shrink
+from tests.fuzz.worker import Worker
+from tests.thresholds import Thresholds
+
+#: Cases of each generator at every run: a second or so.
+SHARE = 3
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_share_of_each_generator(name: str) -> None:
+    outcomes = [(case := make(name, 0, number), check(case)) for number in range(SHARE)]
+    for case, found in outcomes:
+        assert found.status != "failed", f"{found.words}\n\n{case.text()}"
+    counts = Counter(found.status for _, found in outcomes)
+    assert counts["ok"] >= (SHARE + 1) // 2, f"most cases say nothing: {counts}"
+    assert sum(found.compared for _, found in outcomes) > SHARE
+
+
+@pytest.mark.parametrize("name", ["numpy_values", "mixed_gradients", "thresholds"])
+def test_cases_follow_from_their_seed(name: str) -> None:
+    case = make(name, 3, 1)
+    assert make(name, 3, 1) == case == Case.from_json(case.to_json())
+    assert make(name, 4, 1) != case != make(name, 3, 2)
+
+
+# -- faults that are planted ------------------------------------------------------
+
+
+def _found(name: str, kind: str, most: int = 60) -> tuple[Case, Outcome]:
+    """The first case of a generator that fails in this way, made small."""
+    for number in range(most):
+        case = make(name, 0, number)
+        found = check(case)
+        if found.status == "failed" and found.kind == kind:
+            return shrink(case, lambda c: check(c).kind == kind, 10.0), found
+    raise AssertionError(f"the fault was not found in {most} cases")
+
+
+def _lines(case: Case) -> list[str]:
+    return [line for line in case.source.splitlines() if line.strip()]
+
+
+def test_a_wrong_derivative_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = (lambda t, y, x: t * elementary.cos(x) * 1.001,)
+    monkeypatch.setattr(elementary.sin, "rules", wrong)
+    with Thresholds({}):
+        small, _ = _found("numpy_gradients", "interpreter and differences differ")
+    assert "np.sin(" in small.source
+    assert len(_lines(small)) <= 3, small.text()
+
+
+def _without_last(kernel: Kernel, rows: Any = shape._rows) -> Kernel:
+    """Longer loops lose their last iteration."""
+    for step in kernel.body:
+        if isinstance(step, Loop) and step.role == "map" and step.stop > 3:
+            step.stop -= 1
+    return rows(kernel)
+
+
+def test_a_wrong_pass_over_loops_is_found_and_made_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shape, "_rows", _without_last)
+    with Thresholds({}):
+        small, found = _found("numpy_values", "compiled and interpreted differ")
+    assert "elements" in found.words
+    assert len(_lines(small)) <= 3, small.text()
+
+
+def test_memory_that_is_not_initialised_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same planted fault leaves the last element of a result as it was."""
+    monkeypatch.setattr(shape, "_rows", _without_last)
+    case = Case(
+        "", "def f(x):\n    return np.sin(x)", "jit(f)(x)", {"x": "np.ones(5)"}, ("memory",)
+    )
+    assert check(case).kind == "results depend on memory that is not initialised"
+
+
+def test_what_is_written_small_is_a_program(tmp_path: Any) -> None:
+    case = make("mixed_gradients", 0, 2)
+    file = tmp_path / "case.py"
+    file.write_text(case.text())
+    subprocess.run([sys.executable, file], check=True, capture_output=True)
+
+
+# -- crashes ------------------------------------------------------------------------
+
+
+def _doing(text: str) -> Case:
+    return Case("", f"def f(x):\n    {text}\n    return x", "f(x)", {"x": "1.0"})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_crash_and_a_hang_are_failures() -> None:
+    worker = Worker(limit=20.0)
+    try:
+        crashed = worker.check(_doing("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"))
+        assert crashed["status"] == "failed"
+        assert crashed["kind"] == "crash (SIGSEGV)"
+        assert worker.check(_doing("x = x + 1"))["status"] == "ok"  # by a new process
+        worker.limit = 0.5
+        assert worker.check(_doing("import time; time.sleep(60)"))["kind"] == "hang"
+    finally:
+        worker.stop()
+
+
+@pytest.mark.skipif(not guarded.SUPPORTED, reason="guard pages are made on Linux only")
+def test_reading_beyond_an_array_ends_the_process() -> None:
+    words = (
+        "import ctypes, numpy as np\nfrom tests.fuzz.guarded import placed\n"
+        "x = placed(np.ones(5))\n"
+        "assert ctypes.c_double.from_address(x.ctypes.data + 32).value == 1.0\n"
+        "ctypes.c_double.from_address(x.ctypes.data + 40).value\n"
+    )
+    found = subprocess.run([sys.executable, "-c", words], cwd=os.getcwd(), capture_output=True)
+    assert found.returncode == -signal.SIGSEGV
+
+
+@pytest.mark.skipif(not guarded.SUPPORTED, reason="guard pages are made on Linux only")
+def test_temporaries_are_guarded() -> None:
+    source = "def f(x):\n    y = np.cumsum(x)\n    return y[::-1] @ np.tanh(np.outer(y, y))"
+    case = Case("", source, "jit(f)(x)", {"x": "np.ones(40)"}, ("memory",))
+    before = guarded.native().count()
+    assert check(case).status == "ok"
+    assert guarded.native().count() > before
+
+
+def test_layouts_hold_the_same_numbers() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    for name, layout in memory.LAYOUTS.items():
+        made = layout(x)
+        np.testing.assert_array_equal(made, x, err_msg=name)
+        usual = made.flags.c_contiguous and made.flags.aligned and made.flags.writeable
+        assert not usual, name
+
+
+# -- the second implementation --------------------------------------------------------
+
+
+def test_differences_know_derivatives_and_kinks() -> None:
+    x = np.array([0.5, -1.25])
+    np.testing.assert_allclose(
+        differences.grad(lambda x: np.sum(np.sin(x)))(x).astype(float), np.cos(x), rtol=1e-14
+    )
+    second = differences.hessian(lambda x: np.prod(x) ** 2)(x)
+    wanted = [[2 * x[1] ** 2, 4 * x[0] * x[1]], [4 * x[0] * x[1], 2 * x[0] ** 2]]
+    np.testing.assert_allclose(second.astype(float), wanted, rtol=1e-9)
+    assert differences.deepest() == 2
+    kink = differences.grad(lambda x: np.sum(np.abs(x)))(np.array([0.0, 2.0, 1e-4]))
+    np.testing.assert_array_equal(kink.astype(float), [np.nan, 1.0, np.nan])
+
+
+def test_plain_control_flow() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    carry, ys = plain.scan(lambda c, r: (c + r, c * r), 0.5, x, reverse=True)
+    assert carry == 6.5
+    np.testing.assert_array_equal(ys, [5.5, 7.0, 1.5])
+    assert plain.while_loop(lambda n: n < 5, lambda n: n + 2, 0) == 6
+    np.testing.assert_array_equal(plain.associative_scan(np.add, x, reverse=True), [6, 5, 3])
+    np.testing.assert_array_equal(plain.vmap(lambda r: r * x, out_axes=-1)(x), np.outer(x, x))
+    with pytest.raises(TypeError, match="changes its type"):
+        plain.fori_loop(0, 1, lambda i, c: c + 0.5, 1)
