@@ -17,6 +17,9 @@ After, with a table ``%9: f64[n]`` that the program has captured::
 
 so that the steps are equal but for where they read.  Captured arrays of which each step reads
 another one (``x @ w + np.roll(y, t)``) are stacked in the same way.
+
+Legal where the steps differ in constants, or in captured arrays, of one type.  A table holds the
+same bits, so nothing changes in the results.
 """
 
 from __future__ import annotations
