@@ -1,4 +1,8 @@
-"""Calls that reverse mode runs again instead of storing what they computed."""
+"""Calls that reverse mode runs again instead of storing what they computed.
+
+Legal where a body computes the same again from the same operands, as every program does.  Nothing
+changes in the results of derivatives.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ Both are calls of a body.  Their derivatives are programs too, traced from the u
 ``None`` takes the place of a rule that was not traced, and then there is no derivative.
 The first operands are values that the functions close over, for which no rule can give a
 derivative.
+
+Legal where rules are linear in the tangents or cotangents that they are given; reverse mode refuses
+others.  That a rule is the derivative of the function is taken on trust.
 """
 
 from __future__ import annotations

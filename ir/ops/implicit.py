@@ -3,6 +3,9 @@
 How a solution is found has no part in its derivative, which comes from the equation that it
 satisfies (the implicit function theorem).  The first operands of both are constants: what the
 functions close over.
+
+Legal where what ``solve`` returns solves the equation, which is taken on trust.  Derivatives are
+those of the exact solution.
 """
 
 from __future__ import annotations

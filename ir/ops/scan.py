@@ -3,6 +3,10 @@
 The body takes the constants, the index, the carries and one slice of every array that is
 scanned over; it returns the next carries and one slice of every array that is stacked.
 The derivative of a scan is a scan; the cotangent of one runs the other way.
+
+Legal where ``length`` is a number: a body runs exactly so often, so that what all its steps compute
+alike may be computed before it, if there is a step.  Its derivatives and batches make the same
+steps.
 """
 
 from __future__ import annotations
@@ -109,8 +113,8 @@ class Scan(BodyOp):
             return self._with_constants(op, fixed)
         if len(set(body.outputs[m:])) < len(body.outputs) - m:
             return self._stacked_once(op)
-        outer, inner = hoist(body, [i < n for i in range(len(body.inputs))])
-        if not outer.outputs or not op.params["length"]:
+        outer, inner = hoist(body, [i < n for i in range(len(body.inputs))], op.params["length"])
+        if not outer.outputs:
             return after(self, op) or before(self, op)
         extra = current_builder().inline(outer, op.operands[:n])
         params = {**op.params, "body": inner, "constants": n + len(extra)}

@@ -171,8 +171,8 @@ def _hoisted(
 
     n = params["constants"]
     fixed_inputs = [i < n and i not in wrt for i in range(len(params["body"].inputs))]
-    outer, body = hoist(params["body"], fixed_inputs)
-    if not outer.outputs or not params["length"]:
+    outer, body = hoist(params["body"], fixed_inputs, params["length"])
+    if not outer.outputs:
         return operands, params, wrt
     fixed = [v for i, v in enumerate(operands[:n]) if i not in wrt]
     extra = current_builder().inline(outer, fixed)

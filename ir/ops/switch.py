@@ -1,4 +1,9 @@
-"""Branches: ``switch`` runs one of several bodies, chosen by an index."""
+"""Branches: ``switch`` runs one of several bodies, chosen by an index.
+
+Legal where only the branch that is chosen runs, also in derivatives.  In a batch of indices all
+branches run and one is selected, unless one may fail: then the elements take their branches one
+after the other.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,10 @@ as many steps, forwards or backwards, that read at each step what earlier sweeps
 that step (their streams).  A plain loop is one sweep.  Its reverse is two: the loop again,
 which pushes what the backward sweep needs, and the backward sweep.  The reverse of that
 has four, and so on.
+
+Legal where its derivatives make as many steps as it makes.  In a batch an element whose condition
+does not hold any more keeps its carries, and a body that may fail is not computed for it.  The op
+counts as one that may fail, since it may have no end.
 """
 
 from __future__ import annotations

@@ -12,6 +12,10 @@ After::
     %3: f64[3] = add %2, %2
 
 The first of equal ops stays, with its source.
+
+Legal where both ops have one declaration, equal parameters and the same operands, in any order
+where the declaration calls the op commutative: an op computes the same from the same.  Nothing
+changes in the results.  Before derivatives are taken, ops with programs stay apart.
 """
 
 from __future__ import annotations

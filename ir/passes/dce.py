@@ -17,6 +17,9 @@ After::
 
 Inputs stay, read or not: they are what callers pass.  Ops with bodies are narrowed to the
 results that are read (see ``bodies``).
+
+Legal where no output depends on what is left out.  Nothing changes in the results; an error that
+such an op would raise goes with it.
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ on m.  Outside of loops ``simplify_shifts`` finds that the cotangent of m is zer
 half of what cancels is on a tape.  So the body is asked before it is differentiated: an extremum
 whose cotangent is zero, whatever those of the body's results are, becomes its ``stop_gradient``.
 Neither are the places of the largest elements kept then, nor shares of them computed.
+
+Legal where the results do not depend on the extremum in exact arithmetic, whatever all other values
+are.  Values stay as they are.  Derivatives lose rounding errors, and NaN where infinities would
+have cancelled.
 """
 
 from __future__ import annotations

@@ -13,6 +13,10 @@ After::
 
 So are the calls in the bodies of other ops.  What no output needs is left out first: some
 ops have derivatives only in one mode, and are refused here where they are left.
+
+Legal where the program is not differentiated any more: a call computes what its program computes,
+but its derivative may be another one.  A call that reverse mode is to repeat stays.  Nothing
+changes in the results.
 """
 
 from __future__ import annotations

@@ -23,6 +23,11 @@ After::
 So are loops that users write with indices the same as those over rows.  Done before a program is
 differentiated as well: the cotangents of rows are stacked, where those of elements that are read
 at an index would be added to an array that the loop carries.
+
+Legal where a place is ``stride * index + offset``, in int64, along one axis, and fixed along the
+others, within the bounds in every step; and where steps write, the loop does not read the array
+otherwise, and no two steps set one element.  Numbers that are added to one element may be added in
+another order; nothing else changes in the results.
 """
 
 from __future__ import annotations

@@ -14,6 +14,11 @@ After::
 
 What has no rows of its own (``%w``) stays as it is.  It is done where nothing else reads what would
 be computed, and where at most every second row is picked.
+
+Legal where nothing else reads the rows; a row is computed by itself, and by ops that cannot fail,
+since an error in a row that is not picked is one too; and an array is left to pick from, which
+checks the indices.  Products and sums may be rounded otherwise; nothing else changes in the
+results.
 """
 
 from __future__ import annotations

@@ -61,9 +61,10 @@ def simplified(program: Program) -> Program:
 
     One walk reaches the fixed point, because every rule looks only at an op and at what
     its operands are made by, and because what the rules emit is offered to them again.
-    Values are unchanged to rounding; NaN, infinities and signed zeros stay, except for the
-    sign of a sum of copies of -0.0 (see ``simplify_moves``) and for 0 times infinity in a
-    product with a unit matrix (see ``simplify_units``).
+    Values are unchanged to rounding; NaN, infinities and signed zeros stay but for those in
+    sums: of copies and of updates (``simplify_moves``), in products with what repeats
+    (``simplify_products``), with unit matrices (``simplify_units``) and of windows
+    (``simplify_windows``), and in what cancels (``simplify_shifts``).
     """
     if program.simplified:
         return program

@@ -20,6 +20,10 @@ After::
 
 So ends the cotangent of a softmax as users write it.  As in the formula that is derived by hand,
 the numerator is not read any more.  What is computed is rounded in another order.
+
+Legal where the numbers are inexact and every part is divided by that divisor, which repeats along
+the axes of a sum.  The results are rounded in another order, and differ where a number on the way
+overflows, underflows or is NaN.
 """
 
 from __future__ import annotations

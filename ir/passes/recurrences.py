@@ -25,6 +25,11 @@ Where that is more than rounding, loops stay as they are.  What two terms would 
 what compensated summation (Kahan) computes.  Products of factors may leave the range of floats
 where each of them times the state does not, and so may what is distributed over a sum: so a loop
 that is no derivative multiplies its state with one number of each step, and nothing added to it.
+
+Legal where the next state is linear in the state with factors that do not depend on it, no terms
+cancel, and the other carries are sums that nothing else reads.  A loop that is no derivative
+multiplies its state with one number of each step and adds nothing to it before.  The results are
+rounded in another order.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 A stretch is found by its period, the distance at which equal ops follow each other: the ops of
 all distances are compared as arrays of numbers.
+
+Legal where ops stand for each other: one declaration, equal types, and parameters that are equal or
+slide evenly; and where operands are the same value, or correspond, in every step.  Nothing is
+rewritten here.
 """
 
 from __future__ import annotations

@@ -20,6 +20,10 @@ After::
         body: … %before = scatter %x, %old, %i; reads %before …, reverse=True}
 
 Results are the same to the last bit.
+
+Legal where every reader takes the tape row by row, in the opposite direction, the tape is no
+output, and steps change the array by setting elements, or adding to them, alone.  Nothing changes
+in the results.
 """
 
 from __future__ import annotations

@@ -16,6 +16,10 @@ do not wait for each other, as in ``total = total + sin(x[i])``, become arrays i
 The steps have to be equal op for op.  An operand is one of the same step, one of a step shortly
 before, or one and the same value for all of them; parameters that declarations call
 ``sliding`` may move by a constant amount.
+
+Legal where ``repetitions`` finds the steps equal and ``roll_steps`` knows each operand.  A loop
+gives the same bits; where steps become arrays, sums are rounded in another order (see
+``roll_rows``).
 """
 
 from __future__ import annotations

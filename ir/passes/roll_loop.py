@@ -1,4 +1,8 @@
-"""A repeated stretch as a ``scan``."""
+"""A repeated stretch as a ``scan``.
+
+Legal where an operand is fixed, of the same step, or handed on by the steps before, and parameters
+are equal or slide evenly.  Every step does what it did: nothing changes in the results.
+"""
 
 from __future__ import annotations
 

@@ -22,6 +22,10 @@ replaces a window: these are computed for all steps together.  The rest of a ste
 rules of batching.  (Larsen, Amarasinghe: "Exploiting Superword Level Parallelism with Multimedia
 Instruction Sets", PLDI 2000, does this for one vector register; here a vector is as long as the
 loop was.)
+
+Legal where nothing but its own chain reads what steps hand on, and this is a running sum or
+difference of numbers, or an array of which no two ops, in whatever steps, replace the same element.
+Sums are rounded in another order, and one of zeros alone may lose the sign of -0.0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What the steps of a repeated stretch read, and what is read of them later."""
+"""What the steps of a repeated stretch read, and what is read of them later.
+
+Legal where the stretch is one that ``repetitions`` found: an operand is then of the same sort in
+every step.  Nothing is rewritten here.
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,9 @@ so that the steps are equal but for where they read.  Captured arrays of which e
 another one (``x @ w + np.roll(y, t)``) are stacked in the same way.  Of an array that steps read
 at uneven places (``for i, j in edges: e += (x[i] - x[j]) ** 2``), all that they read is gathered
 before, by a table of these places.
+
+Legal where the steps differ in constants, or in captured arrays, of one type, or in known places
+of one array.  A table holds the same bits, so nothing changes in the results.
 """
 
 from __future__ import annotations

@@ -13,6 +13,11 @@ After::
 
 Arrays that a step only reads stay as they are.  What an element depends on is seen now, where each
 element of a concatenated array was a choice among all of its parts.
+
+Legal where the arrays that change have a few elements each, an op computes its elements one by one,
+moves them or adds up their products, and none may fail for an element that nobody reads.  Sums may
+be rounded in another order, and zeros that only fill up an array are not added, so that -0.0 keeps
+its sign.
 """
 
 from __future__ import annotations

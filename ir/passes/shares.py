@@ -15,6 +15,9 @@ After::
 
 So begins the cotangent of a maximum.  The same bits, since a count is a whole number: 1 divided by
 it is rounded once either way, and 0 times infinity is NaN as 0 divided by 0 is.
+
+Legal where the numerator is 0 or 1 and the divisor a sum of such numbers.  Nothing changes in the
+results.
 """
 
 from __future__ import annotations

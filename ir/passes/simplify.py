@@ -14,6 +14,8 @@ After::
 The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``,
 ``simplify_moves``, ``simplify_parts``, ``simplify_places``, ``simplify_products``,
 ``simplify_shifts``, ``simplify_units`` and ``simplify_windows``.
+
+Legal where each family says.
 """
 
 from __future__ import annotations

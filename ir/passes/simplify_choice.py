@@ -1,4 +1,8 @@
-"""Rules for selection, logic, conversion and complex parts.  All are exact."""
+"""Rules for selection, logic, conversion and complex parts.  All are exact.
+
+Legal where both sides are the same for every element of the dtype, NaN and both zeros among them,
+and a dtype on the way holds each of its values.  Nothing changes in the results.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 All are exact but these: a sum of copies becomes a product with their number, which rounds once
 where the sum rounds often; and where zeros were to be added, -0.0 keeps its sign.
+
+Legal where each element of the result is the same element, or the sum of the same ones: at least
+one copy, and numbers that are added up, not truths.  Numbers that are added to one place may be
+added in another order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Rules for elements that are read at computed places."""
+"""Rules for elements that are read at computed places.
+
+Legal where the part is whole along the axes that are indexed: then the same indices are out of
+bounds.  Nothing changes in the results.
+"""
 
 from __future__ import annotations
 

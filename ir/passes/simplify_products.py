@@ -1,7 +1,11 @@
 """Rules for products with an operand that repeats along an axis, as cotangents of sums do.
 
 The gradient of ``sum(A @ B)`` by A is ``ones @ B.T``: every row of it is the sum of B's columns.
-Sums are rounded otherwise than the products; nothing else changes unless a sum overflows.
+Sums are rounded otherwise than the products, and may overflow where these do not.
+
+Legal where the numbers are inexact and a sum has at least one term.  An infinite factor of several
+terms is multiplied with their sum: where one term is zero that is infinite, and was NaN.  Products
+of single terms keep the sign of a zero.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 The gradient of a convolution, sum_j g[p - j] v[j], is a convolution.  As the transpose of windows
 it is a sum of what is sheared, and each of its elements asks whether it lies in the array; windows
 of a padded array do not.
+
+Legal where the shear is that of all windows, none of them cut off.  Sums are rounded in another
+order, and zeros around the array are terms of them: an infinity or NaN in the other factor makes
+NaN near the ends.
 """
 
 from __future__ import annotations

@@ -14,6 +14,10 @@ After::
 
 The cotangent of what is added to each row before a product comes out of it so: the shift in
 ``(x - shift) @ w``.  Sums are rounded in another order, as in all products.
+
+Legal where nothing else reads the product, the sum is over at least one element, along free axes of
+the factors, and what the rows are multiplied with is the same along these.  Sums are rounded in
+another order; the results differ where one overflows, and where an infinite factor meets a zero.
 """
 
 from __future__ import annotations

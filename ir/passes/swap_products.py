@@ -10,6 +10,10 @@ After::
     %g = dot %d, %x {batch=((), ()), contract=((0,), (0,))}     # (1000, 64)
 
 The gradient by w of ``x @ w.T`` comes so.  Each element is the same sum.
+
+Legal where nothing else reads the product, and the axes that change places are all the free ones of
+both factors, behind those of the batch.  Each element is the sum of the same terms, which a library
+may add up in another order.
 """
 
 from __future__ import annotations

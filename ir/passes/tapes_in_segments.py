@@ -18,6 +18,9 @@ The tape of a segment stays in the cache, where that of the whole loop went thro
 twice; and it is a 27th of it.  (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12:
 checkpointing of two levels, of which each step is computed twice.)  The same operations on the
 same numbers.
+
+Legal where the reader runs the other way and makes as many steps, and nothing else reads the tapes.
+Steps are repeated from the same carries, so nothing changes in the results.
 """
 
 from __future__ import annotations

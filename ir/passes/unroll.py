@@ -11,6 +11,9 @@ After: a loop of 16 steps, each of which does what eight did.  An element of the
 loaded and stored once in eight steps, where each step had done so, because the elementwise
 operations of one step after the other are one loop.  (Unroll and jam: Callahan, Carr, Kennedy,
 "Improving Register Allocation for Subscripted Variables", PLDI 1990.)
+
+Legal where the number of steps in a sweep divides that of the loop.  The same operations in the
+same order: nothing changes in the results.
 """
 
 from __future__ import annotations

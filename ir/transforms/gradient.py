@@ -1,11 +1,15 @@
-"""The gradient of a scalar output."""
+"""The gradient of a scalar output.
+
+Legal where output 0 is one inexact number, which is checked.  The outputs stay the same bits; what
+only they need is left out where they are not kept, with its errors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ops.declaration import full
-from ..program import Builder, Program, building
+from ..ops.declaration import full, require
+from ..program import Builder, Program, Value, building
 from .linearize import linearize
 from .transpose import pulled_back
 
@@ -15,6 +19,11 @@ def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Pro
 
     Output 0 is a scalar.  Other outputs (auxiliary ones) are not differentiated.
     """
+    first = program.outputs[0].type
+    require(
+        first.is_inexact and not first.shape,
+        f"a gradient is that of one inexact number; got {first}",
+    )
     parts = linearize(program.with_body(program.ops, program.outputs[:1]), wrt)
     rest = program.outputs[1:]
     builder = Builder()

@@ -1,4 +1,8 @@
-"""Hoisting: what a loop's body computes from constants alone is computed before the loop."""
+"""Hoisting: what a loop's body computes from constants alone is computed before the loop.
+
+Legal where the loop makes a step, which is checked: each step computes what is hoisted, from values
+that are the same in all.  Nothing changes in the results.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,9 @@ from ..program import Builder, Program, Value, building
 from .residuals import repeatable
 
 
-def hoist(body: Program, constants: Sequence[bool]) -> tuple[Program, Program]:
+def hoist(body: Program, constants: Sequence[bool], steps: int) -> tuple[Program, Program]:
     """``(outer, inner)``: outer takes the constants (the marked inputs) and returns values that
-    inner takes before all of the body's inputs.
+    inner takes before all of the body's inputs; none where the loop makes no step.
 
     Only what is dear to repeat is hoisted, with what it needs; a cheap operation costs less
     in the loop than a load.
@@ -18,7 +22,7 @@ def hoist(body: Program, constants: Sequence[bool]) -> tuple[Program, Program]:
     fixed = {v for v, m in zip(body.inputs, constants, strict=True) if m}
     invariant = set(fixed)
     wanted: set[Value] = set()
-    for op in body.ops:
+    for op in body.ops if steps else ():
         if invariant.issuperset(op.operands):
             invariant.update(op.results)
             if op.operands and not repeatable(op):

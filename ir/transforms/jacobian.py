@@ -2,6 +2,9 @@
 
 The basis is made by the program itself (an index comparison), and the batched linear
 program is optimised with the rest, so a Jacobian is one program and no loop over rows.
+
+Legal where linearization, transposition and batching are.  Each row is the derivative along one
+unit vector, so 0 times infinity is NaN as in a product with a unit matrix.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 Reverse mode is linearize, then transpose; forward mode is the two inlined one
 after the other (Radul, Paszke, Frostig, Johnson, Maclaurin: "You Only Linearize
 Once", POPL 2023).
+
+Legal where the inputs to differentiate by are inexact, which is checked.  The primal program
+computes the program's values from the same ops, so they stay the same bits; the linear one is the
+derivative as the ops declare it.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..ops.declaration import full
+from ..ops.declaration import full, require
 from ..passes import cse, loop_rows
 from ..program import Builder, Op, Program, Value, building, current_builder
 from .separate import free_values, halves, needed
@@ -59,6 +63,7 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     What is computed twice is differentiated once: the cotangents of equal values are summed
     before they go on, which no later pass makes of two sums of products.
     """
+    _check_inexact(program, wrt)
     program = cse.before_derivatives(loop_rows.run(program))
     builder = _Split()
     inputs = [Value(v.type) for v in program.inputs]
@@ -86,6 +91,13 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
         name=f"{program.name}_linear",
     )
     return Linearized(primal, linear, tuple(wrt), active)
+
+
+def _check_inexact(program: Program, wrt: Sequence[int]) -> None:
+    """Raise TypeMismatch unless the inputs have derivatives."""
+    for i in wrt:
+        type = program.inputs[i].type
+        require(type.is_inexact, f"input {i} of {program.name} is {type}, which has no tangents")
 
 
 def push_tangents(
@@ -124,6 +136,7 @@ def forward(program: Program, wrt: Sequence[int], *, split: bool = False) -> For
 
     With ``split``, no op that depends on tangents computes a value as well.
     """
+    _check_inexact(program, wrt)
     builder = Builder()
     inputs = [Value(v.type) for v in program.inputs]
     env = dict(zip(program.inputs, inputs, strict=True))

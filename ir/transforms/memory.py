@@ -1,4 +1,7 @@
-"""Memory that a program takes, from its types alone, before it runs."""
+"""Memory that a program takes, from its types alone, before it runs.
+
+Legal where it is read only: nothing is rewritten here, and nothing runs.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 networkx has it too; to import that takes 65 ms, as long as the gradient of a small loop takes to
 compile, and the tests compare the two.
+
+Legal where every path has an edge that may be cut; otherwise there is no cut, and ValueError is
+raised.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ class _Flow:
         sink: Hashable,
     ) -> None:
         self.number: dict[Hashable, int] = {source: 0, sink: 1}
-        unlimited = 1 + sum(capacity or 0 for *_, capacity in edges)
+        self.unlimited = unlimited = 1 + sum(capacity or 0 for *_, capacity in edges)
         #: By edge: where it leads, and what it can take yet; edge ``e ^ 1`` is its reverse.
         self.to: list[int] = []
         self.room: list[int] = []
@@ -60,10 +63,14 @@ class _Flow:
 
     def run(self) -> None:
         """Fill the shortest paths to the sink as long as there are any."""
+        flow = 0
         while self._measure():
             untried = [iter(edges) for edges in self.leaving]
             while path := self._path(untried):
                 least = min(self.room[e] for e in path)
+                flow += least
+                if flow >= self.unlimited:
+                    raise ValueError("there is no cut: no edge of a path may be cut")
                 for e in path:
                     self.room[e] -= least
                     self.room[e ^ 1] += least

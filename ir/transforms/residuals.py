@@ -4,6 +4,10 @@ Everything that the linear program needs can be stored, or computed again from s
 else that is stored.  The choice of the fewest bytes is a minimum cut between what the
 primal program starts from and what the linear one needs; each value costs its size, and
 no cut may run below an operation that is too dear to repeat.
+
+Legal where the inputs marked free are the same values when the linear program runs.  What is
+computed again is computed by the same ops from the same values: nothing changes in the results, and
+no error comes up that has not before.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Griewank and Walther, "Evaluating Derivatives" (2008), chapter 12, call this checkpointing of
 two levels.
+
+Legal where a segment has at least one step and no more than the loop, which is checked.  The same
+steps in the same order: nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..ops.bodies import INDEX, groups
 from ..ops.checkpoint import checkpoint
-from ..ops.declaration import full
+from ..ops.declaration import full, require
 from ..ops.move import concatenate, reshape, slice_axis
 from ..ops.scan import scan
 from ..program import Builder, Program, Value, building, current_builder
@@ -42,6 +45,7 @@ def in_segments(
     Where the length is no multiple of the size, the last rows are a shorter segment.
     """
     length, n, m = (params[k] for k in ("length", "constants", "carries"))
+    require(1 <= size <= length, f"segments of {size} steps of a loop of {length}")
     constants, carries, xs = groups(operands, n, m)
     whole, rest = divmod(length, size)
     end = whole * size

@@ -1,4 +1,8 @@
-"""Separation: a program that is linear in some inputs becomes a nonlinear and a linear part."""
+"""Separation: a program that is linear in some inputs becomes a nonlinear and a linear part.
+
+Legal where the program is linear in the marked inputs all together: a result that does not depend
+on them is computed with zeros in their place.  Nothing changes in the results.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ Where a ``select`` does not take a branch, the branch's cotangent is exactly 0, 
 has to stay 0 even if it is multiplied by an infinite derivative further on.  So the
 walk remembers for each cotangent where it can be other than 0 (its mask), as far as
 that is one condition and elementwise ops follow.
+
+Legal where the program is linear in the inputs behind the residuals.  An op that has no transpose
+by what depends on them, or that reads them into a factor or a whole number, is refused
+(DerivativeError).  Cotangents of a value that is read twice are added up, last reader first.
 """
 
 from __future__ import annotations
