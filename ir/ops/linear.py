@@ -53,6 +53,10 @@ class Constant(SingleResult):
             return None  # a step to it would come to 0.0
         by = values[1] - values[0]
         even = all(values[0] + k * by == v for k, v in enumerate(values))
+        if even and params[0]["dtype"] == np.dtype(np.float32):  # the products are rounded too
+            steps = np.arange(len(values), dtype=np.float32)
+            with np.errstate(all="ignore"):
+                even = bool(np.all(steps * np.float32(by) + np.float32(values[0]) == values))
         if params[0]["dtype"].kind == "u" and by < 0:
             return None  # the dtype of the values does not have the step
         return by if even and by == by and abs(by) < 2**31 else None

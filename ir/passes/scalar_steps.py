@@ -71,16 +71,21 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
 
 def _takes_apart(op: Op) -> bool:
     """Whether steps make arrays of single elements, or pad them as the cotangents of such, which
-    they read or hand on."""
+    they read or hand on; not those that are the same in each step, which stay arrays."""
     body, m = op.params["body"], op.params["carries"]
+    varying = set(body.inputs[op.params["constants"] :])
+    for inner in body.ops:
+        if not varying.isdisjoint(inner.operands):
+            varying.update(inner.results)
     read = set(body.outputs[:m])
     for inner in reversed(body.ops):
         if not isinstance(inner.kind, MOVING) or not read.isdisjoint(inner.results):
             read.update(inner.operands)
+    taken = read & varying
     for inner in body.ops:
         single = [v for v in inner.operands if v.type.size == 1]
         parts = inner.result.type.size if isinstance(inner.kind, Pad) else len(single)
-        made = isinstance(inner.kind, (Pad, Concatenate)) and inner.result in read
+        made = isinstance(inner.kind, (Pad, Concatenate)) and inner.result in taken
         if made and single and parts >= MANY_PARTS:
             return True
     return False

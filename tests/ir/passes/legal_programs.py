@@ -1,0 +1,207 @@
+"""Programs that a pass changes, as text after ``program main``; ``test_legality`` edits them."""
+
+from __future__ import annotations
+
+
+def unary(operation: str, dtype: str = "f64", inner: str = "neg") -> str:
+    return f"""(%x: {dtype}[3]) {{
+      %a: {dtype}[3] = {inner} %x
+      %b: {dtype}[3] = {operation} %a
+      return %b
+    }}"""
+
+
+def with_constant(operation: str, value: str) -> str:
+    return f"""(%x: f64[3]) {{
+      %c: f64[3] = constant {{dtype=f64, shape=(3,), value={value}}}
+      %y: f64[3] = {operation} %x, %c
+      return %y
+    }}"""
+
+
+def steps(count: int, *lines: str) -> str:
+    """A stretch of so many steps; in a line ``@`` is the number of the step, ``>`` the next one and
+    ``#`` a float that does not move evenly."""
+    made = []
+    for k in range(count):
+        uneven = repr(float((k * 7) % 5 - 2))
+        for line in lines:
+            made.append(line.replace("@", str(k)).replace(">", str(k + 1)).replace("#", uneven))
+    return "\n".join(made)
+
+
+def stretch(inputs: str, count: int, *lines: str, output: str) -> str:
+    """A program of such steps."""
+    return "\n".join([f"({inputs}) {{", steps(count, *lines), f"return {output}", "}"])
+
+
+SUM = stretch(
+    "%x: f64[12], %t0: f64[]",
+    12,
+    "%a@: f64[1] = slice %x {start=(@,), stop=(>,), stride=(1,)}",
+    "%b@: f64[] = reshape %a@ {shape=()}",
+    "%s@: f64[] = sin %b@",
+    "%t>: f64[] = add %t@, %s@",
+    output="%t12",
+)
+WINDOWS = stretch(
+    "%x: f64[12], %y0: f64[13]",
+    12,
+    "%a@: f64[1] = slice %x {start=(@,), stop=(>,), stride=(1,)}",
+    "%s@: f64[1] = sin %a@",
+    "%y>: f64[13] = update %y@, %s@ {start=(@,), stride=(1,)}",
+    output="%y12",
+)
+CHAIN = stretch(
+    "%x: f64[], %t0: f64[]",
+    12,
+    "%s@: f64[] = sin %t@",
+    "%t>: f64[] = mul %s@, %x",
+    output="%t12",
+)
+UNEVEN = stretch(
+    "%x: f64[], %t0: f64[]",
+    24,
+    "%c@: f64[] = constant {dtype=f64, shape=(), value=#}",
+    "%s@: f64[] = mul %t@, %c@",
+    "%t>: f64[] = add %s@, %x",
+    output="%t24",
+)
+
+
+#: A log-sum-exp, the cotangent of whose maximum is 1 - 1.
+SHIFT = """(%0: f64[3]) {
+  %1: f64[] = max %0 {axes=(0,)}
+  %2: f64[3] = broadcast %1 {dims=(), shape=(3,)}
+  %3: bool[3] = eq %0, %2
+  %4: f64[3] = convert %3 {dtype=f64}
+  %5: f64[] = sum %4 {axes=(0,)}
+  %6: f64[3] = broadcast %5 {dims=(), shape=(3,)}
+  %7: f64[3] = div %4, %6
+  %8: f64[3] = sub %0, %2
+  %9: f64[3] = exp %8
+  %10: f64[] = sum %9 {axes=(0,)}
+  %11: f64[] = constant {dtype=f64, shape=(), value=1.0}
+  %c: f64[] = constant {dtype=f64, shape=(), value=1.0}
+  %12: f64[] = div %11, %10
+  %13: f64[3] = broadcast %12 {dims=(), shape=(3,)}
+  %14: f64[3] = mul %13, %9
+  %15: f64[3] = neg %14
+  %16: f64[] = sum %15 {axes=(0,)}
+  %17: f64[] = add %c, %16
+  %18: f64[3] = broadcast %17 {dims=(), shape=(3,)}
+  %19: f64[3] = mul %18, %7
+  %20: f64[3] = add %14, %19
+  return %20
+}"""
+
+READS = """(%x: f64[9], %c: f64[]) {
+  %d: f64[] = scan %x, %c {body=program step(%x: f64[9], %i: i64[], %c: f64[]) {
+    %1: i64[] = constant {dtype=i64, shape=(), value=1}
+    %j: i64[] = add %i, %1
+    %a: f64[] = gather %x, %j {axes=(0,)}
+    %d: f64[] = mul %c, %a
+    return %d
+  }, carries=1, constants=1, length=8, reverse=False}
+  return %d
+}"""
+WRITES = """(%x: f64[9], %y: f64[9]) {
+  %z: f64[9] = scan %y, %x {body=program step(%i: i64[], %y: f64[9], %x: f64[]) {
+    %1: i64[] = constant {dtype=i64, shape=(), value=1}
+    %j: i64[] = mul %i, %1
+    %2: f64[9] = scatter %y, %x, %j {axes=(0,)}
+    return %2
+  }, carries=1, constants=0, length=9, reverse=False}
+  return %z
+}"""
+#: The place is chosen by comparing numbers of another dtype.
+CHOSEN = """(%x: f64[9], %c: f64[]) {
+  %d: f64[] = scan %x, %c {body=program step(%x: f64[9], %i: i64[], %c: f64[]) {
+    %3: i64[] = constant {dtype=i64, shape=(), value=3}
+    %5: i64[] = constant {dtype=i64, shape=(), value=5}
+    %k: i64[] = sub %3, %5
+    %b: bool[] = lt %k, %3
+    %0: i64[] = constant {dtype=i64, shape=(), value=1}
+    %j: i64[] = add %i, %0
+    %p: i64[] = select %b, %i, %j
+    %a: f64[] = gather %x, %p {axes=(0,)}
+    %d: f64[] = mul %c, %a
+    return %d
+  }, carries=1, constants=1, length=8, reverse=False}
+  return %d
+}"""
+
+PICK = """(%x: i64[20], %s: i64[], %i: i64[2]) {
+  %n: i64[2] = constant {dtype=i64, shape=(2,), value=20}
+  %j: i64[2] = remainder %i, %n
+  %w: i64[20] = broadcast %s {dims=(), shape=(20,)}
+  %y: i64[20] = mul %w, %x
+  %r: i64[2] = gather %y, %j {axes=(0,)}
+  return %r
+}"""
+
+RESTORE = """(%x: f64[40]) {
+  %i: i64[6] = iota {axis=0, dtype=i64, shape=(6,)}
+  %l: f64[40], %tape: f64[6,40] = scan %x, %i {body=program step(%0: i64[], %1: f64[40], %2: i64[]) {
+    %3: f64[] = sum %1 {axes=(0,)}
+    %4: f64[40] = scatter %1, %3, %2 {axes=(0,)}
+    return %4, %1
+  }, carries=1, constants=0, length=6, reverse=False}
+  %z: f64[] = constant {dtype=f64, shape=(), value=0.5}
+  %r: f64[] = scan %z, %tape {body=program back(%0: i64[], %1: f64[], %2: f64[40]) {
+    %4: f64[] = dot %2, %2 {batch=((), ()), contract=((0,), (0,))}
+    %5: f64[] = add %1, %4
+    return %5
+  }, carries=1, constants=0, length=6, reverse=True}
+  return %l, %r
+}"""  # noqa: E501
+
+SEGMENTS = """(%x: f64[4096], %g: f64[4096]) {
+  %y: f64[4096], %t: f64[256,4096] = scan %x {body=program step(%i: i64[], %c: f64[4096]) {
+    %1: f64[4096] = mul %c, %c
+    %2: f64[4096] = sub %c, %1
+    return %2, %c
+  }, carries=1, constants=0, length=256, reverse=False}
+  %h: f64[4096] = scan %g, %t {body=program back(%i: i64[], %g: f64[4096], %c: f64[4096]) {
+    %1: f64[4096] = mul %g, %c
+    %2: f64[4096] = add %1, %1
+    return %2
+  }, carries=1, constants=0, length=256, reverse=True}
+  return %y, %h
+}"""
+
+RECURRENCE = """(%p: f64[], %u: f64[], %t: f64[], %x: f64[160], %g: f64[160]) {
+  %v: f64[], %s: f64[] = scan %p, %u, %t, %x, %g {body=program step_transpose(%p: f64[], %i: i64[], %u: f64[], %t: f64[], %x: f64[], %g: f64[]) {
+    %1: f64[] = sin %x
+    %2: f64[] = mul %p, %1
+    %3: f64[] = mul %u, %2
+    %4: f64[] = add %3, %g
+    %5: f64[] = mul %4, %2
+    %6: f64[] = exp %x
+    %7: f64[] = mul %u, %6
+    %8: f64[] = add %t, %7
+    return %5, %8
+  }, carries=2, constants=1, length=160, reverse=True}
+  return %v, %s
+}"""  # noqa: E501
+
+SCALARS = """(%p: i64[3], %y: i64[3]) {
+  %z: i64[3] = scan %p, %y {body=program step(%p: i64[3], %i: i64[], %y: i64[3]) {
+    %0: i64[1] = slice %y {start=(0,), stop=(1,), stride=(1,)}
+    %1: i64[1] = slice %y {start=(1,), stop=(2,), stride=(1,)}
+    %2: i64[1] = slice %y {start=(2,), stop=(3,), stride=(1,)}
+    %3: i64[1] = mul %0, %1
+    %4: i64[3] = concatenate %3, %2, %0 {axis=0}
+    %5: i64[3] = mul %4, %p
+    return %5
+  }, carries=1, constants=1, length=9, reverse=False}
+  return %z
+}"""
+
+HORNER = """(%t: f64[40], %x: f64[40]) {
+  %y: f64[40] = scan %t, %x {body=program step(%1: f64[40], %2: i64[], %3: f64[40]) {
+    %5: f64[40] = mul %3, %1
+    return %5
+  }, carries=1, constants=1, length=12, reverse=False}
+  return %y
+}"""

@@ -1,0 +1,80 @@
+"""Passes on the programs that they are made for, with a few mutations: near what is legal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit.ir.passes import dce
+from autojit.ir.program import Program
+from autojit.ir.text import parse
+from autojit.ir.verify import verify
+from tests.ir import thresholds
+from tests.ir.mutations import mutated, results_of
+from tests.ir.passes.test_each_pass import EXACT, PASSES, bits_of
+from tests.ir.passes.test_legality import TABLE
+from tests.ir.passes.test_text_cases import CASES
+from tests.ir.random_programs import arguments_for
+
+#: Larger ones take long in the interpreter, and a mutated ``while`` may have no end.
+PROGRAMS = [
+    program
+    for program in map(parse, [*(c.program for c in CASES), *(r.program for r in TABLE)])
+    if sum(t.nbytes for t in program.in_types) < 20_000 and "= while " not in program.text()
+]
+
+
+def check(name: str, before: Program, after: Program, seed: int) -> None:
+    verify(after)
+    arguments = arguments_for(before, np.random.default_rng(seed), low=0.25, high=1)
+    # An error of what nobody reads is no part of the results.
+    want, got = results_of(dce.run(before), arguments), results_of(dce.run(after), arguments)
+    if isinstance(want, type) or isinstance(got, type):
+        assert want is got
+        return
+    for a, b in zip(want, got, strict=True):
+        if name in EXACT:
+            assert bits_of(a) == bits_of(b)
+        else:
+            assert_near(np.asarray(a), np.asarray(b))
+
+
+def assert_near(want: Any, got: Any) -> None:
+    """Equal to rounding, where the first is a number: sums that cancel may lose a NaN."""
+    tolerance = 1e-4 if want.dtype in ("f4", "c8") else 1e-9
+    is_number = want == want
+    np.testing.assert_allclose(got[is_number], want[is_number], tolerance, tolerance)
+
+
+def run_passes(seed: int) -> Counter[str]:
+    """Run each pass on a mutated program; which ones changed it."""
+    rng = np.random.default_rng(seed)
+    program = mutated(PROGRAMS[rng.integers(len(PROGRAMS))], rng, int(rng.integers(4)))
+    changed: Counter[str] = Counter()
+    with thresholds.drawn(rng):
+        made = {name: run(program) for name, run in PASSES.items()}
+    for name, after in made.items():
+        if after.text() != program.text():
+            changed[name] += 1
+            try:
+                check(name, program, after, seed)
+            except AssertionError as error:
+                raise AssertionError(f"{name} of mutation {seed}:\n{program.text()}") from error
+    return changed
+
+
+def test_mutated_programs() -> None:
+    changed: Counter[str] = Counter()
+    for seed in range(400):
+        changed += run_passes(seed)
+    assert changed.keys() == PASSES.keys(), "a pass that changes nothing is not tested"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_many_mutated_programs(part: int) -> None:
+    for seed in range(1000 * part, 1000 * part + 1000):
+        run_passes(seed)
