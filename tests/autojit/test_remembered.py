@@ -53,15 +53,15 @@ def test_parts_of_arrays_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> N
     def swept(u: Any, scale: Any) -> Any:
         u = np.copy(u)
         for i in range(1, 9):
-            u[i] = scale * u[i - 1] + np.sin(u[i])
+            u[i : i + 1] = scale * u[i - 1 : i] + np.sin(u[i : i + 1])
         return np.sum(u**2)
 
     u = np.linspace(0.0, 1.0, 9)
     compiled = jit(autojit.grad(swept))
     for scale in (0.5, 0.25):
         held = np.full(1, scale)
-        wanted, before = compiled(u, scale), len(seen)
-        found = autojit.grad(lambda u, w=held: swept(u, w[0]))(u)
+        wanted, before = compiled(u, held), len(seen)
+        found = autojit.grad(lambda u, w=held: swept(u, w))(u)
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
         assert len(seen) - before == (scale == 0.5)
 
