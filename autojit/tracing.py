@@ -360,7 +360,9 @@ def _with_parts_resolved(program: Program) -> Program:
         return program
     from autojit.ir.passes import resolve_parts
 
-    return resolve_parts(program)
+    from .remembered import remembered
+
+    return remembered(resolve_parts, program)
 
 
 def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:

@@ -37,6 +37,35 @@ def test_equal_functions_are_differentiated_once(monkeypatch: pytest.MonkeyPatch
     assert len(seen) == 3
 
 
+def test_parts_of_arrays_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace that assigns to parts, as loops over places do, is as long as its steps."""
+    from autojit.ir import passes
+
+    seen = []
+    resolve = passes.resolve_parts
+
+    def resolve_parts(program: Program) -> Program:
+        seen.append(program)
+        return resolve(program)
+
+    monkeypatch.setattr(passes, "resolve_parts", resolve_parts)
+
+    def swept(u: Any, scale: Any) -> Any:
+        u = np.copy(u)
+        for i in range(1, 9):
+            u[i : i + 1] = scale * u[i - 1 : i] + np.sin(u[i : i + 1])
+        return np.sum(u**2)
+
+    u = np.linspace(0.0, 1.0, 9)
+    compiled = jit(autojit.grad(swept))
+    for scale in (0.5, 0.25):
+        held = np.full(1, scale)
+        wanted, before = compiled(u, held), len(seen)
+        found = autojit.grad(lambda u, w=held: swept(u, w))(u)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+        assert len(seen) - before == (scale == 0.5)
+
+
 TRANSFORMED: dict[str, Callable[[Any], Any]] = {
     "grad": lambda f: autojit.grad(f)(X),
     "vjp": lambda f: autojit.vjp(f, X)[1](1.0)[0],
