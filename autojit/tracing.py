@@ -38,6 +38,7 @@ from .errors import (
 from .progress import stage
 
 if TYPE_CHECKING:
+    from .captures import Part
     from .fresh import FreshArray
     from .tracer import Tracer
 
@@ -155,9 +156,23 @@ class Trace:
             if part is not None:
                 self._read_in_part[id(part.whole)] = part.whole
             return None
-        whole = self.capture(part.whole, Type(canonical_dtype(array.dtype), part.whole.shape))
+        whole = self._captured_with(part, array)
+        if whole is None:
+            whole = self.capture(part.whole, Type(canonical_dtype(array.dtype), part.whole.shape))
         ranges = {"start": part.start, "stop": part.stop, "stride": part.stride}
         return reshape(slice_(whole, **ranges), shape=array.shape)
+
+    def _captured_with(self, part: Part, array: np.ndarray) -> Value | None:
+        """The array that a part is of, as it was captured, if this part of it has not changed: so
+        a loop that reads all rows of an array compares each of them once."""
+        from .captures import keys
+
+        ranges = zip(part.start, part.stop, part.stride, strict=True)
+        window = tuple([slice(*r) for r in ranges])
+        for index in (k for key in keys(part.whole) for k in self._found.get(key, ())):
+            if _unchanged(self.captured[index][window].reshape(array.shape), array):
+                return self.captured_inputs[index]
+        return None
 
     def _keep_alive(self, thing: Any) -> None:
         # While the trace is open no other object may get the same id.

@@ -1,4 +1,5 @@
-"""`python -m bench [WORKLOAD…]` prints the table; `latency` and `ways_in` are others."""
+"""`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing` and
+`ways_in` are others."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from bench import latency, limits, machine, peers, report, ways_in, workloads
+from bench import latency, limits, machine, peers, report, tracing, ways_in, workloads
 from bench.measure import measure
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -17,7 +18,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "workloads", nargs="*", help="workloads or their files; or: latency, ways_in"
+        "workloads", nargs="*", help="workloads or their files; or: latency, tracing, ways_in"
     )
     parser.add_argument("--peers", default="", help=f"some of: {','.join(peers.NAMES)}")
     parser.add_argument("--rounds", type=int, default=30)
@@ -104,10 +105,19 @@ def run_latency(options: argparse.Namespace) -> None:
     publish(options, "Latency", [*context(options), *remarks], tables)
 
 
+def run_tracing(options: argparse.Namespace) -> None:
+    options.peers = ["autojit"]
+    with Console(stderr=True).status("tracing") as status:
+        tables, remarks = tracing.measure(options.threads, status.update)
+    publish(options, "Long traces", [*context(options), *remarks], tables)
+
+
 def main(argv: list[str] | None = None) -> None:
     options = arguments(argv)
     if options.workloads == ["latency"]:
         run_latency(options)
+    elif options.workloads == ["tracing"]:
+        run_tracing(options)
     elif options.workloads == ["ways_in"]:
         run_ways_in(options)
     else:
