@@ -28,7 +28,7 @@ import numpy as np
 
 from ..ops.move import Move
 from ..program import Builder, Op, Program, Value, building
-from . import dce
+from . import dce, in_order
 from .repetitions import Ops, repetitions
 from .rewrite import rewrite
 from .roll_loop import as_loop
@@ -55,14 +55,26 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
     arrays = with_arrays(program)
     made = program
     if arrays is None or arrays.numbers < MANY_NUMBERS:
-        made = _with_tables(program, least, least_loop)
+        made = _in_some_order(program, least, least_loop)
     if arrays is not None and len(made.ops) >= least:
-        other = _with_tables(arrays.program, least, least_loop)
+        other = _in_some_order(arrays.program, least, least_loop)
         # What puts the numbers together is not computed where they are passed as an array.
         if len(other.ops) - arrays.numbers <= len(made.ops) // 2:
             return other
         if made is program and arrays.numbers >= MANY_NUMBERS:
-            made = _with_tables(program, least, least_loop)
+            made = _in_some_order(program, least, least_loop)
+    return made
+
+
+def _in_some_order(program: Program, least: int, least_loop: int) -> Program:
+    """The program rolled up as it was traced, or else in an order that the trace does not have."""
+    made = _with_tables(program, least, least_loop)
+    if len(made.ops) >= least_loop and _computing(made) >= least:
+        ordered = in_order.run(program)
+        if ordered is not program:
+            other = _with_tables(ordered, least, least_loop)
+            if len(other.ops) <= len(made.ops) // 2:
+                return other
     return made
 
 

@@ -16,6 +16,7 @@ from ..ops.move import concatenate, slice_
 from ..ops.update import scatter, update
 from ..program import Op, Value
 from .rewrite import Rewriter, RuleTable
+from .update_chains import link_of, ranges_of
 
 rules = RuleTable()
 
@@ -34,7 +35,7 @@ def update_again(op: Op, at: Rewriter) -> Value | None:
     """A window replaced twice → once"""
     x, v = op.operands
     inner = at.definition(x, update)
-    if inner is None or _inside(_ranges(inner), _ranges(op)) is None:
+    if inner is None or _inside(ranges_of(inner), ranges_of(op)) is None:
         return None
     return update(inner.operands[0], v, **op.params)
 
@@ -52,9 +53,13 @@ def scatter_again(op: Op, at: Rewriter) -> Value | None:
 @rules(slice_)
 def slice_of_update(op: Op, at: Rewriter) -> Value | None:
     """Part of x with a window replaced → part of the window, or of x, if it is in one of the two"""
-    (x,), asked = op.operands, _ranges(op)
+    (x,), asked = op.operands, ranges_of(op)
     while inner := at.definition(x, update):
-        window = _ranges(inner)
+        link = link_of(inner, at)
+        if all(asked) and link.is_apart(asked):
+            x = link.before
+            continue
+        window = ranges_of(inner)
         found = _inside(asked, window)
         if found is not None:
             return _sliced(inner.operands[1], found)
@@ -70,7 +75,7 @@ def slice_of_concatenate(op: Op, at: Rewriter) -> Value | None:
     inner = at.definition(op.operands[0], concatenate)
     if inner is None:
         return None
-    axis, asked = inner.params["axis"], _ranges(op)
+    axis, asked = inner.params["axis"], ranges_of(op)
     begins = at.notes.get(inner)
     if begins is None:
         begins = at.notes[inner] = [0, *accumulate(v.shape[axis] for v in inner.operands)]
@@ -79,13 +84,6 @@ def slice_of_concatenate(op: Op, at: Rewriter) -> Value | None:
     whole[axis] = range(begins[k], begins[k + 1])
     found = _inside(asked, whole)
     return None if found is None else _sliced(inner.operands[k], found)
-
-
-def _ranges(op: Op) -> list[range]:
-    """The range of each axis that a slice reads or an update replaces."""
-    start, stride = op.params["start"], op.params["stride"]
-    extents = (op.operands[1] if op.kind is update else op.result).shape
-    return [range(a, a + n * s, s) for a, n, s in zip(start, extents, stride, strict=True)]
 
 
 def _inside(asked: list[range], window: list[range]) -> list[range] | None:

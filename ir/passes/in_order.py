@@ -1,0 +1,48 @@
+"""Statements in an order that depends on nothing but what they read.
+
+Before (a graph walked through a set, so in another order in each run)::
+
+    %2: f64[] = mul %0, %1
+    %3: f64[] = sin %0
+    %4: f64[] = sin %2
+    %5: f64[] = mul %3, %1
+    return %5, %4
+
+After, each with what it needs right before it, as the outputs ask for them::
+
+    %2: f64[] = sin %0
+    %3: f64[] = mul %2, %1
+    %4: f64[] = mul %0, %1
+    %5: f64[] = sin %4
+    return %3, %5
+
+Operands come in turn, from the first to the last.  What no output needs is left out.
+"""
+
+from __future__ import annotations
+
+from ..program import Op, Program
+
+
+def run(program: Program) -> Program:
+    """The program in that order; the same object where it is."""
+    maker = {v: op for op in program.ops for v in op.results}
+    reached: set[Op] = set()
+    ops: list[Op] = []
+    for output in program.outputs:
+        # Ops that wait for their operands, and how many of these they have looked at.
+        waiting = [(maker[output], 0)] if output in maker else []
+        while waiting:
+            op, place = waiting.pop()
+            if not place:
+                if op in reached:
+                    continue
+                reached.add(op)
+            if place == len(op.operands):
+                ops.append(op)
+                continue
+            waiting.append((op, place + 1))
+            operand = op.operands[place]
+            if operand in maker and maker[operand] not in reached:
+                waiting.append((maker[operand], 0))
+    return program if tuple(ops) == program.ops else program.with_body(ops, program.outputs)
