@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz import arguments, calls, control, python_loops
+from tests.fuzz import arguments, calls, control, python_loops, random_loops
 from tests.fuzz.case import Case
+from tests.fuzz.limits import limited_memory
 from tests.fuzz.statements import BASIC, Statement, write_some
 from tests.fuzz.writer import Writer, fresh_space
 
+#: Bytes that the values of a function may take as it is written.
+MEMORY = 1 << 30
+
 Table = list[tuple[Statement, int]]
 
-LOOPS: Table = [(python_loops.loop, 8)]
+LOOPS: Table = [(python_loops.loop, 6), (random_loops.random_loop, 4)]
 ALL: Table = [*BASIC, *LOOPS, *control.CONTROL, *control.INNER_DERIVATIVES]
 
 
@@ -202,4 +206,5 @@ GENERATORS: dict[str, Callable[[random.Random], Case]] = {
 
 def make(name: str, seed: int, number: int) -> Case:
     """The case of a number: the same at every call, in every process."""
-    return GENERATORS[name](seeded(name, seed, number))
+    with limited_memory(MEMORY):
+        return GENERATORS[name](seeded(name, seed, number))

@@ -107,7 +107,7 @@ def faults(way: str) -> Iterator[None]:
     except Exception as error:
         if str(error).startswith("np."):  # said on purpose, in the words of NumPy's own class
             raise Refused(f"{type(error).__name__}: {error}") from None
-        words = re.sub(r"[\d'\"%].*", "", str(error))[:40].strip()
+        words = re.sub(r"[\d'\"%\n].*", "", str(error), flags=re.DOTALL)[:40].strip()
         raised = f"{type(error).__name__} ({words})"
         raise Fault(f"{way} raises {raised}", traceback.format_exc(limit=-6)) from error
 
