@@ -32,7 +32,7 @@ class Draft:
 
     def __init__(
         self, rng: random.Random, sizes: Sequence[int] = arguments.SMALL, *,
-        kinds: Sequence[str] = (), most: int | None = None, empty: float = 0.03,
+        kinds: Sequence[str] = (), most: int = arguments.MOST, empty: float = 0.03,
     ) -> None:  # fmt: skip
         self.rng = rng
         extents = arguments.drawn(rng, sizes, empty)
@@ -100,7 +100,7 @@ def numpy_gradients(rng: random.Random) -> Case:
 def _differentiated(rng: random.Random, name: str, table: Table, count: int, **of: Any) -> Case:
     small = rng.random() < 0.5
     of.setdefault("sizes", (1, 2, 2, 3) if small else arguments.SMALL)
-    draft = Draft(rng, kinds=("float64", "int64"), most=6 if small else None, **of)
+    draft = Draft(rng, kinds=("float64", "int64"), most=6 if small else arguments.MOST, **of)
     w = draft.writer
     w.smooth = True
     write_some(w, table, _count(rng, count))
@@ -147,7 +147,7 @@ def large(rng: random.Random) -> Case:
     m = rng.choice([1, 2, 3, 8]) if n > 1000 else rng.choice([1, 3, 20, 50, 200, 300])
     sizes = (n, m) if rng.random() < 0.8 else (n, n) if n < 400 else (n,)
     if rng.random() < 0.5:
-        draft = Draft(rng, sizes, kinds=("int64", "bool"), most=400_000, empty=0.0)
+        draft = Draft(rng, sizes, kinds=("int64", "bool"), empty=0.0)
         write_some(draft.writer, ALL, rng.randint(1, 4))
         return _valued(draft, "large")
     table = [*BASIC, *LOOPS, *control.CONTROL]
