@@ -109,8 +109,27 @@ def _differentiated(rng: random.Random, name: str, table: Table, count: int, **o
     if few and arrays and w.maybe(0.25):
         call = calls.jacobian_call(w, list(draft.texts), draft.floats)
         return draft.case(name, call, arrays[-1], ("derivatives",))
+    if len(draft.floats) == len(draft.texts) and w.maybe(0.15):
+        return _of_a_tree(draft, name)
     call = calls.gradient_call(w, list(draft.texts), draft.floats, few)
     return draft.case(name, call, draft.number(), ("derivatives",))
+
+
+def _of_a_tree(draft: Draft, name: str) -> Case:
+    """The arguments as one tree."""
+    rng, names = draft.rng, list(draft.texts)
+    form = rng.choice(["tuple", "list", "dict"])
+    texts = list(draft.texts.values())
+    given, taken = f"({', '.join(texts)},)", f"{', '.join(names)}, = p"
+    if form == "list":
+        given = f"[{', '.join(texts)}]"
+    if form == "dict":
+        keys = [f"k{k}" for k in range(len(names))]
+        given = "{" + ", ".join(f'"{k}": {t}' for k, t in zip(keys, texts, strict=True)) + "}"
+        taken = "; ".join(f'{n} = p["{k}"]' for k, n in zip(keys, names, strict=True))
+    lines = ["def f(p):", f"    {taken}", *draft.writer.lines, f"    return {draft.number()}"]
+    call = rng.choice(["jit(grad(f))(p)", "value_and_grad(jit(f))(p)", "vjp(f, p)[1](0.5)"])
+    return Case(name, "\n".join(lines), call, {"p": given}, ("derivatives",))
 
 
 def mixed_values(rng: random.Random) -> Case:
