@@ -31,8 +31,8 @@ def _triangle(m: Any, k: int, lower: bool) -> Tracer:
     from autojit.ir.ops.arithmetic import select
 
     value = as_value(m)
-    if value.type.ndim == 1:  # a row of each row's elements, as in NumPy
-        value = move.broadcast_to(value, value.shape * 2)
+    if value.type.ndim == 1:  # the matrix that has it in every row
+        value = move.broadcast_to(value, (*value.shape, *value.shape))
     return tracer(select(_mask(value.shape, k, lower), value, full(0, value.type)))
 
 
@@ -53,7 +53,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
     start = (max(0, -offset), max(0, offset))
     n = max(0, min(rows - start[0], columns - start[1]))
     # In row-major order the diagonal is every (columns + 1)-th element.
-    first = start[0] * columns + start[1]
+    first = start[0] * columns + start[1] if n else 0
     last = first + (n - 1) * (columns + 1) + 1 if n else first
 
     def read(x: Value) -> Value:
