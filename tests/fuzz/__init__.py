@@ -15,6 +15,7 @@ file                      holds
 ``expressions.py``        templates of expressions
 ``statements.py``         assignments, views and writes into them, lists
 ``python_loops.py``       loops of Python
+``random_loops.py``       loops of Python whose bodies are random
 ``control.py``            ``scan``, ``while_loop``, ``cond``, ``checkpoint``, ... nested
 ``calls.py``              transformations nested at random
 ``generators.py``         the generators, by name

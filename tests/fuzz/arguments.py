@@ -9,6 +9,8 @@ import numpy as np
 
 #: Arrays of at most this many elements are literals.
 LITERAL = 24
+#: The most elements of an array.
+MOST = 400_000
 
 SHAPES = ("", "n", "n", "m", "nm", "mn", "nn", "n1", "nm2", "n", "1m")
 SMALL = (1, 2, 2, 3, 3, 4, 5)
@@ -22,10 +24,10 @@ def drawn(rng: random.Random, sizes: Sequence[int] = SMALL, empty: float = 0.03)
     return extents
 
 
-def shape(rng: random.Random, extents: dict[str, int], most: int | None = None) -> tuple[int, ...]:
+def shape(rng: random.Random, extents: dict[str, int], most: int = MOST) -> tuple[int, ...]:
     for _ in range(20):
         found = tuple(extents[a] if a in extents else int(a) for a in rng.choice(SHAPES))
-        if most is None or np.prod(found, dtype=int) <= most:
+        if np.prod(found, dtype=int) <= most:
             return found
     return ()
 

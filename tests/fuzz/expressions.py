@@ -12,6 +12,10 @@ import numpy as np
 
 from tests.fuzz.writer import Writer
 
+#: What makes squares of the number of elements, and the most of them.
+SQUARES = re.compile(r"outer|eye|kron|meshgrid|tri[lu]|diag|ij|@|dot|inner|matmul|\{s\}|volve")
+MOST_SQUARED = 2000
+
 HOLE = re.compile(r"\{([abimcnxk])\}")
 
 
@@ -35,8 +39,8 @@ np.select([{m}, {a} > 0.5], [{a}, {b}], 0.25) ; np.tan(0.3 * np.sin({a})) ; np.c
 np.arcsinh({a}) ; np.log(2.0 + np.tanh({a})) ; np.float_power(np.abs({a}) + 1.0, 1.5)
 """)
 REDUCTIONS = templates("""
-np.{r}({a}) ; np.{r}({n}, axis={x}) ; np.{r}({n}, axis={x}, keepdims=True) ; {n}.{s}()
-{n}.{s}(axis={x}) ; np.sum({n}, axis=(0, -1)) ; np.linalg.norm({n} + 0.1)
+np.{r}({a}) ; np.{r}({n}, axis={x}) ; np.{r}({n}, axis={x}, keepdims=True) ; {n}.{method}()
+{n}.{method}(axis={x}) ; np.sum({n}, axis=(0, -1)) ; np.linalg.norm({n} + 0.1)
 np.std({n}, axis={x}) ; np.average({n}, axis={x}) ; np.trace({n}) ; np.ptp({n}, axis={x})
 np.median({n}) ; np.logaddexp.reduce({n}, axis={x}) ; np.add.reduce({n}, axis={x})
 np.maximum.reduce({n}, axis={x}) ; np.sum({n}, axis={x}, where={n} > 0.0)
@@ -92,9 +96,18 @@ MASKS = templates("""
 {i} % 2 == 0 ; np.logical_or({a} > 0, {b} > 0) ; np.abs({a}) < 0.7 ; {i} > 0 ; np.any({n} > 1.0)
 """)
 
+#: Of matrices whose symmetric part is positive, for vectors and for rows of matrices.
+MATRICES = templates("""
+np.linalg.inv({s}) ; np.linalg.det({s}) ; np.linalg.cholesky({s}) ; np.linalg.slogdet({s})[1]
+np.linalg.solve({s}, {n}) ; np.linalg.solve({s}, {n}.T[0]) ; np.linalg.inv({s}) @ {n}
+np.linalg.solve({s} + 0.1 * np.triu({s}), {n}) ; np.linalg.matrix_power(0.3 * {s}, 3)
+np.linalg.norm({n}) ; np.linalg.norm({s}, axis=0) ; np.linalg.multi_dot([{s}, {s}, {s}])
+""")
+SYMMETRIC = "(2.0 * np.eye(len({n})) + 0.3 * np.tanh(np.outer({n}, {n})[: len({n}), : len({n})]))"
+
 FAMILIES = {
     "elementwise": (ELEMENTWISE, 10), "reductions": (REDUCTIONS, 4), "moves": (MOVES, 5),
-    "products": (PRODUCTS, 2), "types": (TYPES, 2),
+    "products": (PRODUCTS, 2), "types": (TYPES, 2), "matrices": (MATRICES, 1),
 }  # fmt: skip
 FUNCTIONS = ("sum", "mean", "max", "min", "prod", "var", "std")
 
@@ -111,7 +124,10 @@ def floats(w: Writer, depth: int = 2) -> str:
     families = list(FAMILIES.values())
     for _ in range(12):
         templates, _ = w.rng.choices(families, [weight for _, weight in families])[0]
-        text = filled(w, w.pick(templates), depth)
+        template = w.pick(templates)
+        if SQUARES.search(template) and any(np.size(w.value(n)) > MOST_SQUARED for n in known):
+            continue
+        text = filled(w, template, depth)
         value = w.evaluate(text)
         if value is not None and np.asarray(value).dtype.kind == "f":
             return text
@@ -158,7 +174,8 @@ def filled(w: Writer, template: str, depth: int) -> str:
     arrays = w.arrays("f", 1) or w.arrays("f") or ["0.5"]
     name = w.pick(arrays)
     ndim = np.ndim(w.space.get(name, 0.0))
-    template = template.replace("{r}", w.pick(FUNCTIONS)).replace("{s}", w.pick(FUNCTIONS[:4]))
+    template = template.replace("{r}", w.pick(FUNCTIONS)).replace("{s}", SYMMETRIC)
+    template = template.replace("{method}", w.pick(FUNCTIONS[:4]))
 
     def fill(hole: re.Match[str]) -> str:
         kind = hole[1]

@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz import arguments, calls, control, python_loops
+from tests.fuzz import arguments, calls, control, python_loops, random_loops
 from tests.fuzz.case import Case
+from tests.fuzz.limits import limited_memory
 from tests.fuzz.statements import BASIC, Statement, write_some
 from tests.fuzz.writer import Writer, fresh_space
 
+#: Bytes that the values of a function may take as it is written.
+MEMORY = 1 << 30
+
 Table = list[tuple[Statement, int]]
 
-LOOPS: Table = [(python_loops.loop, 8)]
+LOOPS: Table = [(python_loops.loop, 6), (random_loops.random_loop, 4)]
 ALL: Table = [*BASIC, *LOOPS, *control.CONTROL, *control.INNER_DERIVATIVES]
 
 
@@ -28,7 +32,7 @@ class Draft:
 
     def __init__(
         self, rng: random.Random, sizes: Sequence[int] = arguments.SMALL, *,
-        kinds: Sequence[str] = (), most: int | None = None, empty: float = 0.03,
+        kinds: Sequence[str] = (), most: int = arguments.MOST, empty: float = 0.03,
     ) -> None:  # fmt: skip
         self.rng = rng
         extents = arguments.drawn(rng, sizes, empty)
@@ -96,7 +100,7 @@ def numpy_gradients(rng: random.Random) -> Case:
 def _differentiated(rng: random.Random, name: str, table: Table, count: int, **of: Any) -> Case:
     small = rng.random() < 0.5
     of.setdefault("sizes", (1, 2, 2, 3) if small else arguments.SMALL)
-    draft = Draft(rng, kinds=("float64", "int64"), most=6 if small else None, **of)
+    draft = Draft(rng, kinds=("float64", "int64"), most=6 if small else arguments.MOST, **of)
     w = draft.writer
     w.smooth = True
     write_some(w, table, _count(rng, count))
@@ -105,8 +109,27 @@ def _differentiated(rng: random.Random, name: str, table: Table, count: int, **o
     if few and arrays and w.maybe(0.25):
         call = calls.jacobian_call(w, list(draft.texts), draft.floats)
         return draft.case(name, call, arrays[-1], ("derivatives",))
+    if len(draft.floats) == len(draft.texts) and w.maybe(0.15):
+        return _of_a_tree(draft, name)
     call = calls.gradient_call(w, list(draft.texts), draft.floats, few)
     return draft.case(name, call, draft.number(), ("derivatives",))
+
+
+def _of_a_tree(draft: Draft, name: str) -> Case:
+    """The arguments as one tree."""
+    rng, names = draft.rng, list(draft.texts)
+    form = rng.choice(["tuple", "list", "dict"])
+    texts = list(draft.texts.values())
+    given, taken = f"({', '.join(texts)},)", f"{', '.join(names)}, = p"
+    if form == "list":
+        given = f"[{', '.join(texts)}]"
+    if form == "dict":
+        keys = [f"k{k}" for k in range(len(names))]
+        given = "{" + ", ".join(f'"{k}": {t}' for k, t in zip(keys, texts, strict=True)) + "}"
+        taken = "; ".join(f'{n} = p["{k}"]' for k, n in zip(keys, names, strict=True))
+    lines = ["def f(p):", f"    {taken}", *draft.writer.lines, f"    return {draft.number()}"]
+    call = rng.choice(["jit(grad(f))(p)", "value_and_grad(jit(f))(p)", "vjp(f, p)[1](0.5)"])
+    return Case(name, "\n".join(lines), call, {"p": given}, ("derivatives",))
 
 
 def mixed_values(rng: random.Random) -> Case:
@@ -143,7 +166,7 @@ def large(rng: random.Random) -> Case:
     m = rng.choice([1, 2, 3, 8]) if n > 1000 else rng.choice([1, 3, 20, 50, 200, 300])
     sizes = (n, m) if rng.random() < 0.8 else (n, n) if n < 400 else (n,)
     if rng.random() < 0.5:
-        draft = Draft(rng, sizes, kinds=("int64", "bool"), most=400_000, empty=0.0)
+        draft = Draft(rng, sizes, kinds=("int64", "bool"), empty=0.0)
         write_some(draft.writer, ALL, rng.randint(1, 4))
         return _valued(draft, "large")
     table = [*BASIC, *LOOPS, *control.CONTROL]
@@ -202,4 +225,5 @@ GENERATORS: dict[str, Callable[[random.Random], Case]] = {
 
 def make(name: str, seed: int, number: int) -> Case:
     """The case of a number: the same at every call, in every process."""
-    return GENERATORS[name](seeded(name, seed, number))
+    with limited_memory(MEMORY):
+        return GENERATORS[name](seeded(name, seed, number))

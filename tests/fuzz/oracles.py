@@ -107,7 +107,7 @@ def faults(way: str) -> Iterator[None]:
     except Exception as error:
         if str(error).startswith("np."):  # said on purpose, in the words of NumPy's own class
             raise Refused(f"{type(error).__name__}: {error}") from None
-        words = re.sub(r"[\d'\"%].*", "", str(error))[:40].strip()
+        words = re.sub(r"[\d'\"%\n].*", "", str(error), flags=re.DOTALL)[:40].strip()
         raised = f"{type(error).__name__} ({words})"
         raise Fault(f"{way} raises {raised}", traceback.format_exc(limit=-6)) from error
 
@@ -121,6 +121,8 @@ def by_numpy(case: Case, values: dict[str, Any], names: Callable[[], dict[str, A
             results = leaves(case.run(names(), values))
     except Exception as error:
         raise Skip(f"NumPy raises {type(error).__name__}: {error}"[:150]) from None
+    if any(np.asarray(leaf).dtype.kind not in "biufc" for leaf in results):
+        raise Skip("results are no numbers")
     if _contents(values) != before:
         raise Skip("the function writes into its arguments")
     return results
@@ -284,6 +286,9 @@ def check(case: Case) -> Outcome:
         if " raises " in fault.kind and not _taken_by_numpy(case):
             return Outcome("skipped", "", "", run.compared, [*skips, "NumPy raises too"])
         return Outcome("failed", fault.kind, str(fault), run.compared, skips)
+    except Exception as error:
+        words = traceback.format_exc(limit=-6)
+        return Outcome("failed", f"the oracle raises {type(error).__name__}", words, run.compared)
     status = "skipped" if len(skips) == len(case.checks) else "ok"
     return Outcome(status, "", "", run.compared, skips)
 

@@ -162,6 +162,48 @@ def _wide(name: str) -> Function:
     return made
 
 
+class WideLinalg:
+    """``np.linalg`` in long double: elimination with pivots, of one matrix at a time."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np.linalg, name)
+
+    def solve(self, a: Any, b: Any) -> Any:
+        a, b = np.array(a), np.asarray(b)
+        x = np.array(b.reshape(len(a), -1), np.result_type(a, b))
+        for k in range(len(a)):
+            pivot = k + int(np.argmax(np.abs(a[k:, k])))
+            a[[k, pivot]], x[[k, pivot]] = a[[pivot, k]], x[[pivot, k]]
+            share = a[k + 1 :, k] / a[k, k]
+            a[k + 1 :] -= share[:, None] * a[k]
+            x[k + 1 :] -= share[:, None] * x[k]
+        for k in reversed(range(len(a))):
+            x[k] = (x[k] - a[k, k + 1 :] @ x[k + 1 :]) / a[k, k]
+        return x.reshape(b.shape)
+
+    def inv(self, a: Any) -> Any:
+        return self.solve(a, np.eye(len(a)))
+
+    def cholesky(self, a: Any) -> Any:
+        made = np.zeros_like(a)
+        for k in range(len(a)):
+            made[k, k] = np.sqrt(a[k, k] - made[k, :k] @ made[k, :k])
+            made[k + 1 :, k] = (a[k + 1 :, k] - made[k + 1 :, :k] @ made[k, :k]) / made[k, k]
+        return made
+
+    def det(self, a: Any) -> Any:
+        """Of a matrix whose symmetric part is positive: no pivots are needed."""
+        a, found = np.array(a), np.longdouble(1)
+        for k in range(len(a)):
+            found = found * a[k, k]
+            a[k + 1 :] -= (a[k + 1 :, k] / a[k, k])[:, None] * a[k]
+        return found
+
+    def slogdet(self, a: Any) -> Any:
+        found = self.det(a)
+        return np.sign(found), np.log(np.abs(found))
+
+
 def _interp(x: Any, xp: Any, fp: Any) -> Any:
     """``np.interp``, which is for double precision."""
     xp, fp = widened(np.asarray(xp)), widened(np.asarray(fp))
@@ -180,6 +222,6 @@ class _Wide(SimpleNamespace):
 _MAKERS = ("zeros", "ones", "empty", "full", "arange", "eye", "linspace", "array", "asarray")
 WIDE = _Wide(
     float32=np.longdouble, float64=np.longdouble,
-    complex64=np.clongdouble, complex128=np.clongdouble, interp=_interp,
+    complex64=np.clongdouble, complex128=np.clongdouble, interp=_interp, linalg=WideLinalg(),
     **{name: _wide(name) for name in _MAKERS},
 )  # fmt: skip

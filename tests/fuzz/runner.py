@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -96,10 +97,23 @@ class Session:
         try:
             while (task := self._task()) is not None:
                 name, number = task
-                case = make(name, self.options.seed, number)
+                try:
+                    case = make(name, self.options.seed, number)
+                except Exception:
+                    self._unmade(name, number, traceback.format_exc(limit=-6))
+                    continue
                 self._note(number, case, worker.check(case), worker)
         finally:
             worker.stop()
+
+    def _unmade(self, name: str, number: int, words: str) -> None:
+        """A generator that raises is a failure of its own."""
+        with self._lock:
+            self.report.counts[name, "failed"] += 1
+            self.report.failures.append({
+                "generator": name, "kind": "the generator raises", "words": words,
+                "text": f"--only {name} --seed {self.options.seed} --show {number}",
+            })  # fmt: skip
 
     def _task(self) -> tuple[str, int] | None:
         with self._lock:

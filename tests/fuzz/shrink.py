@@ -202,7 +202,7 @@ def _smaller_number(old: ast.expr) -> Iterator[ast.expr]:
 
 
 def _arguments(case: Case) -> Iterator[Case]:
-    values = case.values()
+    values = {n: v for n, v in case.values().items() if not isinstance(v, (tuple, list, dict))}
     yield from filter(None, (_without(case, name) for name in case.arguments))
     extents = sorted({n for v in values.values() for n in np.shape(v) if n > 1}, reverse=True)
     for extent in extents:

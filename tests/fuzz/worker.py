@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tests.fuzz.case import Case
+from tests.fuzz.limits import limit_memory
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,6 +27,8 @@ ENVIRONMENT = {
     "AUTOJIT_CACHE_SIZE": "0", "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "3",
     "PYTHONWARNINGS": "ignore",
 }  # fmt: skip
+#: Bytes that a process may take beside what it has at first.
+MEMORY = 4 << 30
 #: A process checks at most so many cases: what it compiled stays in memory.
 MOST_CASES = 400
 
@@ -106,6 +109,7 @@ def _failed(kind: str, words: str) -> dict[str, Any]:
 
 def serve() -> None:
     faulthandler.enable()
+    limit_memory(MEMORY)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a case prints is no answer
     from tests.fuzz.oracles import check
