@@ -7,14 +7,19 @@ may stand among these, results have to be the same whatever is drawn.
 
 from __future__ import annotations
 
+import ast
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import autojit.ir.passes
 from autojit import remembered
 from tests.thresholds import THRESHOLDS, Thresholds
 
@@ -65,9 +70,27 @@ def changed(values: Mapping[str, Any]) -> Iterator[None]:
     code = {path: value for path, value in values.items() if path in THRESHOLDS}
     with pytest.MonkeyPatch.context() as patch, Thresholds(code):
         for path in values.keys() - code.keys():
-            module, name = path.rsplit(".", 1)
             assert path in PASSES, f"no threshold: {path}"
-            patch.setattr(import_module(f"autojit.{module}"), name, values[path])
+            for module, name in _places()[path]:
+                patch.setattr(module, name, values[path])
         remembered.forget()
         yield
     remembered.forget()
+
+
+@cache
+def _places() -> dict[str, list[tuple[ModuleType, str]]]:
+    """Where each of the names is: in its own module, and where passes import it by name."""
+    found = {}
+    for path in PASSES:
+        module, name = path.rsplit(".", 1)
+        found[path] = [(import_module(f"autojit.{module}"), name)]
+    for file in Path(autojit.ir.passes.__file__).parent.glob("*.py"):
+        module = import_module(f"autojit.ir.passes.{file.stem}")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                for alias in node.names:
+                    path = f"ir.passes.{node.module}.{alias.name}"
+                    if path in found:
+                        found[path].append((module, alias.asname or alias.name))
+    return found
