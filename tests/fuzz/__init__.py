@@ -21,12 +21,14 @@ file                      holds
 ``generators.py``         the generators, by name
 ``plain.py``              autojit's names in plain NumPy
 ``differences.py``        derivatives by differences in long double
+``settings.py``           thresholds of tracing and of passes
 ``oracles.py``            what is compared, and how close it has to be
 ``memory.py``             guard pages, garbage in fresh memory, odd layouts
 ``repeated.py``           threads, and callers at once
 ``round_trips.py``        texts, pickles, code on disk
 ``shrink.py``             makes a failing case small
 ``worker.py``             the process that checks; it may crash or hang
+``limits.py``             a bound for memory
 ``runner.py``             the run, and its report
 ========================  ===========================================================
 

@@ -11,6 +11,7 @@ import numpy as np
 from tests.fuzz import arguments, calls, control, python_loops, random_loops
 from tests.fuzz.case import Case
 from tests.fuzz.limits import limited_memory
+from tests.fuzz.settings import drawn as drawn_for_passes
 from tests.fuzz.statements import BASIC, Statement, write_some
 from tests.fuzz.writer import Writer, fresh_space
 
@@ -160,6 +161,21 @@ def _drawn(rng: random.Random) -> dict[str, Any]:
     return dict(drawn(np.random.default_rng(rng.randrange(2**32))).values)
 
 
+def passes(rng: random.Random) -> Case:
+    """Functions with loops, with the thresholds of tracing and of passes drawn."""
+    made = rng.choice([numpy_values, numpy_gradients, mixed_gradients, loops, rolled])
+    return made(rng).with_(generator="passes", thresholds=drawn_for_passes(rng))
+
+
+def rolled(rng: random.Random) -> Case:
+    """Loops of Python, and little else."""
+    if rng.random() < 0.4:
+        draft = Draft(rng, (1, 2, 3, 8, 20), kinds=("int64",))
+        write_some(draft.writer, [*LOOPS, *BASIC[:1]], rng.randint(1, 3))
+        return _valued(draft, "rolled")
+    return _differentiated(rng, "rolled", [*LOOPS, *BASIC[:1]], 3)
+
+
 def large(rng: random.Random) -> Case:
     """Values and gradients of arrays of up to some 100,000 elements."""
     n = int(10 ** rng.uniform(1.3, 5.3))
@@ -214,7 +230,9 @@ GENERATORS: dict[str, Callable[[random.Random], Case]] = {
     "numpy_gradients": numpy_gradients,
     "mixed_values": mixed_values,
     "mixed_gradients": mixed_gradients,
+    "rolled": rolled,
     "thresholds": thresholds,
+    "passes": passes,
     "large": large,
     "loops": loops,
     "memory": memory,

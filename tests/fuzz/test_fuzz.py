@@ -15,10 +15,11 @@ import pytest
 from autojit.codegen import shape
 from autojit.codegen.loops import Kernel, Loop
 from autojit.ir.ops import elementary
-from tests.fuzz import differences, guarded, memory, plain
+from autojit.ir.passes import repetitions, roll_tables
+from tests.fuzz import differences, guarded, memory, plain, settings
 from tests.fuzz.case import Case
 from tests.fuzz.generators import GENERATORS, make
-from tests.fuzz.oracles import Outcome, check
+from tests.fuzz.oracles import Outcome, Run, check
 from tests.fuzz.shrink import shrink
 from tests.fuzz.worker import Worker
 from tests.thresholds import Thresholds
@@ -42,6 +43,19 @@ def test_cases_follow_from_their_seed(name: str) -> None:
     case = make(name, 3, 1)
     assert make(name, 3, 1) == case == Case.from_json(case.to_json())
     assert make(name, 4, 1) != case != make(name, 3, 2)
+
+
+def test_thresholds_of_passes_change_what_they_do() -> None:
+    """A loop of ten steps stays as it is, and rolls up where less is enough."""
+    source = "def f(x):\n    for _ in range(10):\n        x = np.sin(x)\n    return x"
+    case = Case("", source, "f(x)", {"x": "np.ones(3)"})
+    few = {"unrolled.LEAST_OPS": 2, "unrolled.LEAST_LOOP": 2}
+    assert "scan" not in str(Run(case).program)
+    with settings.changed(few):
+        assert "scan" in str(Run(case).program)
+    with settings.changed({"ir.passes.repetitions.LEAST_STEPS": 3}):
+        assert roll_tables.LEAST_STEPS == repetitions.LEAST_STEPS == 3
+    assert roll_tables.LEAST_STEPS == repetitions.LEAST_STEPS > 3
 
 
 # -- faults that are planted ------------------------------------------------------
