@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from autojit.ir.program import Value, building
 
-from .errors import InPlaceError, with_place
+from .errors import ArgumentChangedError, InPlaceError, RefusedInPlaceError, with_place
 from .tracing import current_trace, user_source
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Uncertain:
         raise _uncertain()
 
 
-def _uncertain() -> InPlaceError:
-    return InPlaceError(
+def _uncertain() -> RefusedInPlaceError:
+    return RefusedInPlaceError(
         with_place(
             "This array may share memory with one that has been changed in place (one of the two "
             "is a reshape or ravel of the other). Whether NumPy makes a view or a copy there "
@@ -102,6 +102,7 @@ def refreshed(x: Tracer) -> Value:
 def assign(x: Tracer, value: Value) -> None:
     """Give an array another value of the same type: all that share its memory see it."""
     x.check_owner(current_trace())
+    _check_own(x)
     base, view = x.base, x.how
     if isinstance(view, Uncertain):
         assert base is not None
@@ -115,6 +116,27 @@ def assign(x: Tracer, value: Value) -> None:
         assign(base, view.write(base.value, value))
         x.seen = base.value
     x.own = value
+
+
+def _check_own(x: Tracer) -> None:
+    """Raise ArgumentChangedError if the memory is, or may be, that of an argument."""
+    from .tracer import Argument
+
+    root = x
+    while root.base is not None:
+        root = root.base
+    if isinstance(root, Argument):
+        part = "" if root is x else "A view of "
+        raise ArgumentChangedError(
+            with_place(
+                f"{part}{root.path} is changed in place. In NumPy the caller's array would change "
+                "with it, and transformed functions never write to their arguments.\n"
+                "Work on a copy, or bind the name anew:\n"
+                "    x = x.copy()                       # the function's first line\n"
+                "    x = x - y                          # not: x -= y",
+                user_source(),
+            )
+        )
 
 
 def _lose(x: Tracer) -> None:

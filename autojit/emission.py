@@ -139,18 +139,18 @@ def _carry_body(
         ending: list[Any] = []
 
         def run(g: Callable[..., Any], tracers: Sequence[Any], ending: list[Any] = ending) -> Any:
-            head, carries, slices, _ = groups(tracers, len(before), len(leaves), len(rows))
-            result = call(g, head, trees.unflatten(structure, carries), slices)
-            ending.append(split(result))
-            return ending[-1]
+            given, carries, slices, _ = groups(tracers, len(before), len(leaves), len(rows))
+            result = call(g, given, trees.unflatten(structure, carries), slices)
+            head, rest = split(result)
+            ending.append(trees.flatten(head)[1])
+            return head, rest
 
         body = trace_body(f, [*before, *types, *rows], run, what)
-        given = trees.flatten(ending[-1][0])
-        if given[1] != structure:
+        if ending[-1] != structure:
             raise StructureError(
                 with_place(
                     f"{what} must return a carry with the structure that it takes: "
-                    f"{structure}; it returns {given[1]}.",
+                    f"{structure}; it returns {ending[-1]}.",
                     user_source(),
                 )
             )

@@ -16,7 +16,7 @@ from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.program import Value, current_builder
 from autojit.ir.types import Type
 
-from ..errors import DtypeError, ShapeError, TypeMismatch, with_place
+from ..errors import DtypeError, MissingDtypeError, ShapeError, TypeMismatch, with_place
 from ..fresh import bare
 from ..lists import LISTS, as_arrays
 from ..tracer import Tracer
@@ -338,7 +338,8 @@ def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -
     try:
         result = plan.answer(*values)
     except TypeMismatch as error:
-        raise DtypeError(with_place(f"{name_of(ufunc)}: {error}", user_source())) from None
+        words = f"{name_of(ufunc)}: {error}"
+        raise MissingDtypeError(with_place(words, user_source())) from None
     return tracer(to_dtype(result, plan.dtype))
 
 
@@ -417,7 +418,7 @@ def _complex_answer(ufunc: Any, answer: Any) -> Any:
     if ufunc == np.absolute:
         return arithmetic.magnitude
     if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
-        raise DtypeError(
+        raise MissingDtypeError(
             with_place(
                 f"{name_of(ufunc)} of complex operands is not covered by autojit. "
                 "Apply it to x.real and x.imag.",
@@ -449,7 +450,7 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
             f"{name_of(ufunc)} of {_listed(dtypes)} is float16 in NumPy, which autojit does not "
             f"have. Convert first:\n    {name_of(ufunc)}(x.astype(float))"
         )
-        raise DtypeError(with_place(words, user_source()))
+        raise MissingDtypeError(with_place(words, user_source()))
     return tuple(np.dtype(d) for d in loop)
 
 
