@@ -23,7 +23,7 @@ from .checkpointing import Segments, segment_size
 from .errors import ConcreteValueError, DtypeError, ShapeError, StructureError, with_place
 from .functions.lifting import to_dtype
 from .tracer import Tracer
-from .tracing import current_trace, lift, user_source
+from .tracing import LARGEST, LEAST, current_trace, lift, user_source, with_bounds
 
 #: The index of a loop: Python's integer, which takes the dtype of what it meets.
 INDEX = LeafType(Type(np.dtype(np.int64), ()), int)
@@ -34,11 +34,13 @@ def as_array(x: Any) -> Any:
     return x if isinstance(x, Tracer) else np.asarray(x)
 
 
-def as_index(i: Any) -> Tracer:
-    """A traced integer that takes the dtype of what it meets, as a loop's index does."""
+def as_index(i: Any, lower: Any) -> Tracer:
+    """A traced integer that takes the dtype of what it meets, as a loop's index does, between a
+    lower bound and an upper one that it does not attain."""
     trace = current_trace()
     assert trace is not None
-    return Tracer(lift(i), trace, int)
+    least = lower if isinstance(lower, int) else LEAST
+    return with_bounds(Tracer(lift(i), trace, int), (least, LARGEST - 1))
 
 
 def _tracers(values: Sequence[Value]) -> list[Tracer]:
@@ -230,7 +232,8 @@ def emit_counted(f: Callable[..., Any], init: Any, start: int, steps: int) -> An
     name = f"the body of fori_loop ({name_of(f)})"
 
     def call(g: Callable[..., Any], head: Any, carry: Any, slices: Any) -> Any:
-        index = head[0] + start if start else head[0]
+        own = with_bounds(head[0], (0, max(steps - 1, 0)))
+        index = own + start if start else own
         return g(index, carry)
 
     body, types = _carry_body(f, [INDEX], init, [], call, lambda r: (r, None), name)

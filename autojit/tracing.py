@@ -121,6 +121,11 @@ def _is_internal(filename: str) -> bool:
     return str(Path(filename).resolve()).startswith(_INTERNAL)
 
 
+#: The least and the largest value that an integer may have.
+Bounds = tuple[int, int]
+LEAST, LARGEST = -(2**63), 2**63 - 1
+
+
 class Trace:
     """One active trace: a builder, and what it captured."""
 
@@ -134,6 +139,8 @@ class Trace:
         self.open = True
         #: Uses of its values in other threads, which may have been handled there.
         self.elsewhere: list[TracingError] = []
+        #: Between which bounds Python's integers lie, where more is known than their 64 bits.
+        self.bounds: dict[Value, Bounds] = {}
         #: How the user writes the arguments of the traced function.
         self.paths: Paths | None = None
 
@@ -243,6 +250,20 @@ def check_not_leaked(tracer: Tracer) -> None:
 RETURN_IT = (
     "    def f(x):\n        y = ...\n        return loss, y      # then grad(f, has_aux=True)"
 )
+
+
+def bounds_of(x: Any) -> Bounds:
+    """Between which bounds a Python integer lies, traced or not."""
+    if isinstance(x, int):
+        return int(x), int(x)
+    found: Bounds = x.owner.bounds.get(x.value, (LEAST, LARGEST))
+    return found
+
+
+def with_bounds(x: Tracer, bounds: Bounds) -> Tracer:
+    """The same traced integer, which is known to lie between bounds."""
+    x.owner.bounds[x.value] = bounds
+    return x
 
 
 def lift(x: Any, dtype: np.dtype | None = None) -> Value:

@@ -32,6 +32,7 @@ from .lifting import (
     tracer,
     weak_type,
 )
+from .python_integers import EXACT
 from .registry import uncovered
 
 #: Ufuncs that are formulas of other ops, on operands in the dtypes of NumPy's loop.
@@ -271,6 +272,9 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     if left.__class__ in LISTS or right.__class__ in LISTS:
         left, right = as_arrays((left, right))
     left, right = bare(left), bare(right)
+    exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
+    if exact is not None:
+        return exact(left, right)
     if ufunc is _POWER and type(right) is int:
         if dtype_of(left).kind in "iufc":
             fast = _integer_power(left, right)
@@ -291,10 +295,17 @@ _POWER = np.power
 
 def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
     """``-x``, ``+x``, ``~x`` and ``abs(x)``: a Python number stays weak."""
+    if x.weak is int and ufunc in EXACT:
+        return EXACT[ufunc](x)
     result: Tracer = ufunc(x)
     if x.weak is not None:
         result.weak = _WEAK_KINDS.get(result.dtype)
     return result
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether an operand is a Python integer, traced or not."""
+    return x.weak is int if isinstance(x, Tracer) else isinstance(x, int)
 
 
 def _is_operand(x: Any) -> bool:
