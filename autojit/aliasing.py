@@ -99,37 +99,43 @@ def refreshed(x: Tracer) -> Value:
     return x.own
 
 
-def assign(x: Tracer, value: Value) -> None:
-    """Give an array another value of the same type: all that share its memory see it."""
+def assign(x: Tracer, value: Value, part: str = "") -> None:
+    """Give an array another value of the same type: all that share its memory see it.
+
+    ``part`` says in messages what of the array is changed, if not the whole.
+    """
     x.check_owner(current_trace())
-    _check_own(x)
+    _check_own(x, part)
     base, view = x.base, x.how
     if isinstance(view, Uncertain):
         assert base is not None
         base.check_owner(x.owner)
+        _check_own(_root(base), "What may be a view of ")
         x.value  # noqa: B018 - raises if the base has been changed
         _lose(base)
         x.base = x.how = None
     elif base is not None:
         assert view is not None
         base.check_owner(x.owner)
-        assign(base, view.write(base.value, value))
+        assign(base, view.write(base.value, value), "A view of ")
         x.seen = base.value
     x.own = value
 
 
-def _check_own(x: Tracer) -> None:
-    """Raise ArgumentChangedError if the memory is, or may be, that of an argument."""
+def _root(x: Tracer) -> Tracer:
+    while x.base is not None:
+        x = x.base
+    return x
+
+
+def _check_own(x: Tracer, part: str) -> None:
+    """Raise ArgumentChangedError if an array belongs to the caller."""
     from .tracer import Argument
 
-    root = x
-    while root.base is not None:
-        root = root.base
-    if isinstance(root, Argument):
-        part = "" if root is x else "A view of "
+    if isinstance(x, Argument):
         raise ArgumentChangedError(
             with_place(
-                f"{part}{root.path} is changed in place. In NumPy the caller's array would change "
+                f"{part}{x.path} is changed in place. In NumPy the caller's array would change "
                 "with it, and transformed functions never write to their arguments.\n"
                 "Work on a copy, or bind the name anew:\n"
                 "    x = x.copy()                       # the function's first line\n"

@@ -3,7 +3,7 @@
 With arrays there is no such error, so what the function's ``except`` goes on with is no answer to
 anything, and its derivative is 0.  Libraries that ask a value what it can do (``hasattr``, a
 ``try`` in NumPy or the standard library) may catch what they like, and so may whatever turns a
-value into text.
+value into text.  So may a handler that names classes of `autojit.errors`: it knows of tracing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from types import TracebackType
 
-from .errors import TracingError, raised
+from .errors import AutojitError, TracingError, raised
 from .handlers import handler_line
 
 #: What these return is read by people, debuggers among them.
@@ -73,9 +73,17 @@ def _caught_at(error: TracingError) -> str | None:
         return None
     if any(step.tb_frame.f_code.co_name in _DISPLAY for step in _steps(trail)):
         return None
-    frame = trail.tb_frame
-    line = handler_line(frame, trail.tb_lasti, type(error)) or trail.tb_lineno
-    return f"`except` at {frame.f_code.co_filename}:{line}"
+    frame, at = trail.tb_frame, trail.tb_lasti
+    line = handler_line(frame, at, type(error))
+    if line is not None and handler_line(frame, at, _pythons(error)) != line:
+        return None  # it catches errors of autojit by their name
+    return f"`except` at {frame.f_code.co_filename}:{line or trail.tb_lineno}"
+
+
+def _pythons(error: TracingError) -> type[BaseException]:
+    """Python's own class of an error."""
+    kinds = (k for k in type(error).__mro__ if not issubclass(k, AutojitError))
+    return next(k for k in kinds if issubclass(k, BaseException))
 
 
 def _steps(trail: TracebackType | None) -> list[TracebackType]:

@@ -83,9 +83,7 @@ class _WithRules:
             return self.function(*given)
         arguments = arguments_of(given, self.nondiff_argnums, name, self.kind)
         paths = arguments.paths
-        body = trace_body(
-            self.function, arguments.types, arguments.call, name, paths=lambda: paths
-        )
+        body = trace_body(self.function, arguments.types, arguments.call, name, paths=lambda: paths)
         rules = rules_for(self, arguments, body, lambda: self._rules(arguments, body))
         return self._emit(arguments, body, rules)
 
@@ -321,7 +319,9 @@ class custom_vjp(_WithRules):
 
         def call(rule: Rule, tracers: Sequence[Any]) -> list[Any]:
             mine = iter(tracers[: len(kinds)])
-            kept = trees.unflatten(structure, [next(mine) if isinstance(x, LeafType) else x for x in stored])
+            kept = trees.unflatten(
+                structure, [next(mine) if isinstance(x, LeafType) else x for x in stored]
+            )
             moving = spread(tracers[len(kinds) :], [t.is_inexact for t in outs])
             cotangent = trees.unflatten(body.structure, moving)
             result = rule(*_settings(arguments), kept, cotangent)

@@ -31,14 +31,13 @@ _error_state = _found_error_state()
 class TracingBuilder(Builder):
     """Records the operations of a trace, which may lie inside of another one's."""
 
-    def __init__(self, source: Callable[[], Source | None], outer: Builder | None) -> None:
+    def __init__(self, source: Callable[[], Source | None], outer: TracingBuilder | None) -> None:
         super().__init__(source)
-        inside = isinstance(outer, TracingBuilder)
         #: The error state outside of the outermost traced function, which has no effect.
-        self.outside: Any = outer.outside if inside else _error_state()  # type: ignore[union-attr]
+        self.outside: Any = _error_state() if outer is None else outer.outside
         self.state = self.outside
         #: How many traces are open.
-        self.depth: int = outer.depth + 1 if inside else 1  # type: ignore[union-attr]
+        self.depth: int = 1 if outer is None else outer.depth + 1
 
     def append(self, op: Op) -> None:
         self.ops.append(op)

@@ -26,6 +26,7 @@ from autojit.ir.ops.update import Updating
 from autojit.ir.program import Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
+from .caught import RaisedAgain
 from .errors import (
     LeakedTracerError,
     MissingDtypeError,
@@ -130,7 +131,8 @@ class Trace:
     """One active trace: a builder, and what it captured."""
 
     def __init__(self, outer: Trace | None = None) -> None:
-        self.builder = TracingBuilder(_Lines(), None if outer is None else outer.builder)
+        around: TracingBuilder | None = None if outer is None else outer.builder
+        self.builder: TracingBuilder = TracingBuilder(_Lines(), around)
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
         self._found: dict[Hashable, list[int]] = {}
@@ -365,9 +367,7 @@ def trace_flat(
     they are its own.  The program's captured things are arrays and tracers of outer traces; the
     inputs for them come last.
     """
-    from .caught import RaisedAgain
     from .functions.registry import load
-    from .leaks import check_nothing_left
 
     load()
     with new_trace() as trace:
@@ -379,6 +379,8 @@ def trace_flat(
         if trace.elsewhere:
             raise trace.elsewhere[0]
         if sys.getrefcount(trace) > known:
+            from .leaks import check_nothing_left
+
             check_nothing_left(trace, known, name)
         captured = [c.tracer if isinstance(c, _View) else c for c in trace.captured]
         program = trace.builder.finish(

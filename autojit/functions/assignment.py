@@ -25,7 +25,7 @@ from ..fresh import FreshArray, bare
 from ..tracer import Tracer
 from ..tracing import user_source
 from .indices import Masked, Window, has_ellipsis, masked_part, selection
-from .lifting import as_tracer, as_value, contains_tracer, dtype_of, tracer
+from .lifting import as_tracer, as_value, contains_tracer, dtype_of, tracer, weak_type
 from .registry import uncovered
 
 
@@ -61,7 +61,8 @@ def cast(value: Any, dtype: np.dtype) -> Value:
     if contains_tracer(value):
         value = as_tracer(value)
     if dtype_of(value).kind == "c" and dtype.kind != "c":
-        raise MissingDtypeError(
+        kind = DtypeError if weak_type(value) is complex else MissingDtypeError
+        raise kind(
             with_place(
                 f"Assigning complex numbers into a traced array of dtype {dtype} would discard "
                 "their imaginary parts. Say so, or make the array complex:\n"

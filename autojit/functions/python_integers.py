@@ -49,7 +49,7 @@ def _known(value: Value, bounds: Bounds) -> Tracer:
 
 
 def _fits(bounds: Bounds) -> bool:
-    return LEAST <= bounds[0] and bounds[1] <= LARGEST
+    return bounds[0] >= LEAST and bounds[1] <= LARGEST
 
 
 def _checked(value: Value, holds: Callable[[], Value], bounds: Bounds) -> Tracer:
@@ -156,17 +156,13 @@ def _left_shift(left: Any, right: Any) -> Tracer:
     (low, high), (_, most) = bounds_of(left), bounds_of(right)
     factor = 1 << min(max(most, 0), 64)
     bounds = min(low, low * factor), max(high, high * factor)
-    return _checked(
-        shifted, lambda: arithmetic.eq(arithmetic.shift_right(shifted, by), a), bounds
-    )
+    return _checked(shifted, lambda: arithmetic.eq(arithmetic.shift_right(shifted, by), a), bounds)
 
 
 @_exact(np.right_shift)
 def _right_shift(left: Any, right: Any) -> Tracer:
     low, high = bounds_of(left)
-    return _known(
-        arithmetic.shift_right(_value(left), _count(right)), (min(low, 0), max(high, 0))
-    )
+    return _known(arithmetic.shift_right(_value(left), _count(right)), (min(low, 0), max(high, 0)))
 
 
 def _count(x: Any) -> Value:
@@ -237,6 +233,4 @@ def _absolute(x: Any) -> Tracer:
     value, (low, high) = _value(x), bounds_of(x)
     size = max(-low, high)
     least = 0 if low <= 0 <= high else min(abs(low), abs(high))
-    return _checked(
-        arithmetic.absolute(value), lambda: arithmetic.ne(value, LEAST), (least, size)
-    )
+    return _checked(arithmetic.absolute(value), lambda: arithmetic.ne(value, LEAST), (least, size))
