@@ -9,7 +9,6 @@ value into text.  So may a handler that names classes of `autojit.errors`: it kn
 from __future__ import annotations
 
 import os
-import sysconfig
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -104,6 +103,8 @@ def _is_library(trail: TracebackType) -> bool:
 @cache
 def _is_of_python(name: str) -> bool:
     """Whether a file is part of Python itself."""
+    import sysconfig
+
     path = Path(name).resolve()
     if {"site-packages", "dist-packages"} & set(path.parts):
         return False
