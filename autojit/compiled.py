@@ -263,7 +263,7 @@ class CompiledFunction:
             return f(*positional, **by_name)
 
         with stage("tracing", _name(self.function), lambda: 0):
-            traced = trace_function(self.function, types, call)
+            traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found

@@ -55,12 +55,15 @@ class Declaration:
     ``flags``      the names of parameters that are True or left out
     ``commutative``  whether operands may change places, bit for bit
     ``may_fail``   whether an op raises, or never ends, for some values of its operands
+    ``raises``     the errors of an op that a handler around it would catch in Python
+    ``fallible``   whether there are such errors: asked for each op that is recorded
     """
 
     arity: int | None = None
     parameters: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     commutative = False
+    fallible = False
 
     def __init__(self, name: str, answers: Sequence[Any] = ()) -> None:
         if name in REGISTRY:
@@ -134,6 +137,11 @@ class Declaration:
         and its error with it.  Which of several errors is raised is not defined.
         """
         return any(program.may_fail for program in op.programs)
+
+    def raises(self, op: Op) -> frozenset[type[Exception]]:
+        """The errors of a fallible op: those of the programs among its parameters."""
+        inner = (each for program in op.programs for each in program.ops if each.kind.fallible)
+        return frozenset(error for each in inner for error in each.kind.raises(each))
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         """Tangents of the results.  The default is an op without derivative."""

@@ -25,19 +25,20 @@ SINGULAR = "Singular matrix"
 
 
 class Matrices(Declaration):
-    """Ops on the last two axes: a batch is one more leading axis.
+    """Ops on the last two axes: a batch is one more leading axis.  What fails is a LinAlgError.
 
     ``unread``   how many of the first operands only derivatives need
     ``core``     how many axes of the first operand are not of the batch
-    ``fallible`` whether there are operands for which it raises
     """
 
     unread = 0
     core = 2
-    fallible = False
 
     def may_fail(self, op: Op) -> bool:
         return self.fallible
+
+    def raises(self, op: Op) -> frozenset[type[Exception]]:
+        return frozenset({np.linalg.LinAlgError})
 
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
         made: Value | Sequence[Value] = self(*[along(o, size) for o in operands], **op.params)
@@ -159,7 +160,9 @@ class Permutation(Matrices):
 
     arity = 1
     core = 1
-    fallible = True  # pivots that are not those of an LU factorisation
+
+    def may_fail(self, op: Op) -> bool:
+        return True  # pivots that are not those of an LU factorisation
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (pivots,) = types

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ops.declaration import full, require
-from ..program import Builder, Program, Value, building
+from ..program import Builder, Program, building
 from .linearize import linearize
 from .transpose import pulled_back
 
