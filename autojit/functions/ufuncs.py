@@ -84,6 +84,8 @@ composite(np.isfinite)(
 @composite(np.reciprocal)
 def _reciprocal(x: Value) -> Value:
     one = full(1, x.type)
+    if x.dtype.kind == "c":
+        return arithmetic.reciprocal(x)
     if not _is_whole(x):
         return one / x
     whole = arithmetic.select(arithmetic.eq(x, 1), one, full(0, x.type))
@@ -274,13 +276,10 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     if left.__class__ in LISTS or right.__class__ in LISTS:
         left, right = as_arrays((left, right))
     left, right = bare(left), bare(right)
-    if ufunc is _POWER and type(right) is int:
-        if dtype_of(left).kind in "iufc":
-            fast = _integer_power(left, right)
-            if fast is not None:
-                return fast
-        elif right == 2 and dtype_of(left).kind == "b":
-            ufunc, left, right = np.multiply, left.astype(np.int8), left  # as np.square, in int8
+    if ufunc is _POWER and type(right) in (int, float):
+        fast = _power_of_number(left, right)
+        if fast is not None:
+            return fast
     if ufunc.signature is not None:
         return call_ufunc(ufunc, "__call__", (left, right), {})
     result = _apply(ufunc, (left, right))
@@ -304,11 +303,18 @@ def _is_operand(x: Any) -> bool:
     return isinstance(x, (Tracer, np.ndarray, np.generic, int, float, complex, list, tuple))
 
 
-def _integer_power(base: Tracer, exponent: int) -> Tracer | None:
+def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
+    """A power with a known exponent, as NumPy's operator has it; None where that is `np.power`."""
     kind = base.dtype.kind
+    if type(exponent) is float:
+        return call_unary_operator(np.sqrt, base) if exponent == 0.5 and kind == "c" else None
+    if kind == "b":
+        return _apply(np.multiply, (base.astype(np.int8), base)) if exponent == 2 else None
+    if kind == "c" and exponent == -1:
+        return call_unary_operator(np.reciprocal, base)
     if abs(exponent) > 64 or (kind in "iu" and exponent < 0):
         return None  # NumPy's own rules and errors apply
-    value = arithmetic.integer_power(as_value(base), exponent=exponent)
+    value = arithmetic.integer_power(as_value(base), exponent=int(exponent))
     return tracer(value, base.weak)
 
 
