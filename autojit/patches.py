@@ -218,8 +218,8 @@ def _names() -> tuple[Names, ...]:
 
 
 class _Products:
-    """``dot`` and ``@`` of pandas' Series and DataFrames, which ask nobody: with a traced array they
-    are those of their values, as the other operators are."""
+    """``dot`` and ``@`` of pandas' Series and DataFrames, which ask nobody: with a traced array
+    they are those of their values, as the other operators are."""
 
     def __init__(self) -> None:
         self._originals: list[tuple[type, Any]] = []
@@ -249,13 +249,17 @@ def _dot_of_values(original: Any) -> Any:
 _products = _Products()
 
 
+def _all_names() -> tuple[Names | _Products, ...]:
+    return (*_names(), _products)
+
+
 @contextmanager
 def visible() -> Iterator[None]:
     """The wrappers are in place inside the block, in whatever thread it runs."""
     global _count
     with _lock:
         if _count == 0:
-            for names in (*_names(), _products):
+            for names in _all_names():
                 names.install()
         _count += 1
     try:
@@ -264,5 +268,5 @@ def visible() -> Iterator[None]:
         with _lock:
             _count -= 1
             if _count == 0:
-                for names in (*_names(), _products):
+                for names in _all_names():
                     names.restore()

@@ -85,6 +85,8 @@ composite(np.isfinite)(
 @composite(np.reciprocal)
 def _reciprocal(x: Value) -> Value:
     one = full(1, x.type)
+    if x.dtype.kind == "c":
+        return arithmetic.reciprocal(x)
     if not _is_whole(x):
         return one / x
     whole = arithmetic.select(arithmetic.eq(x, 1), one, full(0, x.type))
@@ -272,25 +274,26 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
         left, right = by_values(left), by_values(right)
         if not (_is_operand(left) and _is_operand(right)):
             return NotImplemented
-    if left.__class__ in LISTS or right.__class__ in LISTS:
-        left, right = as_arrays((left, right))
-    left, right = bare(left), bare(right)
+    left, right = _without_lists(left, right)
     exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
     if exact is not None:
         return exact(left, right)
-    if ufunc is _POWER and type(right) is int:
-        if dtype_of(left).kind in "iufc":
-            fast = _integer_power(left, right)
-            if fast is not None:
-                return fast
-        elif right == 2 and dtype_of(left).kind == "b":
-            ufunc, left, right = np.multiply, left.astype(np.int8), left  # as np.square, in int8
+    if ufunc is _POWER and type(right) in (int, float):
+        fast = _power_of_number(left, right)
+        if fast is not None:
+            return fast
     if ufunc.signature is not None:
         return call_ufunc(ufunc, "__call__", (left, right), {})
     result = _apply(ufunc, (left, right))
     if weak_type(left) is not None and weak_type(right) is not None:
         result.weak = _WEAK_KINDS.get(result.dtype)
     return result
+
+
+def _without_lists(left: Any, right: Any) -> tuple[Any, Any]:
+    if left.__class__ in LISTS or right.__class__ in LISTS:
+        left, right = as_arrays((left, right))
+    return bare(left), bare(right)
 
 
 _POWER = np.power
@@ -315,11 +318,18 @@ def _is_operand(x: Any) -> bool:
     return isinstance(x, (Tracer, np.ndarray, np.generic, int, float, complex, list, tuple))
 
 
-def _integer_power(base: Tracer, exponent: int) -> Tracer | None:
+def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
+    """A power with a known exponent, as NumPy's operator has it; None where that is `np.power`."""
     kind = base.dtype.kind
+    if type(exponent) is float:
+        return call_unary_operator(np.sqrt, base) if exponent == 0.5 and kind == "c" else None
+    if kind == "b":
+        return _apply(np.multiply, (base.astype(np.int8), base)) if exponent == 2 else None
+    if kind == "c" and exponent == -1:
+        return call_unary_operator(np.reciprocal, base)
     if abs(exponent) > 64 or (kind in "iu" and exponent < 0):
         return None  # NumPy's own rules and errors apply
-    value = arithmetic.integer_power(as_value(base), exponent=exponent)
+    value = arithmetic.integer_power(as_value(base), exponent=int(exponent))
     return tracer(value, base.weak)
 
 

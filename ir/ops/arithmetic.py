@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Value
+from . import complex_kernels
 from .declaration import full
 from .elementwise import (
     ANY,
@@ -53,20 +54,14 @@ mul = Elementwise(
 )  # fmt: skip
 
 
-def _complex_div(k: Any, a: Any, b: Any) -> Any:
-    # Smith's method, both cases computed and one selected.
-    first = k("ge", k("abs", b.re), k("abs", b.im))
-    big, small = k("select", first, b.re, b.im), k("select", first, b.im, b.re)
-    ratio = small / big
-    scale = big + small * ratio
-    re = k("select", first, a.re + a.im * ratio, a.re * ratio + a.im) / scale
-    im = k("select", first, a.im - a.re * ratio, a.im * ratio - a.re) / scale
-    return re, im
-
-
 div = Elementwise(
     "div", np.true_divide, [lambda t, y, a, b: t / b, lambda t, y, a, b: -((t / b) * y)],
-    answers=[np.true_divide], kinds=INEXACT, complex_kernel=_complex_div, cost=4,
+    answers=[np.true_divide], kinds=INEXACT, complex_kernel=complex_kernels.divide, cost=4,
+)  # fmt: skip
+#: Of complex numbers, whose zeros and infinities differ from those of 1 / z in NumPy.
+reciprocal = Elementwise(
+    "reciprocal", np.reciprocal, [lambda t, y, z: -(t * (y * y))], kinds="c",
+    complex_kernel=complex_kernels.reciprocal, cost=4,
 )  # fmt: skip
 neg = Elementwise(
     "neg", np.negative, [lambda t, y, x: -t], answers=[np.negative], kinds=NUMBER,
@@ -104,24 +99,11 @@ def _power_exponent_rule(t: Value, y: Value, x: Value, p: Value) -> Value:
     return t * select(at_zero, _zero(x), y * log(select(at_zero, full(1, x.type), x)))
 
 
-def _complex_power(k: Any, x: Any, p: Any) -> Any:
-    # x**p = exp(p log x); x = 0 gives 1 for p = 0 and 0 for Re p > 0, as NumPy does.
-    log_modulus = k("log", k("hypot", x.re, x.im))
-    angle = k("atan2", x.im, x.re)
-    modulus = k("exp", p.re * log_modulus - p.im * angle)
-    turn = p.im * log_modulus + p.re * angle
-    zero_base = k("and", k("eq", x.re, 0.0), k("eq", x.im, 0.0))
-    zero_power = k("and", k("eq", p.re, 0.0), k("eq", p.im, 0.0))
-    at_zero = k("select", zero_power, k.like(1.0, x.re), k.like(0.0, x.re))
-    re = k("select", zero_base, at_zero, modulus * k("cos", turn))
-    im = k("select", zero_base, k.like(0.0, x.re), modulus * k("sin", turn))
-    return re, im
-
-
 power = Elementwise(
     "power", np.power, [_power_base_rule, _power_exponent_rule],
     answers=[np.power], kinds=NUMBER,
-    kernel=lambda k, x, p: k("pow", x, p), complex_kernel=_complex_power, cost=30, fails="i",
+    kernel=lambda k, x, p: k("pow", x, p), complex_kernel=complex_kernels.power, cost=30,
+    fails="i",
 )  # fmt: skip
 
 
@@ -146,10 +128,14 @@ def _complex_integer_power(k: Any, x: Any, *, exponent: int) -> Any:
     def multiply(a: Any, b: Any) -> Any:
         return k.pair(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
 
+    def invert(a: Any) -> Any:
+        zero = k("and", k("eq", x.re, 0.0), k("eq", x.im, 0.0))
+        nan = k.like(float("nan"), x.re)
+        parts = complex_kernels.divide(k, one, a)
+        return k.pair(*(k("select", zero, nan, part) for part in parts))
+
     one = k.pair(k.like(1.0, x.re), k.like(0.0, x.re))
-    return _repeated_squaring(
-        multiply, one, lambda a: k.pair(*_complex_div(k, one, a)), x, exponent
-    )
+    return _repeated_squaring(multiply, one, invert, x, exponent)
 
 
 def _integer_power_rule(t: Value, y: Value, x: Value, *, exponent: int) -> Value:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Value
+from . import complex_kernels as kernels
 from .declaration import full
 from .elementwise import FLOAT, INEXACT, Elementwise, Rule
 
@@ -52,65 +53,12 @@ def _special(name: str) -> Callable[..., Any]:
     return evaluate
 
 
-# -- complex formulas ---------------------------------------------------------
-
-
-def _cexp(k: Any, z: Any) -> Any:
-    scale = k("exp", z.re)
-    return scale * k("cos", z.im), scale * k("sin", z.im)
-
-
-def _clog(k: Any, z: Any) -> Any:
-    return k("log", k("hypot", z.re, z.im)), k("atan2", z.im, z.re)
-
-
-def _csqrt(k: Any, z: Any) -> Any:
-    # The half-angle formulas without cancellation: the larger part by a sum, the other by 2ab = im.
-    modulus = k("hypot", z.re, z.im)
-    large = k("sqrt", (modulus + k("abs", z.re)) * k.like(0.5, z.re))
-    zero = k("eq", large, 0.0)
-    small = k("abs", z.im) / (k("select", zero, k.like(1.0, z.re), large) * k.like(2.0, z.re))
-    right = k("ge", z.re, 0.0)
-    re = k("select", right, large, small)
-    im = k("select", right, small, large)
-    return re, k("copysign", im, z.im)
-
-
-def _csin(k: Any, z: Any) -> Any:
-    return k("sin", z.re) * k("cosh", z.im), k("cos", z.re) * k("sinh", z.im)
-
-
-def _ccos(k: Any, z: Any) -> Any:
-    return k("cos", z.re) * k("cosh", z.im), -(k("sin", z.re) * k("sinh", z.im))
-
-
-def _csinh(k: Any, z: Any) -> Any:
-    return k("sinh", z.re) * k("cos", z.im), k("cosh", z.re) * k("sin", z.im)
-
-
-def _ccosh(k: Any, z: Any) -> Any:
-    return k("cosh", z.re) * k("cos", z.im), k("sinh", z.re) * k("sin", z.im)
-
-
-def _ctanh(k: Any, z: Any) -> Any:
-    # tanh z in terms of t = tanh Re z and u = tan Im z: no overflow for large Re z.
-    t, u = k("tanh", z.re), k("tan", z.im)
-    one = k.like(1.0, z.re)
-    scale = one + (t * u) * (t * u)
-    return t * (one + u * u) / scale, u * (one - t * t) / scale
-
-
-def _ctan(k: Any, z: Any) -> Any:
-    re, im = _ctanh(k, k.pair(-z.im, z.re))
-    return im, -re
-
-
 # -- exponentials and logarithms ----------------------------------------------
 
-exp = _function("exp", np.exp, lambda t, y, x: t * y, complex_kernel=_cexp)
+exp = _function("exp", np.exp, lambda t, y, x: t * y, complex_kernel=kernels.exp)
 exp2 = _function("exp2", np.exp2, lambda t, y, x: t * (y * _LN2))
 expm1 = _function("expm1", np.expm1, lambda t, y, x: t * (y + 1))
-log = _function("log", np.log, lambda t, y, x: t / x, complex_kernel=_clog)
+log = _function("log", np.log, lambda t, y, x: t / x, complex_kernel=kernels.log)
 log2 = _function("log2", np.log2, lambda t, y, x: t / (x * _LN2))
 log10 = _function("log10", np.log10, lambda t, y, x: t / (x * _LN10))
 log1p = _function("log1p", np.log1p, lambda t, y, x: t / (x + 1))
@@ -136,7 +84,7 @@ logaddexp2 = _function(
 
 # -- roots --------------------------------------------------------------------
 
-sqrt = _function("sqrt", np.sqrt, lambda t, y, x: t / (y + y), cost=4, complex_kernel=_csqrt)
+sqrt = _function("sqrt", np.sqrt, lambda t, y, x: t / (y + y), cost=4, complex_kernel=kernels.sqrt)
 cbrt = _function("cbrt", np.cbrt, lambda t, y, x: t / (y * y * 3.0))
 
 
@@ -154,9 +102,11 @@ hypot = _function(
 
 # -- trigonometric ------------------------------------------------------------
 
-sin = _function("sin", np.sin, lambda t, y, x: t * cos(x), complex_kernel=_csin)
-cos: Elementwise = _function("cos", np.cos, lambda t, y, x: -(t * sin(x)), complex_kernel=_ccos)
-tan = _function("tan", np.tan, lambda t, y, x: t * (y * y + 1), complex_kernel=_ctan)
+sin = _function("sin", np.sin, lambda t, y, x: t * cos(x), complex_kernel=kernels.sin)
+cos: Elementwise = _function(
+    "cos", np.cos, lambda t, y, x: -(t * sin(x)), complex_kernel=kernels.cos
+)
+tan = _function("tan", np.tan, lambda t, y, x: t * (y * y + 1), complex_kernel=kernels.tan)
 arcsin = _function("arcsin", np.arcsin, lambda t, y, x: t / sqrt(1 - x * x), kernel="asin")
 arccos = _function("arccos", np.arccos, lambda t, y, x: -(t / sqrt(1 - x * x)), kernel="acos")
 arctan = _function("arctan", np.arctan, lambda t, y, x: t / (x * x + 1), kernel="atan")
@@ -169,9 +119,11 @@ arctan2 = _function(
 
 # -- hyperbolic ---------------------------------------------------------------
 
-sinh = _function("sinh", np.sinh, lambda t, y, x: t * cosh(x), complex_kernel=_csinh)
-cosh: Elementwise = _function("cosh", np.cosh, lambda t, y, x: t * sinh(x), complex_kernel=_ccosh)
-tanh = _function("tanh", np.tanh, lambda t, y, x: t * (1 - y * y), complex_kernel=_ctanh)
+sinh = _function("sinh", np.sinh, lambda t, y, x: t * cosh(x), complex_kernel=kernels.sinh)
+cosh: Elementwise = _function(
+    "cosh", np.cosh, lambda t, y, x: t * sinh(x), complex_kernel=kernels.cosh
+)
+tanh = _function("tanh", np.tanh, lambda t, y, x: t * (1 - y * y), complex_kernel=kernels.tanh)
 arcsinh = _function("arcsinh", np.arcsinh, lambda t, y, x: t / sqrt(x * x + 1), kernel="asinh")
 arccosh = _function(
     "arccosh", np.arccosh, lambda t, y, x: t / sqrt((x - 1) * (x + 1)), kernel="acosh"

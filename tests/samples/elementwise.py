@@ -77,6 +77,7 @@ COMPLEX = [
     Sample("complex mul", lambda a, b: a * b, (complexes(3), complexes(3)), **H),
     Sample("complex div", lambda a, b: a / b, (complexes(3), complexes(3)), **H),
     Sample("complex power", lambda a, b: a**b, (complexes(3), complexes(3)), **H),
+    Sample("complex reciprocal", np.reciprocal, (complexes(3),), **H),
     Sample("complex integer power", lambda a: a**3 + a**-2, (complexes(3),), **H),
     Sample("complex scalars", lambda z: (2 + 1j) * z - 1j / z, (complexes(3),), **H),
     Sample("real to complex", lambda x: np.exp(1j * x), (real(3),)),
