@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -38,10 +39,22 @@ def main() -> int:
         return 0
     if given.replay:
         return _replay(given.replay)
-    report = Session(
-        Options(given.seed, given.minutes, given.cases, only, given.jobs, given.log,
-                given.shrinking, given.limit, given.start)
-    ).run()  # fmt: skip
+    session = Session(
+        Options(
+            given.seed,
+            given.minutes,
+            given.cases,
+            only,
+            given.jobs,
+            given.log,
+            given.shrinking,
+            given.limit,
+            given.start,
+        )
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: session.stop())
+    report = session.run()
     print(report.text())
     return 1 if report.failures else 0
 

@@ -80,6 +80,7 @@ class Session:
         self._names = list(options.only) or list(GENERATORS)
         self._next = options.start * len(self._names)
         self._lock = threading.Lock()
+        self._stopped = False
         self._until = time.monotonic() + 60 * options.minutes
 
     def run(self) -> Report:
@@ -91,6 +92,10 @@ class Session:
             thread.join()
         self.report.seconds = time.monotonic() - begun
         return self.report
+
+    def stop(self) -> None:
+        """End after the cases that are being checked; the report is of those until then."""
+        self._stopped = True
 
     def _work(self) -> None:
         worker = Worker(self.options.limit)
@@ -123,7 +128,7 @@ class Session:
             done = number - self.options.start >= self.options.cases
         else:
             done = time.monotonic() > self._until
-        return None if done else (self._names[position], number)
+        return None if done or self._stopped else (self._names[position], number)
 
     def _note(self, number: int, case: Case, found: dict[str, Any], worker: Worker) -> None:
         name = case.generator

@@ -107,7 +107,8 @@ def _inlined(given: Case) -> Iterator[Case]:
                     continue
                 found = _Inline(name, value)
                 body[position:] = [found.visit(statement) for statement in body[position:]]
-                yield given.with_(source=ast.unparse(changed))
+                if len(text := ast.unparse(changed)) < len(given.source):
+                    yield given.with_(source=text)
             case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
                 for k in range(len(targets)):
                     made = copy.deepcopy(changed)
