@@ -8,7 +8,8 @@ results whatever is drawn.  ``THRESHOLDS`` names each one with the values to dra
 own; ``FIXED`` are the other numbers of the code generator, with the reason why each stays.
 
 Inside of the block nothing compiled outside of it is used, neither from memory nor from disk, and
-the other way round.  But a function made by ``jit`` keeps its code: make it inside of the block.
+the other way round.  Memory that a program has not written yet holds NaN there.  A function made by
+``jit`` keeps its code, so make it inside of the block.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import pytest
 import autojit.codegen
 from autojit import execute
 from autojit.codegen import cache as disk
-from autojit.codegen.cpu import library
+from autojit.codegen.cpu import engine, library
 
 PACKAGE = "autojit.codegen"
 
@@ -175,6 +176,7 @@ class Thresholds:
         for path, value in self.values.items():
             for module, name in _copies()[path]:
                 patch.setattr(module, name, value)
+        patch.setattr(engine, "POISON", True)
         # Compiled programs, and functions of the library, of other thresholds.
         patch.setattr(execute, "_executables", OrderedDict())
         patch.setattr(disk, "user_cache", lambda: None)
