@@ -156,7 +156,7 @@ class Reads:
 
     def read(self, s: Any, buffer: Buffer, index: Affine, count: int = 1) -> None:
         buffer = memory(buffer)
-        if buffer.kind in ("input", "tape") or buffer in self.exposed:
+        if buffer.kind in ("input", "tape") or buffer in self.exposed or not buffer.size:
             return
         written = self.written.get(buffer, _NOTHING)
         if not written.is_whole(buffer.size) and not written.covers(index, count, self.bounds):

@@ -110,8 +110,8 @@ class Lowering(ScalarCode):
         )
         if self.traits.tasks:
             take_over(result)
-            if verify_loops.ACTIVE:
-                verify_loops.verify(result)
+        if verify_loops.ACTIVE:
+            verify_loops.verify(result)
         plan(result)
         return result
 

@@ -8,6 +8,8 @@ import pytest
 import autojit
 from autojit import execute
 from autojit.codegen import parallel, products, regions
+from autojit.codegen.loops import Fill, Kernel
+from autojit.codegen.runtime import Executable
 from tests import thresholds
 
 
@@ -41,6 +43,20 @@ def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
     with thresholds.Thresholds({"parallel.WORTH_TRYING": 0}):
         assert "task" in loops()
     assert loops() == usual
+
+
+def test_memory_that_nothing_has_written_holds_nan() -> None:
+    def sums() -> np.ndarray:
+        """What a program gives whose result is not set to zeros before it is added to."""
+        made = Executable(autojit.trace(lambda x: np.sum(np.sin(x), axis=0))(np.zeros((5, 3))))
+        for kernel in made.loops.steps:
+            assert isinstance(kernel, Kernel)
+            kernel.body[:] = [s for s in kernel.body if not isinstance(s, Fill)]
+        result: np.ndarray = made.call([np.zeros((5, 3))])[0]
+        return result
+
+    with thresholds.Thresholds({}):
+        assert np.isnan(sums()).all()
 
 
 def test_a_name_that_is_none_is_refused() -> None:
