@@ -129,6 +129,11 @@ class Declaration:
         """
         return any(program.may_fail for program in op.programs)
 
+    def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
+        """The operands where a condition (one bool) holds, and others with which the op cannot fail
+        where it does not; None where there are none, or the op does not say."""
+        return None
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         """Tangents of the results.  The default is an op without derivative."""
         return (None,) * len(op.results)
