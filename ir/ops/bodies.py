@@ -140,11 +140,29 @@ def batched_as(operands: Sequence[Batched], marked: Sequence[bool], size: int) -
     ]
 
 
+def guarded(body: Program) -> Program | None:
+    """``(wanted, inputs…) -> outputs``: those of the body where ``wanted`` holds.  Where it does
+    not, no op fails and the outputs are of no use.  None where an op has no such form."""
+    builder, wanted = Builder(), Value(BOOL)
+    inputs = [Value(v.type) for v in body.inputs]
+    env = dict(zip(body.inputs, inputs, strict=True))
+    with building(builder):
+        for op in body.ops:
+            operands: Sequence[Value] | None = [env[v] for v in op.operands]
+            if op.kind.may_fail(op):
+                operands = op.kind.harmless(op, operands or (), wanted)
+            if operands is None:
+                return None
+            env.update(zip(op.results, builder.repeat(op, operands), strict=True))
+    return builder.finish([wanted, *inputs], [env[v] for v in body.outputs], name=body.name)
+
+
 def each_alone(op: Op, operands: Sequence[Batched], size: int) -> Sequence[Value]:
     """The op applied to one element of a batch after the other.
 
-    So is an op batched whose bodies may fail, where elements take different branches or numbers of
-    steps: all of them together would compute bodies for elements that do not come to them.
+    So is an op batched whose bodies may fail and cannot be :func:`guarded`, where elements take
+    different branches or numbers of steps: all of them together would compute bodies for elements
+    that do not come to them.
     """
     from .scan import scan
 

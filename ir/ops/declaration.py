@@ -143,6 +143,11 @@ class Declaration:
         inner = (each for program in op.programs for each in program.ops if each.kind.fallible)
         return frozenset(error for each in inner for error in each.kind.raises(each))
 
+    def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
+        """The operands where a condition (one bool) holds, and others with which the op cannot fail
+        where it does not; None where there are none, or the op does not say."""
+        return None
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         """Tangents of the results.  The default is an op without derivative."""
         return (None,) * len(op.results)

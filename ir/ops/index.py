@@ -16,8 +16,9 @@ from .. import shapes
 from ..program import Op, Value
 from ..types import Type
 from . import move
+from .arithmetic import select
 from .batching import Batched, along, later
-from .declaration import MaybeValue, SingleResult, require
+from .declaration import MaybeValue, SingleResult, full, require
 from .linear import iota
 
 
@@ -26,6 +27,11 @@ class _Indexing(SingleResult):
 
     def may_fail(self, op: Op) -> bool:
         return True  # an index out of bounds
+
+    def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
+        shape = op.params.get("shape", op.operands[0].shape)
+        safe = places_if(wanted, operands[1:], [shape[a] for a in op.params["axes"]])
+        return None if safe is None else [operands[0], *safe]
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         if tangents[0] is None or not op.result.type.is_inexact:
@@ -152,6 +158,17 @@ def check_bounds(indices: Sequence[Any], extents: Sequence[int]) -> None:
         index = np.asarray(index)
         if index.size and not (index.min() >= 0 and index.max() < extent):
             raise IndexError(f"an index is out of bounds for an axis of {extent} elements")
+
+
+def places_if(
+    wanted: Value, indices: Sequence[Value], extents: Sequence[int]
+) -> list[Value] | None:
+    """The indices where a condition holds, and 0 where not; None where an axis has no elements."""
+    if 0 in extents:
+        return None
+    shape = indices[0].shape
+    everywhere = move.broadcast(wanted, shape=shape, dims=()) if shape else wanted
+    return [select(everywhere, i, full(0, i.type)) for i in indices]
 
 
 gather = Gather("gather")

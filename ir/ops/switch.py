@@ -1,8 +1,8 @@
 """Branches: ``switch`` runs one of several bodies, chosen by an index.
 
 Legal where only the branch that is chosen runs, also in derivatives.  In a batch of indices all
-branches run and one is selected, unless one may fail: then the elements take their branches one
-after the other.
+branches run and one is selected: for the other elements on operands with which no op fails
+(``guarded``), or, where there are none, for one element after the other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..program import Builder, Op, Program, Value, building, current_builder
 from ..types import Type
-from .arithmetic import eq, select
+from .arithmetic import eq, ge, select
 from .batching import Batched, along
 from .bodies import (
     INDEX,
@@ -23,6 +23,7 @@ from .bodies import (
     chosen,
     each_alone,
     flags,
+    guarded,
     or_zero,
     others,
     present,
@@ -31,7 +32,7 @@ from .bodies import (
     spread,
     with_outputs,
 )
-from .declaration import MaybeValue, require
+from .declaration import MaybeValue, full, require
 from .move import broadcast
 
 
@@ -191,14 +192,17 @@ class Switch(BodyOp):
             made = tuple(batch(b, size, marks, out) for b in branches)
             results = current_builder().emit(self, [index.value, *values], {"branches": made})
             return [Batched(r, m) for r, m in zip(results, out, strict=True)]
-        # Elements take different branches: all of them run, unless one may fail.
-        if any(b.may_fail for b in branches):
-            return each_alone(op, operands, size)
-        made_all = [
-            current_builder().inline(batch(b, size, marks), values) if any(marks)
-            else [along(Batched(v, False), size) for v in current_builder().inline(b, values)]
-            for b in branches
-        ]  # fmt: skip
+        # Elements take different branches: all of them run, and fail for none that is not theirs.
+        made_all = []
+        for k, branch in enumerate(branches):
+            safe = guarded(branch) if branch.may_fail else branch
+            if safe is None:
+                return each_alone(op, operands, size)
+            guards = [] if safe is branch else [_is_chosen(index.value, k, len(branches))]
+            batched = [*[True] * len(guards), *marks]
+            whole = batch(safe, size, batched) if any(batched) else safe
+            made_by = current_builder().inline(whole, [*guards, *values])
+            made_all.append([along(Batched(v, any(batched)), size) for v in made_by])
         return [_select(index.value, each) for each in zip(*made_all, strict=True)]
 
 
@@ -210,6 +214,12 @@ def _select(index: Value, cases: Sequence[Value]) -> Value:
             here = broadcast(here, shape=result.shape, dims=(0,))
         result = select(here, cases[k], result)
     return result
+
+
+def _is_chosen(index: Value, branch: int, count: int) -> Value:
+    if branch == count - 1:
+        return ge(index, full(branch, index.type))
+    return _at_most(index, branch)
 
 
 def _at_most(index: Value, k: int) -> Value:

@@ -18,7 +18,7 @@ from . import move
 from .arithmetic import eq, select
 from .batching import Batched, along, later
 from .declaration import MaybeValue, Scalar, SingleResult, full, require
-from .index import check_bounds, check_updates, even_steps, gather, scatter_add
+from .index import check_bounds, check_updates, even_steps, gather, places_if, scatter_add
 from .linear import iota
 from .move import Condition, Source
 
@@ -168,6 +168,11 @@ class _AtIndices(Updating):
 
     def may_fail(self, op: Op) -> bool:
         return True  # an index out of bounds
+
+    def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
+        extents = [op.result.shape[a] for a in op.params["axes"]]
+        safe = places_if(wanted, operands[2:], extents)
+        return None if safe is None else [*operands[:2], *safe]
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         x, updates, *indices = types

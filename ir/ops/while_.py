@@ -8,8 +8,8 @@ which pushes what the backward sweep needs, and the backward sweep.  The reverse
 has four, and so on.
 
 Legal where its derivatives make as many steps as it makes.  In a batch an element whose condition
-does not hold any more keeps its carries, and a body that may fail is not computed for it.  The op
-counts as one that may fail, since it may have no end.
+does not hold any more keeps its carries, and no op of a body fails for it.  The op counts as one
+that may fail, since it may have no end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A ``while`` for a batch: as long as the condition holds for any element of it.
 
 An element whose condition no longer holds keeps its carries, in every sweep.  The body is computed
-for it all the same, so a body that may fail is batched one element after the other.
+for it all the same, but so that it does not fail (``guarded``); where that cannot be, the elements
+are computed one after the other.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from ..program import Builder, Op, Program, Value, building, current_builder
 from .arithmetic import select
 from .batching import Batched
-from .bodies import batched_as, each_alone, groups
+from .bodies import batched_as, each_alone, groups, guarded
 from .move import broadcast
 from .reduce import any_
 from .while_ import While, _moving
@@ -29,19 +30,24 @@ def batched(
     moving = _moving(params, marks)
     condition = params["condition"]
     together = not depends(condition, [*moving.constants, *moving.carries[0]])[0]
-    if not together and any(body.may_fail for body in params["sweeps"]):
-        return each_alone(op, operands, size)
+    sweeps: list[Program | None] = list(params["sweeps"])
     if not together:
+        sweeps = [guarded(body) if body.may_fail else body for body in params["sweeps"]]
         moving = _moving(params, marks, everything=True)
     bodies = []
-    for k, body in enumerate(params["sweeps"]):
+    for k, body in enumerate(sweeps):
+        if body is None:
+            return each_alone(op, operands, size)
         outputs = [*moving.carries[k], *moving.streams[k]]
-        bodies.append(batch(body, size, moving.inputs(k), outputs))
+        inputs = moving.inputs(k)
+        guards = [True] * (len(body.inputs) - len(inputs))
+        bodies.append(batch(body, size, [*guards, *inputs], outputs))
     if together:
         conditions = batch(condition, size, [*moving.constants, *moving.carries[0]], [False])
     else:
         each = batch(condition, size, [*moving.constants, *moving.carries[0]])
-        bodies = _masked(bodies, each, params["carries"], params["constants"])
+        is_guarded = [a is not b for a, b in zip(sweeps, params["sweeps"], strict=True)]
+        bodies = _masked(bodies, each, params["carries"], params["constants"], is_guarded)
         conditions = _any(each)
     constants, *carries, _ = groups(operands, params["constants"], *params["carries"])
     values = batched_as(constants, moving.constants, size)
@@ -64,9 +70,11 @@ def _any(each: Program) -> Program:
 
 
 def _masked(
-    bodies: list[Program], each: Program, counts: Sequence[int], constants: int
-) -> list[Program]:
-    """Bodies in which an element whose condition does not hold keeps its carries.
+    bodies: list[Program], each: Program, counts: Sequence[int], constants: int,
+    is_guarded: Sequence[bool],
+) -> list[Program]:  # fmt: skip
+    """Bodies in which an element whose condition does not hold keeps its carries; a guarded one
+    takes first for which elements it does.
 
     The first sweep pushes whether the condition held, which later ones read.
     """
@@ -75,10 +83,9 @@ def _masked(
         builder = Builder()
         first = len(bodies[0].outputs) - counts[0]  # how many streams precede the mask
         with building(builder):
-            inputs = [Value(v.type) for v in body.inputs]
+            inputs = own = [Value(v.type) for v in body.inputs[is_guarded[k] :]]
             c, rest = groups(inputs, constants)
             old = inputs[len(inputs) - m :]
-            made = builder.inline(body, inputs)
             if k == 0:
                 (alive,) = builder.inline(each, inputs)
                 extra = [alive]
@@ -86,6 +93,7 @@ def _masked(
                 alive = Value(each.outputs[0].type)
                 extra = []
                 inputs = [*c, *rest[:first], alive, *rest[first:]]
+            made = builder.inline(body, [alive, *own] if is_guarded[k] else own)
             kept = [select(_wide(alive, new), new, o) for new, o in zip(made[:m], old, strict=True)]
         result.append(builder.finish(inputs, [*kept, *made[m:], *extra], name=body.name))
     return result

@@ -28,8 +28,13 @@ MOST_OPS, MOST = 1000, 16
 
 def run(body: Program) -> Program:
     """The body with such extrema made constants for its derivatives."""
-    # Programs are equal whatever lines of the user's they come from.
-    return _made(body, tuple([op.source for op in body.ops])) if body.has(Extremum) else body
+    if not body.has(Extremum):
+        return body
+    # Programs are equal whatever lines of the user's they come from, and whatever their names are.
+    found = _made(body, tuple([op.source for op in body.ops]))
+    if found == body:
+        return body
+    return Program(found.inputs, found.ops, found.outputs, name=body.name, captured=body.captured)
 
 
 @lru_cache(maxsize=256)

@@ -1,9 +1,9 @@
 """Batching: a program applied to every element of a batch at once.
 
 Legal where each op computes the elements of a batch by themselves.  Where these take different
-branches or numbers of steps and a body may fail, they are computed one after the other.  Products
-may be rounded otherwise; what does not depend on the batch is computed, and may fail, also for an
-empty one.
+branches or numbers of steps, no op fails for an element that does not come to it (see ``switch``
+and ``while_batch``).  Products may be rounded otherwise; what does not depend on the batch is
+computed, and may fail, also for an empty one.
 """
 
 from __future__ import annotations

@@ -351,6 +351,14 @@ def test_arrays_that_are_the_same_in_each_step_are_not_taken_apart_again_and_aga
     check_results(program, optimize(program, verify=True))
 
 
+def test_bodies_of_other_names_keep_theirs() -> None:
+    """Programs that differ in their names are equal, and what is remembered of one has its name."""
+    text = next(r.program for r in TABLE if r.module == "idle_shifts")
+    run = runner("idle_shifts")
+    for name in ("main", "step"):
+        assert run(parse(text.replace("main", name))).name == name
+
+
 def test_every_pass_has_an_illegal_program() -> None:
     assert {row.module for row in TABLE} == MODULES
 

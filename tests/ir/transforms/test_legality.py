@@ -69,6 +69,30 @@ def test_gradients_of_such_batches() -> None:
     np.testing.assert_allclose(np.sum(each, axis=0), got)
 
 
+def root(a: Any) -> Any:
+    """The sum of a matrix's Cholesky factor; no other operand makes it succeed where it fails."""
+    return cond(a[0, 0] > 0, lambda: np.sum(np.linalg.cholesky(a)), lambda: 0.0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_branch_that_is_not_taken_may_have_no_factors(compiled: bool) -> None:
+    f = jit(vmap(root)) if compiled else vmap(root)
+    matrices = np.stack([np.eye(2), -np.eye(2), 4 * np.eye(2)])
+    np.testing.assert_allclose(f(matrices), [2.0, 0.0, 4.0])
+    slopes = grad(lambda m: np.sum(vmap(root)(m)))(matrices)
+    np.testing.assert_allclose(slopes[:, 0, 0], [0.5, 0.0, 0.25])
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_index_that_is_wanted_is_checked(compiled: bool) -> None:
+    def f(i: Any) -> Any:
+        return cond(i < 6, lambda: np.take(TABLE, i), lambda: -1.0)
+
+    g = jit(vmap(f)) if compiled else vmap(f)
+    with pytest.raises(IndexError):
+        g(np.array([1, 5, 7]))
+
+
 def test_branches_that_cannot_fail_are_still_computed_together() -> None:
     def f(x: Any) -> Any:
         return cond(x > 0, lambda: np.sin(x), lambda: np.cos(x))
