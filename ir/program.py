@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .collection import seldom_collected
+from .parameters import plain
 from .types import Type, TypeMismatch
 
 if TYPE_CHECKING:
@@ -122,22 +123,6 @@ def param_key(value: Any) -> Any:
     if isinstance(value, np.dtype):
         return value
     return (kind.__name__, repr(value))
-
-
-#: Types of parameters that are kept as they are.
-_STATIC = frozenset({int, bool, str, float, complex, type(None)})
-
-
-def _static(value: Any) -> Any:
-    """A parameter with Python's numbers in the place of NumPy's, which have no text."""
-    if type(value) in _STATIC:
-        return value
-    if type(value) is tuple:
-        for item in value:
-            if type(item) not in _STATIC:
-                return tuple(map(_static, value))
-        return value
-    return value.item() if isinstance(value, np.generic) else value
 
 
 class _Structure:
@@ -316,7 +301,7 @@ class Builder:
         NumPy's numbers among the parameters become Python's.
         """
         if params:
-            params = {name: _static(value) for name, value in params.items()}
+            params = plain(params)
         return self.add(kind, operands, params, kind.infer(*map(_type, operands), **params))
 
     def add(
