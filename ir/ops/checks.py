@@ -7,14 +7,17 @@ result: where nothing reads that, nothing is checked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..program import Op
+from ..program import Op, Value
 from ..types import Type
+from .arithmetic import bitwise_not, bitwise_or
 from .declaration import require
 from .elementwise import Elementwise
+from .move import broadcast
 
 #: What may fail: the error, and its words.
 FAILURES: dict[str, tuple[type[Exception], str]] = {
@@ -52,6 +55,11 @@ class Ensure(Elementwise):
 
     def may_fail(self, op: Op) -> bool:
         return True
+
+    def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
+        x, holds = operands
+        unwanted = broadcast(bitwise_not(wanted), shape=holds.shape, dims=())
+        return [x, bitwise_or(holds, unwanted)]
 
     def raises(self, op: Op) -> frozenset[type[Exception]]:
         return frozenset({FAILURES[op.params["failure"]][0]})

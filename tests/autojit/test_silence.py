@@ -730,6 +730,13 @@ def test_checks_among_other_elements() -> None:
     np.testing.assert_allclose(jit(grad(lambda x, n: np.sum(x**n) / (n * 2)))(X, 3), X**2 / 2)
 
 
+def test_checks_in_branches_that_elements_of_a_batch_do_not_take() -> None:
+    f = jit(lambda taken, n: vmap(lambda c: cond(c, lambda: n * n, lambda: n))(taken))
+    np.testing.assert_array_equal(f(np.array([False, False]), 2**40), [2**40, 2**40])
+    with pytest.raises(OverflowError):
+        f(np.array([False, True]), 2**40)
+
+
 def test_what_nothing_reads_is_not_checked() -> None:
     assert jit(lambda n: (1 // n, 5)[1])(0) == 5
 
