@@ -4,12 +4,11 @@
         jit(f)(x)
 
 A threshold decides how fast code is, never what it computes.  So a program has to give the same
-results whatever is drawn.  ``THRESHOLDS`` names each one with the values to draw from, beside its
-own; ``FIXED`` are the other numbers of the code generator, with the reason why each stays.
+results whatever is drawn.  ``threshold_values.py`` names each one, with values to draw from beside
+its own, and the other numbers of the compiler, with the reason why each stays.
 
-Inside of the block nothing compiled outside of it is used, neither from memory nor from disk, and
-the other way round.  Memory that a program has not written yet holds NaN there.  A function made by
-``jit`` keeps its code, so make it inside of the block.
+Inside of the block nothing made outside of it is used, neither from memory nor from disk, and
+the other way round.  But a function made by ``jit`` keeps its code: make it inside of the block.
 """
 
 from __future__ import annotations
@@ -25,138 +24,18 @@ from typing import Any
 
 import pytest
 
-import autojit.codegen
-from autojit import execute
+import autojit
+from autojit import execute, remembered
 from autojit.codegen import cache as disk
 from autojit.codegen.cpu import engine, library
+from tests.threshold_values import CODEGEN, FIXED, PASSES
 
-PACKAGE = "autojit.codegen"
+__all__ = ["CODEGEN", "FIXED", "PASSES", "THRESHOLDS", "Thresholds", "drawn", "numbers"]
 
-#: By module and name: values to draw from.
-THRESHOLDS: dict[str, tuple[Any, ...]] = {
-    "blocks.BLOCK": (2, 3, 8),
-    "blocks.WORTH_BLOCKS": (0,),
-    "carries.SMALL": (0, 2, 64),
-    "chains.LONGEST_CHOICE": (0, 2),
-    "chunks.STATEMENTS": (5, 10, 50),
-    "cpu.cholesky.BLOCK": (1, 2),
-    "cpu.counted.MOST_EXPANDED": (0, 10),
-    "cpu.counted.MOST_UNROLLED": (0, 2),
-    "cpu.entry.STACK_ARENA": (0,),
-    "cpu.matrices.ON_STACK": (0,),
-    "cpu.neighbours.CACHED": (0,),
-    "cpu.neighbours.LARGEST": (0,),
-    "cpu.neighbours.MOST": (0, 1, 100),
-    "cpu.neighbours.SHORTEST": (2,),
-    "cpu.neighbours.WORTH": (1,),
-    "cpu.nests.EVEN": (1, 2),
-    "cpu.nests.FEW": (0,),
-    "cpu.nests.GRAIN": (1, 4),
-    "cpu.nests.MOST_INTERLEAVED": (0, 100),
-    "cpu.outlined.LEAST": (1, 5),
-    "cpu.outlined.LONG": (0, 20),
-    "cpu.parts.LINES": (20,),
-    "cpu.parts.MOST": (2,),
-    "cpu.radix.FEW": (2,),
-    "cpu.results.POOLED": (0, 64),
-    "cpu.running.MOST": (0, 100),
-    "cpu.small_matrices.COLUMNS": (1, 2),
-    "cpu.small_matrices.LARGEST": (0, 2),
-    "cpu.sorting.MANY": (1,),
-    "cpu.tapes.FIRST_BYTES": (1,),
-    "cpu.tapes.LARGEST_KEPT": (0,),
-    "cpu.tile_functions.BLOCK": (4,),
-    "cpu.tile_functions.LARGEST_SQUARE": (2,),
-    "cpu.tiles.GROUP": (1, 2),
-    "cpu.tiles.MOST_ROWS": (1, 2),
-    "cpu.tiles.MOST_SLOWER": (100.0,),
-    "cpu.tiles.MOST_VECTORS": (1, 2),
-    "diagonals.WORTH": (0, 2),
-    "lone.LEAST": (1, 2),
-    "lone.MOST_APART": (0, 4),
-    "lone.MOST_BESIDE": (0, 4),
-    "lone_loops.UNROLL": (0,),
-    "lower.FEW_SUMMED": (1,),
-    "lower.MOST_AROUND": (1, 3),
-    "lower.MOST_AT_BORDER": (1, 8),
-    "lower.MOST_SEGMENTS": (1, 3),
-    "lower.UNROLL": (0, 1, 16),
-    "lower.WORTH_SPLITTING": (0, 1, 100),
-    "op_loops.SMALL_PRODUCT": (0, 16),
-    "parallel.AT_A_TIME": (1,),
-    "parallel.FEW_TASKS": (2, 7),
-    "parallel.MOST_PRIVATE": (0, 16),
-    "parallel.MOST_TASKS": (2, 5),
-    "parallel.WORK_OF_TASK": (1, 16),
-    "parallel.WORTH_THREADS": (0,),
-    "parallel.WORTH_TRYING": (0,),
-    "pieces.BYTES": (8,),
-    "pieces.LEAST": (1, 2),
-    "pieces.LONG": (2, 8),
-    "pieces.MOST": (1, 4),
-    "pieces.OF_FUNCTION": (1,),
-    "pieces.SIZE": (1, 4),
-    "placement.LOCAL": (0, 1, 4, 64),
-    "products.FAR": (16,),
-    "products.FAR_BYTES": (64,),
-    "products.FAR_STEPS": (4,),
-    "products.LARGEST": (0, 256),
-    "products.LEAST_COLUMNS": (1, 100),
-    "products.LEAST_FAR": (2,),
-    "products.MOST": (0, 64),
-    "products.MOST_IN_STEPS": (0, 64),
-    "products.ROWS": (1, 4),
-    "products.FEW_ROWS": (0, 2),
-    "rows.MOST_AT_ENDS": (0, 100),
-    "rows.PART_AT_ENDS": (1,),
-    "slabs.AGAIN": (0, 1 << 40),
-    "slabs.AHEAD": (0, 2),
-    "slabs.CACHE": (1,),
-    "slabs.ENOUGH": (1, 2),
-    "slabs.FEW": (1,),
-    "slabs.LARGEST": (64, 1 << 30),
-    "slabs.LAST_LEVEL": (0,),
-    "slabs.LEAST": (0, 64),
-    "slabs.LEAST_SLABS": (1, 2),
-    "slabs.MEMORY": (1,),
-    "slabs.NEAR": (1,),
-    "slabs.ROOM": (0, 1 << 40),
-    "slabs.SLAB": (8, 128),
-    "storage.CHEAP_TO_REPEAT": (0, 100),
-    "storage.DEEPEST": (2, 5),
-    "storage.EXPENSIVE": (0, 2, 1000),
-    "storage.MANY": (1, 2),
-    "take_over.LEAST": (0,),
-    "uncollapse.LEAST_COLUMNS": (1, 3),
-    "uncollapse.LEAST_ROWS": (0, 1),
-    "uncollapse.MOST_PARTS": (1, 8),
-}
+THRESHOLDS = CODEGEN | PASSES
 
-#: Numbers that are no choice between two ways that are both right, and why.
-FIXED: dict[str, str] = {
-    "arena.ALIGNMENT": "lines of caches, which vectors are aligned to",
-    "cpu.apart.PROCESSORS": "the size of a structure of the C library",
-    "cpu.nests.FOLDED": "a number of LLVM's, below which it makes wrong code for some loops",
-    "cpu.radix.DIGIT": "goes with the shifts",
-    "cpu.radix.DIGITS": "goes with the shifts",
-    "cpu.radix.MOST": "a word has so many bits for a place",
-    "cpu.results.MOST_KEPT": "taken as the process starts",
-    "cpu.running.AT_A_TIME": "its code is written out for four",
-    "cpu.stopwatch.EVERY": "decides when the code runs",
-    "cpu.stopwatch.FORGET": "decides when the code runs",
-    "cpu.stopwatch.TIMES": "the size of a structure",
-    "cpu.stopwatch.TRIALS": "decides when the code runs",
-    "cpu.tapes.HEADER": "the size of a structure",
-    "cpu.tasks.MOST": "the bits of a word",
-    "cpu.tile_functions.LINE": "lines of caches, for loads ahead",
-    "lone.MOST": "places up to here are whole numbers of float32",
-    "loops.NOTE": "the size of a structure",
-    "products.BLOCK_BYTES": "goes with BLOCK_ROWS and LEAST_STEPS",
-    "products.BLOCK_ROWS": "room for the rows of any tile",
-    "products.LEAST_STEPS": "goes with BLOCK_BYTES",
-    "products.PANEL_BYTES": "room for the columns of any tile",
-    "regions.MANY": "more steps than any loop has",
-}  # fmt: skip
+#: The packages that paths are below of.
+PACKAGES = ("autojit.codegen", "autojit.ir", "autojit")
 
 
 class Thresholds:
@@ -164,7 +43,7 @@ class Thresholds:
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         unknown = values.keys() - THRESHOLDS.keys()
-        assert not unknown, f"no thresholds: {sorted(unknown)}; see THRESHOLDS"
+        assert not unknown, f"no thresholds: {sorted(unknown)}; see threshold_values.py"
         self.values = dict(values)
         self._patch: pytest.MonkeyPatch | None = None
 
@@ -174,7 +53,7 @@ class Thresholds:
     def __enter__(self) -> Thresholds:
         patch = self._patch = pytest.MonkeyPatch()
         for path, value in self.values.items():
-            for module, name in _copies()[path]:
+            for module, name in copies()[path]:
                 patch.setattr(module, name, value)
         patch.setattr(engine, "POISON", True)
         # Compiled programs, and functions of the library, of other thresholds.
@@ -182,7 +61,7 @@ class Thresholds:
         patch.setattr(disk, "user_cache", lambda: None)
         for name in ("_texts", "_calls", "_forms", "_plain"):
             patch.setattr(library, name, {})
-        library._together.cache_clear()
+        _forget()
         return self
 
     def __exit__(
@@ -193,51 +72,71 @@ class Thresholds:
     ) -> None:
         assert self._patch is not None
         self._patch.undo()
-        library._together.cache_clear()
+        _forget()
 
 
-def drawn(rng: Any) -> Thresholds:
+def _forget() -> None:
+    library._together.cache_clear()
+    remembered.forget()
+
+
+def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN) -> Thresholds:
     """Thresholds drawn by a generator of NumPy's: none of them, some, or nearly all are changed."""
     share = rng.choice([0.0, 0.1, 0.5, 0.9])
     values = {}
-    for path, choices in THRESHOLDS.items():
+    for path, choices in among.items():
         is_changed, choice = rng.random() < share, choices[rng.integers(len(choices))]
         if is_changed:
             values[path] = choice
     return Thresholds(values)
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    """The modules of the code generator that have a part in code for the CPU, parsed."""
-    root = Path(autojit.codegen.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        parts = path.relative_to(root).with_suffix("").parts
-        if parts[0] not in ("cuda", "vector_math") and parts[-1] != "__init__":
-            yield ".".join(parts), ast.parse(path.read_text())
+def _has_part(module: str) -> bool:
+    """Whether a module has a part in programs, or in code for the CPU."""
+    if module.startswith("autojit.codegen."):
+        return not module.startswith(("autojit.codegen.cuda", "autojit.codegen.vector_math"))
+    parts = ("autojit.ir.passes.", "autojit.ir.transforms.", "autojit.ir.ops.", "autojit.unrolled")
+    return module.startswith(parts)
 
 
 @cache
-def _copies() -> dict[str, list[tuple[ModuleType, str]]]:
+def modules() -> dict[str, ast.Module]:
+    """The compiler's modules, parsed."""
+    root = Path(autojit.__file__).parent
+    folders = (root, root / "ir", root / "codegen")  # the search does not follow links
+    paths = {p for folder in folders for p in folder.rglob("*.py") if p.stem != "__init__"}
+    names = {".".join(("autojit", *p.relative_to(root).with_suffix("").parts)): p for p in paths}
+    return {
+        name: ast.parse(names[name].read_text(encoding="utf-8"))
+        for name in sorted(filter(_has_part, names))
+    }
+
+
+def _below(module: str) -> str:
+    """A module's path below its package."""
+    package = next(p for p in PACKAGES if module.startswith(f"{p}."))
+    return module.removeprefix(f"{package}.")
+
+
+@cache
+def copies() -> dict[str, list[tuple[ModuleType, str]]]:
     """Where each threshold is: in its own module, and where it was imported by name."""
-    found = {path: [_place(path)] for path in THRESHOLDS}
-    for module, tree in modules():
+    homes = {_below(module): import_module(module) for module in modules()}
+    found = {}
+    for path in THRESHOLDS:
+        module, name = path.rsplit(".", 1)
+        assert hasattr(homes[module], name), path
+        found[path] = [(homes[module], name)]
+    for module, tree in modules().items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                inside = f"{PACKAGE}.{module}".split(".")
-                home = ".".join([*inside[: len(inside) - node.level], node.module or ""])
+            if isinstance(node, ast.ImportFrom) and node.level:
+                package = module.split(".")[: -node.level]
+                home = _below(".".join([*package, node.module or ""]))
                 for alias in node.names:
-                    path = f"{home}.{alias.name}".removeprefix(f"{PACKAGE}.")
+                    path = f"{home}.{alias.name}"
                     if path in found:
-                        name = alias.asname or alias.name
-                        found[path].append((import_module(f"{PACKAGE}.{module}"), name))
+                        found[path].append((import_module(module), alias.asname or alias.name))
     return found
-
-
-def _place(path: str) -> tuple[ModuleType, str]:
-    module, name = path.rsplit(".", 1)
-    home = import_module(f"{PACKAGE}.{module}")
-    assert hasattr(home, name), path
-    return home, name
 
 
 #: Modules whose numbers are those of formats and of other programs.
@@ -245,15 +144,15 @@ _FORMATS = ("cache", "cpu.abi", "errors")
 
 
 def numbers() -> Iterator[str]:
-    """The public constants of the code generator that are numbers, by module and name."""
-    for module, tree in modules():
-        if module in _FORMATS:
+    """The public constants of the compiler that are numbers, by module and name."""
+    for module, tree in modules().items():
+        if _below(module) in _FORMATS:
             continue
         for node in tree.body:
             targets = node.targets if isinstance(node, ast.Assign) else []
             names = [n for t in targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
             for name in names:
                 if isinstance(name, ast.Name) and name.id.isupper() and name.id[0] != "_":
-                    value = getattr(import_module(f"{PACKAGE}.{module}"), name.id)
+                    value = getattr(import_module(module), name.id)
                     if isinstance(value, (int, float)) and not isinstance(value, bool):
-                        yield f"{module}.{name.id}"
+                        yield f"{_below(module)}.{name.id}"

@@ -21,7 +21,6 @@ file                      holds
 ``generators.py``         the generators, by name
 ``plain.py``              autojit's names in plain NumPy
 ``differences.py``        derivatives by differences in long double
-``settings.py``           thresholds of tracing and of passes
 ``oracles.py``            what is compared, and how close it has to be
 ``memory.py``             guard pages, garbage in fresh memory, odd layouts
 ``repeated.py``           threads, and callers at once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from tests.fuzz import arguments, calls, control, python_loops, random_loops
 from tests.fuzz.case import Case
 from tests.fuzz.limits import limited_memory
-from tests.fuzz.settings import drawn as drawn_for_passes
 from tests.fuzz.statements import BASIC, Statement, write_some
 from tests.fuzz.writer import Writer, fresh_space
+from tests.threshold_values import CODEGEN, PASSES
 
 #: Bytes that the values of a function may take as it is written.
 MEMORY = 1 << 30
@@ -155,16 +155,16 @@ def _base(rng: random.Random, name: str) -> Case:
     return made(rng).with_(generator=name)
 
 
-def _drawn(rng: random.Random) -> dict[str, Any]:
+def _drawn(rng: random.Random, among: Mapping[str, tuple[Any, ...]] = CODEGEN) -> dict[str, Any]:
     from tests.thresholds import drawn
 
-    return dict(drawn(np.random.default_rng(rng.randrange(2**32))).values)
+    return dict(drawn(np.random.default_rng(rng.randrange(2**32)), among).values)
 
 
 def passes(rng: random.Random) -> Case:
     """Functions with loops, with the thresholds of tracing and of passes drawn."""
     made = rng.choice([numpy_values, numpy_gradients, mixed_gradients, loops, rolled])
-    return made(rng).with_(generator="passes", thresholds=drawn_for_passes(rng))
+    return made(rng).with_(generator="passes", thresholds=_drawn(rng, PASSES))
 
 
 def rolled(rng: random.Random) -> Case:

@@ -10,7 +10,7 @@ import numpy as np
 from tests.fuzz import guarded
 from tests.fuzz.case import autojit_names, leaves, mapped
 from tests.fuzz.oracles import Fault, Run, Skip, faults
-from tests.fuzz.settings import changed
+from tests.thresholds import Thresholds
 
 
 def same_bits(kind: str, got: list[Any], wanted: list[Any]) -> None:
@@ -82,7 +82,7 @@ def check_memory(run: Run) -> None:
     """Guard pages around everything, garbage in all that is not initialised, odd layouts."""
     if not guarded.SUPPORTED:
         raise Skip("guard pages are made on Linux only")
-    with changed({**guarded.THRESHOLDS, **run.case.thresholds}), guarded.installed() as fill:
+    with Thresholds({**guarded.THRESHOLDS, **run.case.thresholds}), guarded.installed() as fill:
         _check(run, fill)
 
 

@@ -22,8 +22,8 @@ from autojit.errors import AutojitError, RetraceWarning, UnrolledLoopWarning
 from autojit.ir.interpreter import interpret
 from tests.fuzz import plain
 from tests.fuzz.case import Case, autojit_names, leaves
-from tests.fuzz.settings import changed
 from tests.ir.noise import noisy, parts, wrong_elements
+from tests.thresholds import Thresholds
 
 #: What makes a call one that only differences can check.
 DERIVATIVES = re.compile(
@@ -276,7 +276,7 @@ def check(case: Case) -> Outcome:
     try:
         for name in case.checks:
             try:
-                with changed(case.thresholds) if case.thresholds else nullcontext():
+                with Thresholds(case.thresholds) if case.thresholds else nullcontext():
                     table[name](run)
             except Skip as skip:
                 skips.append(f"{name}: {skip}")

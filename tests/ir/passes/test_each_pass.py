@@ -22,7 +22,7 @@ from autojit.ir.passes.roll import roll
 from autojit.ir.program import Program
 from autojit.ir.text import parse
 from autojit.ir.verify import verify
-from tests.ir import thresholds
+from tests import thresholds
 from tests.ir.random_programs import (
     CUTS,
     SEEDS,
@@ -84,7 +84,7 @@ def is_continuous(kind: Declaration) -> bool:
 def check(run: Pass, program: Program, seed: int) -> None:
     rng = np.random.default_rng(seed)
     arguments = arguments_for(program, rng, low=0.25, high=2)
-    with thresholds.drawn(rng) as chosen:
+    with thresholds.drawn(rng, thresholds.PASSES) as chosen:
         after = run(program)
     verify(after)
     assert after.in_types == program.in_types, chosen
@@ -120,7 +120,7 @@ def test_bits_where_nothing_is_said_to_change(name: str, program: Program, seed:
     """With NaN, infinities and both zeros among the arguments."""
     rng = np.random.default_rng(seed)
     arguments = arguments_for(program, rng, special=0.5)
-    with thresholds.drawn(rng):
+    with thresholds.drawn(rng, thresholds.PASSES):
         after = PASSES[name](program)
     pairs = zip(interpret(program, arguments), interpret(after, arguments), strict=True)
     for want, got in pairs:
@@ -176,7 +176,7 @@ def check_sample(sample: Sample, seed: int) -> None:
     verify(program)
     assert parse(program.text()) == program
     rng = np.random.default_rng([seed, *sample.name.encode()])
-    with thresholds.drawn(rng):
+    with thresholds.drawn(rng, thresholds.PASSES):
         made = in_random_order(program, rng)
     assert_same_results(program, made, [*arguments, *program.captured])
     assert_same_results(program, optimize(made, verify=True), [*arguments, *program.captured])
@@ -193,20 +193,3 @@ def test_gradients_of_samples(sample: Sample) -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
 def test_gradients_of_all_samples(sample: Sample, seed: int) -> None:
     check_sample(sample, seed)
-
-
-# -- thresholds ----------------------------------------------------------------------
-
-
-def test_every_number_is_drawn_or_is_said_to_stay() -> None:
-    assert {*thresholds.numbers()} == {*thresholds.THRESHOLDS, *thresholds.FIXED}
-
-
-def test_thresholds_are_others_inside_and_theirs_again_after() -> None:
-    from autojit.ir.passes import recurrences, tapes_in_segments
-
-    before = recurrences.LEAST_STEPS
-    with thresholds.Thresholds({"passes.recurrences.LEAST_STEPS": 1}):
-        assert recurrences.LEAST_STEPS == 1
-    assert before == recurrences.LEAST_STEPS
-    assert tapes_in_segments.LARGE > 1

@@ -12,7 +12,7 @@ from autojit.ir.passes import dce
 from autojit.ir.program import Program
 from autojit.ir.text import parse
 from autojit.ir.verify import verify
-from tests.ir import thresholds
+from tests import thresholds
 from tests.ir.mutations import mutated, results_of
 from tests.ir.passes.test_each_pass import EXACT, PASSES, bits_of
 from tests.ir.passes.test_legality import TABLE
@@ -54,7 +54,7 @@ def run_passes(seed: int) -> Counter[str]:
     rng = np.random.default_rng(seed)
     program = mutated(PROGRAMS[rng.integers(len(PROGRAMS))], rng, int(rng.integers(4)))
     changed: Counter[str] = Counter()
-    with thresholds.drawn(rng):
+    with thresholds.drawn(rng, thresholds.PASSES):
         made = {name: run(program) for name, run in PASSES.items()}
     for name, after in made.items():
         if after.text() != program.text():

@@ -13,14 +13,14 @@ from autojit.codegen.runtime import Executable
 from tests import thresholds
 
 
-def test_each_number_of_the_code_generator_is_drawn_or_said_to_be_fixed() -> None:
+def test_each_number_of_the_compiler_is_drawn_or_said_to_be_fixed() -> None:
     known = thresholds.THRESHOLDS.keys() | thresholds.FIXED.keys()
     assert set(thresholds.numbers()) == known
     assert thresholds.THRESHOLDS.keys().isdisjoint(thresholds.FIXED)
 
 
 def test_what_is_drawn_differs_from_what_is_usual() -> None:
-    for path, places in thresholds._copies().items():
+    for path, places in thresholds.copies().items():
         assert getattr(*places[0]) not in thresholds.THRESHOLDS[path], path
 
 
