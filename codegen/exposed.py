@@ -188,14 +188,14 @@ class Reads:
     def product(self, s: MatrixProduct) -> None:
         for operand, rows, columns in ((s.a, s.m, s.k), (s.b, s.k, s.n)):
             self._operand(s, operand, (*s.batch, rows, columns))
-        self.write(s.c, s.c_offset, prod(s.batch) * s.m * s.n)
+        self.write(s.c, s.c_offset * s.parts, prod(s.batch) * s.m * s.n * s.parts)
 
-    def _operand(self, s: Any, o: Operand, shape: tuple[int, ...]) -> None:
+    def _operand(self, s: MatrixProduct, o: Operand, shape: tuple[int, ...]) -> None:
         if 0 in shape:
             return
         ends = [(n - 1) * step for n, step in zip(shape, o.strides, strict=True)]
         low, high = sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
-        self.read(s, o.buffer, o.offset + low, high - low + 1)
+        self.read(s, o.buffer, (o.offset + low) * s.parts, (high - low + 1) * s.parts)
 
     def factorization(self, s: Factorization) -> None:
         for o in s.inputs:

@@ -379,6 +379,11 @@ class MatrixProduct:
     share: Var | None = None
 
     @property
+    def parts(self) -> int:
+        """How many scalars make up an element; offsets and strides count elements."""
+        return 2 if self.dtype[0] == "c" else 1
+
+    @property
     def strides_of_results(self) -> tuple[int, ...]:
         """Strides of c, as those of an operand."""
         return row_major_strides((*self.batch, self.m, self.n))

@@ -57,7 +57,7 @@ from .walk import buffers_named, buffers_of, memory, used, walk
 #: Whether loops are verified after each pass: for tests, since it takes a tenth of the time.
 ACTIVE = False
 #: The most tasks: bits of the word by which they are claimed.
-MOST_TASKS = 64
+_MOST_TASKS = 64
 _ROLES = ("map", "reduce", "sequence")
 _WRITES = (AccumulateInto, Fill, ScatterInto, Store)
 
@@ -245,7 +245,7 @@ class _Check:
         tasks = s.tasks
         if self.task is not None or self.around:
             self.fail("tasks inside of a loop or of tasks", s)
-        if not 0 < tasks.count <= MOST_TASKS or tasks.var.extent != tasks.count:
+        if not 0 < tasks.count <= _MOST_TASKS or tasks.var.extent != tasks.count:
             self.fail(f"{tasks.count} tasks", s)
         inner = _Check(self.whole, self.name, tasks.var)
         inner.bounds[tasks.var] = (0, tasks.count - 1)
@@ -271,16 +271,18 @@ class _Check:
         elif isinstance(s, MatrixProduct):
             self._operand(s, s.a, (*s.batch, s.m, s.k))
             self._operand(s, s.b, (*s.batch, s.k, s.n))
-            self._within(s, s.c, s.c_offset, 0, prod(s.batch) * s.m * s.n - 1)
+            count = prod(s.batch) * s.m * s.n
+            self._within(s, s.c, s.c_offset * s.parts, 0, count * s.parts - 1)
         if isinstance(s, AccumulateInto) and self.around:
             loop = self.around[-1]
             is_map = loop.role == "map" and loop.stop - loop.start > 1
             if is_map and loop.var not in s.index.variables():
                 self.fail("a sum in a loop that adds nothing up", s)
 
-    def _operand(self, s: Any, o: Operand, shape: tuple[int, ...]) -> None:
-        ends = [(n - 1) * step for n, step in zip(shape, o.strides, strict=True)]
-        self._spread(s, o.buffer, o.offset, ends if 0 not in shape else [])
+    def _operand(self, s: MatrixProduct, o: Operand, shape: tuple[int, ...]) -> None:
+        ends = [(n - 1) * step * s.parts for n, step in zip(shape, o.strides, strict=True)]
+        if 0 not in shape:
+            self._spread(s, o.buffer, o.offset * s.parts, ends)
 
     def _spread(self, s: Any, buffer: Buffer, index: Affine, ends: list[int]) -> None:
         low, high = sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
