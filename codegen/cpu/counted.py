@@ -114,13 +114,13 @@ def never_unrolled(module: ir.Module) -> ir.MDValue:
 
 
 def _loop_node(module: ir.Module, said: list[ir.MDValue]) -> ir.MDValue:
-    serial = sum(1 for _ in module.metadata)
+    serial = len(module.metadata)
     return module.add_metadata([ir.MetaDataString(module, f"loop {serial}"), *said])
 
 
 def access_group(module: ir.Module) -> ir.MDValue:
     """A new group of accesses to memory."""
-    serial = sum(1 for _ in module.metadata)
+    serial = len(module.metadata)
     return module.add_metadata([ir.MetaDataString(module, f"group {serial}")])
 
 

@@ -27,7 +27,7 @@ from ..loops import (
     RunTasks,
 )
 from ..walk import memory, statements
-from . import abi, arrays, blas, matrices, tiles
+from . import abi, alike, arrays, blas, matrices, tiles
 from .abi import Convention
 from .constants import constant_text
 from .counted import CountedLoop
@@ -64,7 +64,9 @@ class Module:
         self.kernels: dict[str, ir.Function] = {}
         #: Their text, by name.
         self.printed: dict[str, str] = {}
+        self.calls: list[alike.Call] = []
         self.core = self._core()
+        alike.merged(self.module, self.calls, self.printed)
 
     # -- the core: buffers in, buffers out --------------------------------
 
@@ -122,7 +124,9 @@ class Module:
             arguments.append(self.status)
         if emitter.needs_table:
             arguments.append(self.table)
-        builder.call(function, arguments)
+        made = builder.call(function, arguments)
+        if function.name in self.printed:
+            self.calls.append(alike.Call(made, function))
 
     def _inlined_once(self, function: ir.Function) -> ir.Function:
         """A function that does nothing but call one.

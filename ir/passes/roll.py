@@ -69,7 +69,7 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
 def _in_some_order(program: Program, least: int, least_loop: int) -> Program:
     """The program rolled up as it was traced, or else in an order that the trace does not have."""
     made = _with_tables(program, least, least_loop)
-    if len(made.ops) >= least_loop and _computing(made) >= least:
+    if len(made.ops) >= least:
         ordered = in_order.run(program)
         if ordered is not program:
             other = _with_tables(ordered, least, least_loop)

@@ -1,0 +1,136 @@
+"""Kernels that are equal but for extents and places are one function, which takes these numbers.
+
+A Python loop over arrays that shrink (a binomial tree) leaves a kernel for each step, and none is
+like another one to the last number.  LLVM would compile each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from llvmlite import ir
+
+#: So many kernels are worth it: steps that repeat themselves are as many (``LEAST_STEPS`` of the
+#: search for repetitions).  Fewer stay apart, since LLVM may make more of numbers that it knows.
+LEAST = 8
+#: Numbers that a function may take.
+MOST = 8
+
+I64 = ir.IntType(64)
+
+#: Instructions whose numbers of 64 bits may differ: arithmetic, addresses, and what a loop begins
+#: with.  A division stays one by a number that LLVM knows, which is a multiplication.
+_INSTRUCTION = re.compile(
+    r"^  \S+ = (?:(?:add|sub|mul|icmp) [a-z ]*i64 |getelementptr inbounds \S+, ptr |phi  i64 ).*$",
+    re.MULTILINE,
+)
+_NUMBER = re.compile(r"(?<=[ \[])-?\d+(?=,|$)")
+#: What LLVM is asked for, and could not do where it does not know the numbers.
+_ASKED = ("llvm.loop.unroll.full", "llvm.loop.interleave.count")
+_METADATA = re.compile(r"!(\d+)\b")
+_LABELS = re.compile(r'!"(?:loop|group) \d+"|!"autojit\.loop", !"[^"]*"')
+
+
+class Call(NamedTuple):
+    """A call of a kernel, as the core makes it."""
+
+    instruction: ir.CallInstr
+    kernel: ir.Function
+
+
+class _Group(NamedTuple):
+    """Kernels of one text but for numbers; the numbers of each."""
+
+    kernels: list[ir.Function]
+    numbers: list[list[str]]
+
+    @property
+    def varying(self) -> list[tuple[str, ...]]:
+        """The different columns of numbers that are not the same for all kernels."""
+        return [c for c in dict.fromkeys(zip(*self.numbers, strict=True)) if len(set(c)) > 1]
+
+
+def merged(module: ir.Module, calls: Sequence[Call], printed: dict[str, str]) -> None:
+    """Make functions of kernels that are alike, and have the calls call these.
+
+    ``printed`` has the LLVM IR of the kernels, by name.
+    """
+    kernels = {call.kernel.name: call.kernel for call in calls}
+    if len(kernels) < LEAST:
+        return
+    described = _Described(module)
+    groups: dict[str, _Group] = {}
+    for name, kernel in kernels.items():
+        words = printed[name].replace(f'@"{name}"', "@f", 1)
+        skeleton = described.skeleton(words)
+        if any(mark in skeleton for mark in _ASKED):
+            continue
+        group = groups.setdefault(skeleton, _Group([], []))
+        group.kernels.append(kernel)
+        group.numbers.append(_numbers(words))
+    taken: dict[str, tuple[ir.Function, list[ir.Constant]]] = {}
+    for group in groups.values():
+        if len(group.kernels) >= LEAST and len(group.varying) <= MOST:
+            function = _general(module, group, printed)
+            for k, kernel in enumerate(group.kernels):
+                numbers = [ir.Constant(I64, int(column[k])) for column in group.varying]
+                taken[kernel.name] = function, numbers
+                del module.globals[kernel.name], printed[kernel.name]
+    for instruction, kernel in calls:
+        if kernel.name in taken:
+            function, numbers = taken[kernel.name]
+            instruction.operands = [function, *instruction.args, *numbers]
+
+
+def _general(module: ir.Module, group: _Group, printed: dict[str, str]) -> ir.Function:
+    """The function of a group: the text of the first kernel, which takes numbers after its own
+    arguments."""
+    first, varying = group.kernels[0], group.varying
+    name = f"{first.name}_of_any"
+    kinds = [*first.ftype.args, *[I64] * len(varying)]
+    made = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
+    made.linkage = "internal"
+    made.attributes.add("nounwind")
+    places = {column: f'%"number.{k}"' for k, column in enumerate(varying)}
+    columns = zip(*group.numbers, strict=True)
+    head, body = printed[first.name].split("\n", 1)
+    own = "".join(f", i64 {place}" for place in places.values())
+    head = head.replace(first.name, name, 1).replace(") nounwind", f"{own}) nounwind", 1)
+    body = _replaced(body, lambda number: places.get(next(columns), number))
+    printed[name] = f"{head}\n{body}"
+    return made
+
+
+def _replaced(words: str, replacement: Callable[[str], str]) -> str:
+    """LLVM IR with something else for each number that may differ."""
+
+    def each(instruction: re.Match[str]) -> str:
+        return _NUMBER.sub(lambda m: replacement(m[0]), instruction[0])
+
+    return _INSTRUCTION.sub(each, words)
+
+
+def _numbers(words: str) -> list[str]:
+    found = (_NUMBER.findall(m[0]) for m in _INSTRUCTION.finditer(words))
+    return [number for numbers in found for number in numbers]
+
+
+class _Described:
+    """Text in which metadata is told by what it says, but for the labels of loops."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self.nodes = [str(node) for node in module.metadata]
+
+    def skeleton(self, words: str) -> str:
+        numbers: dict[str, str] = {}
+
+        def described(m: re.Match[str]) -> str:
+            if m[1] not in numbers:
+                numbers[m[1]] = f"!{len(numbers)}"
+                node = self.nodes[int(m[1])].partition(" = ")[2]
+                numbers[m[1]] += _METADATA.sub(described, _LABELS.sub("", node))
+            return numbers[m[1]]
+
+        return _METADATA.sub(described, _replaced(words, lambda number: "#"))
