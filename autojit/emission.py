@@ -19,11 +19,12 @@ from autojit.ir.types import Type
 from . import trees
 from .abstract import LeafType, leaf_type
 from .bodies import Body, merged, name_of, trace_body
+from .bounds import LARGEST, LEAST, with_bounds
 from .checkpointing import Segments, segment_size
 from .errors import ConcreteValueError, DtypeError, ShapeError, StructureError, with_place
 from .functions.lifting import to_dtype
 from .tracer import Tracer
-from .tracing import LARGEST, LEAST, current_trace, lift, user_source, with_bounds
+from .tracing import current_trace, lift, user_source
 
 #: The index of a loop: Python's integer, which takes the dtype of what it meets.
 INDEX = LeafType(Type(np.dtype(np.int64), ()), int)

@@ -27,6 +27,7 @@ from autojit.ir.program import Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
 from . import unrolled
+from .bounds import Bounds
 from .caught import RaisedAgain
 from .errors import (
     LeakedTracerError,
@@ -128,11 +129,6 @@ def _is_internal(filename: str) -> bool:
     if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
         return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
     return str(Path(filename).resolve()).startswith(_INTERNAL)
-
-
-#: The least and the largest value that an integer may have.
-Bounds = tuple[int, int]
-LEAST, LARGEST = -(2**63), 2**63 - 1
 
 
 class Trace:
@@ -274,20 +270,6 @@ def check_not_leaked(tracer: Tracer) -> None:
 RETURN_IT = (
     "    def f(x):\n        y = ...\n        return loss, y      # then grad(f, has_aux=True)"
 )
-
-
-def bounds_of(x: Any) -> Bounds:
-    """Between which bounds a Python integer lies, traced or not."""
-    if isinstance(x, int):
-        return int(x), int(x)
-    found: Bounds = x.owner.bounds.get(x.value, (LEAST, LARGEST))
-    return found
-
-
-def with_bounds(x: Tracer, bounds: Bounds) -> Tracer:
-    """The same traced integer, which is known to lie between bounds."""
-    x.owner.bounds[x.value] = bounds
-    return x
 
 
 def lift(x: Any, dtype: np.dtype | None = None) -> Value:

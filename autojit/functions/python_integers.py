@@ -19,8 +19,8 @@ from autojit.ir.ops.checks import ensure
 from autojit.ir.ops.declaration import full
 from autojit.ir.program import Value
 
+from ..bounds import LARGEST, LEAST, Bounds, bounds_of, with_bounds
 from ..tracer import Tracer
-from ..tracing import LARGEST, LEAST, Bounds, bounds_of, with_bounds
 from .lifting import as_value, to_dtype, tracer
 
 #: What answers for a ufunc, given operands that are Python integers, traced or not.
