@@ -12,7 +12,7 @@ from autojit.ir.types import Type, canonical_dtype
 
 from . import trees
 from .tracer import Tracer
-from .tracing import WEAK_TYPES, check_dtype, trace_flat
+from .tracing import WEAK_TYPES, Paths, check_dtype, trace_flat
 from .unrolled import without_long_stretches
 
 
@@ -50,8 +50,9 @@ def trace_function(
     function: Callable[..., Any],
     leaves: Sequence[LeafType],
     call: Callable[[Callable[..., Any], Sequence[Any]], Any],
+    paths: Paths | None = None,
 ) -> Traced:
-    """Trace ``call(function, leaves)``, which puts the leaves into arguments."""
+    """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths."""
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "main"
     structure: Any = None
@@ -61,6 +62,10 @@ def trace_function(
         results, structure = trees.flatten(call(function, tracers))
         return [trees.check_result(r, f"The result of {name}") for r in results]
 
-    program = trace_flat(flat, [t for t, _ in leaves], [w for _, w in leaves], name)
+    def numbered() -> list[str]:
+        return [f"argument {i}" for i in range(len(leaves))]
+
+    types, weak = [t for t, _ in leaves], [w for _, w in leaves]
+    program = trace_flat(flat, types, weak, name, paths or numbered)
     program = without_long_stretches(program)
     return Traced(program, structure, len(program.outputs))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from autojit.ir.program import Value, building
 
-from .errors import InPlaceError, with_place
+from .errors import ArgumentChangedError, InPlaceError, RefusedInPlaceError, with_place
 from .tracing import current_trace, user_source
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Uncertain:
         raise _uncertain()
 
 
-def _uncertain() -> InPlaceError:
-    return InPlaceError(
+def _uncertain() -> RefusedInPlaceError:
+    return RefusedInPlaceError(
         with_place(
             "This array may share memory with one that has been changed in place (one of the two "
             "is a reshape or ravel of the other). Whether NumPy makes a view or a copy there "
@@ -99,22 +99,50 @@ def refreshed(x: Tracer) -> Value:
     return x.own
 
 
-def assign(x: Tracer, value: Value) -> None:
-    """Give an array another value of the same type: all that share its memory see it."""
+def assign(x: Tracer, value: Value, part: str = "") -> None:
+    """Give an array another value of the same type: all that share its memory see it.
+
+    ``part`` says in messages what of the array is changed, if not the whole.
+    """
     x.check_owner(current_trace())
+    _check_own(x, part)
     base, view = x.base, x.how
     if isinstance(view, Uncertain):
         assert base is not None
         base.check_owner(x.owner)
+        _check_own(_root(base), "What may be a view of ")
         x.value  # noqa: B018 - raises if the base has been changed
         _lose(base)
         x.base = x.how = None
     elif base is not None:
         assert view is not None
         base.check_owner(x.owner)
-        assign(base, view.write(base.value, value))
+        assign(base, view.write(base.value, value), "A view of ")
         x.seen = base.value
     x.own = value
+
+
+def _root(x: Tracer) -> Tracer:
+    while x.base is not None:
+        x = x.base
+    return x
+
+
+def _check_own(x: Tracer, part: str) -> None:
+    """Raise ArgumentChangedError if an array belongs to the caller."""
+    from .tracer import Argument
+
+    if isinstance(x, Argument):
+        raise ArgumentChangedError(
+            with_place(
+                f"{part}{x.path} is changed in place. In NumPy the caller's array would change "
+                "with it, and transformed functions never write to their arguments.\n"
+                "Work on a copy, or bind the name anew:\n"
+                "    x = x.copy()                       # the function's first line\n"
+                "    x = x - y                          # not: x -= y",
+                user_source(),
+            )
+        )
 
 
 def _lose(x: Tracer) -> None:

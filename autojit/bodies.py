@@ -16,7 +16,7 @@ from .errors import StructureError, with_place
 from .execute import apply
 from .functions.lifting import to_dtype
 from .tracer import Tracer
-from .tracing import current_trace, lift, trace_flat, user_source
+from .tracing import Paths, current_trace, lift, trace_flat, user_source
 from .unrolled import without_long_stretches
 
 
@@ -46,8 +46,12 @@ def trace_body(
     call: Callable[[Callable[..., Any], Sequence[Any]], Any],
     what: str,
     dtypes: Sequence[np.dtype] | None = None,
+    paths: Paths | None = None,
 ) -> Body:
-    """Trace ``call(function, leaves)``; its results are converted to ``dtypes`` if given."""
+    """Trace ``call(function, leaves)``; its results are converted to ``dtypes`` if given.
+
+    With ``paths`` the leaves are arrays of a caller, which the function may not change.
+    """
     structure: Any = None
     weak: list[type | None] = []
 
@@ -61,9 +65,8 @@ def trace_body(
         return [_converted(r, d) for r, d in zip(results, dtypes, strict=True)]
 
     name = name_of(function)
-    program = trace_flat(
-        flat, [t for t, _ in leaves], [w for _, w in leaves], name if name.isidentifier() else "f"
-    )
+    types, kinds = [t for t, _ in leaves], [w for _, w in leaves]
+    program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths)
     program = without_long_stretches(program)
     return Body(program, structure, weak, [lift(c) for c in program.captured])
 

@@ -93,7 +93,8 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
             positional, by_name = trees.unflatten(structure, tracers)
             return g(*positional, **by_name)
 
-        body = trace_body(function, types, call, name_of(function))
+        paths = functools.partial(trees.call_paths, args, kwargs)
+        body = trace_body(function, types, call, name_of(function), paths=paths)
         (program,), captured = merged([body])
         values = [lift(leaf, t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]
         params = {"body": program, "keep": False, "policy": chosen}

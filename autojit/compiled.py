@@ -250,7 +250,7 @@ class CompiledFunction:
             positional, by_name = together(static, trees.unflatten(structure, values))
             return f(*positional, **by_name)
 
-        traced = trace_function(self.function, types, call)
+        traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found

@@ -113,9 +113,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
 
     def body(state: Any) -> Any:
         i, carry = state
-        return i + 1, body_fun(as_index(i), carry)
+        return i + 1, body_fun(as_index(i, lower), carry)
 
-    first = lower if is_tracer(lower) else np.int64(lower)
+    # As NumPy's integer: below a bound, one more always fits.
+    first = np.positive(lower) if is_tracer(lower) else np.int64(lower)
     return while_loop(lambda state: state[0] < upper, body, (first, init))[1]
 
 

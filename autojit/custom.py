@@ -14,6 +14,7 @@ from autojit.ir.transforms.separate import depends
 from autojit.ir.types import Type
 
 from . import trees
+from .abstract import LeafType, leaf_type
 from .bodies import Body, check_function, merged, name_of, trace_body
 from .errors import StructureError, with_place
 from .pickling import global_name
@@ -81,7 +82,8 @@ class _WithRules:
         if current_trace() is None:
             return self.function(*given)
         arguments = arguments_of(given, self.nondiff_argnums, name, self.kind)
-        body = trace_body(self.function, arguments.types, arguments.call, name)
+        paths = arguments.paths
+        body = trace_body(self.function, arguments.types, arguments.call, name, paths=lambda: paths)
         rules = rules_for(self, arguments, body, lambda: self._rules(arguments, body))
         return self._emit(arguments, body, rules)
 
@@ -302,24 +304,24 @@ class custom_vjp(_WithRules):
                 )
             out = matched(result[0], _wanted(body, types, f"The result of {what}"), zeros=False)
             leaves, structure = trees.flatten(result[1])
-            residuals[:] = [leaves, structure]
+            residuals[:] = [[leaf_type(x) if is_tracer(x) else x for x in leaves], structure]
             return [*out, *(x for x in leaves if is_tracer(x))]
 
         return trace_body(self.forward, arguments.types, call, what)
 
     def _traced_backward(self, arguments: Arguments, body: Body, residuals: list[Any]) -> Body:
-        from .abstract import LeafType
-
         assert self.backward is not None
         what = f"the backward rule of {name_of(self.function)} ({name_of(self.backward)})"
         outs = body.program.out_types
         stored, structure = residuals
-        kinds = [LeafType(x.type, x.weak) for x in stored if is_tracer(x)]
+        kinds = [x for x in stored if isinstance(x, LeafType)]
         given = [LeafType(t, None) for t in outs if t.is_inexact]
 
         def call(rule: Rule, tracers: Sequence[Any]) -> list[Any]:
             mine = iter(tracers[: len(kinds)])
-            kept = trees.unflatten(structure, [next(mine) if is_tracer(x) else x for x in stored])
+            kept = trees.unflatten(
+                structure, [next(mine) if isinstance(x, LeafType) else x for x in stored]
+            )
             moving = spread(tracers[len(kinds) :], [t.is_inexact for t in outs])
             cotangent = trees.unflatten(body.structure, moving)
             result = rule(*_settings(arguments), kept, cotangent)

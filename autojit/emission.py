@@ -19,6 +19,7 @@ from autojit.ir.types import Type
 from . import trees
 from .abstract import LeafType, leaf_type
 from .bodies import Body, merged, name_of, trace_body
+from .bounds import LARGEST, LEAST, with_bounds
 from .checkpointing import Segments, segment_size
 from .errors import ConcreteValueError, DtypeError, ShapeError, StructureError, with_place
 from .functions.lifting import to_dtype
@@ -34,11 +35,13 @@ def as_array(x: Any) -> Any:
     return x if isinstance(x, Tracer) else np.asarray(x)
 
 
-def as_index(i: Any) -> Tracer:
-    """A traced integer that takes the dtype of what it meets, as a loop's index does."""
+def as_index(i: Any, lower: Any) -> Tracer:
+    """A traced integer that takes the dtype of what it meets, as a loop's index does, between a
+    lower bound and an upper one that it does not attain."""
     trace = current_trace()
     assert trace is not None
-    return Tracer(lift(i), trace, int)
+    least = lower if isinstance(lower, int) else LEAST
+    return with_bounds(Tracer(lift(i), trace, int), (least, LARGEST - 1))
 
 
 def _tracers(values: Sequence[Value]) -> list[Tracer]:
@@ -139,18 +142,18 @@ def _carry_body(
         ending: list[Any] = []
 
         def run(g: Callable[..., Any], tracers: Sequence[Any], ending: list[Any] = ending) -> Any:
-            head, carries, slices, _ = groups(tracers, len(before), len(leaves), len(rows))
-            result = call(g, head, trees.unflatten(structure, carries), slices)
-            ending.append(split(result))
-            return ending[-1]
+            given, carries, slices, _ = groups(tracers, len(before), len(leaves), len(rows))
+            result = call(g, given, trees.unflatten(structure, carries), slices)
+            head, rest = split(result)
+            ending.append(trees.flatten(head)[1])
+            return head, rest
 
         body = trace_body(f, [*before, *types, *rows], run, what)
-        given = trees.flatten(ending[-1][0])
-        if given[1] != structure:
+        if ending[-1] != structure:
             raise StructureError(
                 with_place(
                     f"{what} must return a carry with the structure that it takes: "
-                    f"{structure}; it returns {given[1]}.",
+                    f"{structure}; it returns {ending[-1]}.",
                     user_source(),
                 )
             )
@@ -230,7 +233,8 @@ def emit_counted(f: Callable[..., Any], init: Any, start: int, steps: int) -> An
     name = f"the body of fori_loop ({name_of(f)})"
 
     def call(g: Callable[..., Any], head: Any, carry: Any, slices: Any) -> Any:
-        index = head[0] + start if start else head[0]
+        own = with_bounds(head[0], (0, max(steps - 1, 0)))
+        index = own + start if start else own
         return g(index, carry)
 
     body, types = _carry_body(f, [INDEX], init, [], call, lambda r: (r, None), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 
 from autojit.codegen.errors import CacheWarning, CorruptCacheWarning
@@ -11,21 +12,27 @@ from autojit.ir.program import Source
 from autojit.ir.types import TypeMismatch
 
 __all__ = [
+    "ArgumentChangedError",
     "AutojitError",
     "CacheWarning",
     "ConcreteValueError",
     "CorruptCacheWarning",
     "DerivativeError",
     "DtypeError",
+    "HandledFailureError",
     "InPlaceError",
     "IntegerGradientError",
     "LeakedTracerError",
+    "MissingDtypeError",
     "NonScalarGradientError",
     "NotArrayError",
+    "RefusedInPlaceError",
     "RetraceWarning",
     "ShapeError",
     "StructureError",
+    "TracingError",
     "TypeMismatch",
+    "UncoveredAttributeError",
     "UncoveredFunctionError",
     "UnhashableStaticError",
     "UnrolledLoopWarning",
@@ -33,16 +40,59 @@ __all__ = [
 ]
 
 
-class UncoveredFunctionError(AutojitError, NotImplementedError):
+class _Raised(threading.local):
+    def __init__(self) -> None:
+        #: The tracing errors of this thread's open traces, in order; None outside of a trace.
+        self.errors: list[TracingError] | None = None
+
+
+raised = _Raised()
+
+
+class TracingError(AutojitError):
+    """Raised only because a function is traced: Python would go on with the arrays.
+
+    The traced function cannot handle such an error.  One that its ``except`` has caught is raised
+    again when the trace ends.  All other errors of autojit may be caught: NumPy raises them for
+    arrays too, or they are about the call of a transformation, traced or not.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        #: Whether it may answer C code that asks what a value can do, as ``hasattr`` does.
+        self.asked = False
+        if raised.errors is not None:
+            raised.errors.append(self)
+
+
+# -- raised because a function is traced ----------------------------------------------
+
+
+class UncoveredFunctionError(TracingError, NotImplementedError):
     """A NumPy function (or one of its arguments) that autojit does not trace."""
 
 
-class ConcreteValueError(AutojitError, TypeError):
+class UncoveredAttributeError(TracingError, AttributeError):
+    """An attribute of arrays that traced ones do not have."""
+
+
+class ConcreteValueError(TracingError, TypeError):
     """Python asked a traced value for a concrete number."""
 
 
-class LeakedTracerError(AutojitError, RuntimeError):
-    """A traced value was used after its trace had ended."""
+class LeakedTracerError(TracingError, RuntimeError):
+    """A traced value outlives its trace, or is used after it."""
+
+
+class NotArrayError(TracingError, TypeError):
+    """An argument or result that is not an array, a number, or a tree of these."""
+
+
+class HandledFailureError(TracingError, RuntimeError):
+    """The function handles a failure that is known only when the compiled code runs."""
+
+
+# -- raised for arrays too, or about the call of a transformation ----------------------
 
 
 class NonScalarGradientError(AutojitError, TypeError):
@@ -61,8 +111,8 @@ class DtypeError(AutojitError, TypeError):
     """A dtype that an operation does not take."""
 
 
-class NotArrayError(AutojitError, TypeError):
-    """An argument or result that is not an array, a number, or a tree of these."""
+class InPlaceError(AutojitError, TypeError):
+    """An in-place change that is refused, by NumPy too."""
 
 
 class StructureError(AutojitError, TypeError):
@@ -73,8 +123,19 @@ class UnhashableStaticError(AutojitError, TypeError):
     """A static argument that cannot be hashed."""
 
 
-class InPlaceError(AutojitError, TypeError):
-    """An in-place change of a traced array that cannot be followed exactly."""
+# -- kinds of these that are raised only because a function is traced -----------------
+
+
+class MissingDtypeError(TracingError, DtypeError):
+    """A dtype that NumPy takes here, and autojit does not."""
+
+
+class RefusedInPlaceError(TracingError, InPlaceError):
+    """An in-place change that NumPy makes, and that tracing cannot follow exactly."""
+
+
+class ArgumentChangedError(RefusedInPlaceError):
+    """The traced function changes an argument in place, and so an array of its caller."""
 
 
 class RetraceWarning(UserWarning):

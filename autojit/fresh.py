@@ -52,7 +52,9 @@ class Memory:
 
     def __init__(self, block: np.ndarray, trace: Trace | None, vague: bool) -> None:
         self.block = block
-        self.trace = trace
+        #: The builder of that trace.  Its trace is not held: whether anything does shows whether
+        #: traced values outlive it.
+        self.maker = None if trace is None else trace.builder
         self.vague = vague
         self.lent = False
         self.arrays: dict[int, weakref.ref[FreshArray]] = {}
@@ -60,6 +62,10 @@ class Memory:
     def add(self, array: FreshArray) -> None:
         number = id(array)
         self.arrays[number] = weakref.ref(array, lambda _: self.arrays.pop(number, None))
+
+    def is_of(self, trace: Trace | None) -> bool:
+        """Whether it was made in this trace."""
+        return self.maker is (None if trace is None else trace.builder)
 
     def living(self) -> list[FreshArray]:
         """The fresh arrays that came from it and are not traced yet."""

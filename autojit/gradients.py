@@ -162,6 +162,11 @@ class _Problem:
             start = stop
         return f(*arguments, **self.kwargs)
 
+    def _paths(self) -> list[str]:
+        """How the user writes each leaf."""
+        named = [(number, self.args[number]) for number in self.numbers]
+        return [p for number, x in named for p in trees.paths(x, f"argument {number}")]
+
     def solve(self, has_aux: bool, keep_value: bool) -> tuple[Any, Any, Any]:
         """(value, auxiliary, gradients)."""
         types = [leaf_type(leaf) for leaf in self.leaves]
@@ -175,7 +180,7 @@ class _Problem:
                 )
             return result
 
-        traced = trace_function(self.f, types, call)
+        traced = trace_function(self.f, types, call, self._paths)
         self._check_scalar(traced.structure, traced.program.out_types, has_aux)
         wrt, kept = tuple(range(len(types))), keep_value or has_aux
         program = remembered(gradient, traced.program, wrt, keep_outputs=kept)

@@ -40,7 +40,8 @@ def trace(f: Callable[..., Any]) -> Callable[..., Program]:
 
         for leaf, path in zip(leaves, trees.call_paths(args, kwargs), strict=True):
             trees.check_argument(leaf, path, "autojit.trace(lambda x: f(x, setting))(x)")
-        return trace_function(f, [leaf_type(leaf) for leaf in leaves], call).program
+        types = [leaf_type(leaf) for leaf in leaves]
+        return trace_function(f, types, call, lambda: trees.call_paths(args, kwargs)).program
 
     return traced
 

@@ -87,7 +87,10 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
                 replaced[n] = tree
             return g(*replaced, **kwargs)
 
-        traced = trace_function(f, [leaf_type(leaf) for leaf in leaves], call)
+        traced = trace_function(
+            f, [leaf_type(leaf) for leaf in leaves], call,
+            lambda: [p for n in numbers for p in trees.paths(args[n], f"argument {n}")],
+        )  # fmt: skip
         wrt = tuple(range(len(leaves)))
         program = remembered(jacobian, traced.program, wrt, forward=forward)
         results = apply(program, leaves)

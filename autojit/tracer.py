@@ -13,7 +13,7 @@ from autojit.ir.program import Value
 from autojit.ir.types import Type
 
 from .aliasing import View, refreshed
-from .errors import ConcreteValueError, InPlaceError, with_place
+from .errors import ConcreteValueError, RefusedInPlaceError, UncoveredAttributeError, with_place
 from .tracing import Trace, check_not_leaked, user_instruction, user_source
 
 #: Assignment into an ordinary array asks for a number or an array.
@@ -186,26 +186,30 @@ class Tracer:
         # NumPy and Python probe for protocols, also on half-made copies: they get a plain answer.
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"a traced array has no attribute {name!r}")
-        raise AttributeError(
+        error = UncoveredAttributeError(
             with_place(
                 f"x.{name} of a traced array of type {self.type} is not covered by autojit.",
                 user_source(),
             )
         )
+        error.asked = True
+        raise error
 
     # -- what needs a value -----------------------------------------------
 
-    def _refuse(self, what: str, fix: str, *, may_be_assigned: bool = True) -> NoReturn:
+    def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
         check_not_leaked(self)
-        if may_be_assigned and user_instruction() == "STORE_SUBSCR":
+        if not asked and user_instruction() == "STORE_SUBSCR":
             what, fix = "Assigning x into an ordinary array", _COPY
-        raise ConcreteValueError(
+        error = ConcreteValueError(
             with_place(
                 f"{what} needs the value of a traced array of type {self.type}, "
                 f"and while a function is traced only its type is known.\n{fix}",
                 user_source(),
             )
         )
+        error.asked = asked
+        raise error
 
     def __bool__(self) -> bool:
         self._refuse(
@@ -247,7 +251,7 @@ class Tracer:
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
             "    jit(f, static_argnums=1)\n" + _TAKE,
-            may_be_assigned=False,
+            asked=True,
         )
 
     def item(self) -> Any:
@@ -274,13 +278,29 @@ class Tracer:
         """Raise unless the array belongs to that trace."""
         check_not_leaked(self)
         if self.owner is not trace:
-            raise InPlaceError(
+            raise RefusedInPlaceError(
                 with_place(
                     "A traced array of an outer function is changed in place inside of a "
                     "transformed function. Return the new value instead.",
                     user_source(),
                 )
             )
+
+
+class Argument(Tracer):
+    """An array that belongs to the caller of the traced function: it is never changed."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, value: Value, trace: Trace, weak: type | None, number: int) -> None:
+        super().__init__(value, trace, weak)
+        self.number = number
+
+    @property
+    def path(self) -> str:
+        """How the user writes it: ``argument 0['w']``."""
+        assert self.owner.paths is not None
+        return self.owner.paths()[self.number]
 
 
 #: Python's operators, by the names of their methods, and the ufuncs that they are.

@@ -23,17 +23,20 @@ from autojit.ir.collection import seldom_collected
 from autojit.ir.ops.declaration import full
 from autojit.ir.ops.move import reshape, slice_
 from autojit.ir.ops.update import Updating
-from autojit.ir.program import Builder, Program, Source, Value, building
+from autojit.ir.program import Program, Source, Value, building
 from autojit.ir.types import Type, canonical_dtype, dtype_name
 
+from .bounds import Bounds
+from .caught import RaisedAgain
 from .errors import (
-    AutojitError,
-    DtypeError,
     LeakedTracerError,
+    MissingDtypeError,
     NotArrayError,
+    TracingError,
     TypeMismatch,
     with_place,
 )
+from .recording import TracingBuilder
 
 if TYPE_CHECKING:
     from .fresh import FreshArray
@@ -53,7 +56,7 @@ _INTERNAL = tuple(
         Path(np.__file__).resolve().parents[1] / "scipy",
     )
 )
-#: Whether a file is ours, NumPy's or SciPy's, by its name.
+#: What `is_internal` has found.
 _internal: dict[str, bool] = {}
 
 
@@ -79,7 +82,7 @@ def _user_frame() -> FrameType | None:
         filename = frame.f_code.co_filename
         internal = _internal.get(filename)
         if internal is None:
-            internal = _internal[filename] = _is_internal(filename)
+            internal = is_internal(filename)
         if not internal:
             return frame
         frame = frame.f_back
@@ -106,6 +109,14 @@ class _Lines:
         return found[1]
 
 
+def is_internal(filename: str) -> bool:
+    """Whether a file is ours, NumPy's or SciPy's, by its name."""
+    found = _internal.get(filename)
+    if found is None:
+        found = _internal[filename] = _is_internal(filename)
+    return found
+
+
 def _is_internal(filename: str) -> bool:
     if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
         return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
@@ -115,14 +126,21 @@ def _is_internal(filename: str) -> bool:
 class Trace:
     """One active trace: a builder, and what it captured."""
 
-    def __init__(self) -> None:
-        self.builder = Builder(_Lines())
+    def __init__(self, outer: Trace | None = None) -> None:
+        around: TracingBuilder | None = None if outer is None else outer.builder
+        self.builder: TracingBuilder = TracingBuilder(_Lines(), around)
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
         self._found: dict[Hashable, list[int]] = {}
         #: Arrays of which a part was captured, by identity.
         self._read_in_part: dict[int, np.ndarray] = {}
         self.open = True
+        #: Uses of its values in other threads, which may have been handled there.
+        self.elsewhere: list[TracingError] = []
+        #: Between which bounds Python's integers lie, where more is known than their 64 bits.
+        self.bounds: dict[Value, Bounds] = {}
+        #: How the user writes the arguments of the traced function.
+        self.paths: Paths | None = None
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -199,7 +217,7 @@ def new_trace() -> Iterator[Trace]:
     """A trace that is active inside the block."""
     from .patches import visible
 
-    trace = Trace()
+    trace = Trace(current_trace())
     _stack.traces.append(trace)
     try:
         with building(trace.builder), visible(), seldom_collected():
@@ -212,16 +230,24 @@ def new_trace() -> Iterator[Trace]:
 def check_not_leaked(tracer: Tracer) -> None:
     """Raise if the tracer's trace is not active in this thread."""
     if not tracer.owner.open or tracer.owner not in _stack.traces:
-        raise LeakedTracerError(
+        error = LeakedTracerError(
             with_place(
                 f"A traced value of type {tracer.type} is used after the function in which it was "
                 "traced has returned (or in another thread). It was probably kept in a global, an "
                 "attribute or a closure.\nReturn it instead:\n"
-                "    def f(x):\n        y = ...\n        return loss, y      "
-                "# then grad(f, has_aux=True)",
+                f"{RETURN_IT}",
                 user_source(),
             )
         )
+        if tracer.owner.open:
+            tracer.owner.elsewhere.append(error)
+        raise error
+
+
+#: What to do with a value that is needed after the trace.
+RETURN_IT = (
+    "    def f(x):\n        y = ...\n        return loss, y      # then grad(f, has_aux=True)"
+)
 
 
 def lift(x: Any, dtype: np.dtype | None = None) -> Value:
@@ -288,11 +314,11 @@ def is_special_array(x: Any) -> bool:
 
 
 def check_dtype(dtype: np.dtype) -> None:
-    """Raise DtypeError, with the user's line, for a dtype that programs cannot hold."""
+    """Raise MissingDtypeError, with the user's line, for a dtype that programs cannot hold."""
     try:
         dtype_name(dtype.newbyteorder("="))
     except TypeMismatch as error:
-        raise DtypeError(with_place(str(error), user_source())) from None
+        raise MissingDtypeError(with_place(str(error), user_source())) from None
 
 
 @contextmanager
@@ -301,9 +327,13 @@ def _numpys_errors_taken_off() -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        if isinstance(error.__cause__, AutojitError):
+        if isinstance(error.__cause__, TracingError):
             raise error.__cause__ from None
         raise
+
+
+#: The paths of a function's arguments, for messages: ``argument 0['w']``, one a leaf.
+Paths = Callable[[], Sequence[str]]
 
 
 def trace_flat(
@@ -311,26 +341,51 @@ def trace_flat(
     types: Sequence[Type],
     weak: Sequence[type | None],
     name: str,
+    paths: Paths | None = None,
 ) -> Program:
     """Trace ``function(*tracers) -> flat results`` into a program.
 
-    The program's captured things are arrays and tracers of outer traces; the
+    With ``paths`` the inputs are arrays of a caller, which the function may not change; without,
+    they are its own.  The program's captured things are arrays and tracers of outer traces; the
     inputs for them come last.
     """
     from .functions.registry import load
-    from .tracer import Tracer
 
     load()
     with new_trace() as trace:
+        trace.paths = paths
+        known = sys.getrefcount(trace)
         inputs = [Value(t) for t in types]
-        tracers = [Tracer(v, trace, w) for v, w in zip(inputs, weak, strict=True)]
-        with _numpys_errors_taken_off():
-            outputs = [lift(result) for result in function(*tracers)]
+        with RaisedAgain(name), _numpys_errors_taken_off():
+            outputs = _outputs(function, inputs, weak, trace)
+        if trace.elsewhere:
+            raise trace.elsewhere[0]
+        if sys.getrefcount(trace) > known:
+            from .leaks import check_nothing_left
+
+            check_nothing_left(trace, known, name)
         captured = [c.tracer if isinstance(c, _View) else c for c in trace.captured]
         program = trace.builder.finish(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
         )
     return _with_parts_resolved(program)
+
+
+def _outputs(
+    function: Callable[..., Sequence[Any]],
+    inputs: Sequence[Value],
+    weak: Sequence[type | None],
+    trace: Trace,
+) -> list[Value]:
+    """The values of the results.  When it returns, nothing of ours holds a tracer any more."""
+    from .tracer import Argument, Tracer
+
+    pairs = zip(inputs, weak, strict=True)
+    if trace.paths is None:
+        tracers = [Tracer(v, trace, w) for v, w in pairs]
+    else:
+        tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
+    return [lift(result) for result in function(*tracers)]
 
 
 def _with_parts_resolved(program: Program) -> Program:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .aliasing import Mapped
-from .errors import ConcreteValueError, InPlaceError, with_place
+from .errors import ConcreteValueError, InPlaceError, RefusedInPlaceError, with_place
 from .fresh import FreshArray, Memory, TracedArray, plain
 from .functions.indexing import getitem
 from .functions.lifting import as_tracer, view
@@ -33,7 +33,7 @@ def item_at_traced(x: FreshArray, index: Any) -> Any:
     if copied.base is None:
         return copied
     assert x.memory is not None
-    if x.memory.trace is current_trace() and x.flags.writeable:
+    if x.memory.is_of(current_trace()) and x.flags.writeable:
         return traced(x)[index]
     # An outer function's array, read in an inner one, stays as it is while that is traced.
     x.memory.lent = True
@@ -80,10 +80,10 @@ def _checked(x: FreshArray) -> Memory:
     memory = x.memory
     if memory is None or not x.counted:
         raise _refusal("it was made where autojit does not see it")
-    if memory.trace is not current_trace():
+    if not memory.is_of(current_trace()):
         raise _refusal("it was made by another traced function, or an outer one")
     if not (x.flags.writeable or memory.lent):
-        raise _refusal("it is read-only, in NumPy too")
+        raise _refusal("it is read-only, in NumPy too", InPlaceError)
     if any(array.exports for array in memory.sharing()):
         raise _refusal("a memoryview reads it")
     if not all(array.counted for array in memory.sharing()):
@@ -93,8 +93,8 @@ def _checked(x: FreshArray) -> Memory:
     return memory
 
 
-def _refusal(reason: str) -> InPlaceError:
-    return InPlaceError(
+def _refusal(reason: str, kind: type[InPlaceError] = RefusedInPlaceError) -> InPlaceError:
+    return kind(
         with_place(
             f"A traced value is assigned into an array that cannot become traced: {reason}.\n"
             "Assign into a copy that the traced function makes:\n"

@@ -15,12 +15,12 @@ import optree
 
 from .errors import NotArrayError, with_place
 from .fresh import TracedArray, bare
-from .tracer import Tracer
+from .tracer import Argument, Tracer
 from .tracing import SPECIAL, is_special_array, user_source
 
 NAMESPACE = "autojit"
 #: Types of leaves that are known not to be dataclasses, for speed.
-_COMMON = frozenset({np.ndarray, np.float64, float, int, bool, complex, Tracer})
+_COMMON = frozenset({np.ndarray, np.float64, float, int, bool, complex, Tracer, Argument})
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:

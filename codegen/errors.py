@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from autojit.ir.ops.checks import FAILURES as ENSURES
 from autojit.ir.program import Source
 
 #: What can go wrong as a kernel runs, as bits of the status: the exception and its words.
 OUT_OF_BOUNDS, NEGATIVE_POWER, OUT_OF_MEMORY = 1, 2, 4
 SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SVD = 8, 16, 32, 64
+#: The bits of what `ensure` raises, by the words that kernels are written in.  A result that does
+#: not fit comes last: it may follow from another failure.
+ENSURED = {"ensure_zero_division": 128, "ensure_negative_shift": 256, "ensure_overflow": 512}
 FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
@@ -15,7 +19,12 @@ FAILURES = {
     NOT_POSITIVE: ("LinAlgError", "Matrix is not positive definite"),
     NO_EIGENVALUES: ("LinAlgError", "Eigenvalues did not converge"),
     NO_SVD: ("LinAlgError", "SVD did not converge"),
-}
+    **{
+        bit: (ENSURES[word.removeprefix("ensure_")][0].__name__,
+              ENSURES[word.removeprefix("ensure_")][1])
+        for word, bit in ENSURED.items()
+    },
+}  # fmt: skip
 
 
 class TargetError(Exception):

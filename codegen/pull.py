@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather
 from autojit.ir.ops.linear import Constant as ConstantOp
@@ -53,6 +54,10 @@ class Puller:
         """A guard that holds where the outer guard and all of the conditions do."""
         raise NotImplementedError
 
+    def unless(self, guard: Any, holds: Any) -> Any:
+        """A check that holds where the guard does not: there is no such element."""
+        return holds
+
     def gather(self, op: Op, places: list[Any], index: Index, guard: Any) -> Any:
         """An element of a stored value at computed places; ``index`` is that of the other axes."""
         raise NotImplementedError
@@ -74,7 +79,10 @@ class Puller:
         if isinstance(op.kind, Iota):
             return self.index_value(op, index[op.params["axis"]])
         if isinstance(op.kind, Elementwise):
-            return self.compute(op, [self.pull(v, index, guard) for v in op.operands])
+            operands = [self.pull(v, index, guard) for v in op.operands]
+            if guard is not None and isinstance(op.kind, Ensure):
+                operands[1] = self.unless(guard, operands[1])
+            return self.compute(op, operands)
         if isinstance(op.kind, Gather):
             return self._gather(op, index, guard)
         return self._move(op, index, guard)

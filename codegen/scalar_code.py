@@ -311,6 +311,10 @@ class ScalarCode(Puller):
             result = holds if result is None else self("and", result, holds)
         return result
 
+    def unless(self, guard: Scalar, holds: Scalar) -> Scalar:
+        result: Scalar = self("or", holds, self("not", guard))
+        return result
+
     def _in_range(self, c: Any) -> Scalar:
         key = ("in", c.index, c.low, c.high, c.step)
         return self._once(

@@ -12,12 +12,20 @@ from autojit.ir.program import Value
 from autojit.ir.types import Type
 
 from ..aliasing import assign
-from ..errors import DtypeError, InPlaceError, ShapeError, UncoveredFunctionError, with_place
+from ..errors import (
+    DtypeError,
+    InPlaceError,
+    MissingDtypeError,
+    RefusedInPlaceError,
+    ShapeError,
+    UncoveredFunctionError,
+    with_place,
+)
 from ..fresh import FreshArray, bare
 from ..tracer import Tracer
 from ..tracing import user_source
 from .indices import Masked, Window, has_ellipsis, masked_part, selection
-from .lifting import as_tracer, as_value, contains_tracer, dtype_of, tracer
+from .lifting import as_tracer, as_value, contains_tracer, dtype_of, tracer, weak_type
 from .registry import uncovered
 
 
@@ -53,7 +61,8 @@ def cast(value: Any, dtype: np.dtype) -> Value:
     if contains_tracer(value):
         value = as_tracer(value)
     if dtype_of(value).kind == "c" and dtype.kind != "c":
-        raise DtypeError(
+        kind = DtypeError if weak_type(value) is complex else MissingDtypeError
+        raise kind(
             with_place(
                 f"Assigning complex numbers into a traced array of dtype {dtype} would discard "
                 "their imaginary parts. Say so, or make the array complex:\n"
@@ -118,7 +127,7 @@ def target(name: str, x: Any) -> Tracer:
         found = traced(x)
         _check_array(found)
         return found
-    raise InPlaceError(
+    raise RefusedInPlaceError(
         with_place(
             f"{name} would write a traced value into an array that was made outside of the traced "
             "function. Write into a copy that is made inside:\n"

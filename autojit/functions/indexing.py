@@ -12,7 +12,7 @@ from ..errors import UncoveredFunctionError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
 from .indices import has_ellipsis, selection
-from .lifting import as_tracer, as_value, shape_of, tracer, view
+from .lifting import as_tracer, as_value, tracer, view
 from .registry import implements, reject
 
 
@@ -53,7 +53,7 @@ def along_axis(arr: Tracer, indices: Any, axis: int) -> tuple[Any, ...]:
     axis = shapes.normalize_axis(axis, arr.ndim)
     grid: list[Any] = [
         np.arange(n).reshape([-1 if j == i else 1 for j in range(arr.ndim)])
-        for i, n in enumerate(shape_of(indices))
+        for i, n in enumerate(arr.shape)
     ]
     grid[axis] = indices
     return tuple(grid)

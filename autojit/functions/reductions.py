@@ -13,7 +13,7 @@ from autojit.ir.ops.declaration import full
 from autojit.ir.ops.linear import iota
 from autojit.ir.program import Value
 
-from ..errors import DtypeError, ShapeError, with_place
+from ..errors import MissingDtypeError, ShapeError, with_place
 from ..tracer import Tracer
 from ..tracing import user_source
 from .lifting import as_value, dtype_of, shape_of, to_dtype, tracer
@@ -98,9 +98,9 @@ def _extreme(name: str, op: Any, combine: Any) -> Callable[..., Tracer]:
 
 
 def check_ordered(name: str, dtype: np.dtype) -> None:
-    """Raise DtypeError for complex numbers."""
+    """Raise MissingDtypeError for complex numbers."""
     if dtype.kind == "c":
-        raise DtypeError(
+        raise MissingDtypeError(
             with_place(
                 f"{name} of complex operands is not covered by autojit: they have no order. "
                 "Apply it to x.real or np.abs(x).",

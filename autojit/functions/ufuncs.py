@@ -16,7 +16,7 @@ from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.program import Value, current_builder
 from autojit.ir.types import Type
 
-from ..errors import DtypeError, ShapeError, TypeMismatch, with_place
+from ..errors import DtypeError, MissingDtypeError, ShapeError, TypeMismatch, with_place
 from ..fresh import bare
 from ..lists import LISTS, as_arrays
 from ..tracer import Tracer
@@ -32,6 +32,7 @@ from .lifting import (
     tracer,
     weak_type,
 )
+from .python_integers import EXACT
 from .registry import uncovered
 
 #: Ufuncs that are formulas of other ops, on operands in the dtypes of NumPy's loop.
@@ -271,6 +272,9 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     if left.__class__ in LISTS or right.__class__ in LISTS:
         left, right = as_arrays((left, right))
     left, right = bare(left), bare(right)
+    exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
+    if exact is not None:
+        return exact(left, right)
     if ufunc is _POWER and type(right) is int:
         if dtype_of(left).kind in "iufc":
             fast = _integer_power(left, right)
@@ -291,10 +295,17 @@ _POWER = np.power
 
 def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
     """``-x``, ``+x``, ``~x`` and ``abs(x)``: a Python number stays weak."""
+    if x.weak is int and ufunc in EXACT:
+        return EXACT[ufunc](x)
     result: Tracer = ufunc(x)
     if x.weak is not None:
         result.weak = _WEAK_KINDS.get(result.dtype)
     return result
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether an operand is a Python integer, traced or not."""
+    return x.weak is int if isinstance(x, Tracer) else isinstance(x, int)
 
 
 def _is_operand(x: Any) -> bool:
@@ -338,7 +349,8 @@ def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -
     try:
         result = plan.answer(*values)
     except TypeMismatch as error:
-        raise DtypeError(with_place(f"{name_of(ufunc)}: {error}", user_source())) from None
+        words = f"{name_of(ufunc)}: {error}"
+        raise MissingDtypeError(with_place(words, user_source())) from None
     return tracer(to_dtype(result, plan.dtype))
 
 
@@ -417,7 +429,7 @@ def _complex_answer(ufunc: Any, answer: Any) -> Any:
     if ufunc == np.absolute:
         return arithmetic.magnitude
     if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
-        raise DtypeError(
+        raise MissingDtypeError(
             with_place(
                 f"{name_of(ufunc)} of complex operands is not covered by autojit. "
                 "Apply it to x.real and x.imag.",
@@ -449,7 +461,7 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
             f"{name_of(ufunc)} of {_listed(dtypes)} is float16 in NumPy, which autojit does not "
             f"have. Convert first:\n    {name_of(ufunc)}(x.astype(float))"
         )
-        raise DtypeError(with_place(words, user_source()))
+        raise MissingDtypeError(with_place(words, user_source()))
     return tuple(np.dtype(d) for d in loop)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import ENSURED
 from ..loops import (
     Compute,
     Factorization,
@@ -20,7 +21,8 @@ from .scalars import is_float
 def can_fail(statement: Any) -> bool:
     """Whether a statement can fail as it runs."""
     if isinstance(statement, Compute):
-        return statement.name == "pow" and not is_float(statement.result.dtype)
+        power = statement.name == "pow" and not is_float(statement.result.dtype)
+        return power or statement.name in ENSURED
     if isinstance(statement, Repeat):
         return bool(statement.tapes)
     return isinstance(statement, (Gather, ScatterInto, Factorization))

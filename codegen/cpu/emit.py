@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from ..affine import Affine, Var
-from ..errors import NEGATIVE_POWER, OUT_OF_BOUNDS
+from ..errors import ENSURED, NEGATIVE_POWER, OUT_OF_BOUNDS
 from ..loops import (
     Accumulate,
     AccumulateInto,
@@ -212,6 +212,10 @@ class KernelEmitter:
 
     def compute(self, s: Compute) -> None:
         args = [self.registers[a.number] for a in s.args]
+        if s.name in ENSURED:
+            self.fail_if(self.builder.not_(args[0]), ENSURED[s.name])
+            self.registers[s.result.number] = args[1]
+            return
         operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
         if can_fail(s) and is_signed(operand):
             negative = self.builder.icmp_signed("<", args[1], constant(0, operand))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..affine import Affine, Var
-from ..errors import TargetError
+from ..errors import ENSURED, TargetError
 from ..loops import (
     Accumulate,
     AccumulateInto,
@@ -119,6 +119,11 @@ class Statements:
         printer(self, s)
 
     def compute(self, s: Compute) -> None:
+        if s.name in ENSURED:
+            raise TargetError(
+                "arithmetic between Python integers, which may not fit into 64 bits, cannot be "
+                "compiled for CUDA yet. Make the arguments NumPy's integers: np.int64(n)"
+            )
         operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
         args = [self.scalar(a) for a in s.args]
         if s.name == "pow" and operand[0] in "iu":

@@ -3,6 +3,7 @@
 from . import (
     arithmetic,
     checkpoint,
+    checks,
     cholesky,
     contract,
     custom,
@@ -29,6 +30,7 @@ __all__ = [
     "Declaration",
     "arithmetic",
     "checkpoint",
+    "checks",
     "cholesky",
     "contract",
     "custom",

@@ -22,6 +22,8 @@ BOOL = Type(np.dtype(np.bool_), ())
 class BodyOp(Declaration):
     """An op with programs among its parameters, which run as parts of it."""
 
+    fallible = True  # as its bodies are
+
     def initial(self, params: dict[str, Any]) -> range:
         """Which operands are carries before the first step: they are only read once."""
         return range(0)

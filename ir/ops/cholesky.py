@@ -39,6 +39,7 @@ class Cholesky(Matrices):
     The derivative takes a as symmetric: a tangent is symmetrised, so a cotangent is symmetric.
     """
 
+    fallible = True
     arity = 1
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:

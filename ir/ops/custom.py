@@ -28,6 +28,8 @@ def is_inexact(types: Sequence[Type]) -> list[bool]:
 class _Call(Declaration):
     """A call of ``body`` whose derivative is not that of the body."""
 
+    fallible = True  # as its programs are
+
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         made = run(params["body"], arrays)
         return made[0] if len(made) == 1 else made

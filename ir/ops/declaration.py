@@ -7,7 +7,7 @@ line or two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,10 +52,13 @@ class Declaration:
                    None where the op moves, reduces or multiplies arrays
     ``arity``      the number of operands, None where it varies
     ``parameters`` the names of the parameters, all of them required
+    ``fallible``   whether values may make it raise, and ``raises`` what
     ``commutative``  whether operands may change places, bit for bit
     """
 
     arity: int | None = None
+    #: Whether it may raise as it runs, depending on values, what the user could handle.
+    fallible = False
     parameters: tuple[str, ...] = ()
     commutative = False
 
@@ -168,6 +171,15 @@ class Declaration:
         (made,) = current_builder().inline(whole, [*[o.value for o in operands], every])
         return made
 
+    def raises(self, params: dict[str, Any]) -> frozenset[type[Exception]]:
+        """The errors of a fallible op: those of the programs among its parameters."""
+        found: set[type[Exception]] = set()
+        for program in _programs(params.values()):
+            for op in program.ops:
+                if op.kind.fallible:
+                    found |= op.kind.raises(op.params)
+        return frozenset(found)
+
     def mask(self, op: Op, operand: int) -> Literal | None:
         """The condition under which an operand reaches the result, if there is one."""
         return None
@@ -187,6 +199,14 @@ class Declaration:
         they say that they do not depend on the batch.
         """
         raise TypeError(f"op {self.name} has no batching rule")
+
+
+def _programs(things: Iterable[Any]) -> Iterator[Program]:
+    for thing in things:
+        if isinstance(thing, Program):
+            yield thing
+        elif isinstance(thing, tuple):
+            yield from _programs(thing)
 
 
 class SingleResult(Declaration):

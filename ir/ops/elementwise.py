@@ -104,7 +104,7 @@ class Elementwise(SingleResult):
         try:
             with np.errstate(all="ignore"):
                 result = self.evaluate(*arrays, **op.params)
-        except ValueError:  # an integer to a negative power: the error belongs to the run
+        except (ValueError, ArithmeticError):  # the error belongs to the run
             return None
         element: Scalar = np.asarray(result, op.result.dtype).item()
         return element

@@ -21,6 +21,8 @@ from .declaration import Declaration, MaybeValue, require
 class _Solved(Declaration):
     """The results are those of the program ``solve``, and then what else it returns."""
 
+    fallible = True  # as its programs are
+
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         made = run(params["solve"], arrays)
         return made[0] if len(made) == 1 else made

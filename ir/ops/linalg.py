@@ -25,7 +25,7 @@ SINGULAR = "Singular matrix"
 
 
 class Matrices(Declaration):
-    """Ops on the last two axes: a batch is one more leading axis.
+    """Ops on the last two axes: a batch is one more leading axis.  What fails is a LinAlgError.
 
     ``unread``   how many of the first operands only derivatives need
     ``core``     how many axes of the first operand are not of the batch
@@ -33,6 +33,9 @@ class Matrices(Declaration):
 
     unread = 0
     core = 2
+
+    def raises(self, params: dict[str, Any]) -> frozenset[type[Exception]]:
+        return frozenset({np.linalg.LinAlgError})
 
     def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
         made: Value | Sequence[Value] = self(*[along(o, size) for o in operands], **op.params)
@@ -181,6 +184,7 @@ class Solve(_LinearInRight):
     where a is singular.
     """
 
+    fallible = True
     arity = 4
     parameters = ("transpose",)
     unread = 1

@@ -38,6 +38,7 @@ class Eigh(Matrices):
     collection of matrix derivative results", 2008, section 3.1).
     """
 
+    fallible = True
     arity = 1
     parameters = ("lower",)
 
@@ -99,6 +100,7 @@ class SVD(Matrices):
     (Townsend, "Differentiating the singular value decomposition", 2016).
     """
 
+    fallible = True
     arity = 1
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
@@ -144,6 +146,7 @@ class PseudoInverse(Matrices):
     and nonlinear least squares problems whose variables separate", 1973, theorem 4.3).
     """
 
+    fallible = True
     arity = 1
     parameters = ("rtol",)
 

@@ -143,7 +143,7 @@ def test_known_values_and_casts() -> None:
 def test_values_that_do_not_fit() -> None:
     for value in (np.ones(2), np.ones((2, 3)), np.ones((3, 1))):
         with pytest.raises(ShapeError, match="does not broadcast"):
-            jit(lambda x, v=value: x.__setitem__(slice(None), v))(V)
+            jit(lambda x, v=value: (x * 1).__setitem__(slice(None), v))(V)
     with pytest.raises(ShapeError):
         jit(lambda x: x.__setitem__(0, np.ones(1)))(V)
     with pytest.raises(IndexError):
@@ -151,11 +151,12 @@ def test_values_that_do_not_fit() -> None:
     with pytest.raises(IndexError, match="mask of shape"):
         jit(lambda x: x.__setitem__(np.array([True, False]), 0.0))(V)
     with pytest.raises(IndexError):
-        jit(lambda x, i: x.__setitem__(i, 0.0) or x)(V, np.array([1, 3]))
+        jit(lambda x, i: (y := x * 1).__setitem__(i, 0.0) or y)(V, np.array([1, 3]))
 
 
 def test_arguments_are_never_written_to() -> None:
     def f(x: Any) -> Any:
+        x = x.copy()
         x[0] = 9.0
         x += 1
         return x
@@ -230,7 +231,7 @@ def test_outer_arrays_are_not_changed_by_transformed_functions() -> None:
         lambda x, y: np.add(x, y, out=x),
     ):
         with pytest.raises(InPlaceError, match="outer function is changed in place"):
-            jit(lambda x, f=change: grad(lambda y: f(x, y) or y)(2.0))(V)
+            jit(lambda x, f=change: grad(lambda y, x=x * 1: f(x, y) or y)(2.0))(V)
 
 
 def test_inner_functions_see_the_present_value() -> None:
@@ -250,6 +251,7 @@ def test_inner_functions_see_the_present_value() -> None:
 def test_out_of_ufuncs() -> None:
     def f(x: Any, k: Any) -> Any:
         y, whole, single = x * 1.0, np.zeros((2, 3)), np.ones(3, np.float32)
+        k = k * 1
         result = np.add(y, 1, out=y)
         assert result is y
         np.multiply(x, 2, out=whole)
@@ -262,11 +264,11 @@ def test_out_of_ufuncs() -> None:
     same(f, V, np.array([4, 5, 6]))
     check_grads(lambda x: np.sum(f(x, np.arange(3))[4] ** 2), (V + 0.1,))
     with pytest.raises(DtypeError, match=r"same_kind.*\n.*value\.astype\('int64'\)"):
-        jit(lambda k: np.add(k, 0.5, out=k))(np.arange(3))
+        jit(lambda k: np.add(k, 0.5, out=k * 1))(np.arange(3))
     with pytest.raises(InPlaceError, match="made outside of the traced function"):
         jit(lambda x: np.add(x, 1, out=OUTSIDE))(V)
     with pytest.raises(ShapeError):
-        jit(lambda x: np.add(x, np.ones((2, 3)), out=x))(V)
+        jit(lambda x: np.add(x, np.ones((2, 3)), out=x * 1))(V)
 
 
 def test_functions_that_write_into_plain_arrays() -> None:

@@ -185,7 +185,7 @@ def test_the_body_is_traced_a_few_times_whatever_the_length() -> None:
     calls = []
 
     def step(c: Any, x: Any) -> Any:
-        calls.append(c)
+        calls.append(None)
         return c + x, None
 
     jit(lambda x: scan(step, 0.0, x))(np.ones(100_000))

@@ -342,7 +342,8 @@ def test_arrays_of_others() -> None:
         kept[1][0] = x[0]
         return x
 
-    jit(first)(X)
+    with pytest.raises(LeakedTracerError, match="in a list, in the variable `kept`"):
+        jit(first)(X)
     assert isinstance(kept[0], np.ndarray)
     assert type(kept[0] + 1) is np.ndarray
     with pytest.raises(InPlaceError, match="made by another traced function"):

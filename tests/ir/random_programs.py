@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops import REGISTRY, Declaration, arithmetic, full
+from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
 from autojit.ir.ops.index import Gather, ScatterAdd
@@ -82,6 +83,11 @@ def integer_power(grow: Grower, kind: IntegerPower) -> Value | None:
     if x is None:
         return None
     return kind(x, exponent=grow.integer(-3 if x.type.is_inexact else 0, 6))
+
+
+def ensure(grow: Grower, kind: Ensure) -> Value | None:
+    x = grow.value(kind.kinds)
+    return None if x is None else kind(x, arithmetic.eq(x, x), failure="overflow")
 
 
 def constant(grow: Grower, kind: Constant) -> Value | None:
@@ -250,6 +256,7 @@ SAMPLERS: dict[type[Declaration], Sampler] = {
     Select: select,
     Convert: convert,
     IntegerPower: integer_power,
+    Ensure: ensure,
     Constant: constant,
     Iota: iota,
     Broadcast: broadcast,

@@ -18,6 +18,7 @@ from autojit.codegen.cuda.source import print_source
 from autojit.codegen.errors import TargetError
 from autojit.codegen.loops import Kernel, LoopProgram
 from autojit.ir.ops import REGISTRY
+from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
 from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
@@ -193,6 +194,8 @@ def elementwise_program(dtype: str, leave_out: tuple[str, ...] = ()) -> Program:
         for name, kind in REGISTRY.items():
             letter = type.dtype.kind.replace("b", "?")
             if not isinstance(kind, Elementwise) or letter not in kind.kinds or name in leave_out:
+                continue
+            if isinstance(kind, Ensure):  # which is refused
                 continue
             first = [Value(type.with_dtype(bool))] if isinstance(kind, Select) else []
             operands = first + [Value(type) for _ in kind.rules[len(first) :]]

@@ -1,0 +1,205 @@
+"""Which ``except`` of the user's code would catch an error, by the exception tables of its code.
+
+Since Python 3.11 a ``try`` costs nothing until something is raised: a table beside the code
+(``co_exceptiontable``) says where to go on.  What stands there tells an ``except`` from the ends
+of ``with`` and ``finally``, which run and raise the error again.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+
+class _Entry(NamedTuple):
+    """Errors raised from ``start`` up to ``end`` go on at ``target``; all in bytes."""
+
+    start: int
+    end: int
+    target: int
+
+
+class _Unknown(Exception):
+    """What a handler catches cannot be told from its code."""
+
+
+def handler_line(frame: FrameType, at: int, error: type[BaseException]) -> int | None:
+    """The line of the ``except``, or of the ``with suppress``, in this frame's function that ends
+    an error raised at an instruction; None where the error leaves the function.
+
+    A handler that raises in any case does not end it.
+    """
+    code = frame.f_code
+    if not code.co_exceptiontable:
+        return None
+    while (entry := _covering(code, at)) is not None:
+        line = _Target(frame, entry).ends(error)
+        if line is not None:
+            return line
+        cleanup = _covering(code, entry.target)
+        if cleanup is None:
+            return None
+        at = _next(code, cleanup.target, "RERAISE")
+    return None
+
+
+class _Target:
+    """What a table's entry leads to."""
+
+    def __init__(self, frame: FrameType, entry: _Entry) -> None:
+        self.frame, self.entry = frame, entry
+        self.code = _instructions(frame.f_code)
+        self.position = _index(frame.f_code, entry.target)
+
+    def ends(self, error: type[BaseException]) -> int | None:
+        """The line of the handler that ends this error here."""
+        if self.code[self.position].opname != "PUSH_EXC_INFO":
+            return None  # the end of a handler, a generator or a comprehension
+        self.position += 1
+        first = self.code[self.position]
+        if first.opname == "WITH_EXCEPT_START":
+            return self._suppressed(error)
+        while True:
+            start = self.position
+            line = _line(self.code, start)
+            if self.code[start].opname == "POP_TOP":  # except:
+                return None if self._raises(start) else line
+            if not self._at_match():
+                return None  # finally, or no other handler
+            if self._matches(start, error):
+                return None if self._raises(self.position) else line
+            self.position = _index(self.frame.f_code, self.code[self.position].argval)
+
+    def _at_match(self) -> bool:
+        """Go behind a comparison with the handler's classes, if there is one."""
+        while self.code[self.position].opname in _EXPRESSION:
+            self.position += 1
+        found = self.code[self.position].opname in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH")
+        self.position += 1
+        return found
+
+    def _matches(self, start: int, error: type[BaseException]) -> bool:
+        try:
+            values = _evaluated(self.frame, self.code[start : self.position - 1])
+        except _Unknown:
+            return True
+        return any(isinstance(k, type) and issubclass(error, k) for k in _flat(values[-1:]))
+
+    def _raises(self, position: int) -> bool:
+        """Whether a handler raises without a choice."""
+        for step in self.code[position + 1 :]:
+            if step.opname == "RAISE_VARARGS":
+                return True
+            if "JUMP" in step.opname or "RETURN" in step.opname or "RERAISE" in step.opname:
+                return False
+        return False
+
+    def _suppressed(self, error: type[BaseException]) -> int | None:
+        """The line of a ``with contextlib.suppress(…)`` of this error."""
+        last = _index(self.frame.f_code, self.entry.start)
+        while last and self.code[last].opname not in ("BEFORE_WITH", "BEFORE_ASYNC_WITH"):
+            last -= 1
+        line = _line(self.code, last)
+        steps = [s for s in self.code[:last] if s.positions and s.positions.lineno == line]
+        values: list[Any] = []
+        with contextlib.suppress(_Unknown):
+            _evaluate(self.frame, [s for s in steps if s.opname in _EXPRESSION], values)
+        kinds = [v for v in _flat(values) if isinstance(v, type)]
+        ends = contextlib.suppress in kinds and any(issubclass(error, k) for k in kinds)
+        return line if ends else None
+
+
+#: Instructions that name the classes of a handler.
+_EXPRESSION = frozenset({
+    "CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_CONST",
+    "LOAD_ATTR", "LOAD_METHOD", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_CLASSDEREF",
+    "LOAD_FROM_DICT_OR_DEREF", "LOAD_FROM_DICT_OR_GLOBALS", "BUILD_TUPLE",
+})  # fmt: skip
+_SILENT = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL")
+
+
+def _evaluated(frame: FrameType, steps: Any) -> list[Any]:
+    values: list[Any] = []
+    _evaluate(frame, steps, values)
+    if not values:
+        raise _Unknown
+    return values
+
+
+def _evaluate(frame: FrameType, steps: Any, values: list[Any]) -> None:
+    """The values that loads of names, attributes and constants leave on the stack."""
+    spaces = (frame.f_locals, frame.f_globals, vars(builtins))
+    for step in steps:
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            if not values:
+                raise _Unknown
+            values.append(getattr(values.pop(), str(step.argval), None))
+        elif step.opname == "LOAD_CONST":
+            values.append(step.argval)
+        elif step.opname == "BUILD_TUPLE":
+            first = len(values) - step.argval
+            values[first:] = [tuple(values[first:])]
+        elif step.opname not in _SILENT:
+            name = step.argval
+            values.append(next((space[name] for space in spaces if name in space), None))
+
+
+def _flat(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+# -- code -------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _entries(code: CodeType) -> list[_Entry]:
+    """The exception table: numbers in groups of six bits, the highest first."""
+    found, numbers = [], _numbers(code.co_exceptiontable)
+    for start, length, target, _ in zip(numbers, numbers, numbers, numbers, strict=True):
+        found.append(_Entry(2 * start, 2 * (start + length), 2 * target))
+    return found
+
+
+def _numbers(table: bytes) -> Iterator[int]:
+    number = 0
+    for byte in table:
+        number = number << 6 | byte & 63
+        if not byte & 64:
+            yield number
+            number = 0
+
+
+def _covering(code: CodeType, at: int) -> _Entry | None:
+    return next((e for e in _entries(code) if e.start <= at < e.end), None)
+
+
+@lru_cache(maxsize=64)
+def _instructions(code: CodeType) -> list[Any]:
+    import dis
+
+    return list(dis.get_instructions(code))
+
+
+def _index(code: CodeType, at: int) -> int:
+    """The number of the instruction at or before an offset."""
+    return max(0, bisect_right(_instructions(code), at, key=lambda step: step.offset) - 1)
+
+
+def _next(code: CodeType, at: int, name: str) -> int:
+    steps = _instructions(code)
+    found = (s.offset for s in steps[_index(code, at) :] if s.opname == name)
+    return int(next(found, steps[-1].offset))
+
+
+def _line(steps: list[Any], position: int) -> int:
+    lines = (s.positions.lineno for s in steps[position:] if s.positions and s.positions.lineno)
+    return int(next(lines, 0))

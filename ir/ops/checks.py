@@ -1,0 +1,60 @@
+"""Values that are passed on if a condition holds, and raise otherwise.
+
+Python's integers have no bound and no division by zero; the int64 that stands for one does.  The
+operations on them are NumPy's, and what they give passes through `ensure`.  A check belongs to its
+result: where nothing reads that, nothing is checked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..types import Type
+from .declaration import require
+from .elementwise import Elementwise
+
+#: What may fail: the error, and its words.
+FAILURES: dict[str, tuple[type[Exception], str]] = {
+    "overflow": (
+        OverflowError,
+        "the result of arithmetic between Python integers does not fit into 64 bits, in which "
+        "traced integers are kept: make one of the operands a float, float(n)",
+    ),
+    "zero_division": (ZeroDivisionError, "integer division or modulo by zero"),
+    "negative_shift": (ValueError, "negative shift count"),
+}
+
+
+class Ensure(Elementwise):
+    """``ensure(x, holds, failure=name)``: x; raises where ``holds`` is false for any element."""
+
+    parameters = ("failure",)
+    fallible = True
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        x, holds = types
+        require(
+            holds == x.with_dtype(bool) and params["failure"] in FAILURES,
+            f"ensure takes a value and a bool of its shape, and a failure that is one of "
+            f"{', '.join(FAILURES)}; got {x}, {holds}, {params['failure']!r}",
+        )
+        return (x,)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        x, holds = arrays
+        if not np.all(holds):
+            error, words = FAILURES[params["failure"]]
+            raise error(words)
+        return x
+
+    def raises(self, params: dict[str, Any]) -> frozenset[type[Exception]]:
+        return frozenset({FAILURES[params["failure"]][0]})
+
+
+def _kernel(k: Any, x: Any, holds: Any, *, failure: str) -> Any:
+    return k(f"ensure_{failure}", holds, x)
+
+
+ensure = Ensure("ensure", np.asarray, [None, None], kinds="?iu", kernel=_kernel)
