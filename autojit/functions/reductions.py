@@ -350,7 +350,7 @@ def logsumexp(
             a, np.result_type(dtype_of(a), np.float32 if dtype_of(a) == np.float32 else np.float64)
         )
     )
-    axes = shapes.normalize_axes(axis, x.ndim)
+    axes = shapes.reduced_axes(axis, x.ndim)
     top = np.max(x, axes, keepdims=True, initial=-np.inf)
     # The shift cancels in exact arithmetic, so it carries no derivative.
     shift = np.where(np.isfinite(top), top, _scalar(0, top))

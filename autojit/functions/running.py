@@ -18,6 +18,7 @@ from .manipulation import along_one_axis, moveaxis
 from .mathematics import without_nan
 from .reductions import accumulator_dtype, check_ordered
 from .registry import implements, reject, uncovered
+from .ufuncs import resolve
 
 #: What a running sum or product begins with; other ufuncs begin with the first element.
 _NEUTRAL = {np.add: 0, np.multiply: 1}
@@ -32,6 +33,10 @@ def _running(ufunc: Any, a: Any, axis: Any, dtype: Any) -> Any:
     kind = np.dtype(dtype) if dtype else dtype_of(a)
     if dtype is None and ufunc in _NEUTRAL:
         kind = accumulator_dtype(kind)
+    if ufunc not in _NEUTRAL:
+        kind = resolve(ufunc, (kind, kind), None)[
+            -1
+        ]  # NumPy's running hypot of integers is a float
     rows = moveaxis(as_tracer(a).astype(kind), axis, 0)
     if not shape_of(rows)[0]:
         return moveaxis(rows, 0, axis)

@@ -322,7 +322,7 @@ def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
     """A power with a known exponent, as NumPy's operator has it; None where that is `np.power`."""
     kind = base.dtype.kind
     if type(exponent) is float:
-        return call_unary_operator(np.sqrt, base) if exponent == 0.5 and kind == "c" else None
+        return call_unary_operator(np.sqrt, base) if exponent == 0.5 and kind in "fc" else None
     if kind == "b":
         return _apply(np.multiply, (base.astype(np.int8), base)) if exponent == 2 else None
     if kind == "c" and exponent == -1:
@@ -351,6 +351,10 @@ def _by_value(x: Any, other: Any) -> Any:
 
 
 def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -> Tracer:
+    if ufunc is _POWER and inputs[1].__class__ is float and dtype is None:
+        root = _power_of_number(*inputs)
+        if root is not None:
+            return root
     if ufunc in _COMPARISONS:
         a, b = inputs
         inputs = _by_value(a, b), _by_value(b, a)

@@ -131,6 +131,7 @@ def test_same_as_numpy(function: Any) -> None:
 
 X = np.arange(6.0).reshape(2, 3)
 WHOLE = np.array([2**60 + 123, 15, -25])
+EDGES = np.array([0.0, -0.0, -np.inf, np.inf, np.nan, 2.0])
 MASK = np.array([[True, False, True], [False, False, False]])
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -176,6 +177,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "vdot of truth values": (lambda x: np.vdot(x, x), (MASK,)),
     "correlate of truth values": (lambda x: np.correlate(x, x), (MASK[0],)),
     "linspace of integers": (lambda x: np.linspace(x, 2, 5, dtype=int), (-1.5,)),
+    "roots as powers of an array": (lambda x: [x**0.5, np.power(x, 0.5)], (EDGES,)),
+    "running hypot of integers": (np.hypot.accumulate, (np.array([1, 2, 3]),)),
+    "logaddexp.reduce of a number": (np.logaddexp.reduce, (2.0,)),
     "array_split by an array": (lambda x: np.array_split(x, np.array(2), 1), (X,)),
 }  # fmt: skip
 
