@@ -8,6 +8,9 @@
 In the first form ``exp`` is computed one by one, since the loop around it holds
 other loops.  In the second it is vectorised, and the rows of a block are still in
 cache when they are read again.
+
+Legal where the loop runs over its whole range, consists of statements that are known here, and its
+iterations share memory only by adding to it (``_independent``).
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Any
 
 from . import affine
 from .affine import Affine, Quotient, Var
+from .iterations import meet
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -24,9 +28,10 @@ from .loops import (
     Buffer,
     Compute,
     Constant,
-    Fill,
     Finish,
+    Gather,
     IndexValue,
+    InRange,
     Kernel,
     Load,
     Loop,
@@ -34,7 +39,7 @@ from .loops import (
     ScatterInto,
     Store,
 )
-from .walk import buffers_of, in_sequence, used, walk
+from .walk import buffers_of, in_sequence, is_whole, used, walk
 
 #: Iterations that are run together, about; their rows should fit in the second-level cache.
 BLOCK = 128
@@ -76,18 +81,29 @@ def _worth(loop: Loop, least: int) -> bool:
     return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
 
 
+#: What a loop over rows may hold: of other statements it is not known what they touch.
+_KNOWN = (
+    Accumulate, AccumulateInto, Begin, Compute, Constant, Finish, Gather, IndexValue, InRange, Load,
+    Loop, ScatterInto, Store,
+)  # fmt: skip
+
+
 def _independent(loop: Loop) -> bool:
-    """Whether iterations touch the same memory only by adding to it."""
+    """Whether a loop is whole, and iterations touch the same memory only by adding to it."""
+    if not is_whole(loop) or loop.role == "sequence":
+        return False
+    if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or meet(loop, adding=False):
+        return False
     added = {s.buffer for s in walk(loop.body) if isinstance(s, (AccumulateInto, ScatterInto))}
     for s in walk(loop.body):
         buffer = getattr(s, "buffer", None)
         if buffer is None:
             continue
-        if buffer.kind == "local" or isinstance(s, Fill):
+        if buffer.kind == "local" or (isinstance(s, ScatterInto) and s.combine == "set"):
             return False
         if isinstance(s, Store) and loop.var not in s.index.variables():
             return False
-        if isinstance(s, Load) and buffer in added:
+        if isinstance(s, (Gather, Load)) and buffer in added:
             return False
     return True
 

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from .affine import Affine
+from .exposed import exposed
 from .loops import (
     Begin,
     Buffer,
     Constant,
-    Fill,
     Finish,
     Keep,
     Kernel,
@@ -31,7 +31,8 @@ from .loops import (
     Store,
     Swap,
 )
-from .walk import bodies_of, buffers_named, buffers_of, memory, used, walk
+from .task_border import from_outside
+from .walk import buffers_of, memory, walk
 
 #: Statements of a chunk.
 STATEMENTS = 500
@@ -86,21 +87,20 @@ def _crossing_locals(bodies: list[list[Any]]) -> set[Buffer]:
     handed: set[Buffer] = set()
     for n, body in enumerate(bodies):
         for statement in body:
-            for buffer in buffers_of([statement]):
-                if buffer.kind == "local":
-                    if seen.setdefault(buffer, n) != n:
-                        several.add(buffer)
-                    if not _is_its_own(statement, buffer):
-                        handed.add(buffer)
+            locals_ = [b for b in buffers_of([statement]) if b.kind == "local"]
+            several |= {b for b in locals_ if seen.setdefault(b, n) != n}
+            handed |= _handed_on(statement, locals_)
     return several & handed
 
 
-def _is_its_own(statement: Any, buffer: Buffer) -> bool:
-    """Whether a loop writes what it reads of a buffer."""
-    if not isinstance(statement, RunTasks) and getattr(statement, "role", "") not in _APART:
-        return False
-    touches = (s for s in walk([statement]) if buffer in map(memory, buffers_named(s)))
-    return isinstance(next(touches), (Store, Fill))
+def _handed_on(statement: Any, locals_: list[Buffer]) -> set[Buffer]:
+    """The locals of a statement that are not its own: all but those that a loop writes in each
+    iteration before it reads them."""
+    is_apart = isinstance(statement, RunTasks) or getattr(statement, "role", "") in _APART
+    if not locals_ or not is_apart:
+        return set(locals_)
+    own = exposed([statement])
+    return {b for b in locals_ if b in own}
 
 
 def _is_in_tasks(bodies: list[list[Any]], buffers: set[Buffer]) -> bool:
@@ -120,7 +120,7 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
         for s in body:
             if isinstance(getattr(s, "result", None), Scalar):
                 made[s.result.number] = n, s
-        needed.append(_from_outside(body, set()))
+        needed.append(from_outside(body, set()))
     handed = {
         number: scalar
         for scalars in needed
@@ -142,22 +142,6 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
             if made[number][0] == n
         ]
         body[:] = [*begin, *body, *end]
-
-
-def _from_outside(body: list[Any], known: set[int]) -> dict[int, Scalar]:
-    """What statements use that neither they nor those around them compute.
-
-    What is computed in a loop, or again in a task, is known there only.
-    """
-    known = set(known)
-    found: dict[int, Scalar] = {}
-    for s in body:
-        found.update({a.number: a for a in used(s) if a.number not in known})
-        if isinstance(getattr(s, "result", None), Scalar):
-            known.add(s.result.number)
-        for inner in bodies_of(s):
-            found.update(_from_outside(inner, known))
-    return found
 
 
 def _is_repeated(statement: Any) -> bool:

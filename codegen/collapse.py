@@ -6,6 +6,8 @@
 
 Twelve columns are one vector of eight and a rest of four, which is computed one by one; a sum over
 all of them would be added up for each row.
+
+Legal where no index tells rows from columns, and both loops run over all of their ranges.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 from .affine import Affine, Quotient, Var
 from .loops import Kernel, Loop
-from .walk import bodies_of
+from .walk import bodies_of, is_whole
 
 
 def collapsed(kernel: Kernel) -> Kernel:
@@ -34,12 +36,12 @@ def _rewrite(body: list[Any]) -> None:
 
 def _one_loop(outer: Loop) -> Loop:
     """The nest as one loop, if it can be."""
-    if len(outer.body) != 1 or outer.unroll or outer.share is not None:
+    if len(outer.body) != 1 or not is_whole(outer):
         return outer
     (inner,) = outer.body
     if not isinstance(inner, Loop) or inner.start or inner.role not in ("map", "reduce"):
         return outer
-    if outer.only is not None or inner.only is not None:
+    if inner.share is not None or inner.only is not None:
         return outer
     if outer.role not in ("map", "reduce") or any(isinstance(s, Loop) for s in inner.body):
         return outer

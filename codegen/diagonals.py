@@ -8,6 +8,9 @@ Jacobians and Hessians are so, whose tangents are rows of the unit matrix, and m
 diagonal is added.  Off the masks a row is mostly one number: it is computed once and filled in.
 The statements are the same at every place, with masks that are known there, so every number is the
 one that the masks would have selected, not-a-number and infinities included.
+
+Legal where iterations may run in any order, and again (``_repeatable``), and where each mask holds
+within the range for all values of the variables around, or for none.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ def _indices(body: list[Any]) -> Indices:
 
 def _split(loop: Loop, bounds: Bounds, known: Indices) -> list[Loop]:
     """The loop without its masks, and one iteration for each place where one of them holds."""
-    if loop.role != "map" or not all(isinstance(s, (*_PURE, Store)) for s in loop.body):
+    if loop.role != "map" or loop.share is not None or loop.only is not None:
+        return [loop]
+    if not all(isinstance(s, (*_PURE, Store)) for s in loop.body):
         return [loop]
     masks = _masks(loop, known | _indices(loop.body))
     places: list[Affine] = []

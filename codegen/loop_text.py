@@ -240,6 +240,16 @@ def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> st
     return "\n".join(lines) + "\n"
 
 
+def text_of(body: list[Any], statement: Any) -> tuple[str, str]:
+    """The line of a statement, and the text of the body that it is in."""
+    names, lines = _Names(), list[str]()
+    _print_body(body, names, "  ", lines)
+    own: list[str] = []
+    if type(statement) in _WRITERS or isinstance(statement, (Loop, RunTasks, *_BLOCKS)):
+        _print_body([statement], names, "", own)
+    return own[0] if own else type(statement).__name__, "\n".join(lines)
+
+
 def _of(lanes: int) -> str:
     return f"vectors of {lanes}" if lanes > 1 else "scalar code"
 

@@ -84,6 +84,7 @@ class Lowering(ScalarCode):
 
     def run(self) -> LoopProgram:
         """The loop program."""
+        from . import verify_loops
         from .arena import plan
         from .chunks import in_chunks
         from .shape import in_shape
@@ -109,6 +110,8 @@ class Lowering(ScalarCode):
         )
         if self.traits.tasks:
             take_over(result)
+        if verify_loops.ACTIVE:
+            verify_loops.verify(result)
         plan(result)
         return result
 

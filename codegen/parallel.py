@@ -8,11 +8,15 @@ to, rows of scratch) each task has for itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from math import prod
+from math import inf, prod
 from typing import Any
+
+import numpy as np
+
+from autojit.ir.types import dtype_from_name
 
 from . import affine
 from .affine import Affine, Var
@@ -40,7 +44,8 @@ from .loops import (
     Store,
     Tasks,
 )
-from .walk import buffers_of, in_sequence, used, walk
+from .task_border import Border
+from .walk import buffers_of, in_sequence, memory, used, walk
 
 #: A kernel with less work (in additions) than this stays on one thread.
 WORTH_TRYING = 250_000
@@ -56,7 +61,35 @@ AT_A_TIME = 4
 
 _COSTS = {"div": 4, "sqrt": 4, "add": 1, "sub": 1, "mul": 1, "neg": 1, "select": 1, "convert": 1}
 _PURE = (Compute, Constant, IndexValue, InRange, Load, Gather)
-_WRITES = (Store, AccumulateInto, Fill, ScatterInto)
+
+
+#: What leaves a number as it is, when it is combined with it.
+_NEUTRAL: dict[str, Callable[[str], Any]] = {
+    "add": lambda dtype: 0.0 if dtype[0] == "f" else 0,
+    "mul": lambda dtype: 1.0 if dtype[0] == "f" else 1,
+    "maximum": lambda dtype: _extreme(dtype, -1),
+    "minimum": lambda dtype: _extreme(dtype, 1),
+    "or": lambda dtype: False,
+    "and": lambda dtype: True,
+}
+
+
+def identity(combine: str, dtype: str) -> Any:
+    """The neutral element of a way to combine scalars.
+
+    >>> identity("maximum", "f32"), identity("minimum", "i8"), identity("maximum", "bool")
+    (-inf, 127, False)
+    """
+    return _NEUTRAL[combine](dtype)
+
+
+def _extreme(dtype: str, sign: int) -> Any:
+    if dtype == "bool":
+        return sign > 0
+    if dtype[0] == "f":
+        return sign * inf
+    info = np.iinfo(dtype_from_name(dtype))
+    return int(info.max if sign > 0 else info.min)
 
 
 def work(body: list[Any]) -> int:
@@ -94,8 +127,12 @@ def multiplications(product: MatrixProduct) -> int:
     return prod(product.batch) * product.m * product.n * product.k
 
 
-def parallelize(kernel: Kernel) -> Kernel:
-    """The kernel with its main loop cut into tasks, or as it is."""
+def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
+    """The kernel with its main loop cut into tasks, or as it is.
+
+    ``outside`` is memory that other steps of the program touch.  Legal where the loop's iterations
+    may run in any order, and what crosses the border of tasks can (see ``task_border``).
+    """
     loops = [s for s in kernel.body if isinstance(s, Loop)]
     if not loops or in_sequence(kernel.body):
         return kernel
@@ -104,7 +141,7 @@ def parallelize(kernel: Kernel) -> Kernel:
     tasks = min(MOST_TASKS, max(FEW_TASKS, amount // WORK_OF_TASK), main.stop - main.start)
     if amount < WORTH_TRYING or tasks < 2 or _in_order([main]):
         return kernel
-    return _Cut(kernel, main, tasks, amount).run()
+    return _Cut(kernel, main, tasks, amount).run(outside)
 
 
 def _in_order(body: list[Any]) -> bool:
@@ -119,7 +156,8 @@ class _Private:
     shared: Buffer
     copies: Buffer
     stride: int
-    fill: Fill | None
+    #: How copies are combined; those of scratch are not.
+    combine: str | None
 
 
 class _Cut:
@@ -132,63 +170,58 @@ class _Cut:
         at = next(i for i, s in enumerate(kernel.body) if s is main)
         self.before, self.after = kernel.body[:at], kernel.body[at + 1 :]
 
-    def run(self) -> Kernel:
-        shared = self._written_together()
-        size = sum(b.size for b in shared)
+    def run(self, outside: Collection[Buffer]) -> Kernel:
+        border = Border.of(self.before, self.main, self.after, outside)
+        if border is None:
+            return self.kernel
+        size = sum(b.size for b in border.copied)
         if size:
             self.tasks = min(self.tasks, MOST_PRIVATE // size, self.amount // (8 * size))
         if self.tasks < 2:
             return self.kernel
         self.task = Var(self.tasks)
         self.here = affine.of(self.task)
-        private = [self._private(b) for b in shared]
+        for buffer in border.shared:
+            buffer.kind = "temp"  # it lies in the arena
+        private = [self._private(*pair) for pair in border.copied.items()]
         accumulators = self._accumulators()
-        body, after = [*self._setup(), *map(Begin, accumulators)], []
+        stores, loads = self._handed(border.handed)
+        body, after = [*loads, *border.again, *map(Begin, accumulators)], []
         for p in private:
-            if p.fill is not None:
-                body.append(replace(p.fill, buffer=p.copies, start=self.here * p.stride))
+            if p.combine is not None:
+                neutral = identity(p.combine, p.copies.dtype)
+                body.append(Fill(p.copies, self.here * p.stride, p.shared.size, neutral))
                 after.append(self._combine_buffer(p))
-        loop = replace(self.main, body=self._renamed(self.main.body, private), share=self.task)
-        body.append(loop)
+        renamed = self._renamed(self.main.body, private)
+        body.append(replace(self.main, body=renamed, share=self.task, unroll=False))
         if accumulators:
             partial = self._partials(accumulators, body)
             after.append(self._combine_accumulators(accumulators, partial))
         task_buffers = buffers_of(body)
         measured = self.amount < WORTH_THREADS
         step = RunTasks(Tasks(self.task, self.tasks, body, task_buffers, measured))
-        new_body = [*self.before, step, *after, *self.after]
+        new_body = [*self.before, *stores, step, *after, *self.after]
         buffers = dict.fromkeys([*buffers_of(new_body), *task_buffers])
         return Kernel(self.kernel.name, new_body, list(buffers), next(self.numbers))
 
     # -- what is shared ---------------------------------------------------------
 
-    def _written_together(self) -> list[Buffer]:
-        """Buffers of the arena or the results that several iterations write to."""
-        found: dict[Buffer, None] = {}
-        for s in walk(self.main.body):
-            if isinstance(s, MatrixProduct):
-                results = [Operand(s.c, s.c_offset, ()), s.panel]
-                for o in (o for o in results if o is not None):
-                    if self.main.var not in o.offset.variables():
-                        found[o.buffer] = None
-            if isinstance(s, _WRITES) and s.buffer.kind != "local":
-                index = s.start if isinstance(s, Fill) else s.index
-                if self.main.var not in index.variables() or isinstance(s, ScatterInto):
-                    found[s.buffer] = None
-        return list(found)
-
-    def _private(self, buffer: Buffer) -> _Private:
-        fills = [s for s in self.before if isinstance(s, Fill) and s.buffer is buffer]
-        if not fills and self._is_added_to(buffer):  # what is in it stays, the tasks start from 0
-            fills = [Fill(buffer, Affine(0), buffer.size, 0)]
+    def _private(self, buffer: Buffer, combine: str | None) -> _Private:
         stride = -(-buffer.size // 16) * 16  # whole cache lines
         name = f"{buffer.name}_of_task"
         copies = Buffer(name, buffer.dtype, stride * self.tasks, "temp")
-        return _Private(buffer, copies, stride, fills[-1] if fills else None)
+        return _Private(buffer, copies, stride, combine)
 
-    def _is_added_to(self, buffer: Buffer) -> bool:
-        body = walk(self.main.body)
-        return any(isinstance(s, ScatterInto) and s.buffer is buffer for s in body)
+    def _handed(self, scalars: list[Scalar]) -> tuple[list[Any], list[Any]]:
+        """Scalars stored before the tasks, and loaded in each: a buffer for each dtype."""
+        stores: list[Any] = []
+        loads: list[Any] = []
+        for dtype in dict.fromkeys(s.dtype for s in scalars):
+            group = [s for s in scalars if s.dtype == dtype]
+            buffer = Buffer(f"{self.kernel.name}_{dtype}_of_tasks", dtype, len(group), "temp")
+            stores += [Store(buffer, Affine(i), s) for i, s in enumerate(group)]
+            loads += [Load(s, buffer, Affine(i), None) for i, s in enumerate(group)]
+        return stores, loads
 
     def _accumulators(self) -> list[Accumulator]:
         begun = {s.accumulator.number for s in self.before if isinstance(s, Begin)}
@@ -198,16 +231,6 @@ class _Cut:
                 found[s.accumulator.number] = s.accumulator
         return list(found.values())
 
-    def _setup(self) -> list[Any]:
-        """The scalars from before the loop that its body needs, computed in the task again."""
-        needed = {a.number for s in walk(self.main.body) for a in used(s)}
-        kept: list[Any] = []
-        for s in reversed(self.before):
-            if isinstance(s, _PURE) and s.result.number in needed:
-                kept.append(s)
-                needed |= {a.number for a in used(s)}
-        return kept[::-1]
-
     def _renamed(self, body: list[Any], private: list[_Private]) -> list[Any]:
         copies = {p.shared: p for p in private}
         result = []
@@ -216,7 +239,7 @@ class _Cut:
                 s = replace(s, body=self._renamed(s.body, private))
             elif isinstance(s, MatrixProduct):
                 s = self._renamed_product(s, copies)
-            elif (p := copies.get(getattr(s, "buffer", None))) is not None:  # type: ignore[arg-type]
+            elif hasattr(s, "buffer") and (p := copies.get(memory(s.buffer))) is not None:
                 where = "start" if isinstance(s, Fill) else "index"
                 index = getattr(s, where) + self.here * p.stride
                 s = replace(s, buffer=p.copies, **{where: index})
@@ -225,7 +248,7 @@ class _Cut:
 
     def _renamed_product(self, s: MatrixProduct, copies: dict[Buffer, _Private]) -> MatrixProduct:
         def moved(o: Operand) -> Operand:
-            p = copies.get(o.buffer)
+            p = copies.get(memory(o.buffer))
             return (
                 o
                 if p is None
@@ -258,16 +281,12 @@ class _Cut:
 
     def _combine_buffer(self, p: _Private) -> Loop:
         task, place = Var(self.tasks), Var(p.shared.size)
-        combine = next(
-            getattr(s, "combine", "add")
-            for s in walk(self.main.body)
-            if isinstance(s, (AccumulateInto, ScatterInto)) and s.buffer is p.shared
-        )
+        assert p.combine is not None
         value = Scalar(next(self.numbers), p.shared.dtype, 2, None)
         index = affine.of(task) * p.stride + affine.of(place)
         inner = [
             Load(value, p.copies, index, None),
-            AccumulateInto(p.shared, affine.of(place), combine, value),
+            AccumulateInto(p.shared, affine.of(place), p.combine, value),
         ]
         loop = Loop(place, 0, p.shared.size, inner, "map")
         return Loop(task, 0, self.tasks, [loop], "reduce")

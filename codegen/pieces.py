@@ -9,6 +9,8 @@ and the allocation of registers, take more than proportionally long for such a b
 some hundred statements, each a function of its own, they do not, and can be compiled side by
 side.  What one piece computes and a later one uses goes through memory: that of a block, which
 stays in the cache.
+
+Legal where iterations hand on nothing but sums and keep nothing in memory that others use too.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 from . import affine
 from .affine import Affine, Var
 from .blocks import CHEAP, at
+from .iterations import meet
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -34,7 +37,7 @@ from .loops import (
     Scalar,
     Store,
 )
-from .walk import bodies_of, buffers_of, used, walk
+from .walk import bodies_of, buffers_of, is_whole, used, walk
 
 #: The size of a body that is divided, and of a piece: statements, of which functions count for what
 #: they are.  Shorter bodies take a second or two, and run up to a third faster as they are.
@@ -75,8 +78,10 @@ def _in_pieces(body: list[Any], name: str) -> list[Any]:
 
 def _can_be_divided(loop: Loop) -> bool:
     """Whether an innermost loop is long, and its iterations hand on nothing but sums."""
-    if loop.role == "sequence" or loop.share is not None:
+    if loop.role == "sequence" or not is_whole(loop) or meet(loop, adding=False):
         return False
+    if any(isinstance(s, Store) and loop.var not in s.index.variables() for s in loop.body):
+        return False  # memory that each iteration writes anew
     if any(bodies_of(s) for s in loop.body) or not all(isinstance(s, _PLAIN) for s in loop.body):
         return False
     if any(buffer.kind in ("local", "tape") for buffer in buffers_of(loop.body)):
@@ -183,5 +188,5 @@ def _rows(extent: int, handed: int) -> int:
     most = min(MOST, max(LEAST, BYTES // (8 * max(handed, 1))))
     if extent <= most:
         return extent
-    sizes = range(max(LEAST, most // 2), most + 1)
+    sizes = range(min(most, max(LEAST, most // 2)), most + 1)
     return min(sizes, key=lambda n: (extent % n != 0, n % 8 != 0, -n))

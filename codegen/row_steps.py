@@ -30,7 +30,7 @@ from .loops import (
     Store,
 )
 from .parallel import work
-from .walk import buffers_named, memory, ranges, walk
+from .walk import buffers_named, is_whole, memory, ranges, walk
 
 #: What a loop over rows may hold.
 _KNOWN = (
@@ -93,6 +93,8 @@ def as_rows(step: Any, extent: int) -> Iterator[RowStep]:
         return
     loop = step.body[place]
     if (loop.start, loop.stop) != (0, extent) or loop.role not in ("map", "reduce"):
+        return
+    if not is_whole(loop):
         return
     bounds = ranges(loop.body)
     inside = [

@@ -8,11 +8,15 @@ Rows of stencils are so: what they read differs at the ends.  A middle of 126 el
 at the second one is read and written across cache lines and leaves six for a scalar loop; the whole
 row of 128 has neither.  What the middle's formula gives at the ends has no meaning and is
 overwritten.  It has to be there to be read, though, and may do nothing but compute.
+
+Legal where the parts follow each other without a gap and in any order of iterations, write the same
+elements once, read none of what they write, and read within their buffers over all of the row.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from .affine import Affine, Atom, Bounds, Quotient, Var
@@ -70,7 +74,9 @@ def _widened(run: list[Any], bounds: Bounds) -> list[Any] | None:
     if len(loops) < 2 or at_ends > min(MOST_AT_ENDS, (stop - start) // PART_AT_ENDS):
         return None
     statements = [s for loop in loops for s in loop.body]
-    if any(loop.role != "map" for loop in loops) or not all(map(_only_computes, statements)):
+    if any(a.stop != b.start for a, b in pairwise(loops)) or not _are_plain(loops):
+        return None
+    if not all(map(_only_computes, statements)):
         return None
     targets = [[(s.buffer, s.index) for s in loop.body if isinstance(s, Store)] for loop in loops]
     written = {memory(buffer) for buffer, _ in targets[0]}
@@ -85,6 +91,11 @@ def _widened(run: list[Any], bounds: Bounds) -> list[Any] | None:
             return None
     ends = [loop for loop in loops if loop is not middle]
     return [*between, replace(middle, start=start, stop=stop), *ends]
+
+
+def _are_plain(loops: list[Loop]) -> bool:
+    """Whether iterations may run in any order, and all of each range is run."""
+    return all(s.role == "map" and s.share is None and s.only is None for s in loops)
 
 
 def _inside(load: Load, bounds: Bounds) -> bool:

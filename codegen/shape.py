@@ -2,32 +2,70 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from . import verify_loops
 from .blocks import in_blocks
 from .collapse import collapsed
 from .diagonals import off_diagonals
 from .lone import only_ones
-from .loops import Kernel, MatrixProduct
+from .loops import Buffer, Kernel, MatrixProduct
 from .parallel import parallelize
 from .pieces import in_pieces
 from .products import in_tasks
 from .rows import in_whole_rows
 from .slabs import in_slabs
 from .uncollapse import uncollapsed
+from .verify_loops import checked
+from .walk import buffers_of
+
+#: Passes over a kernel, in order, before and after those over steps that belong together.
+_FIRST = (uncollapsed, in_whole_rows, off_diagonals)
+_LATER = (collapsed, in_blocks, in_pieces)
 
 
 def in_shape(steps: list[Any]) -> list[Any]:
     """The steps of a program, each loop and product the way it is run."""
-    steps = in_slabs(only_ones([_rows(s) if isinstance(s, Kernel) else s for s in steps]))
-    return [_tasks(s) if isinstance(s, (Kernel, MatrixProduct)) else s for s in steps]
+    for kernel in steps if verify_loops.ACTIVE else ():
+        if isinstance(kernel, Kernel):
+            verify_loops.verify_kernel(kernel, "lowering")
+    steps = [_passed(s, _FIRST) if isinstance(s, Kernel) else s for s in steps]
+    for pass_ in (only_ones, in_slabs):
+        steps = _all_passed(steps, pass_)
+    elsewhere = _elsewhere(steps)
+    return [_tasks(s, elsewhere) if isinstance(s, (Kernel, MatrixProduct)) else s for s in steps]
 
 
-def _rows(kernel: Kernel) -> Kernel:
-    return off_diagonals(in_whole_rows(uncollapsed(kernel)))
+def _passed(kernel: Kernel, passes: Sequence[Callable[[Kernel], Kernel]]) -> Kernel:
+    for run in passes:
+        kernel = checked(run.__name__, run, kernel)
+    return kernel
 
 
-def _tasks(step: Kernel | MatrixProduct) -> Kernel | MatrixProduct:
+def _all_passed(steps: list[Any], run: Callable[[list[Any]], list[Any]]) -> list[Any]:
+    made = run(steps)
+    if verify_loops.ACTIVE:
+        known = set(map(id, steps))
+        for s in made:
+            if isinstance(s, Kernel) and id(s) not in known:
+                verify_loops.verify_kernel(s, run.__name__)
+    return made
+
+
+def _tasks(step: Kernel | MatrixProduct, shared: set[Buffer]) -> Kernel | MatrixProduct:
     if isinstance(step, MatrixProduct):
         return in_tasks(step)
-    return parallelize(in_pieces(in_blocks(collapsed(step))))
+    kernel = _passed(step, _LATER)
+    return checked("parallelize", lambda k: parallelize(k, shared), kernel)
+
+
+def _elsewhere(steps: list[Any]) -> set[Buffer]:
+    """The memory that more than one step touches."""
+    touched = Counter(buffer for s in steps for buffer in _touched(s))
+    return {buffer for buffer, times in touched.items() if times > 1}
+
+
+def _touched(step: Any) -> list[Buffer]:
+    return buffers_of(step.body if isinstance(step, Kernel) else [step])

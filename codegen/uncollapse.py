@@ -8,6 +8,8 @@
 Cotangents of parts of a vector of parameters that are matrices are so.  Processors have no
 instruction that divides a vector of integers, and memory is read place by place where it may lie
 anywhere.
+
+Legal where iterations may run in any order (``map``), over all of the range.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from . import affine
 from .affine import Affine, Bounds, Quotient, Var
 from .blocks import at
 from .loops import Constant, InRange, Kernel, Load, Loop
-from .walk import bodies_of
+from .walk import bodies_of, is_whole
 
 #: Shorter rows are not worth a loop, and fewer of them not a nest.
 LEAST_COLUMNS, LEAST_ROWS = 16, 4
@@ -47,7 +49,7 @@ def _rewrite(body: list[Any]) -> None:
 
 def _in_rows(loop: Loop) -> list[Loop]:
     """The loop as a nest over whole rows, with what is before and behind them."""
-    if loop.role != "map" or loop.unroll or any(map(bodies_of, loop.body)):
+    if loop.role != "map" or not is_whole(loop) or any(map(bodies_of, loop.body)):
         return [loop]
     division = _division(loop)
     if division is None:

@@ -23,6 +23,8 @@ from .threads import thread_count
 
 #: Whether what goes to LLVM is checked first, as the tests have it; 2 % of the time.
 VERIFY = False
+#: Whether memory that nothing has written yet is made to hold NaN, for tests: what reads it shows.
+POISON = False
 #: Settings of Numba's that are followed here: the processor, and the passes.
 SETTINGS = (
     "NUMBA_CPU_FEATURES",

@@ -33,6 +33,7 @@ from .constants import constant_text
 from .counted import CountedLoop
 from .demands import can_fail
 from .emit import I64, POINTER, KernelEmitter
+from .places import poison
 from .results import POOLED
 from .scalars import memory_type
 
@@ -80,6 +81,9 @@ class Module:
         places: dict[Buffer, ir.Value] = dict(zip(buffers, pointers, strict=True))
         for buffer, offset in self.program.temps.items():
             places[buffer] = _offset(builder, arena, ir.Constant(I64, offset))
+            poison(builder, places[buffer], buffer)
+        for buffer in self.program.outputs:
+            poison(builder, places[buffer], buffer)
         for number, step in enumerate(self.program.steps):
             if isinstance(step, MatrixProduct) and step.tiled:
                 tiles.emit(self.module, builder, step, _addresses(builder, places))

@@ -72,7 +72,7 @@ def fill(e: KernelEmitter, s: Fill) -> None:
 
 def loop(e: KernelEmitter, s: Loop) -> None:
     """A loop: written out, a function of its own, or counted."""
-    if s.unroll:
+    if s.unroll and s.share is None:
         e.apart += s.var in e.looped
         for i in range(s.start, s.stop):
             e.vars[s.var] = ir.Constant(I64, i)

@@ -15,8 +15,10 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..arena import itemsize
 from ..loops import Buffer, Kernel, Recall, Repeat, Swap
 from ..walk import memory, walk
+from . import engine
 from .scalars import memory_type
 
 I8, I64, POINTER = ir.IntType(8), ir.IntType(64), ir.PointerType()
@@ -63,6 +65,7 @@ class Places:
                 # An array type, not a count: LLVM takes arrays apart at once.
                 place = slots.alloca(ir.ArrayType(kind, max(1, buffer.size)))
                 self.fixed[buffer] = slots.bitcast(place, kind.as_pointer())
+                poison(slots, self.fixed[buffer], buffer)
         for second, first in pairs(walk(kernel.body), offsets).items():
             base = self.fixed[first]
             for buffer in (first, second):
@@ -92,6 +95,16 @@ class Places:
         was = [builder.load(slot, typ=kind) for slot in slots]
         for slot, value in zip(slots, reversed(was), strict=True):
             builder.store(value, slot)
+
+
+def poison(builder: ir.IRBuilder, pointer: ir.Value, buffer: Buffer) -> None:
+    """Where tests want it, fill a buffer with bytes of ones: with NaN, where it holds floats."""
+    if not engine.POISON:
+        return
+    size = buffer.size * itemsize(buffer.dtype)
+    fill = builder.module.declare_intrinsic("llvm.memset", [POINTER, I64])
+    ones = ir.Constant(I8, 255)
+    builder.call(fill, [pointer, ones, ir.Constant(I64, size), ir.Constant(ir.IntType(1), 0)])
 
 
 class _Moving:

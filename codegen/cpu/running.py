@@ -8,6 +8,9 @@
 Each addition waits for the one before, for four cycles.  In the second form one of four does; the
 others have nothing to do with the steps before.  Sums of what is not negative still never fall.
 Measured on 1e5 elements in the cache: 38 instead of 89 us.
+
+Legal where the carry is a local scalar that a step reads before it is written, and combines with
+what does not depend on it by an associative word, and where there are four iterations at least.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from ..loops import (
     Scalar,
     Store,
 )
-from ..walk import memory, used
+from ..walk import is_whole, memory, used
 from .counted import MOST_UNROLLED, CountedLoop
 from .scalars import is_float
 
@@ -78,8 +81,8 @@ class Running:
 
 def running(loop: Loop) -> Running | None:
     """How a loop is a running sum; None where it is not, or too short or long to gain."""
-    is_long = loop.stop - loop.start > MOST_UNROLLED
-    if loop.role != "sequence" or loop.share is not None or not is_long:
+    is_long = loop.stop - loop.start > max(MOST_UNROLLED, AT_A_TIME)
+    if loop.role != "sequence" or not is_whole(loop) or not is_long:
         return None
     body = _flat(loop.body)
     if not _is_short(body):

@@ -7,7 +7,8 @@ Programs of exact operations on small dyadic numbers are held to equality.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,23 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from autojit.codegen import (
-    blocks,
-    chains,
-    chunks,
-    diagonals,
-    lower,
-    op_loops,
-    parallel,
-    pieces,
-    placement,
-    products,
-    regions,
-    slabs,
-    storage,
-    take_over,
-)
-from autojit.codegen.cpu import neighbours, nests, outlined, small_matrices
+from autojit.codegen.lower import lower
 from autojit.codegen.runtime import Executable
 from autojit.ir.interpreter import interpret
 from autojit.ir.ops import Declaration
@@ -43,6 +28,7 @@ from autojit.ir.text import parse
 from autojit.ir.transforms import vjp
 from tests.ir.noise import EXACT, noisy, parts, wrong_elements
 from tests.ir.random_programs import arguments_for, programs
+from tests.thresholds import Thresholds, drawn
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -57,63 +43,59 @@ def examples(count: int) -> Any:
 
 
 #: What only large arrays get: loops that are not unrolled, splits, blocks, library calls, threads.
-LARGE = [
-    (lower, "UNROLL", 0),
-    (lower, "WORTH_SPLITTING", 1),
-    (placement, "LOCAL", 0),
-    (op_loops, "SMALL_PRODUCT", 0),
-    (regions, "SMALL", 0),
-    (storage, "EXPENSIVE", 2),
-    (small_matrices, "LARGEST", 0),
-    (chains, "LONGEST_CHOICE", 0),
-    (take_over, "LEAST", 0),
-    (products, "LEAST_COLUMNS", 1),
-    (outlined, "LONG", 0),
-    (outlined, "LEAST", 1),
-    (diagonals, "WORTH", 0),
-    (nests, "MOST_UNROLLED", 0),
-    (neighbours, "SHORTEST", 2),
-    (neighbours, "WORTH", 1),
-]
-THREADED = [
-    (chunks, "STATEMENTS", 10),
-    (slabs, "LEAST", 1),
-    (slabs, "SLAB", 128),
-    (slabs, "LEAST_SLABS", 2),
-    (blocks, "BLOCK", 2),
-    (blocks, "WORTH_BLOCKS", 0),
-    (parallel, "WORTH_TRYING", 0),
-    (parallel, "WORK_OF_TASK", 1),
-    (products, "WORTH_TRYING", 0),
-]
-PIECES = [
-    (pieces, "LONG", 8),
-    (pieces, "SIZE", 4),
-    (pieces, "LEAST", 2),
-    (pieces, "MOST", 4),
-]
+LARGE = {
+    "lower.UNROLL": 0,
+    "lower.WORTH_SPLITTING": 1,
+    "placement.LOCAL": 0,
+    "op_loops.SMALL_PRODUCT": 0,
+    "carries.SMALL": 0,
+    "storage.EXPENSIVE": 2,
+    "cpu.small_matrices.LARGEST": 0,
+    "chains.LONGEST_CHOICE": 0,
+    "take_over.LEAST": 0,
+    "products.LEAST_COLUMNS": 1,
+    "cpu.outlined.LONG": 0,
+    "cpu.outlined.LEAST": 1,
+    "diagonals.WORTH": 0,
+    "cpu.counted.MOST_UNROLLED": 0,
+    "cpu.neighbours.SHORTEST": 2,
+    "cpu.neighbours.WORTH": 1,
+}
+THREADED = LARGE | {
+    "chunks.STATEMENTS": 10,
+    "slabs.LEAST": 1,
+    "slabs.SLAB": 128,
+    "slabs.LEAST_SLABS": 2,
+    "blocks.BLOCK": 2,
+    "blocks.WORTH_BLOCKS": 0,
+    "parallel.WORTH_TRYING": 0,
+    "parallel.WORK_OF_TASK": 1,
+}
+PIECES = THREADED | {"pieces.LONG": 8, "pieces.SIZE": 4, "pieces.LEAST": 2, "pieces.MOST": 4}
+
+#: For a seed, the thresholds that a program is compiled with.
+Choices = Callable[[int], AbstractContextManager[Any]]
+CHOICES: dict[str, Choices] = {
+    "usual": lambda seed: nullcontext(),
+    "threaded": lambda seed: Thresholds(THREADED),
+    "pieces": lambda seed: Thresholds(PIECES),
+    "drawn": lambda seed: drawn(np.random.default_rng(seed)),
+}
 
 
-@pytest.fixture(params=["usual", "large", "threaded", "pieces"])
-def choices(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The compiler's choices: as they are, and as they would be for large arrays."""
-    changes = {
-        "usual": [],
-        "large": LARGE,
-        "threaded": LARGE + THREADED,
-        "pieces": LARGE + THREADED + PIECES,
-    }[request.param]
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in changes:
-            assert hasattr(module, name)
-            patch.setattr(module, name, value)
-        yield
+@pytest.fixture(params=CHOICES)
+def choices(request: pytest.FixtureRequest) -> Choices:
+    """The compiler's choices: as they are, as they would be for large arrays, or drawn."""
+    return CHOICES[request.param]
 
 
-def compiled(program: Program, arguments: Sequence[Any]) -> list[Any]:
-    note(f"{program}\n{arguments}")
+def compiled(
+    program: Program, arguments: Sequence[Any], choices: AbstractContextManager[Any]
+) -> list[Any]:
+    note(f"{program}\n{arguments}\n{choices}")
     arrays = [np.asarray(a, t.dtype) for a, t in zip(arguments, program.in_types, strict=True)]
-    return Executable(program).call(arrays)
+    with choices:
+        return Executable(program).call(arrays)
 
 
 def is_exact(kind: Declaration) -> bool:
@@ -125,11 +107,13 @@ def is_on_every_target(kind: Declaration) -> bool:
     return not isinstance(kind, (Matrices, BodyOp))
 
 
-def check_near(program: Program, seed: int, *, low: float, high: float) -> None:
+def check_near(
+    program: Program, seed: int, *, low: float, high: float, choices: Choices = CHOICES["usual"]
+) -> None:
     """Compiled and interpreted results agree as far as rounding allows."""
     rng = np.random.default_rng(seed)
     arguments = arguments_for(program, rng, low=low, high=high)
-    want, got = interpret(program, arguments), compiled(program, arguments)
+    want, got = interpret(program, arguments), compiled(program, arguments, choices(seed))
     moved = [noisy(program, arguments, rng, sign) for sign in (1, -1, 1)]
     for position, (w, g, *others) in enumerate(zip(want, got, *moved, strict=True)):
         assert np.asarray(g).dtype == np.asarray(w).dtype
@@ -146,10 +130,10 @@ def _check_part(position: int, want: Any, got: Any, others: Sequence[Any], eps: 
     assert not np.any(wrong), f"output {position}: interpreted {want}, compiled {got}"
 
 
-def check_exact(program: Program, seed: int) -> None:
+def check_exact(program: Program, seed: int, choices: Choices = CHOICES["usual"]) -> None:
     rng = np.random.default_rng(seed)
     arguments = arguments_for(program, rng, special=0.2)
-    want, got = interpret(program, arguments), compiled(program, arguments)
+    want, got = interpret(program, arguments), compiled(program, arguments, choices(seed))
     for position, (w, g) in enumerate(zip(want, got, strict=True)):
         assert np.asarray(g).dtype == np.asarray(w).dtype
         np.testing.assert_array_equal(g, w, f"output {position}")
@@ -173,41 +157,41 @@ SMOOTH_ON_CUDA = programs(kinds=is_on_every_target, dtypes=INEXACT, inexact_outp
 
 @examples(60)
 @given(program=ALL, seed=SEEDS)
-def test_values(choices: None, program: Program, seed: int) -> None:
-    check_near(program, seed, low=-2, high=2)
+def test_values(choices: Choices, program: Program, seed: int) -> None:
+    check_near(program, seed, low=-2, high=2, choices=choices)
 
 
 @examples(60)
 @given(program=EXACTLY, seed=SEEDS)
-def test_exact_values(choices: None, program: Program, seed: int) -> None:
-    check_exact(program, seed)
+def test_exact_values(choices: Choices, program: Program, seed: int) -> None:
+    check_exact(program, seed, choices)
 
 
 @examples(40)
 @given(program=SMOOTH, seed=SEEDS)
-def test_derivatives(choices: None, program: Program, seed: int) -> None:
-    check_near(derivative(program), seed, low=0.2, high=0.9)
+def test_derivatives(choices: Choices, program: Program, seed: int) -> None:
+    check_near(derivative(program), seed, low=0.2, high=0.9, choices=choices)
 
 
 @pytest.mark.slow
 @examples(1500)
 @given(program=st.one_of(ALL, programs(max_ops=25)), seed=SEEDS)
-def test_more_values(choices: None, program: Program, seed: int) -> None:
-    check_near(program, seed, low=-2, high=2)
+def test_more_values(choices: Choices, program: Program, seed: int) -> None:
+    check_near(program, seed, low=-2, high=2, choices=choices)
 
 
 @pytest.mark.slow
 @examples(1500)
 @given(program=st.one_of(EXACTLY, programs(kinds=is_exact, max_ops=25)), seed=SEEDS)
-def test_more_exact_values(choices: None, program: Program, seed: int) -> None:
-    check_exact(program, seed)
+def test_more_exact_values(choices: Choices, program: Program, seed: int) -> None:
+    check_exact(program, seed, choices)
 
 
 @pytest.mark.slow
 @examples(1000)
 @given(program=SMOOTH, seed=SEEDS)
-def test_more_derivatives(choices: None, program: Program, seed: int) -> None:
-    check_near(derivative(program), seed, low=0.2, high=0.9)
+def test_more_derivatives(choices: Choices, program: Program, seed: int) -> None:
+    check_near(derivative(program), seed, low=0.2, high=0.9, choices=choices)
 
 
 ROWS = """
@@ -219,11 +203,13 @@ program main(%x: f64[6,3]) {
 """
 
 
-def test_choices_reach_the_code(choices: None, request: pytest.FixtureRequest) -> None:
-    text, name = str(lower.lower(parse(ROWS))), request.node.name
-    assert ("unrolled" in text) == ("usual" in name)
-    assert ("task" in text) == ("threaded" in name or "pieces" in name)
-    assert ("apart" in str(lower.lower(parse(ROUNDED)))) == ("pieces" in name)
+@pytest.mark.parametrize("name", ["usual", "threaded", "pieces"])
+def test_choices_reach_the_code(name: str) -> None:
+    with CHOICES[name](0):
+        text, apart = (str(lower(parse(program))) for program in (ROWS, ROUNDED))
+    assert ("unrolled" in text) == (name == "usual")
+    assert ("task" in text) == (name != "usual")
+    assert ("apart" in apart) == (name == "pieces")
 
 
 ROUNDED = """

@@ -28,6 +28,7 @@ from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
 from tests.codegen import test_random_programs as checks
 from tests.samples import SAMPLES, Sample
+from tests.thresholds import Thresholds
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (9, 18))
@@ -303,14 +304,13 @@ def test_tracebacks_show_the_generated_line() -> None:
 @pytest.fixture(params=["usual", "large"])
 def _choices(request: pytest.FixtureRequest) -> Iterator[None]:
     """The checks of the CPU on this target, with the choices for small and for large arrays."""
-    with pytest.MonkeyPatch.context() as patch:
+    chosen = Thresholds(checks.LARGE if request.param == "large" else {})
+    with pytest.MonkeyPatch.context() as patch, chosen:
         patch.setattr(checks, "compiled", call)
-        for module, name, value in checks.LARGE if request.param == "large" else []:
-            patch.setattr(module, name, value)
         yield
 
 
-def call(program: Program, arguments: list[Any]) -> list[Any]:
+def call(program: Program, arguments: list[Any], choices: Any = None) -> list[Any]:
     return [np.asarray(a) for a in compile_for_cuda(program).call(arguments)]
 
 

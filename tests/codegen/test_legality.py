@@ -1,0 +1,376 @@
+"""Passes over loops leave alone what they may not change, whatever the thresholds are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from autojit.codegen.affine import Affine, Var
+from autojit.codegen.blocks import in_blocks
+from autojit.codegen.collapse import collapsed
+from autojit.codegen.cpu import outlined
+from autojit.codegen.cpu.neighbours import neighbours
+from autojit.codegen.cpu.running import running
+from autojit.codegen.diagonals import off_diagonals
+from autojit.codegen.loop_text import text_of
+from autojit.codegen.loops import (
+    Accumulate,
+    AccumulateInto,
+    Compute,
+    Factorization,
+    Fill,
+    IndexValue,
+    Kernel,
+    Load,
+    Loop,
+    MatrixProduct,
+    Operand,
+    Place,
+    ScatterInto,
+    Store,
+)
+from autojit.codegen.parallel import parallelize
+from autojit.codegen.pieces import in_pieces
+from autojit.codegen.rows import in_whole_rows
+from autojit.codegen.uncollapse import uncollapsed
+from autojit.codegen.verify_loops import verify_kernel
+from tests.codegen.loop_builder import (
+    at,
+    buffer,
+    copied,
+    kernel,
+    loop,
+    mapped,
+    number,
+    scalar,
+    summed,
+)
+from tests.thresholds import Thresholds
+
+ROW, COLUMN = Var(64), Var(20)
+X, Y = buffer("x", 64 * 20, "input"), buffer("y", 64 * 20, "output")
+T, LOCAL = buffer("t", 64 * 20), buffer("local", 16, "local")
+#: Small enough for tasks to have copies.
+ONE, RESULT = buffer("one", 1), buffer("result", 1, "output")
+
+#: All passes are worth it.
+EAGER = Thresholds(
+    {
+        "blocks.BLOCK": 2,
+        "blocks.WORTH_BLOCKS": 0,
+        "cpu.neighbours.SHORTEST": 2,
+        "cpu.outlined.LEAST": 1,
+        "cpu.outlined.LONG": 0,
+        "diagonals.WORTH": 0,
+        "parallel.WORTH_TRYING": 0,
+        "pieces.LEAST": 2,
+        "pieces.LONG": 2,
+        "pieces.MOST": 4,
+        "pieces.OF_FUNCTION": 1,
+        "pieces.SIZE": 1,
+        "rows.MOST_AT_ENDS": 100,
+        "rows.PART_AT_ENDS": 1,
+        "uncollapse.LEAST_COLUMNS": 1,
+        "uncollapse.LEAST_ROWS": 1,
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def eager() -> Iterator[None]:
+    with EAGER:
+        yield
+
+
+# -- loops over rows, in blocks ---------------------------------------------------------
+
+
+def rows(*more: Any, **settings: Any) -> Kernel:
+    """A function between two loops of a row."""
+    total, made = scalar(), scalar()
+    first = summed(COLUMN, X, at((20, ROW), COLUMN), total)
+    last = [Compute(made, "exp", (total,)), loop(Var(20), [Store(Y, at((20, ROW)), made)])]
+    k = Var(20)
+    last[1] = loop(k, [Store(Y, at((20, ROW), k), made)])
+    return kernel(loop(ROW, [*first, *last, *more], **settings))
+
+
+def product(c: Affine) -> MatrixProduct:
+    a = Operand(X, Affine(0), (4, 1))
+    return MatrixProduct("f64", (), 4, 4, 4, a, a, T, c, tiled=True)
+
+
+def scattered(combine: str) -> list[Any]:
+    place, value = scalar("i64"), scalar()
+    return [
+        IndexValue(place, at(ROW)), number(1.0, value),
+        ScatterInto(T, Affine(0), (Place(place, 1, 64),), combine, value),
+    ]  # fmt: skip
+
+
+ROWS = {
+    "with a product": lambda: rows(product(Affine(0))),
+    "with a local": lambda: rows(*copied(X, at(ROW), LOCAL, at(0))),
+    "with a fill": lambda: rows(Fill(T, at((20, ROW)), 20, 0.0)),
+    "that store at one place": lambda: rows(*copied(X, at(ROW), T, at(0))),
+    "that set computed places": lambda: rows(*scattered("set")),
+    "that read their neighbours' rows": lambda: rows(
+        *copied(T, at((20, ROW)), T, at((20, ROW), 20)), role="reduce"
+    ),
+    "of a task": lambda: rows(share=Var(2)),
+    "written out": lambda: rows(unroll=True),
+    "run for one iteration": lambda: rows(only=scalar("i64")),
+}
+
+
+# -- loops that are cut into tasks ------------------------------------------------------
+
+
+def before_and_after(before: list[Any], body: list[Any], *after: Any, **settings: Any) -> Kernel:
+    return kernel(*before, loop(ROW, body, **settings), *after)
+
+
+def factorization() -> Factorization:
+    whole = Operand(T, Affine(0), (4, 1))
+    return Factorization("cholesky", "f64", (), 4, 4, 0, {}, (whole,), (whole,))
+
+
+def added(target: Any, index: Affine) -> list[Any]:
+    x = scalar()
+    return [Load(x, X, at(ROW), None), AccumulateInto(target, index, "add", x)]
+
+
+TASKS = {
+    "that set computed places": lambda: before_and_after([], scattered("set"), role="reduce"),
+    "with linear algebra": lambda: before_and_after([], [factorization()]),
+    "with a product of the BLAS": lambda: before_and_after(
+        [], [replace(product(Affine(0)), tiled=False)]
+    ),
+    "that read what others write": lambda: before_and_after(
+        [Fill(T, Affine(0), T.size, 0.0)], copied(T, at(ROW), T, at(ROW, 1)), role="reduce"
+    ),
+    "that add to what others add to": lambda: before_and_after(
+        [Fill(T, Affine(0), T.size, 0.0)],
+        [*added(T, at(ROW)), *added(T, at(ROW, 1))],
+        role="reduce",
+    ),
+    "that read what they add to": lambda: before_and_after(
+        [Fill(ONE, Affine(0), 1, 0.0)],
+        [*added(ONE, at(0)), *copied(ONE, at(0), Y, at(ROW))],
+        role="reduce",
+    ),
+    "that leave the last number": lambda: before_and_after(
+        [], copied(X, at(ROW), ONE, at(0)), *copied(ONE, at(0), Y, at(0))
+    ),
+    "that leave the last result": lambda: before_and_after([], copied(X, at(ROW), RESULT, at(0))),
+    "whose steps run in turn": lambda: before_and_after(
+        [], copied(X, at(ROW), Y, at(ROW)), role="sequence"
+    ),
+    "run for one iteration": lambda: before_and_after(
+        [number(1, only := scalar("i64"))], copied(X, at(ROW), Y, at(ROW)), only=only
+    ),
+}
+
+
+# -- others -----------------------------------------------------------------------------
+
+
+def nest(here: Affine, there: Affine, inner: dict[str, Any], **settings: Any) -> Kernel:
+    return kernel(loop(ROW, [loop(COLUMN, copied(X, here, Y, there), **inner)], **settings))
+
+
+def divided(**settings: Any) -> Kernel:
+    from autojit.codegen.affine import divide
+
+    t = Var(64 * 20)
+    row, column = divide(at(t), 20, {})
+    settings.setdefault("role", "map")
+    return kernel(Loop(t, 0, 1280, copied(X, row + column * 64, Y, at(t)), **settings))
+
+
+def parts(*ends: tuple[int, int], **settings: Any) -> Kernel:
+    """A row in parts that are computed in different ways."""
+    names = ("sin", "exp", "cos")
+    settings.setdefault("role", "map")
+    target = settings.pop("target", Y)
+    return kernel(
+        *(
+            Loop(ROW, start, stop, mapped(name, X, at(ROW), target, at(ROW)), **settings)
+            for name, (start, stop) in zip(names, ends, strict=False)
+        )
+    )
+
+
+def masked(*more: Any, **settings: Any) -> Kernel:
+    here, place, mask, one, zero, chosen = scalar("i64"), scalar("i64"), scalar("bool"), *(
+        scalar() for _ in range(3)
+    )  # fmt: skip
+    body = [
+        IndexValue(here, at(ROW)), number(3, place), Compute(mask, "eq", (here, place)),
+        number(1.0, one), number(0.0, zero), Compute(chosen, "select", (mask, one, zero)),
+        *more, Store(T, at(ROW), chosen),
+    ]  # fmt: skip
+    return kernel(loop(ROW, body, **settings))
+
+
+def long(*more: Any, **settings: Any) -> Kernel:
+    x, y, z = scalar(), scalar(), scalar()
+    body = [Load(x, X, at(ROW), None), Compute(y, "exp", (x,)), Compute(z, "sin", (y,))]
+    return kernel(loop(ROW, [*body, *more, Store(Y, at(ROW), z)], **settings))
+
+
+#: By pass: what it changes, and what it leaves alone.
+TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, Any]]] = {
+    in_blocks: (rows, ROWS),
+    parallelize: (lambda: before_and_after([], copied(X, at(ROW), Y, at(ROW))), TASKS),
+    collapsed: (
+        lambda: nest(at((20, ROW), COLUMN), at((20, ROW), COLUMN), {}),
+        {
+            "rows told from columns": lambda: nest(
+                at((64, COLUMN), ROW), at((20, ROW), COLUMN), {}
+            ),
+            "shared rows": lambda: nest(
+                at((20, ROW), COLUMN), at((20, ROW), COLUMN), {}, share=Var(2)
+            ),
+            "shared columns": lambda: nest(
+                at((20, ROW), COLUMN), at((20, ROW), COLUMN), {"share": Var(2)}
+            ),
+            "one column": lambda: nest(
+                at((20, ROW), COLUMN), at((20, ROW), COLUMN), {"only": scalar("i64")}
+            ),
+            "in turn": lambda: nest(
+                at((20, ROW), COLUMN), at((20, ROW), COLUMN), {}, role="sequence"
+            ),
+        },
+    ),
+    uncollapsed: (
+        divided,
+        {
+            "shared": lambda: divided(share=Var(2)),
+            "one iteration": lambda: divided(only=scalar("i64")),
+            "sums": lambda: divided(role="reduce"),
+        },
+    ),
+    in_whole_rows: (
+        lambda: parts((0, 1), (1, 63), (63, 64)),
+        {
+            "a gap": lambda: parts((0, 1), (2, 63), (63, 64)),
+            "shared": lambda: parts((0, 1), (1, 63), (63, 64), share=Var(2)),
+            "one iteration": lambda: parts((0, 1), (1, 63), (63, 64), only=scalar("i64")),
+            "in turn": lambda: parts((0, 1), (1, 63), (63, 64), role="sequence"),
+            "in place": lambda: parts((0, 1), (1, 63), (63, 64), target=X),
+        },
+    ),
+    off_diagonals: (
+        masked,
+        {
+            "shared": lambda: masked(share=Var(2)),
+            "one iteration": lambda: masked(only=scalar("i64")),
+            "in turn": lambda: masked(role="sequence"),
+            "in place": lambda: masked(*copied(T, at(ROW), Y, at(ROW))),
+            "sums": lambda: masked(*added(Y, at(0)), role="reduce"),
+        },
+    ),
+    in_pieces: (
+        long,
+        {
+            "shared": lambda: long(share=Var(2)),
+            "one iteration": lambda: long(only=scalar("i64")),
+            "in turn": lambda: long(role="sequence"),
+            "with a local": lambda: long(*copied(X, at(ROW), LOCAL, at(0))),
+            "storing at one place": lambda: long(*copied(X, at(ROW), T, at(0))),
+            "reading what others write": lambda: long(
+                *copied(T, at(ROW), T, at(ROW, 1)), role="reduce"
+            ),
+        },
+    ),
+}
+
+
+def text(made: Kernel) -> str:
+    return text_of(made.body, None)[1]
+
+
+@pytest.mark.parametrize("run", TABLE, ids=lambda run: run.__name__)
+def test_a_pass_changes_what_it_may(run: Callable[[Kernel], Kernel]) -> None:
+    legal = TABLE[run][0]
+    before = text(legal())
+    made = run(legal())
+    assert text(made) != before
+    verify_kernel(made)
+
+
+CASES = [(run, words) for run, (_, cases) in TABLE.items() for words in cases]
+
+
+@pytest.mark.parametrize(("run", "words"), CASES, ids=lambda x: getattr(x, "__name__", x))
+def test_a_pass_leaves_alone(run: Callable[[Kernel], Kernel], words: str) -> None:
+    made = TABLE[run][1][words]()
+    before = text(made)
+    assert text(run(made)) == before
+
+
+def test_tasks_add_to_copies_of_what_they_sum_into() -> None:
+    made = parallelize(
+        before_and_after([Fill(ONE, Affine(0), 1, 0.0)], added(ONE, at(0)), role="reduce")
+    )
+    assert "one_of_task" in text(made)
+    verify_kernel(made)
+
+
+def test_what_other_steps_read_is_no_scratch_of_tasks() -> None:
+    def stored() -> Kernel:
+        body = [*copied(X, at(ROW), ONE, at(0)), *copied(ONE, at(0), Y, at(ROW))]
+        return kernel(loop(ROW, body))
+
+    assert "task" in text(parallelize(stored()))
+    assert "task" not in text(parallelize(stored(), {ONE}))
+
+
+# -- what is decided as LLVM IR is written ------------------------------------------------
+
+
+def running_sum(extent: int = 64, **settings: Any) -> Loop:
+    carry, old, new = buffer("carry", 1, "local"), scalar(), scalar()
+    x, i = scalar(), Var(extent)
+    body = [
+        Load(old, carry, Affine(0), None), Load(x, X, at(i), None),
+        Compute(new, "add", (old, x)), Store(carry, Affine(0), new), Store(Y, at(i), new),
+    ]  # fmt: skip
+    return loop(i, body, "sequence", **settings)
+
+
+def test_running_sums_are_whole_and_have_four_steps() -> None:
+    with Thresholds({"cpu.counted.MOST_UNROLLED": 0}):
+        assert running(running_sum(5)) is not None
+        assert running(running_sum(3)) is None
+        assert running(running_sum(share=Var(2))) is None
+        assert running(running_sum(only=scalar("i64"))) is None
+        assert running(replace(running_sum(), role="map")) is None
+
+
+def test_neighbours_are_read_only_where_nothing_is_written() -> None:
+    def stencil(target: Any) -> Loop:
+        x, y, z = scalar(), scalar(), scalar()
+        i = Var(60)
+        reads = [Load(x, X, at(i), None), Load(y, X, at(i, 1), None)]
+        return loop(i, [*reads, Compute(z, "sub", (y, x)), Store(target, at(i), z)])
+
+    assert neighbours(stencil(Y)).carried
+    assert not neighbours(stencil(X)).carried
+
+
+def test_functions_of_their_own_take_no_locals_and_no_sums_from_outside() -> None:
+    def chosen(inner: list[Any], **settings: Any) -> int:
+        around = loop(Var(3), [loop(ROW, inner, **settings)], "sequence")
+        return len(outlined.chosen(kernel(around)))
+
+    begin, sums, end = summed(COLUMN, X, at(COLUMN), scalar())
+    assert chosen(copied(X, at(ROW), Y, at(ROW)))
+    assert chosen([begin, sums, end])
+    assert not chosen(copied(X, at(ROW), LOCAL, at(0)))
+    assert not chosen([s for s in sums.body if isinstance(s, (Load, Accumulate))])
+    assert not chosen(copied(X, at(ROW), Y, at(ROW)), share=Var(2))

@@ -1,0 +1,69 @@
+"""The thresholds that other tests draw: all of them, everywhere, and no code of other ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit import execute
+from autojit.codegen import parallel, products, regions
+from autojit.codegen.loops import Fill, Kernel
+from autojit.codegen.runtime import Executable
+from tests import thresholds
+
+
+def test_each_number_of_the_code_generator_is_drawn_or_said_to_be_fixed() -> None:
+    known = thresholds.THRESHOLDS.keys() | thresholds.FIXED.keys()
+    assert set(thresholds.numbers()) == known
+    assert thresholds.THRESHOLDS.keys().isdisjoint(thresholds.FIXED)
+
+
+def test_what_is_drawn_differs_from_what_is_usual() -> None:
+    for path, places in thresholds._copies().items():
+        assert getattr(*places[0]) not in thresholds.THRESHOLDS[path], path
+
+
+def test_copies_change_with_their_original_and_change_back() -> None:
+    usual = parallel.WORTH_TRYING, regions.SMALL
+    with thresholds.Thresholds({"parallel.WORTH_TRYING": 7, "carries.SMALL": 3}):
+        assert parallel.WORTH_TRYING == products.WORTH_TRYING == 7
+        assert regions.SMALL == 3
+    assert usual == (parallel.WORTH_TRYING, regions.SMALL)
+
+
+def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
+    def loops() -> str:
+        compiled = autojit.jit(lambda x: np.exp(x))
+        compiled(np.ones(64))
+        return str(execute.executable(compiled.program(np.ones(64))).loops)
+
+    usual = loops()
+    assert "task" not in usual
+    with thresholds.Thresholds({"parallel.WORTH_TRYING": 0}):
+        assert "task" in loops()
+    assert loops() == usual
+
+
+def test_memory_that_nothing_has_written_holds_nan() -> None:
+    def sums() -> np.ndarray:
+        """What a program gives whose result is not set to zeros before it is added to."""
+        made = Executable(autojit.trace(lambda x: np.sum(np.sin(x), axis=0))(np.zeros((5, 3))))
+        for kernel in made.loops.steps:
+            assert isinstance(kernel, Kernel)
+            kernel.body[:] = [s for s in kernel.body if not isinstance(s, Fill)]
+        result: np.ndarray = made.call([np.zeros((5, 3))])[0]
+        return result
+
+    with thresholds.Thresholds({}):
+        assert np.isnan(sums()).all()
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    with pytest.raises(AssertionError, match=r"no thresholds: \['parallel.WORTH'\]"):
+        thresholds.Thresholds({"parallel.WORTH": 0})
+
+
+def test_draws_can_be_repeated_and_differ() -> None:
+    first, same, other = (thresholds.drawn(np.random.default_rng(n)) for n in (4, 4, 5))
+    assert first.values == same.values != other.values
