@@ -66,13 +66,17 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
 
 def _takes_apart(op: Op) -> bool:
     """Whether steps make arrays of single elements, or pad them as the cotangents of such, which
-    they read or hand on."""
-    body, m = op.params["body"], op.params["carries"]
+    they read or hand on. Arrays that are the same in every step stay whole."""
+    body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     read = set(body.outputs[:m])
     for inner in reversed(body.ops):
         if not isinstance(inner.kind, MOVING) or not read.isdisjoint(inner.results):
             read.update(inner.operands)
+    varying = set(body.inputs[n:])
     for inner in body.ops:
+        if varying.isdisjoint(inner.operands):
+            continue
+        varying.update(inner.results)
         single = [v for v in inner.operands if v.type.size == 1]
         parts = inner.result.type.size if isinstance(inner.kind, Pad) else len(single)
         made = isinstance(inner.kind, (Pad, Concatenate)) and inner.result in read
