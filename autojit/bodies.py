@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -111,17 +112,32 @@ def check_function(f: Any, what: str, of: str) -> None:
 
 
 def merged(bodies: Sequence[Body]) -> tuple[list[Program], list[Value]]:
-    """Programs of bodies with equal own inputs that all take all captured values, and these."""
-    values = list(dict.fromkeys(v for body in bodies for v in body.captured))
+    """Programs of bodies with equal own inputs that all take all captured values, and these.
+
+    A body takes a value as often as it captured it: more than once where arrays are the same value.
+    """
+    numbered = [_numbered(body.captured) for body in bodies]
+    places = dict.fromkeys(place for found in numbered for place in found)
+    values = [v for v, _ in places]
     programs = []
-    for body in bodies:
-        own = dict(zip(body.captured, body.bound, strict=True))
-        bound = [own.get(v) or Value(v.type) for v in values]
+    for body, found in zip(bodies, numbered, strict=True):
+        own = dict(zip(found, body.bound, strict=True))
+        bound = [own.get(place) or Value(place[0].type) for place in places]
         inputs = [*bound, *body.own]
         programs.append(
             Program(inputs, body.program.ops, body.program.outputs, name=body.program.name)
         )
     return programs, values
+
+
+def _numbered(values: Sequence[Value]) -> list[tuple[Value, int]]:
+    """Each value, and how often it has come before."""
+    before: Counter[Value] = Counter()
+    found = []
+    for v in values:
+        found.append((v, before[v]))
+        before[v] += 1
+    return found
 
 
 def same_kind(a: Type, b: Type) -> bool:

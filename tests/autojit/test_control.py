@@ -12,6 +12,7 @@ import pytest
 import autojit
 from autojit import (
     associative_scan,
+    checkpoint,
     cond,
     disable_jit,
     fori_loop,
@@ -21,6 +22,7 @@ from autojit import (
     switch,
     trees,
     value_and_grad,
+    vmap,
     while_loop,
 )
 
@@ -372,6 +374,29 @@ def test_gradients_of_what_bodies_close_over() -> None:
 
     got = jit(value_and_grad(f, (0, 1)))(X, 0.7)
     assert_same(got, value_and_grad(reference, (0, 1))(X, 0.7))
+
+
+def test_a_value_that_is_closed_over_by_two_names() -> None:
+    """Both are one value of the program: ``vmap`` of an identity returns its argument."""
+    wrappers: list[Callable[[Any, Any], Any]] = [
+        lambda f, x: cond(True, f, lambda u: u, x),
+        lambda f, x: switch(1, [lambda u: u, f], x),
+        lambda f, x: while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, f(s[1])), (0, x))[1],
+        lambda f, x: fori_loop(0, 2, lambda i, c: f(c), x),
+        lambda f, x: scan(lambda c, _: (f(c), None), x, length=2)[0],
+        lambda f, x: checkpoint(f)(x),
+    ]
+    for call in wrappers:
+
+        def f(x: Any, call: Any = call) -> Any:
+            same = vmap(lambda row: row.astype(float))(x)
+            return np.sum(call(lambda u: same * x + np.sin(u), x))
+
+        value = results(f, X)
+        h = 1e-6
+        numeric = [(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(len(X))]
+        np.testing.assert_allclose(grad(f)(X), numeric, rtol=1e-6)
+        assert np.isfinite(value)
 
 
 def test_carries_without_derivatives() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from autojit import execute
-from autojit.codegen.cpu import abi, results
+from autojit.codegen.cpu import abi, engine, results
 
 PAGE = 4096
 #: So many blocks of compiled code may be alive.
@@ -218,6 +218,7 @@ def installed() -> Iterator[Any]:
         functions.fill(byte)
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "POISON", False)  # which fills the same memory, always with NaN
         patch.setattr(abi, "fixed_table", lambda: tuple(table))
         patch.setattr(execute, "_executables", OrderedDict())
         patch.setattr(results.Block, "__init__", make)

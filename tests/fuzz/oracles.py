@@ -159,7 +159,25 @@ def check_derivatives(run: Run) -> None:
         np.where(np.isfinite(w), w, g) if np.shape(w) == np.shape(g) else w
         for w, g in zip(wanted, interpreted, strict=True)
     ]
-    compare(run, "interpreter and differences", interpreted, shown, close, types=False)
+    try:
+        compare(run, "interpreter and differences", interpreted, shown, close, types=False)
+    except Fault:
+        _check_long_double(run.case)
+        raise
+
+
+def _check_long_double(case: Case) -> None:
+    """Skip where the function itself has other values in long double: where numbers that are too
+    small become 0, say, and a branch hangs on that."""
+    alone = case.with_(call=f"f({', '.join(case.arguments)})")
+    if DERIVATIVES.search(case.source):
+        return
+    usual = by_numpy(alone, _own(alone.values()), plain.names)
+    wide = by_numpy(alone, {n: _widened(v) for n, v in alone.values().items()}, plain.wide_names)
+    for u, w in zip(usual, wide, strict=True):
+        close = {8: 1e-6, 4: 1e-2}
+        if not _near(np.asarray(u), np.asarray(w), close):
+            raise Skip("the function has other values in long double")
 
 
 def _widened(tree: Any) -> Any:

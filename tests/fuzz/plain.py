@@ -170,6 +170,8 @@ class WideLinalg:
 
     def solve(self, a: Any, b: Any) -> Any:
         a, b = np.array(a), np.asarray(b)
+        if b.ndim > 2:
+            return np.stack([self.solve(a, part) for part in b])
         x = np.array(b.reshape(len(a), -1), np.result_type(a, b))
         for k in range(len(a)):
             pivot = k + int(np.argmax(np.abs(a[k:, k])))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import fori_loop, grad, jit, scan, trace
+from autojit import fori_loop, grad, hessian, jit, scan, trace
 from autojit.ir.ops.scan import Scan
 from autojit.ir.passes import optimize, scalar_steps
 from autojit.ir.program import Program
@@ -122,7 +122,39 @@ def test_what_stays() -> None:
 
         return scan(step, y, length=9)[0]
 
+    def constant(y: Any) -> Any:
+        """Assembled of what the loop closes over: the same array in every step."""
+
+        def step(c: Any, _: Any) -> Any:
+            z = np.stack([y[0], y[1], y[2]])
+            return np.tanh(c * (z @ z)), None
+
+        return scan(step, 1.0, length=9)[0]
+
+    assert unchanged(constant, STATE)
     assert unchanged(rolled, STATE)
     assert unchanged(stacked, STATE)
     assert unchanged(large, np.linspace(0, 1, 1000))
     assert unchanged(nested, STATE)
+
+
+def test_constant_and_varying_arrays_in_one_step() -> None:
+    """The pass took its own result apart again, without an end."""
+
+    def f(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            z, w = np.array([x, x, x]), np.array([c, x, c * c])
+            return np.tanh(z @ z + w @ z)
+
+        return fori_loop(0, 3, step, x)
+
+    def unrolled(x: float) -> float:
+        c = x
+        for _ in range(3):
+            c = np.tanh(3 * x * x + x * (c + x + c * c))
+        return c
+
+    x, h = 0.3, 1e-4
+    second = (unrolled(x + h) - 2 * unrolled(x) + unrolled(x - h)) / h**2
+    np.testing.assert_allclose(hessian(f)(x), second, rtol=1e-5)
+    np.testing.assert_allclose(jit(f)(x), unrolled(x), rtol=1e-12)
