@@ -17,6 +17,9 @@ After, each with what it needs right before it, as the outputs ask for them::
     return %3, %5
 
 Operands come in turn, from the first to the last.  What no output needs is left out.
+
+Legal where each op still follows those that it reads, as it does by the way it is placed.  Nothing
+changes in the results; an op that nothing reads does not fail any more.
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ After::
     …
 
 so that the steps are equal but for where they read.
+
+Legal where the numbers are arguments, without axes and of one type.  They are the same bits in an
+array, so nothing changes in the results.
 """
 
 from __future__ import annotations

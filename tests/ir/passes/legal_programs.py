@@ -181,7 +181,7 @@ RECURRENCE = """(%p: f64[], %u: f64[], %t: f64[], %x: f64[160], %g: f64[160]) {
     %7: f64[] = mul %u, %6
     %8: f64[] = add %t, %7
     return %5, %8
-  }, carries=2, constants=1, length=160, reverse=True}
+  }, carries=2, constants=1, derivative=True, length=160, reverse=True}
   return %v, %s
 }"""  # noqa: E501
 
@@ -205,3 +205,11 @@ HORNER = """(%t: f64[40], %x: f64[40]) {
   }, carries=1, constants=1, length=12, reverse=False}
   return %y
 }"""
+
+#: Eight numbers, the fewest that become an array.
+NUMBERS = "\n".join([
+    f"({', '.join(f'%n{k}: f64[]' for k in range(1, 9))}) {{",
+    *(f"  %m{k}: f64[] = sin %n{k}" for k in range(1, 9)),
+    f"  return {', '.join(f'%m{k}' for k in range(1, 9))}",
+    "}",
+])  # fmt: skip

@@ -19,6 +19,7 @@ from autojit.ir.ops.linear import constant
 from autojit.ir.passes import bodies, optimize, simplify
 from autojit.ir.passes.rewrite import rewrite
 from autojit.ir.passes.roll import roll
+from autojit.ir.passes.roll_numbers import with_arrays
 from autojit.ir.program import Program
 from autojit.ir.text import parse
 from autojit.ir.verify import verify
@@ -26,6 +27,7 @@ from tests.ir.passes.legal_programs import (
     CHAIN,
     CHOSEN,
     HORNER,
+    NUMBERS,
     PICK,
     READS,
     RECURRENCE,
@@ -44,7 +46,7 @@ from tests.ir.random_programs import arguments_for
 
 FOLDER = Path(simplify.__file__).parent
 #: Modules that rewrite nothing by themselves.
-MACHINERY = {"__init__", "rewrite", "pipeline"}
+MACHINERY = {"__init__", "likeness", "pipeline", "rewrite", "update_chains"}
 MODULES = {p.stem for p in FOLDER.glob("*.py")} - MACHINERY
 
 
@@ -297,6 +299,14 @@ TABLE = [
         ("%s6: f64[] = sin", "%s6: f64[] = exp")),
     row("roll_tables", "not every step reads a number", UNEVEN,
         *((f"mul %t{k}, %c{k}\n", f"mul %t{k}, %x\n") for k in (6, 13, 20))),
+    row("roll_numbers", "too few numbers have one type", NUMBERS,
+        ("%n8: f64", "%n8: f32"), ("%m8: f64", "%m8: f32")),
+    row("in_order", "operations stand where they are asked for", """(%x: f64[], %y: f64[]) {
+      %a: f64[] = sin %x
+      %b: f64[] = cos %y
+      %c: f64[] = add %b, %a
+      return %c
+    }""", ("add %b, %a", "add %a, %b")),
 ]  # fmt: skip
 
 
@@ -306,6 +316,8 @@ def runner(module: str) -> Callable[[Program], Program]:
         return simplify.run
     if module == "bodies":
         return lambda program: rewrite(program, [bodies.rule(lambda body: body)])
+    if module == "roll_numbers":
+        return lambda program: made.program if (made := with_arrays(program)) else program
     if module.startswith("roll") or module == "repetitions":
         return partial(roll, least=8, least_loop=10**6 if module == "roll_rows" else 8)
     run: Callable[[Program], Program] = importlib.import_module(f"autojit.ir.passes.{module}").run
