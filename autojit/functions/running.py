@@ -34,9 +34,7 @@ def _running(ufunc: Any, a: Any, axis: Any, dtype: Any) -> Any:
     if dtype is None and ufunc in _NEUTRAL:
         kind = accumulator_dtype(kind)
     if ufunc not in _NEUTRAL:
-        kind = resolve(ufunc, (kind, kind), None)[
-            -1
-        ]  # NumPy's running hypot of integers is a float
+        *_, kind = resolve(ufunc, (kind, kind), None)  # hypot of integers is a float
     rows = moveaxis(as_tracer(a).astype(kind), axis, 0)
     if not shape_of(rows)[0]:
         return moveaxis(rows, 0, axis)
