@@ -52,7 +52,7 @@ class Declaration:
                    None where the op moves, reduces or multiplies arrays
     ``arity``      the number of operands, None where it varies
     ``parameters`` the names of the parameters, all of them required
-    ``commutative``  whether operands may change places, bit for bit
+    ``commutative``  whether operands may change places, bit for bit (but for complex products)
     ``may_fail``   whether an op raises, or never ends, for some values of its operands
     """
 
