@@ -53,7 +53,7 @@ class Declaration:
     ``arity``      the number of operands, None where it varies
     ``parameters`` the names of the parameters, all of them required
     ``flags``      the names of parameters that are True or left out
-    ``commutative``  whether operands may change places, bit for bit
+    ``commutative``  whether operands may change places, bit for bit (but for complex products)
     ``may_fail``   whether an op raises, or never ends, for some values of its operands
     ``raises``     the errors of an op that a handler around it would catch in Python
     ``fallible``   whether there are such errors: asked for each op that is recorded

@@ -14,8 +14,10 @@ After::
 The first of equal ops stays, with its source.
 
 Legal where both ops have one declaration, equal parameters and the same operands, in any order
-where the declaration calls the op commutative: an op computes the same from the same.  Nothing
-changes in the results.  Before derivatives are taken, ops with programs stay apart.
+where the declaration calls the op commutative: an op computes the same from the same.  A product of
+complex numbers that change places may be rounded otherwise, where the machine fuses one of its
+multiplications with the addition; nothing else changes in the results.  Before derivatives are
+taken, ops with programs stay apart.
 """
 
 from __future__ import annotations
