@@ -121,8 +121,8 @@ class Statements:
     def compute(self, s: Compute) -> None:
         if s.name in ENSURED:
             raise TargetError(
-                "arithmetic between Python integers, which may not fit into 64 bits, cannot be "
-                "compiled for CUDA yet. Make the arguments NumPy's integers: np.int64(n)"
+                "ensure cannot be compiled for CUDA yet: it checks arithmetic between Python "
+                "integers. Make the arguments NumPy's: np.int64(n)"
             )
         operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
         args = [self.scalar(a) for a in s.args]

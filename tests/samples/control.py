@@ -63,6 +63,8 @@ CONTROL = [
     Sample("fori_loop of a traced bound", lambda x, n: fori_loop(1, n, lambda i, c: c * x + i, x),
            (real(3), lambda rng: np.int64(4)), **H),
     Sample("while_loop", _powers, (real(3),), **H),
+    Sample("Python's integers", lambda x, n: x**2 * (n * n - 7 // n),
+           (real(3), lambda rng: 3), **H),
     Sample("while_loop until small", _until_small, (real(3),)),
     Sample("loops in loops", _loops_in_loops, (real(3), positive(2, 3))),
     Sample("cond of a sum", lambda x: cond(np.sum(x) < 9, np.exp, lambda x: x / 0, x), (real(3),)),

@@ -21,6 +21,7 @@ from autojit.codegen import op_loops
 from autojit.codegen.cuda.kernels import KernelWriter
 from autojit.codegen.cuda.runtime import compile_for_cuda, is_simulated
 from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.index import scatter_add
 from autojit.ir.ops.linalg import Matrices
 from autojit.ir.passes import optimize
@@ -59,7 +60,7 @@ def _on_the_cpu_only(sample: Sample) -> str | None:
     """The first op of a sample that is not compiled for a GPU."""
     program = optimize(autojit.trace(sample.function)(*sample.draw()))
     kinds = (op.kind for op in program.ops)
-    return next((k.name for k in kinds if isinstance(k, (BodyOp, Matrices))), None)
+    return next((k.name for k in kinds if isinstance(k, (BodyOp, Ensure, Matrices))), None)
 
 
 ON_THE_CPU = {sample.name: name for sample in SAMPLES if (name := _on_the_cpu_only(sample))}
