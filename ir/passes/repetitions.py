@@ -26,6 +26,8 @@ LEAST_STEPS = 8
 #: find them.
 MOST_PERIODS = 8
 FARTHEST = 8
+#: Ops that tell one place of a step from others, where none does alone.
+WINDOW = 8
 #: How many places with ops of a period are looked at, and how many stretches in one.
 MOST_RUNS = 4
 MOST_PARTS = 64
@@ -100,7 +102,8 @@ def _looked_at(
 def _candidates(ops: Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
     """Stretches whose ops correspond, before their steps are looked at; from where on the ops are
     alike, and up to where they correspond."""
-    for period in sorted({*_periods(ops.alike), *_periods(ops.equal)}):
+    periods = {*_periods(ops.alike), *_periods(ops.equal), *_periods(_windows(ops.alike))}
+    for period in sorted(periods):
         runs = _runs(ops.alike[:-period] == ops.alike[period:])
         runs = [(low, count) for low, count in runs
                 if count + period >= least and ops.counts[low : low + period].any()]  # fmt: skip
@@ -254,6 +257,17 @@ def _periods(alike: np.ndarray) -> list[int]:
     for period, _ in votes.most_common():
         found.setdefault(period.bit_length(), []).append(period)
     return [period for periods in found.values() for period in periods[:MOST_PERIODS]]
+
+
+def _windows(alike: np.ndarray) -> np.ndarray:
+    """A number for each op, equal for those with which stretches of alike ops begin: steps that
+    have no op of their own, as they are sums of products, still have such a place."""
+    numbers, length = alike, 1
+    while length < WINDOW and len(numbers) > length:
+        pairs = numbers[:-length] * (numbers.max() + 1) + numbers[length:]
+        numbers = np.unique(pairs, return_inverse=True)[1]
+        length *= 2
+    return numbers
 
 
 def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
