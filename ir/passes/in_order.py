@@ -24,7 +24,17 @@ changes in the results; an op that nothing reads does not fail any more.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..program import Op, Program
+
+#: How many of the sequences are left: 0.59 to 0.65 in graphs of neurons that were walked through a
+#: set, 0.75 and more in programs that gain nothing from another order.
+FEWER = 0.7
+#: So many ops that follow each other are compared, and what their kinds are multiplied with so that
+#: sums are hardly ever equal by chance.
+WINDOW = 8
+_FACTORS = np.array([0x9E3779B1**k % 2**61 for k in range(1, WINDOW + 1)], np.int64)
 
 
 def run(program: Program) -> Program:
@@ -49,3 +59,20 @@ def run(program: Program) -> Program:
             if operand in maker and maker[operand] not in reached:
                 waiting.append((maker[operand], 0))
     return program if tuple(ops) == program.ops else program.with_body(ops, program.outputs)
+
+
+def repeats_more(ordered: Program, program: Program, alike: np.ndarray) -> bool:
+    """Whether a program in another order has far fewer different sequences of ops.
+
+    ``alike`` has equal numbers for the program's ops that may stand for each other.  To count takes
+    a small part of the time of a search for repetitions.
+    """
+    place = {op: i for i, op in enumerate(program.ops)}
+    return _different(alike[[place[op] for op in ordered.ops]]) <= FEWER * _different(alike)
+
+
+def _different(alike: np.ndarray) -> int:
+    if len(alike) < WINDOW:
+        return len(alike)
+    windows = np.lib.stride_tricks.sliding_window_view(alike, WINDOW)
+    return len(np.unique(windows @ _FACTORS))

@@ -68,19 +68,19 @@ def roll(program: Program, least: int, least_loop: int) -> Program:
 
 def _in_some_order(program: Program, least: int, least_loop: int) -> Program:
     """The program rolled up as it was traced, or else in an order that the trace does not have."""
-    made = _with_tables(program, least, least_loop)
-    if len(made.ops) >= least:
+    ops = Ops(program.ops)
+    made = _with_tables(program, ops, least, least_loop)
+    if len(program.ops) >= least_loop and len(made.ops) >= least:
         ordered = in_order.run(program)
-        if ordered is not program:
-            other = _with_tables(ordered, least, least_loop)
+        if in_order.repeats_more(ordered, program, ops.alike):
+            other = _with_tables(ordered, Ops(ordered.ops), least, least_loop)
             if len(other.ops) <= len(made.ops) // 2:
                 return other
     return made
 
 
-def _with_tables(program: Program, least: int, least_loop: int) -> Program:
+def _with_tables(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
     """The program rolled up, with tables of what differs from step to step where that helps."""
-    ops = Ops(program.ops)
     made = _rolled(program, ops, least, least_loop)
     for kinds in (DATA, DATA_AND_PARTS):
         if len(made.ops) < least_loop or _computing(made) < least:
