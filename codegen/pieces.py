@@ -37,7 +37,7 @@ from .loops import (
     Scalar,
     Store,
 )
-from .walk import bodies_of, buffers_of, is_whole, used, walk
+from .walk import bodies_of, buffers_of, used, walk
 
 #: The size of a body that is divided, and of a piece: statements, of which functions count for what
 #: they are.  Shorter bodies take a second or two, and run up to a third faster as they are.
@@ -78,7 +78,9 @@ def _in_pieces(body: list[Any], name: str) -> list[Any]:
 
 def _can_be_divided(loop: Loop) -> bool:
     """Whether an innermost loop is long, and its iterations hand on nothing but sums."""
-    if loop.role == "sequence" or not is_whole(loop) or meet(loop, adding=False):
+    if loop.role == "sequence" or loop.share is not None or loop.only is not None:
+        return False
+    if meet(loop, adding=False):
         return False
     if any(isinstance(s, Store) and loop.var not in s.index.variables() for s in loop.body):
         return False  # memory that each iteration writes anew
