@@ -118,11 +118,8 @@ def param_key(value: Any) -> Any:
 class _Structure:
     """The key of programs that differ in captured arrays only, made when one is first compared."""
 
-    __slots__ = ("hash", "key")
-
-    def __init__(self) -> None:
-        self.key: Any = None
-        self.hash: int | None = None
+    key: Any = None
+    hash: int | None = None
 
 
 class Program:
@@ -202,8 +199,8 @@ class Program:
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """What pickles: no hash, which differs from process to process."""
-        state = {name: getattr(self, name) for name in self.__slots__}
-        return None, {**state, "_structure": _Structure(), "_kinds": None}
+        kept = {name: getattr(self, name) for name in self.__slots__}
+        return None, {**kept, "_structure": _Structure(), "_kinds": None}
 
     def __hash__(self) -> int:
         if self._structure.hash is None:
