@@ -128,11 +128,8 @@ def param_key(value: Any) -> Any:
 class _Structure:
     """The key of programs that differ in captured arrays only, made when one is first compared."""
 
-    __slots__ = ("hash", "key")
-
-    def __init__(self) -> None:
-        self.key: Any = None
-        self.hash: int | None = None
+    key: Any = None
+    hash: int | None = None
 
 
 class Program:
