@@ -112,18 +112,20 @@ class Written:
 
 
 def _without(index: Affine, terms: Terms, bounds: Bounds) -> Affine | None:
-    """What is left of an index without the terms of what is written; None if they differ."""
-    left = list(index.terms)
+    """What is left of an index without the terms of what is written; None if no loop of the index
+    takes the place of one that has run."""
+    left = dict(index.terms)
     for atom, coefficient in terms:
         if isinstance(atom, Step):
-            same = (t for t in left if t[1] == atom.size and _within(t[0], atom, bounds))
-            found = next(same, None)
+            found = next(
+                (a for a, c in left.items() if c == atom.size and _within(a, atom, bounds)), None
+            )
+            if found is None:
+                return None
+            del left[found]
         else:
-            found = next((t for t in left if t == (atom, coefficient)), None)
-        if found is None:
-            return None
-        left.remove(found)
-    return Affine(index.constant, tuple(left))
+            left[atom] = left.get(atom, 0) - coefficient
+    return Affine(index.constant, tuple((a, c) for a, c in left.items() if c))
 
 
 def _within(atom: Any, step: Step, bounds: Bounds) -> bool:

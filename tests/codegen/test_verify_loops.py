@@ -12,6 +12,7 @@ import pytest
 from autojit import jit
 from autojit.codegen import shape, verify_loops
 from autojit.codegen.affine import Var
+from autojit.codegen.exposed import exposed
 from autojit.codegen.loops import (
     AccumulateInto,
     Begin,
@@ -251,3 +252,28 @@ def test_a_broken_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify_loops, "ACTIVE", False)
     with pytest.raises(KeyError):
         jit(lambda x: np.sum(np.cos(x)))(np.ones(20))
+
+
+def test_elements_that_are_written_are_found_in_any_form() -> None:
+    """The diagonal of rows, every other element, and what several loops have written together."""
+    t = buffer("t", 32)
+    row = loop(COLUMN, copied(X, at(COLUMN), t, at((4, ROW), COLUMN)))
+    diagonal = loop(Var(4), [])
+    diagonal.body[:] = copied(t, at((5, diagonal.var)), Y, at(0))
+    inside = loop(Var(4), [])
+    inner = loop(COLUMN, copied(X, at(COLUMN), t, at((4, inside.var), COLUMN)))
+    inside.body[:] = [inner, *copied(t, at((5, inside.var)), Y, at(0))]
+    k = Var(8)
+    spread = loop(ROW, copied(X, at(ROW), t, at((4, ROW))))
+    both = [*copied(X, at(k), t, at((2, k))), *copied(X, at(k), t, at((2, k), 1))]
+
+    def exposes(*body: Any) -> bool:
+        return t in exposed(body)
+
+    assert not exposes(loop(ROW, [row]), diagonal)
+    assert not exposes(inside)
+    assert not exposes(spread, loop(k, copied(t, at((4, k)), Y, at(k))))
+    assert exposes(spread, loop(k, copied(t, at((2, k)), Y, at(k))))
+    assert not exposes(loop(k, both), loop(ROW, copied(t, at(ROW, 8), Y, at(ROW))))
+    assert exposes(loop(k, both), loop(ROW, copied(t, at(ROW, 9), Y, at(ROW))))
+    assert exposes(diagonal)
