@@ -59,7 +59,7 @@ CODEGEN: dict[str, tuple[Any, ...]] = {
     "lower.UNROLL": (0, 1, 16),
     "lower.WORTH_SPLITTING": (0, 1, 100),
     "op_loops.SMALL_PRODUCT": (0, 16),
-    "packing.LEAST": (1, 2, 5),
+    "packing.LEAST": (2, 5),
     "parallel.AT_A_TIME": (1,),
     "parallel.FEW_TASKS": (2, 7),
     "parallel.MOST_PRIVATE": (0, 16),
