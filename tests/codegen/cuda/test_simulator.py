@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_in_simulator() -> None:
     """One process for all, as numba has to be told before it is imported."""
     pytest.importorskip("numba_cuda", reason='pip install "autojit[cuda]"')
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
     done = subprocess.run(
         [*command, "tests/codegen/cuda/in_simulator.py"],
         cwd=ROOT,
