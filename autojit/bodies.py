@@ -68,7 +68,7 @@ def trace_body(
     name = name_of(function)
     types, kinds = [t for t, _ in leaves], [w for _, w in leaves]
     program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths)
-    program = without_long_stretches(program)
+    program = without_long_stretches(program, is_body=True)
     return Body(program, structure, weak, [lift(c) for c in program.captured])
 
 

@@ -142,6 +142,8 @@ class Trace:
         self._found: dict[Hashable, list[int]] = {}
         #: Arrays of which a part was captured, by identity.
         self._read_in_part: dict[int, np.ndarray] = {}
+        #: What is captured: while the trace is open no other object may get the same id.
+        self._alive: list[Any] = []
         self.open = True
         #: Uses of its values in other threads, which may have been handled there.
         self.elsewhere: list[TracingError] = []
@@ -163,7 +165,7 @@ class Trace:
             self._found.setdefault(key, []).append(len(self.captured))
         self.captured.append(_snapshot(thing))
         self.captured_inputs.append(value)
-        self._keep_alive(thing)
+        self._alive.append(thing)
         return value
 
     def capture_part(self, array: Any) -> Value | None:
@@ -193,9 +195,9 @@ class Trace:
                 return self.captured_inputs[index]
         return None
 
-    def _keep_alive(self, thing: Any) -> None:
-        # While the trace is open no other object may get the same id.
-        self.__dict__.setdefault("_alive", []).append(thing)
+    def let_go(self) -> None:
+        """Forget who was captured, now that nothing else is."""
+        self._alive.clear()
 
 
 class _View:
@@ -382,6 +384,7 @@ def trace_flat(
             outputs = _outputs(function, inputs, weak, trace)
         if trace.elsewhere:
             raise trace.elsewhere[0]
+        trace.let_go()
         if sys.getrefcount(trace) > known:
             from .leaks import check_nothing_left
 

@@ -22,11 +22,11 @@ TRACE_BUDGET = 100_000
 MANY_NUMBERS = 1_000
 
 
-def roll(program: Program) -> Program:
+def roll(program: Program, is_body: bool) -> Program:
     """The program with repeated stretches as arrays or loops."""
     from autojit.ir.passes.roll import roll
 
-    return roll(program, LEAST_OPS, LEAST_LOOP)
+    return roll(program, LEAST_OPS, LEAST_LOOP, is_body=is_body)
 
 
 def _merged(program: Program) -> Program:
@@ -36,10 +36,10 @@ def _merged(program: Program) -> Program:
     return dce.run(cse.run(program))
 
 
-def without_long_stretches(program: Program) -> Program:
+def without_long_stretches(program: Program, *, is_body: bool = False) -> Program:
     """The program with repeated stretches as arrays or loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
-        program = remembered(roll, program)
+        program = remembered(roll, program, is_body)
     if _size(program) > BUDGET and _size(remembered(_merged, program)) > BUDGET:
         _warn(program)
     return program

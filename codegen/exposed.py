@@ -104,7 +104,7 @@ class Written:
             if any(_depends(a, var) for a, _ in rest):
                 continue  # it is divided somewhere
             for low, high in known:
-                if abs(step) <= high - low + 1:
+                if abs(step) <= high - low + 1 or stop - start == 1:
                     ends = start * step, (stop - 1) * step
                     self.add(rest, low + min(ends), high + max(ends))
                 else:
@@ -207,6 +207,8 @@ class Reads:
                 self.write(o.buffer, o.offset, max(1, o.buffer.size - o.offset.constant))
 
     def loop(self, s: Loop) -> None:
+        if s.stop <= s.start:
+            return  # it never runs
         self.bounds[s.var] = (s.start, s.stop - 1)
         self.follow(s.body)
         for buffer, written in self.written.items():

@@ -96,7 +96,9 @@ def _general(module: ir.Module, group: _Group, printed: dict[str, str]) -> ir.Fu
     places = {column: f'%"number.{k}"' for k, column in enumerate(varying)}
     columns = zip(*group.numbers, strict=True)
     head, body = printed[first.name].split("\n", 1)
-    own = "".join(f", i64 {place}" for place in places.values())
+    own = ", ".join(f"i64 {place}" for place in places.values())
+    if first.ftype.args:
+        own = f", {own}" if own else ""
     head = head.replace(first.name, name, 1).replace(") nounwind", f"{own}) nounwind", 1)
     body = _replaced(body, lambda number: places.get(next(columns), number))
     printed[name] = f"{head}\n{body}"

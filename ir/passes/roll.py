@@ -47,12 +47,13 @@ LEAST_ROWS = 24
 MANY_NUMBERS = 64
 
 
-def roll(program: Program, least: int, least_loop: int) -> Program:
+def roll(program: Program, least: int, least_loop: int, *, is_body: bool = False) -> Program:
     """The program with repetitions of at least ``least`` ops as arrays, and of at least
     ``least_loop`` ops as loops where they cannot be arrays; the same object without any.
 
-    What it captures more than the program are tables of numbers."""
-    arrays = with_arrays(program)
+    What it captures more than the program are tables of numbers.  The numbers of a body are in
+    registers: each step would have to put them into an array."""
+    arrays = None if is_body else with_arrays(program)
     made = program
     if arrays is None or arrays.numbers < MANY_NUMBERS:
         made = _in_some_order(program, least, least_loop)

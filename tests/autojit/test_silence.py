@@ -265,6 +265,16 @@ def test_holders_are_named(f: Callable[[Any], Any], where: str) -> None:
         KEPT.clear()
 
 
+def test_arrays_that_were_captured_before_they_became_traced_are_kept_by_nobody() -> None:
+    def f(x: Any) -> Any:
+        a = np.array([1.0, 2.0])
+        np.multiply(a, x, out=a)
+        return a
+
+    np.testing.assert_array_equal(jit(f)(3.0), [3.0, 6.0])
+    np.testing.assert_array_equal(autojit.jacfwd(f)(3.0), [1.0, 2.0])
+
+
 def test_variables_and_lists_of_callers() -> None:
     last, rows = None, []
 
