@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import grad, jit, unrolled
+from autojit import grad, jit, remembered, scan, unrolled
 from autojit.errors import UnrolledLoopWarning
 from autojit.ir.passes.roll import roll
 from autojit.ir.verify import verify
@@ -111,7 +111,7 @@ def test_rolled_loops_compute_the_same(
     rolled = autojit.trace(function)(*arguments)
     verify(rolled)
     gradients = jit(grad(function, everything))(*arguments)
-    monkeypatch.setattr(unrolled, "roll", lambda program: program)
+    monkeypatch.setattr(unrolled, "roll", lambda program, is_body: program)
     plain = autojit.trace(function)(*arguments)
     assert len(rolled.ops) < len(plain.ops) / 6
     with autojit.disable_jit():
@@ -450,3 +450,27 @@ def test_what_is_computed_once_is_not_warned_of(monkeypatch: pytest.MonkeyPatch)
         warnings.simplefilter("error")
         program = autojit.trace(lambda a: minors(a, 0, (0, 1, 2, 3, 4)))(np.eye(5))
     assert len(program.ops) > 300
+
+
+def test_numbers_that_a_loop_carries_are_not_put_into_arrays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are in registers; for the arguments of a whole program it is worth it."""
+
+    def chain(x: Any) -> Any:
+        def step(numbers: Any, signal: Any) -> Any:
+            made = []
+            for number in numbers:
+                signal = np.tanh(signal * number) + number
+                made.append(np.exp(-number) * np.sin(signal) + np.cos(number))
+            return tuple(made), signal
+
+        return np.sum(scan(step, tuple(x[i] for i in range(100)), np.ones(3))[1])
+
+    assert "concatenate" not in str(autojit.trace(chain)(np.ones(100)))
+    roll = unrolled.roll
+    monkeypatch.setattr(unrolled, "roll", lambda program, is_body: roll(program, False))
+    remembered.forget()
+    text = str(autojit.trace(chain)(np.ones(100)))
+    remembered.forget()
+    assert "concatenate" in text

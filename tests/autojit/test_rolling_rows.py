@@ -318,7 +318,7 @@ def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     everything = tuple(range(len(arguments)))
     got = jit(function)(*arguments), *jit(grad(function, everything))(*arguments)
     with pytest.MonkeyPatch.context() as patch, autojit.disable_jit():
-        patch.setattr(unrolled, "roll", lambda program: program)
+        patch.setattr(unrolled, "roll", lambda program, is_body: program)
         wanted = function(*arguments), *grad(function, everything)(*arguments)
     for a, b in zip(got, wanted, strict=True):
         assert np.max(np.abs(a - b)) <= 1e-12 * np.max(np.abs(b))

@@ -193,7 +193,7 @@ def test_values_and_gradients_are_those_of_the_steps(make: Callable[[int], Made]
     f, arguments = make(200)
     value, gradient = jit(value_and_grad(f))(*arguments)
     with pytest.MonkeyPatch.context() as patch, autojit.disable_jit():
-        patch.setattr(unrolled, "roll", lambda program: program)
+        patch.setattr(unrolled, "roll", lambda program, is_body: program)
         wanted, steps = value_and_grad(f)(*arguments)
     np.testing.assert_allclose(value, wanted, rtol=1e-12)
     np.testing.assert_allclose(value, f(*arguments), rtol=1e-12)
