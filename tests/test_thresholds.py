@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import execute
-from autojit.codegen import parallel, products, regions
-from autojit.codegen.loops import Fill, Kernel
-from autojit.codegen.runtime import Executable
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Fill, Kernel
+from autojit.codegen.loop_passes import parallelize, products
+from autojit.codegen.lowering import regions
+from autojit.staging import execute
 from tests import thresholds
 
 
@@ -25,11 +26,11 @@ def test_what_is_drawn_differs_from_what_is_usual() -> None:
 
 
 def test_copies_change_with_their_original_and_change_back() -> None:
-    usual = parallel.WORTH_TRYING, regions.SMALL
+    usual = parallelize.WORTH_TRYING, regions.SMALL
     with thresholds.Thresholds({"parallel.WORTH_TRYING": 7, "carries.SMALL": 3}):
-        assert parallel.WORTH_TRYING == products.WORTH_TRYING == 7
+        assert parallelize.WORTH_TRYING == products.WORTH_TRYING == 7
         assert regions.SMALL == 3
-    assert usual == (parallel.WORTH_TRYING, regions.SMALL)
+    assert usual == (parallelize.WORTH_TRYING, regions.SMALL)
 
 
 def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:

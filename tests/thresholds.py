@@ -25,9 +25,10 @@ from typing import Any
 import pytest
 
 import autojit
-from autojit import execute, remembered
-from autojit.codegen import cache as disk
-from autojit.codegen.cpu import engine, library
+from autojit.codegen.cpu.host import engine, library
+from autojit.codegen.driver import cache as disk
+from autojit.staging import execute
+from autojit.tracing import transform_cache
 from tests.threshold_values import CODEGEN, FIXED, PASSES
 
 __all__ = ["CODEGEN", "FIXED", "PASSES", "THRESHOLDS", "Thresholds", "drawn", "numbers"]
@@ -77,7 +78,7 @@ class Thresholds:
 
 def _forget() -> None:
     library._together.cache_clear()
-    remembered.forget()
+    transform_cache.forget()
 
 
 def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN) -> Thresholds:
@@ -95,7 +96,12 @@ def _has_part(module: str) -> bool:
     """Whether a module has a part in programs, or in code for the CPU."""
     if module.startswith("autojit.codegen."):
         return not module.startswith(("autojit.codegen.cuda", "autojit.codegen.vector_math"))
-    parts = ("autojit.ir.passes.", "autojit.ir.transforms.", "autojit.ir.ops.", "autojit.unrolled")
+    parts = (
+        "autojit.ir.passes.",
+        "autojit.ir.transforms.",
+        "autojit.ir.ops.",
+        "autojit.staging.unrolled",
+    )
     return module.startswith(parts)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import jit
-from ..inspection import STAGES, Lowered
+from autojit import jit
+from autojit.staging.inspection import STAGES, Lowered
+
 from .failures import FAULT, Failure, closest, running
 from .terminal import replace_file, show
 

@@ -6,13 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import move
-from autojit.ir.ops.arithmetic import select
-from autojit.ir.program import Value
-from autojit.ir.types import Type
-
-from ..aliasing import assign
-from ..errors import (
+from autojit.errors import (
     DtypeError,
     InPlaceError,
     MissingDtypeError,
@@ -21,9 +15,15 @@ from ..errors import (
     UncoveredFunctionError,
     with_place,
 )
-from ..fresh import FreshArray, bare
-from ..tracer import Tracer
-from ..tracing import user_source
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type
+from autojit.ir.ops import move
+from autojit.ir.ops.arithmetic import select
+from autojit.tracing.aliasing import assign
+from autojit.tracing.context import user_source
+from autojit.tracing.created_arrays import FreshArray, bare
+from autojit.tracing.tracer import Tracer
+
 from .indices import Masked, Window, has_ellipsis, masked_part, selection
 from .lifting import as_tracer, as_value, contains_tracer, dtype_of, tracer, weak_type
 from .registry import uncovered
@@ -122,7 +122,7 @@ def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
 def target(name: str, x: Any) -> Tracer:
     """The array that is written into, as a traced one."""
     if isinstance(x, (Tracer, FreshArray)):
-        from ..transition import traced
+        from autojit.interception.promotion import traced
 
         found = traced(x)
         _check_array(found)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.program import Value
 from autojit.ir.ops import move
-from autojit.ir.program import Value
+from autojit.tracing.created_arrays import fresh
+from autojit.tracing.tracer import Tracer
 
-from ..fresh import fresh
-from ..tracer import Tracer
 from .assignment import cast
 from .lifting import as_tracer, as_value, dtype_of, perhaps_view, shape_of, tracer
 from .manipulation import reshape

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import ShapeError, UncoveredFunctionError, with_place
+from autojit.ir.core import shapes
+from autojit.tracing.context import user_source
+from autojit.tracing.tracer import Tracer
 
-from ..errors import ShapeError, UncoveredFunctionError, with_place
-from ..tracer import Tracer
-from ..tracing import user_source
 from .indices import has_ellipsis, selection
 from .lifting import as_tracer, as_value, shape_of, tracer, view
 from .manipulation import along_one_axis

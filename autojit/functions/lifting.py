@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import ShapeError, TypeMismatch, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.ops.arithmetic import convert
-from autojit.ir.ops.declaration import full
 from autojit.ir.ops.move import broadcast_to
-from autojit.ir.program import Value
-from autojit.ir.types import Type, canonical_dtype
-
-from ..aliasing import Uncertain, View
-from ..errors import ShapeError, TypeMismatch, with_place
-from ..tracer import Tracer
-from ..tracing import WEAK_TYPES, check_dtype, current_trace, lift, user_source
+from autojit.tracing.aliasing import Uncertain, View
+from autojit.tracing.context import WEAK_TYPES, check_dtype, current_trace, lift, user_source
+from autojit.tracing.tracer import Tracer
 
 
 def tracer(value: Value, weak: type | None = None) -> Tracer:

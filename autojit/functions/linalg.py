@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
-from autojit.ir.ops import linalg, move
+from autojit.errors import ShapeError, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import TypeMismatch
+from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import convert, eq
-from autojit.ir.ops.cholesky import cholesky as lower_factor
+from autojit.ir.ops.linalg import factorizations
+from autojit.ir.ops.linalg.cholesky import cholesky as lower_factor
 from autojit.ir.ops.linear import iota
-from autojit.ir.program import Value
-from autojit.ir.types import TypeMismatch
+from autojit.tracing.context import user_source
+from autojit.tracing.tracer import Tracer
 
-from ..errors import ShapeError, with_place
-from ..tracer import Tracer
-from ..tracing import user_source
 from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from .products import einsum
 from .registry import implements, reject, uncovered
@@ -80,8 +81,8 @@ def solved_for(name: str, x: Value, b: Value, solve: Any, *factors: Value) -> Tr
     if outer_b and not outer_x:  # one matrix: all right-hand sides are columns of one
         size = int(np.prod(outer_b))
         flat = move.reshape(columns, shape=(size, *columns.shape[-2:]))
-        made = solve(x, *factors, linalg.columns_of_batch(flat))
-        result = move.reshape(linalg.batch_of_columns(made, size), shape=columns.shape)
+        made = solve(x, *factors, factorizations.columns_of_batch(flat))
+        result = move.reshape(factorizations.batch_of_columns(made, size), shape=columns.shape)
     else:
         outer = _common_outer(name, outer_x, outer_b)
         wide = [move.broadcast_to(v, (*outer, *v.shape[len(outer_x) :])) for v in (x, *factors)]
@@ -106,7 +107,7 @@ def swapped(a: Any) -> Any:
 
 def identity(like: Value) -> Value:
     """Unit matrices of a type."""
-    rows, columns = linalg.places(like.type)
+    rows, columns = factorizations.places(like.type)
     return convert(eq(rows, columns), dtype=like.dtype)
 
 
@@ -117,7 +118,7 @@ def cholesky_factor(x: Value, *, lower: bool) -> Tracer:
     """The lower factor from the lower triangle, or the upper one from the upper triangle."""
     if lower:
         return tracer(lower_factor(x))
-    return tracer(linalg.swapped(lower_factor(linalg.swapped(x))))
+    return tracer(factorizations.swapped(lower_factor(factorizations.swapped(x))))
 
 
 @implements(np.linalg.cholesky)
@@ -127,10 +128,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tracer:
 
 def solved(name: str, x: Value, b: Value, *, transpose: bool = False) -> Tracer:
     """``a x = b`` by an LU factorisation, which the derivatives use again."""
-    packed, pivots = linalg.lu(x)
+    packed, pivots = factorizations.lu(x)
 
     def solve(x: Value, packed: Value, pivots: Value, b: Value) -> Value:
-        made: Value = linalg.solve(x, packed, pivots, b, transpose=transpose)
+        made: Value = factorizations.solve(x, packed, pivots, b, transpose=transpose)
         return made
 
     return solved_for(name, x, b, solve, packed, pivots)
@@ -150,7 +151,7 @@ def inv(a: Any) -> Tracer:
 
 def pivots_product(x: Value, dtype: Any) -> tuple[Any, Any]:
     """The sign of the determinant, and the logarithm of its magnitude, from U's diagonal."""
-    packed, pivots = linalg.lu(x)
+    packed, pivots = factorizations.lu(x)
     diagonal: Any = np.diagonal(tracer(packed), axis1=-2, axis2=-1).astype(dtype)
     places = iota(dtype=pivots.dtype, shape=pivots.shape, axis=len(pivots.shape) - 1)
     exchanged = tracer(pivots) != tracer(places)

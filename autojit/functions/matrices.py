@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
 from autojit.ir.ops import move
-from autojit.ir.ops.declaration import full
-from autojit.ir.program import Value
+from autojit.tracing.aliasing import Mapped
+from autojit.tracing.tracer import Tracer
 
-from ..aliasing import Mapped
-from ..tracer import Tracer
 from .lifting import as_value, shape_of, tracer, view
 from .registry import implements, reject
 

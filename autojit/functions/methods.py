@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tracer import Tracer
+from autojit.tracing.tracer import Tracer
+
 from .assignment import setitem
 from .indexing import getitem
 from .lifting import as_value, to_dtype, tracer

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..aliasing import assign
-from ..errors import InPlaceError, with_place
-from ..tracer import BINARY, COMPARISONS, UNARY, Tracer
-from ..tracing import user_source
+from autojit.errors import InPlaceError, with_place
+from autojit.tracing.aliasing import assign
+from autojit.tracing.context import user_source
+from autojit.tracing.tracer import BINARY, COMPARISONS, UNARY, Tracer
+
 from .registry import call_function
 from .ufuncs import call_operator, call_ufunc, call_unary_operator
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import ShapeError, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import TypeMismatch
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.contract import dot as dot_op
-from autojit.ir.program import Value
-from autojit.ir.types import TypeMismatch
+from autojit.tracing.context import user_source
+from autojit.tracing.tracer import Tracer
 
-from ..errors import ShapeError, with_place
-from ..tracer import Tracer
-from ..tracing import user_source
 from .lifting import as_tracer, perhaps_view, promoted, shape_of, to_dtype, tracer
 from .registry import implements, reject
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.checks import ensure
-from autojit.ir.ops.declaration import full
-from autojit.ir.program import Value
+from autojit.tracing.bounds import LARGEST, LEAST, Bounds, bounds_of, with_bounds
+from autojit.tracing.tracer import Tracer
 
-from ..bounds import LARGEST, LEAST, Bounds, bounds_of, with_bounds
-from ..tracer import Tracer
 from .lifting import as_value, to_dtype, tracer
 
 #: What answers for a ufunc, given operands that are Python integers, traced or not.

@@ -10,17 +10,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from autojit.ir.types import TypeMismatch
-
-from ..errors import (
+from autojit.errors import (
     AutojitError,
     ConcreteValueError,
     ShapeError,
     UncoveredFunctionError,
     with_place,
 )
-from ..fresh import bare, is_traced
-from ..tracing import user_source
+from autojit.ir.core.types import TypeMismatch
+from autojit.tracing.context import user_source
+from autojit.tracing.created_arrays import bare, is_traced
 
 F = TypeVar("F", bound=Callable[..., Any])
 

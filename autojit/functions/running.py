@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError, with_place
-from ..tracing import user_source
+from autojit.errors import ShapeError, with_place
+from autojit.tracing.context import user_source
+
 from .lifting import as_tracer, dtype_of, shape_of
 from .manipulation import along_one_axis, moveaxis
 from .mathematics import without_nan
@@ -27,7 +28,7 @@ _OTHERS = (np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.hypot)
 
 def _running(ufunc: Any, a: Any, axis: Any, dtype: Any) -> Any:
     """``ufunc.accumulate(a, axis, dtype)``; without an axis the array is flat."""
-    from ..control import scan
+    from autojit.control_flow.control import scan
 
     a, axis = along_one_axis(a, axis)
     kind = np.dtype(dtype) if dtype else dtype_of(a)

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import UncoveredFunctionError, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.types import Type
 from autojit.ir.ops import full
 from autojit.ir.ops import order as ordering
-from autojit.ir.types import Type
+from autojit.tracing.context import is_tracer, user_source
+from autojit.tracing.tracer import Tracer
 
-from ..errors import UncoveredFunctionError, with_place
-from ..tracer import Tracer
-from ..tracing import is_tracer, user_source
 from .assignment import add_at, setitem
 from .indexing import take_along_axis
 from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
-from autojit.ir.ops import spectral
-from autojit.ir.program import Value
+from autojit.errors import ShapeError, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.program import Value
+from autojit.ir.ops.linalg import spectral
+from autojit.tracing.context import is_tracer, user_source
+from autojit.tracing.tracer import Tracer
 
-from ..errors import ShapeError, with_place
-from ..tracer import Tracer
-from ..tracing import is_tracer, user_source
 from .lifting import as_tracer, tracer
 from .linalg import matrices, square, swapped
 from .reductions import safe_sqrt, squared

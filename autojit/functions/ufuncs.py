@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.errors import DtypeError, MissingDtypeError, ShapeError, TypeMismatch, with_place
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value, current_builder
+from autojit.ir.core.types import Type
 from autojit.ir.ops import ANSWERS, Declaration, arithmetic, elementary
-from autojit.ir.ops.declaration import full
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.program import Value, current_builder
-from autojit.ir.types import Type
+from autojit.tracing.context import WEAK_TYPES, user_source
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.tracer import Tracer
 
-from ..errors import DtypeError, MissingDtypeError, ShapeError, TypeMismatch, with_place
-from ..fresh import bare
-from ..lists import LISTS, as_arrays
-from ..tracer import Tracer
-from ..tracing import WEAK_TYPES, user_source
 from .lifting import (
     as_value,
     by_values,
@@ -33,6 +32,7 @@ from .lifting import (
     tracer,
     weak_type,
 )
+from .lists import LISTS, as_arrays
 from .python_integers import EXACT
 from .registry import uncovered
 

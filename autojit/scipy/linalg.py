@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import linalg as ops
+from autojit.functions import linalg
+from autojit.functions.lifting import as_tracer, as_value, tracer
+from autojit.functions.lists import takes_arrays
+from autojit.functions.registry import uncovered
+from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import convert
-from autojit.ir.program import Value
-
-from ..functions import linalg
-from ..functions.lifting import as_tracer, as_value, tracer
-from ..functions.registry import uncovered
-from ..lists import takes_arrays
-from ..tracing import is_tracer
+from autojit.ir.ops.linalg import factorizations as ops
+from autojit.tracing.context import is_tracer
 
 #: SciPy's names of the structures for which `solve` does what it does for any matrix.
 _GENERAL = (None, "gen", "general")

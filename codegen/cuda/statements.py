@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..affine import Affine, Var
-from ..errors import ENSURED, TargetError
-from ..loops import (
+from autojit.codegen.loop_ir.affine import Affine, Var
+from autojit.codegen.loop_ir.errors import ENSURED, TargetError
+from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Accumulator,
@@ -27,6 +27,7 @@ from ..loops import (
     ScatterInto,
     Store,
 )
+
 from .helpers import numpy_type
 from .words import Words, constant
 

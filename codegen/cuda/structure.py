@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from math import prod
 from typing import Any
 
-from ..affine import Affine, Var
-from ..loops import (
+from autojit.codegen.loop_ir.affine import Affine, Var
+from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
     Buffer,
@@ -21,7 +21,7 @@ from ..loops import (
     Scalar,
     ScatterInto,
 )
-from ..walk import walk
+from autojit.codegen.loop_ir.traversal import walk
 
 _COMBINING = (AccumulateInto, ScatterInto)
 #: What ``cuda.atomic.add`` takes.

@@ -1,28 +1,22 @@
 """All op declarations.  Importing this package declares every op."""
 
+from autojit.ir.core.declaration import ANSWERS, REGISTRY, Declaration, declaration, full
+from autojit.ir.regions import checkpoint, custom, implicit, scan, switch, while_
+
 from . import (
     arithmetic,
-    checkpoint,
     checks,
-    cholesky,
     contract,
-    custom,
     elementary,
-    implicit,
     index,
-    linalg,
     linear,
     move,
     order,
     reduce,
-    scan,
     shear,
-    spectral,
-    switch,
     update,
-    while_,
 )
-from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
+from .linalg import cholesky, factorizations, spectral
 
 __all__ = [
     "ANSWERS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..program import Value
+from autojit.ir.core.program import Value
 
 
 class Batched(NamedTuple):

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Op, Value
-from ..types import Type
+from autojit.ir.core.declaration import MaybeValue, SingleResult, require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type
+
 from .batching import Batched, later
-from .declaration import MaybeValue, SingleResult, require
 from .move import transpose
 
 Axes = tuple[int, ...]

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import shapes
-from ..program import Op, Value
-from ..types import Type, TypeMismatch
+from autojit.ir.core import shapes
+from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full, require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type, TypeMismatch
+
 from .batching import Batched, along, later
-from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .linear import Linear
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..types import Type
-from .declaration import require
-from .linalg import Matrices
+from autojit.ir.core.declaration import require
+from autojit.ir.core.types import Type
+
+from .linalg.factorizations import Matrices
 
 
 class Argsort(Matrices):

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from ..ops.bodies import BodyOp
-from ..program import Program
-from ..verify import verify as check
-from . import (
-    bodies,
-    cse,
-    dce,
-    inline_calls,
-    loop_rows,
-    pick_first,
-    quotients,
-    recurrences,
-    restore,
-    scalar_steps,
-    shares,
-    simplify_parts,
-    sum_first,
-    swap_products,
-    tapes_in_segments,
+from autojit.ir.autodiff import indexed_scans
+from autojit.ir.core.program import Program
+from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.rewriting import bodies, cse, dce, inline_calls
+from autojit.ir.rewriting.fold import fold
+from autojit.ir.rewriting.rewrite import rewrite
+from autojit.ir.rewriting.rules import parts
+from autojit.ir.rewriting.rules.simplify import simplify
+from autojit.ir.tools.verifier import verify as check
+
+from .algebra import push_gathers, push_reductions, quotients, shares, swap_products
+from .loops import (
+    distribute_recurrences,
+    rematerialize_tapes,
+    scalar_replacement,
+    undo_tapes,
     unroll,
 )
-from .fold import fold
-from .rewrite import rewrite
-from .simplify import simplify
 
 
 def optimize(program: Program, *, verify: bool = False) -> Program:
@@ -38,16 +32,16 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
         check(program)
     program = simplified(inline_calls.run(program))
     for run in (
-        loop_rows.run,
-        pick_first.run,
-        sum_first.run,
+        indexed_scans.run,
+        push_gathers.run,
+        push_reductions.run,
         shares.run,
         quotients.run,
         swap_products.run,
-        restore.run,
-        recurrences.run,
-        scalar_steps.run,
-        tapes_in_segments.run,
+        undo_tapes.run,
+        distribute_recurrences.run,
+        scalar_replacement.run,
+        rematerialize_tapes.run,
         unroll.run,
     ):
         program = simplified(bodies.everywhere(run)(program))
@@ -85,4 +79,4 @@ def resolve_parts(program: Program) -> Program:
     Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
     otherwise carry cotangents of the whole array from one step to the one before.
     """
-    return dce.run(rewrite(program, [simplify_parts.rules.rule]))
+    return dce.run(rewrite(program, [parts.rules.rule]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from autojit.codegen import affine
-from autojit.codegen.affine import Affine, Var
-from autojit.codegen.loops import (
+from autojit.codegen.loop_ir import affine
+from autojit.codegen.loop_ir.affine import Affine, Var
+from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     Accumulator,
     Begin,
@@ -21,7 +21,7 @@ from autojit.codegen.loops import (
     Scalar,
     Store,
 )
-from autojit.codegen.walk import buffers_of
+from autojit.codegen.loop_ir.traversal import buffers_of
 
 _numbers = count(1000)
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from autojit.codegen.cpu import extensions, threads
+from autojit.codegen.cpu.abi import extensions
+from autojit.codegen.cpu.host import threads
 
 #: A product and a loop on threads in a new process, then what Numba and SciPy make of it.
 PROGRAM = """

@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 
-from autojit.codegen.affine import Affine, Var
-from autojit.codegen.blocks import in_blocks
-from autojit.codegen.collapse import collapsed
-from autojit.codegen.cpu import outlined
-from autojit.codegen.cpu.neighbours import neighbours
-from autojit.codegen.cpu.running import running
-from autojit.codegen.diagonals import off_diagonals
-from autojit.codegen.loop_text import text_of
-from autojit.codegen.loops import (
+from autojit.codegen.analysis.verifier import verify_kernel
+from autojit.codegen.cpu.emit import outlined
+from autojit.codegen.cpu.emit.predictive_commoning import neighbours
+from autojit.codegen.cpu.emit.prefix_scans import running
+from autojit.codegen.loop_ir.affine import Affine, Var
+from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Compute,
@@ -32,11 +29,14 @@ from autojit.codegen.loops import (
     ScatterInto,
     Store,
 )
-from autojit.codegen.parallel import parallelize
-from autojit.codegen.pieces import in_pieces
-from autojit.codegen.rows import in_whole_rows
-from autojit.codegen.uncollapse import uncollapsed
-from autojit.codegen.verify_loops import verify_kernel
+from autojit.codegen.loop_ir.text import text_of
+from autojit.codegen.loop_passes.coalesce import collapsed
+from autojit.codegen.loop_passes.delinearize import uncollapsed
+from autojit.codegen.loop_passes.fission import in_pieces
+from autojit.codegen.loop_passes.masked_fixups import off_diagonals
+from autojit.codegen.loop_passes.overrun_rows import in_whole_rows
+from autojit.codegen.loop_passes.parallelize import parallelize
+from autojit.codegen.loop_passes.strip_mine import in_blocks
 from tests.codegen.loop_builder import (
     at,
     buffer,
@@ -183,7 +183,7 @@ def nest(here: Affine, there: Affine, inner: dict[str, Any], **settings: Any) ->
 
 
 def divided(**settings: Any) -> Kernel:
-    from autojit.codegen.affine import divide
+    from autojit.codegen.loop_ir.affine import divide
 
     t = Var(64 * 20)
     row, column = divide(at(t), 20, {})

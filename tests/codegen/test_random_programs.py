@@ -16,15 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.program import Program
 from autojit.ir.ops import Declaration
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.ops.linalg import Matrices
-from autojit.ir.program import Program
-from autojit.ir.text import parse
+from autojit.ir.ops.linalg.factorizations import Matrices
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
 from autojit.ir.transforms import vjp
 from tests.ir.noise import EXACT, noisy, parts, wrong_elements
 from tests.ir.random_programs import arguments_for, programs

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, scan
-from autojit.codegen import affine, scatters
-from autojit.codegen.affine import Affine, Var
-from autojit.codegen.cpu.engine import has_masks
-from autojit.codegen.loops import (
+from autojit.codegen.cpu.host.engine import has_masks
+from autojit.codegen.loop_ir import affine
+from autojit.codegen.loop_ir.affine import Affine, Var
+from autojit.codegen.loop_ir.nodes import (
     Buffer,
     Compute,
     Gather,
@@ -22,6 +22,7 @@ from autojit.codegen.loops import (
     ScatterInto,
     Store,
 )
+from autojit.codegen.loop_passes import scatters
 from tests.codegen.row_chains import agrees
 from tests.codegen.test_vectors import lanes
 
@@ -139,7 +140,7 @@ def test_random_groups_in_short_blocks(seed: int, monkeypatch: pytest.MonkeyPatc
     """Tasks too: their number is that of a loop of blocks."""
     monkeypatch.setattr(scatters, "BLOCK", 16)
     monkeypatch.setattr(scatters, "LEAST", 2)
-    monkeypatch.setattr("autojit.codegen.parallel.WORTH_TRYING", 0)
+    monkeypatch.setattr("autojit.codegen.loop_passes.parallelize.WORTH_TRYING", 0)
     rng = np.random.default_rng(seed)
     n, groups = int(rng.integers(2, 200)), int(rng.integers(1, 9))
     first, second = rng.integers(0, groups, (2, n))

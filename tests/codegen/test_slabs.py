@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, trace
-from autojit.codegen import parallel, slabs
-from autojit.codegen.loops import Kernel, LoopProgram, MatrixProduct
-from autojit.codegen.lower import lower
-from autojit.codegen.walk import product_of, statements, walk
+from autojit.codegen.loop_ir.nodes import Kernel, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.traversal import product_of, statements, walk
+from autojit.codegen.loop_passes import parallelize, tile_rows
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees, random_chain
 
@@ -24,7 +24,7 @@ def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slabs of two kilobytes, of matrices of eight and more, which are far."""
     sizes = {"LEAST": 1 << 13, "SLAB": 1 << 11, "LARGEST": 1 << 13, "LAST_LEVEL": 0}
     for name, value in sizes.items():
-        monkeypatch.setattr(slabs, name, value)
+        monkeypatch.setattr(tile_rows, name, value)
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:
@@ -68,8 +68,8 @@ def test_a_batch_is_taken_one_by_one() -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:
-        monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallel, "WORK_OF_TASK", 1)
+        monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
+        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1)
     f, arguments, rtol = random_chain(seed)
     for which in (0, 1, 2, (0, 1, 2)):
         agrees(grad(f, argnums=which), *arguments, rtol=rtol)

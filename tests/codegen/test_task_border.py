@@ -10,10 +10,10 @@ import pytest
 
 import autojit
 from autojit import checkpoint, grad, jit, vmap
-from autojit.codegen import parallel
-from autojit.codegen.loops import RunTasks
-from autojit.codegen.walk import statements
-from autojit.execute import executable
+from autojit.codegen.loop_ir.nodes import RunTasks
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.loop_passes import parallelize
+from autojit.staging.execute import executable
 from tests.thresholds import Thresholds, drawn
 
 Function = Callable[[Any], Any]
@@ -172,12 +172,12 @@ def test_copies_of_tasks_begin_with_what_changes_nothing(combine: Any, dtype: st
 
 def test_neutral_elements() -> None:
     inf = float("inf")
-    assert [parallel.identity(c, "f64") for c in ("add", "mul", "maximum", "minimum")] == [
+    assert [parallelize.identity(c, "f64") for c in ("add", "mul", "maximum", "minimum")] == [
         0.0, 1.0, -inf, inf,
     ]  # fmt: skip
-    assert [parallel.identity(c, "i32") for c in ("add", "mul", "maximum", "minimum")] == [
+    assert [parallelize.identity(c, "i32") for c in ("add", "mul", "maximum", "minimum")] == [
         0, 1, -(2**31), 2**31 - 1,
     ]  # fmt: skip
-    assert [parallel.identity(c, "bool") for c in ("or", "and", "maximum", "minimum")] == [
+    assert [parallelize.identity(c, "bool") for c in ("or", "and", "maximum", "minimum")] == [
         False, True, False, True,
     ]  # fmt: skip

@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pytest
 from llvmlite import ir
 
-from autojit.codegen import affine
-from autojit.codegen.affine import Affine, Var
-from autojit.codegen.cpu import engine, nests, tasks
-from autojit.codegen.cpu.counted import text
-from autojit.codegen.loops import Buffer, Fill, Loop
+from autojit.codegen.cpu.emit import nests, tasks
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm.counted import text
+from autojit.codegen.loop_ir import affine
+from autojit.codegen.loop_ir.affine import Affine, Var
+from autojit.codegen.loop_ir.nodes import Buffer, Fill, Loop
 
 Claim = Callable[[int], int]
 

@@ -13,9 +13,10 @@ import pytest
 
 import autojit
 from autojit import jit
-from autojit.codegen import products
-from autojit.codegen.cpu import engine, library, tile_functions
-from autojit.codegen.cpu.tiles import tile_for
+from autojit.codegen.cpu.host import engine, library
+from autojit.codegen.cpu.matmul import tile_functions
+from autojit.codegen.cpu.matmul.tiles import tile_for
+from autojit.codegen.loop_passes import products
 
 TOLERANCE = {"f4": 2e-5, "f8": 1e-13}
 #: Vector registers: bytes and count of AVX-512, AVX, SSE and of Arm.

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from autojit import jit
-from autojit.codegen import shape, verify_loops
-from autojit.codegen.affine import Var
-from autojit.codegen.exposed import exposed
-from autojit.codegen.loops import (
+from autojit.codegen.analysis import verifier
+from autojit.codegen.analysis.exposed import exposed
+from autojit.codegen.analysis.verifier import BrokenLoops, verify, verify_kernel
+from autojit.codegen.loop_ir.affine import Var
+from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
     Fill,
@@ -26,8 +27,8 @@ from autojit.codegen.loops import (
     Store,
     Tasks,
 )
-from autojit.codegen.verify_loops import BrokenLoops, verify, verify_kernel
-from autojit.codegen.walk import buffers_of
+from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.codegen.loop_passes import pipeline
 from tests.codegen.loop_builder import (
     at,
     buffer,
@@ -245,11 +246,11 @@ def test_a_broken_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         body = [s for s in made.body if not isinstance(s, (Begin, Finish))]
         return replace(made, body=body)
 
-    assert verify_loops.ACTIVE
-    monkeypatch.setattr(shape, "_LATER", (careless,))
+    assert verifier.ACTIVE
+    monkeypatch.setattr(pipeline, "_LATER", (careless,))
     with pytest.raises(BrokenLoops, match="after careless:"):
         jit(lambda x: np.sum(np.exp(x)))(np.ones(20))
-    monkeypatch.setattr(verify_loops, "ACTIVE", False)
+    monkeypatch.setattr(verifier, "ACTIVE", False)
     with pytest.raises(KeyError):
         jit(lambda x: np.sum(np.cos(x)))(np.ones(20))
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit.codegen import shape, verify_loops
-from autojit.codegen.loops import Kernel, Loop
+from autojit.codegen.analysis import verifier
+from autojit.codegen.loop_ir.nodes import Kernel, Loop
+from autojit.codegen.loop_passes import pipeline
 from autojit.ir.ops import elementary
-from autojit.ir.passes import repetitions, roll_tables
+from autojit.ir.passes.reroll import repetitions, tables
 from tests.fuzz import differences, guarded, memory, plain
 from tests.fuzz.case import Case
 from tests.fuzz.generators import GENERATORS, make
@@ -54,8 +55,8 @@ def test_thresholds_of_passes_change_what_they_do() -> None:
     with Thresholds(few):
         assert "scan" in str(Run(case).program)
     with Thresholds({"passes.repetitions.LEAST_STEPS": 3}):
-        assert roll_tables.LEAST_STEPS == repetitions.LEAST_STEPS == 3
-    assert roll_tables.LEAST_STEPS == repetitions.LEAST_STEPS > 3
+        assert tables.LEAST_STEPS == repetitions.LEAST_STEPS == 3
+    assert tables.LEAST_STEPS == repetitions.LEAST_STEPS > 3
 
 
 # -- faults that are planted ------------------------------------------------------
@@ -95,8 +96,8 @@ def _without_last(kernel: Kernel) -> Kernel:
 @pytest.fixture
 def short_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pass over loops that is wrong, and that no verifier stops."""
-    monkeypatch.setattr(shape, "_FIRST", (_without_last, *shape._FIRST))
-    monkeypatch.setattr(verify_loops, "ACTIVE", False)
+    monkeypatch.setattr(pipeline, "_FIRST", (_without_last, *pipeline._FIRST))
+    monkeypatch.setattr(verifier, "ACTIVE", False)
 
 
 def test_a_wrong_pass_over_loops_is_found_and_made_small(short_loops: None) -> None:

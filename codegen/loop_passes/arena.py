@@ -1,0 +1,50 @@
+"""The arena: temporaries of one call share one block of memory.
+
+Each temporary lives from the step that writes it to the last one that reads it;
+two that do not live at the same time may share bytes.
+"""
+
+from __future__ import annotations
+
+from autojit.codegen.loop_ir.nodes import Buffer, Factorization, Kernel, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.traversal import buffers_named, memory
+
+#: Cache lines; enough for any vector.
+ALIGNMENT = 64
+
+_SIZES = {"bool": 1, "f32": 4, "f64": 8}
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes of one scalar."""
+    return _SIZES.get(dtype) or int(dtype[1:]) // 8
+
+
+def plan(program: LoopProgram) -> None:
+    """Give every temporary an offset: first fit, in the order of their first use."""
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for position, step in enumerate(program.steps):
+        for buffer in _used(step):
+            if buffer.kind == "temp":
+                first.setdefault(buffer, position)
+                last[buffer] = position
+    placed: list[tuple[int, int, Buffer]] = []  # offset, end, buffer
+    for buffer, start in first.items():
+        size = -(-buffer.size * itemsize(buffer.dtype) // ALIGNMENT) * ALIGNMENT
+        offset = 0
+        for low, high, other in sorted(placed, key=lambda p: p[0]):
+            if last[other] < start or first[other] > last[buffer]:
+                continue
+            if offset + size <= low:
+                break
+            offset = max(offset, high)
+        placed.append((offset, offset + size, buffer))
+        program.temps[buffer] = offset
+        program.arena = max(program.arena, offset + size)
+
+
+def _used(step: Kernel | MatrixProduct | Factorization) -> list[Buffer]:
+    if isinstance(step, (MatrixProduct, Factorization)):
+        return [memory(buffer) for buffer in buffers_named(step)]
+    return step.buffers

@@ -1,0 +1,1 @@
+"""What everything stands on: types, shapes, programs, and what an op declares."""
