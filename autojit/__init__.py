@@ -96,12 +96,15 @@ def parse(text: str) -> Any:
 
 #: What is loaded when it is first used, and where it is.
 _LATER = {
-    **dict.fromkeys(("checkpoint", "peak_memory", "saved_residuals"), "checkpointing"),
     **dict.fromkeys(
-        ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"), "control"
+        ("checkpoint", "peak_memory", "saved_residuals"), "transformations.checkpointing"
     ),
-    **dict.fromkeys(("custom_jvp", "custom_vjp"), "custom"),
-    **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "implicit"),
+    **dict.fromkeys(("custom_jvp", "custom_vjp"), "transformations.custom"),
+    **dict.fromkeys(
+        ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"),
+        "control_flow.control",
+    ),
+    **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
     "ode": "",
     "testing": "",
 }

@@ -15,8 +15,9 @@ import pytest
 
 import autojit
 from autojit.functions import registry, ufuncs
+from autojit.ir.core.declaration import ANSWERS, REGISTRY
 from autojit.ir.core.program import Program
-from autojit.ir.ops import ANSWERS, REGISTRY, arithmetic
+from autojit.ir.ops import arithmetic
 from autojit.ir.transforms import gradient, jvp
 from autojit.tracing import transform_cache
 from tests.samples import SAMPLES, Sample

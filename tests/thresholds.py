@@ -25,7 +25,8 @@ from typing import Any
 import pytest
 
 import autojit
-from autojit.codegen.cpu.host import engine, library
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.driver import cache as disk
 from autojit.staging import execute
 from autojit.tracing import transform_cache

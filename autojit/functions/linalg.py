@@ -13,10 +13,10 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import TypeMismatch
+from autojit.ir.linalg import factorizations
+from autojit.ir.linalg.cholesky import cholesky as lower_factor
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import convert, eq
-from autojit.ir.ops.linalg import factorizations
-from autojit.ir.ops.linalg.cholesky import cholesky as lower_factor
 from autojit.ir.ops.linear import iota
 from autojit.tracing.context import user_source
 from autojit.tracing.tracer import Tracer

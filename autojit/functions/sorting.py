@@ -13,9 +13,9 @@ import numpy as np
 
 from autojit.errors import UncoveredFunctionError, with_place
 from autojit.ir.core import shapes
+from autojit.ir.core.declaration import full
 from autojit.ir.core.types import Type
-from autojit.ir.ops import full
-from autojit.ir.ops import order as ordering
+from autojit.ir.linalg import order as ordering
 from autojit.tracing.context import is_tracer, user_source
 from autojit.tracing.tracer import Tracer
 

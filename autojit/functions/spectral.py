@@ -10,7 +10,7 @@ import numpy as np
 from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.program import Value
-from autojit.ir.ops.linalg import spectral
+from autojit.ir.linalg import spectral
 from autojit.tracing.context import is_tracer, user_source
 from autojit.tracing.tracer import Tracer
 

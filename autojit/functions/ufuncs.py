@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import DtypeError, MissingDtypeError, ShapeError, TypeMismatch, with_place
-from autojit.ir.core.declaration import full
+from autojit.ir.core.declaration import ANSWERS, Declaration, full
 from autojit.ir.core.program import Value, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops import ANSWERS, Declaration, arithmetic, elementary
+from autojit.ir.ops import arithmetic, elementary
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.tracing.context import WEAK_TYPES, user_source
 from autojit.tracing.created_arrays import bare

@@ -15,8 +15,8 @@ from autojit.functions.lifting import as_tracer, as_value, tracer
 from autojit.functions.lists import takes_arrays
 from autojit.functions.registry import uncovered
 from autojit.ir.core.program import Value
+from autojit.ir.linalg import factorizations as ops
 from autojit.ir.ops.arithmetic import convert
-from autojit.ir.ops.linalg import factorizations as ops
 from autojit.tracing.context import is_tracer
 
 #: SciPy's names of the structures for which `solve` does what it does for any matrix.

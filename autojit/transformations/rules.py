@@ -157,7 +157,7 @@ def _other_structure(wanted: Wanted, tree: Any) -> StructureError:
     return StructureError(
         with_place(
             f"{wanted.what} must have the structure {wanted.structure}; "
-            f"got {trees.flatten(tree)[1]}.",
+            f"got {pytrees.flatten(tree)[1]}.",
             user_source(),
         )
     )

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.declaration import REGISTRY
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.types import Type
-from autojit.ir.ops import REGISTRY
 from autojit.ir.tools.interpreter import interpret
 
 from .runtime import CudaExecutable, compile_for_cuda, is_simulated, load_cuda

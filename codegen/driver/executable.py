@@ -241,8 +241,8 @@ class Executable:
         from autojit.codegen.cpu.entry_point.entry import Module
         from autojit.codegen.cpu.entry_point.key import unchanged
         from autojit.codegen.cpu.entry_point.parts import parts
-        from autojit.codegen.cpu.host import library
         from autojit.codegen.cpu.host.engine import Compiled, serial
+        from autojit.codegen.cpu.llvm import library
 
         symbol = f"autojit_entry_{serial()}"
         with seldom_collected():

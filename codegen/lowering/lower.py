@@ -40,8 +40,8 @@ from autojit.codegen.scheduling.views import Strided, without_last_reshapes
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.contract import Dot
-from autojit.ir.ops.linalg.factorizations import Matrices
 
 from .scalar_code import Pair, ScalarCode, Scope, parts
 

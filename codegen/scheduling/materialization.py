@@ -15,12 +15,12 @@ from typing import Any
 
 from autojit.ir.core.program import Op, Program, Readers, Value, readers_of
 from autojit.ir.core.shapes import row_major_strides
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.arithmetic import eq, ge, gt, le, lt, ne
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather, ScatterAdd
-from autojit.ir.ops.linalg.factorizations import Matrices
 from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, Pad, Reshape, Transpose, transpose
 from autojit.ir.ops.reduce import Reduce, max_, min_

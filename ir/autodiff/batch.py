@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.program import Builder, Program, Value, building
-from autojit.ir.ops.batching import Batched, along
 
 
 def batch(

@@ -45,23 +45,23 @@ from autojit.ir.core.program import (
     current_builder,
     readers_of,
 )
+from autojit.ir.core.registry import declared
 from autojit.ir.ops.arithmetic import add, lt, mul, select, sub
 from autojit.ir.ops.bodies import groups
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import Constant, Iota
 from autojit.ir.ops.move import Broadcast, Reshape, Transpose, flip, reshape, slice_, transpose
 from autojit.ir.ops.update import add_at, scatter, update
-from autojit.ir.regions.scan import Scan, scan
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
 
 
 def run(program: Program) -> Program:
     """The program with such loops over rows; the same object without any."""
-    return rewrite(program, [_rule]) if program.has(Scan) else program
+    return rewrite(program, [_rule]) if declared.scan in program.kinds else program
 
 
 def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
-    if not isinstance(op.kind, Scan) or op.params["length"] < 2:
+    if op.kind is not declared.scan or op.params["length"] < 2:
         return None
     loop = _Loop(op)
     return loop.emit() if loop.reads or loop.writes else None
@@ -219,7 +219,7 @@ class _Loop:
         more = [_rows(whole[x], place, self.length) for x, place in places]
         params = {**self.op.params, "body": body, "constants": len(used), "carries": len(kept)}
         given = [*(whole[v] for v in used), *(carries[k] for k in kept), *rows, *more]
-        made = current_builder().emit(scan, given, params)
+        made = current_builder().emit(declared.scan, given, params)
         last, stacked, written = groups(made, len(kept), len(self.body.outputs) - self.m)
         results = dict(zip(kept, last, strict=True))
         stacks = iter(written)

@@ -20,6 +20,7 @@ from autojit.ir.rewriting import cse
 
 from . import indexed_scans
 from .partition import free_values, halves, needed
+from .transpose import transpose
 
 
 class _Split(Builder):
@@ -173,8 +174,6 @@ def jvp(program: Program, wrt: Sequence[int]) -> Program:
 
 def vjp(program: Program, wrt: Sequence[int]) -> Program:
     """``(inputs, cotangents of the outputs) -> (outputs, cotangents of wrt)``."""
-    from .transpose import transpose
-
     parts = linearize(program, wrt)
     backward = transpose(parts.linear, parts.residuals)
     builder = Builder()

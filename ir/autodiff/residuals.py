@@ -18,6 +18,7 @@ from typing import Any
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather
+from autojit.ir.simplification.simplified import simplified
 
 from .linearize import Linearized
 from .min_cut import source_side
@@ -44,8 +45,6 @@ def choose_residuals(
 
     ``free`` marks the inputs that the linear program can have at no cost.
     """
-    from autojit.ir.passes.pipeline import simplified
-
     primal = simplified(parts.primal)
     n = len(primal.outputs) - parts.residuals
     needed = list(dict.fromkeys(primal.outputs[n:]))

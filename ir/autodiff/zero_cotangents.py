@@ -20,7 +20,10 @@ from autojit.ir.core.program import Builder, Op, Program, Source, Value, buildin
 from autojit.ir.ops.arithmetic import stop_gradient
 from autojit.ir.ops.reduce import Extremum, max_, min_
 from autojit.ir.rewriting.rewrite import Rewriter
-from autojit.ir.rewriting.rules.shifts import is_zero
+from autojit.ir.simplification.shifts import is_zero
+
+from .linearize import linearize
+from .transpose import transpose
 
 #: Longer bodies, and those with more extrema, are left alone.
 MOST_OPS, MOST = 1000, 16
@@ -50,9 +53,6 @@ def _made(body: Program, sources: tuple[Source | None, ...]) -> Program:
 
 def _is_idle(v: Value, body: Program) -> bool:
     """Whether the body's results do not depend on a value, in exact arithmetic."""
-    from .linearize import linearize
-    from .transpose import transpose
-
     after = _depending(v, body.ops)
     made = {result for op in after for result in op.results}
     outputs = [o for o in body.outputs if o in made and o.type.is_inexact]

@@ -1,4 +1,4 @@
-"""What an op is: the base class of all declarations, and their registry.
+"""What an op is: the base class of all declarations.
 
 A declaration says everything about an op in one place.  Families (the modules
 beside this one) fill in what their members share, so that most members are a
@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops.batching import Batched
-
+from .batching import Batched
 from .errors import no_derivative
-from .program import Builder, Op, Program, Value, building, current_builder, param_key
+from .program import Op, Program, Value, current_builder, param_key
+from .registry import REGISTRY
 from .types import Type, TypeMismatch
-
-#: Every declared op by name.
-REGISTRY: dict[str, Declaration] = {}
 
 #: The NumPy and SciPy ufuncs that an op answers for.
 ANSWERS: dict[Any, Declaration] = {}
@@ -115,7 +112,7 @@ class Declaration:
         return None
 
     def key(self, params: dict[str, Any]) -> Hashable:
-        """Equal for parameters that are the same, as :func:`~autojit.ir.core.program.param_key` is."""
+        """Equal for parameters that are the same, as :func:`param_key` is."""
         return tuple([(name, param_key(params[name])) for name in sorted(params)])
 
     def expand(self, op: Op) -> Program | None:
@@ -183,21 +180,12 @@ class Declaration:
         are those of ``op`` at step 0."""
         raise TypeError(f"op {self.name} has no sliding parameters")
 
-    def at_all_steps(self, operands: Sequence[Batched], op: Op, slide: Any, steps: int) -> Value:
-        """The results of ``at_step`` along a new leading axis; so are operands that are batched."""
-        from autojit.ir.autodiff.batch import batch
-        from autojit.ir.ops.linear import iota
-
-        builder = Builder()
-        inputs = [Value(v.type) for v in op.operands]
-        step = Value(Type(np.dtype(np.int64), ()))
-        with building(builder):
-            result = self.at_step(inputs, op, slide, step)
-        program = builder.finish([*inputs, step], [result], name=self.name)
-        every = iota(dtype=step.dtype, shape=(steps,), axis=0)
-        whole = batch(program, steps, [*[o.batched for o in operands], True])
-        (made,) = current_builder().inline(whole, [*[o.value for o in operands], every])
-        return made
+    def at_all_steps(
+        self, operands: Sequence[Batched], op: Op, slide: Any, steps: int
+    ) -> Value | None:
+        """The results of ``at_step`` along a new leading axis, which batched operands have too;
+        None where the op knows no better way than to batch ``at_step``."""
+        return None
 
     def mask(self, op: Op, operand: int) -> Literal | None:
         """The condition under which an operand reaches the result, if there is one."""

@@ -125,6 +125,17 @@ def param_key(value: Any) -> Any:
     return (kind.__name__, repr(value))
 
 
+class Views:
+    """How programs are printed, drawn and run: functions of ``ir.tools``, which lies above."""
+
+    text: Callable[..., str]
+    graph: Callable[[Program], Any]
+    interpret: Callable[[Program, Sequence[Any]], list[Any]]
+
+
+views = Views()
+
+
 class _Structure:
     """The key of programs that differ in captured arrays only, made when one is first compared."""
 
@@ -228,15 +239,11 @@ class Program:
 
     def text(self, *, sources: bool = False) -> str:
         """The program in the textual form that :func:`autojit.parse` reads."""
-        from autojit.ir.tools.text import print_program
-
-        return print_program(self, sources=sources)
+        return views.text(self, sources=sources)
 
     def graph(self) -> Any:
-        """The program as a ``networkx.DiGraph``, for analysis and drawing (see ``ir.tools.graph``)."""
-        from autojit.ir.tools.graph import to_networkx
-
-        return to_networkx(self)
+        """The program as a ``networkx.DiGraph``, for analysis and drawing."""
+        return views.graph(self)
 
     def __str__(self) -> str:
         return self.text()
@@ -251,9 +258,7 @@ class Program:
 
     def __call__(self, *args: Any) -> Any:
         """Run the program in the interpreter; one output is returned bare."""
-        from autojit.ir.tools.interpreter import interpret
-
-        results = interpret(self, (*args, *self.captured))
+        results = views.interpret(self, (*args, *self.captured))
         return results[0] if len(results) == 1 else tuple(results)
 
     def bound_to(self, captured: Iterable[Any]) -> Program:

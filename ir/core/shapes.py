@@ -127,3 +127,17 @@ def concatenated(shapes: Sequence[Shape], axis: int) -> Shape:
             )
     total = sum(shape[axis] for shape in shapes)
     return (*first[:axis], total, *first[axis + 1 :])
+
+
+def even_steps(values: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """By how much tuples of integers grow from one to the next, if that is always the same."""
+    n = len(values)
+    if n < 2 or not values[0]:
+        return None
+    steps = tuple([b - a for a, b in zip(values[0], values[1], strict=True)])
+    for k, by in enumerate(steps):
+        first = values[0][k]
+        wanted = list(range(first, first + n * by, by)) if by else [first] * n
+        if [v[k] for v in values] != wanted:
+            return None
+    return steps

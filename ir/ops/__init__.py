@@ -1,7 +1,4 @@
-"""All op declarations.  Importing this package declares every op."""
-
-from autojit.ir.core.declaration import ANSWERS, REGISTRY, Declaration, declaration, full
-from autojit.ir.regions import checkpoint, custom, implicit, scan, switch, while_
+"""Ops without bodies, one declaration each.  Importing this package declares them."""
 
 from . import (
     arithmetic,
@@ -11,37 +8,20 @@ from . import (
     index,
     linear,
     move,
-    order,
     reduce,
     shear,
     update,
 )
-from .linalg import cholesky, factorizations, spectral
 
 __all__ = [
-    "ANSWERS",
-    "REGISTRY",
-    "Declaration",
     "arithmetic",
-    "checkpoint",
     "checks",
-    "cholesky",
     "contract",
-    "custom",
-    "declaration",
     "elementary",
-    "full",
-    "implicit",
     "index",
-    "linalg",
     "linear",
     "move",
-    "order",
     "reduce",
-    "scan",
     "shear",
-    "spectral",
-    "switch",
     "update",
-    "while_",
 ]

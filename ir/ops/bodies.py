@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import Declaration, MaybeValue, full, require
 from autojit.ir.core.program import (
     Builder,
@@ -18,9 +19,11 @@ from autojit.ir.core.program import (
     current_builder,
     readers_of,
 )
+from autojit.ir.core.registry import declared
 from autojit.ir.core.types import Type
+from autojit.ir.tools.interpreter import interpret
 
-from .batching import Batched, along
+from .arithmetic import add
 
 T = TypeVar("T")
 
@@ -100,8 +103,6 @@ def or_zero(value: MaybeValue, type: Type) -> Value:
 def accumulated(totals: Sequence[Value], values: Sequence[Value]) -> list[Value]:
     """``total + value`` of each pair, term by term where the current builder has made the value
     as a sum: a few elements can be added to a total in place, but not to zeros first."""
-    from .arithmetic import add
-
     ops = current_builder().ops
     sums = {op.result: op for op in ops if op.kind is add}
     uses = readers_of(ops, values)
@@ -173,8 +174,6 @@ def each_alone(op: Op, operands: Sequence[Batched], size: int) -> Sequence[Value
     different branches or numbers of steps: all of them together would compute bodies for elements
     that do not come to them.
     """
-    from autojit.ir.regions.scan import scan
-
     builder = Builder()
     inputs = [Value(v.type) for v in op.operands]
     with building(builder):
@@ -187,7 +186,7 @@ def each_alone(op: Op, operands: Sequence[Batched], size: int) -> Sequence[Value
     }  # fmt: skip
     values = [o.value for o in operands]
     given = [*others(values, marks), *chosen(values, marks)]
-    return current_builder().emit(scan, given, params)
+    return current_builder().emit(declared.scan, given, params)
 
 
 def read_inputs(body: Program) -> list[bool]:
@@ -196,15 +195,6 @@ def read_inputs(body: Program) -> list[bool]:
     return [v in found for v in body.inputs]
 
 
-def with_outputs(body: Program, outputs: Sequence[Value]) -> Program:
-    """The program returning other values, without the ops that these do not need."""
-    from autojit.ir.rewriting import dce
-
-    return dce.run(body.with_body(body.ops, outputs))
-
-
 def run(body: Program, arguments: Sequence[Any]) -> list[Any]:
     """The outputs of a body in the interpreter."""
-    from autojit.ir.tools.interpreter import interpret
-
     return interpret(body, arguments)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.batching import Batched, later
 from autojit.ir.core.declaration import MaybeValue, SingleResult, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
-from .batching import Batched, later
 from .move import transpose
 
 Axes = tuple[int, ...]

@@ -18,6 +18,7 @@ from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 
 from . import complex_kernels as kernels
+from .arithmetic import eq, select
 from .elementwise import FLOAT, INEXACT, Elementwise, Rule
 
 _LN2 = float(np.log(2.0))
@@ -91,8 +92,6 @@ cbrt = _function("cbrt", np.cbrt, lambda t, y, x: t / (y * y * 3.0))
 
 def _hypot_rule(t: Value, y: Value, part: Value) -> Value:
     # At the origin the subgradient of smallest norm, 0.
-    from .arithmetic import eq, select
-
     return t * (part / select(eq(y, 0), full(1, y.type), y))
 
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core import shapes
+from autojit.ir.core.batching import Batched, along, later
 from autojit.ir.core.declaration import MaybeValue, SingleResult, full, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
 from . import move
 from .arithmetic import select
-from .batching import Batched, along, later
 from .linear import iota
 
 
@@ -174,33 +174,3 @@ def places_if(
 
 gather = Gather("gather")
 scatter_add = ScatterAdd("scatter_add")
-
-
-def even_steps(values: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
-    """By how much tuples of integers grow from one to the next, if that is always the same."""
-    n = len(values)
-    if n < 2 or not values[0]:
-        return None
-    steps = tuple([b - a for a, b in zip(values[0], values[1], strict=True)])
-    for k, by in enumerate(steps):
-        first = values[0][k]
-        wanted = list(range(first, first + n * by, by)) if by else [first] * n
-        if [v[k] for v in values] != wanted:
-            return None
-    return steps
-
-
-def window_places(
-    extents: Sequence[int], start: Sequence[int], stride: Sequence[int], slide: Sequence[int],
-    step: Value,
-) -> tuple[list[Value], tuple[int, ...], tuple[int, ...]]:  # fmt: skip
-    """Index arrays of a window that slides along some axes, these axes, and its extents there."""
-    axes = tuple(a for a, by in enumerate(slide) if by)
-    shape = tuple(extents[a] for a in axes)
-    places = []
-    for position, a in enumerate(axes):
-        own = iota(dtype=step.dtype, shape=shape, axis=position)
-        at = step * slide[a] + start[a]
-        wide = move.broadcast(at, shape=shape, dims=())
-        places.append(own * stride[a] + wide)
-    return places, axes, shape

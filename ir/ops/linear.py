@@ -9,6 +9,7 @@ import numpy as np
 
 from autojit.ir.core.declaration import MaybeValue, SingleResult, require
 from autojit.ir.core.program import Op, Value
+from autojit.ir.core.registry import declared
 from autojit.ir.core.types import Type, TypeMismatch, dtype_name
 
 _PYTHON_TYPES = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
@@ -62,12 +63,9 @@ class Constant(SingleResult):
         return by if even and by == by and abs(by) < 2**31 else None
 
     def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
-        from .arithmetic import convert
-        from .move import broadcast
-
         value, dtype = op.params["value"], op.params["dtype"]
-        number = convert(step, dtype=dtype) * slide + value
-        return broadcast(number, shape=op.params["shape"], dims=())
+        number = declared.convert(step, dtype=dtype) * slide + value
+        return declared.broadcast(number, shape=op.params["shape"], dims=())
 
     def key(self, params: dict[str, Any]) -> Hashable:
         # Its dtype says what Python's type the number has; repr tells zeros apart.

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core import shapes
+from autojit.ir.core.batching import Batched, along, later
 from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full, require
 from autojit.ir.core.program import Op, Value
+from autojit.ir.core.registry import declared
 from autojit.ir.core.types import Type, TypeMismatch
 
-from .batching import Batched, along, later
 from .linear import Linear
+from .windows import slice_windows, window_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,8 @@ class Broadcast(Move):
         return self(operands[0].value, shape=(size, *shape), dims=(0, *later(dims)))
 
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
-        from .reduce import sum_
-
         axes = tuple(i for i in range(len(params["shape"])) if i not in params["dims"])
-        return sum_(cotangent, axes=axes) if axes else cotangent
+        return declared.sum(cotangent, axes=axes) if axes else cotangent
 
 
 class Reshape(Move):
@@ -157,18 +157,14 @@ class Slice(Move):
     sliding = ("start", "stop")
 
     def slide(self, params: Sequence[dict[str, Any]]) -> Any:
-        from .index import even_steps
-
-        start = even_steps([p["start"] for p in params])
-        return start if start == even_steps([p["stop"] for p in params]) else None
+        start = shapes.even_steps([p["start"] for p in params])
+        return start if start == shapes.even_steps([p["stop"] for p in params]) else None
 
     def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
-        from .index import gather, window_places
-
         (x,), shape = operands, op.result.shape
         start, stride = op.params["start"], op.params["stride"]
         places, axes, _ = window_places(shape, start, stride, slide, step)
-        picked = gather(x, *places, axes=axes)
+        picked = declared.gather(x, *places, axes=axes)
         others = [a for a in range(x.type.ndim) if a not in axes]
         order = [*axes, *others]
         moved = transpose(picked, axes=tuple(order.index(a) for a in range(x.type.ndim)))
@@ -180,14 +176,13 @@ class Slice(Move):
             stride=tuple(1 if a in axes else stride[a] for a in range(x.type.ndim)),
         )  # fmt: skip
 
-    def at_all_steps(self, operands: Sequence[Batched], op: Op, slide: Any, steps: int) -> Value:
-        from .windows import slice_windows
-
+    def at_all_steps(
+        self, operands: Sequence[Batched], op: Op, slide: Any, steps: int
+    ) -> Value | None:
         (x,), start, stride = operands, op.params["start"], op.params["stride"]
-        found = None
-        if not x.batched:
-            found = slice_windows(x.value, op.result.shape, start, stride, slide, steps)
-        return super().at_all_steps(operands, op, slide, steps) if found is None else found
+        if x.batched:
+            return None
+        return slice_windows(x.value, op.result.shape, start, stride, slide, steps)
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types

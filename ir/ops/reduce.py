@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core import shapes
+from autojit.ir.core.batching import Batched, later
 from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type, TypeMismatch
 
 from .arithmetic import convert, eq
-from .batching import Batched, later
-from .move import broadcast, slice_axis
+from .move import broadcast, concatenate, reshape, slice_axis
 
 
 class Reduce(SingleResult):
@@ -117,14 +117,10 @@ class Product(Reduce):
         for axis in op.params["axes"]:
             x, tangent = _multiply_along(x, tangent, axis)
         shape = op.result.shape
-        from .move import reshape
-
         return (reshape(tangent, shape=shape),)
 
 
 def _multiply_along(x: Value, tangent: Value, axis: int) -> tuple[Value, Value]:
-    from .move import concatenate
-
     if x.shape[axis] == 0:
         one = shapes.keep_axes(x.shape, (axis,))
         return full(1, x.type.with_shape(one)), full(0, x.type.with_shape(one))
@@ -150,14 +146,10 @@ def product(x: Value, axes: Sequence[int]) -> Value:
         return prod_(x, axes=tuple(axes))
     for axis in axes:
         x = _halved_to_one(x, axis)
-    from .move import reshape
-
     return reshape(x, shape=shapes.without_axes(x.shape, axes))
 
 
 def _halved_to_one(x: Value, axis: int) -> Value:
-    from .move import concatenate
-
     if x.shape[axis] == 0:
         return full(1, x.type.with_shape(shapes.keep_axes(x.shape, (axis,))))
     while (extent := x.shape[axis]) > 1:

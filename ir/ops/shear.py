@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
-from .batching import Batched
 from .linear import Linear
 from .move import Condition, Move, Source
+from .reduce import sum_
 
 
 class Windows(Move):
@@ -50,8 +51,6 @@ class Windows(Move):
         return self(operands[0].value, axis=op.params["axis"] + 1, size=op.params["size"])
 
     def pull_back(self, cotangent: Value, operand: Type, **params: Any) -> Value:
-        from .reduce import sum_
-
         axis, last = params["axis"], operand.ndim
         extent = operand.shape[axis]
         back = shear(cotangent, axis=axis, along=last, by=-1, start=0, extent=extent)

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core import shapes
+from autojit.ir.core.batching import Batched, along, later
 from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
 from . import move
 from .arithmetic import eq, select
-from .batching import Batched, along, later
-from .index import check_bounds, check_updates, even_steps, gather, places_if, scatter_add
+from .index import check_bounds, check_updates, gather, places_if, scatter_add
 from .linear import iota
 from .move import Condition, Source
 
@@ -62,7 +63,7 @@ class Update(Updating):
     sliding = ("start",)
 
     def slide(self, params: Sequence[dict[str, Any]]) -> Any:
-        return even_steps([p["start"] for p in params])
+        return shapes.even_steps([p["start"] for p in params])
 
     def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
         x, v = operands

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autojit.ir.core.program import Value
+from autojit.ir.core.registry import declared
 
-from .move import flip, pad, reshape, slice_, slice_axis, transpose
-from .update import update
+from .linear import iota
 
 Numbers = Sequence[int]
 
@@ -33,19 +33,23 @@ def slice_windows(
     ranges[axis] = (0, x.shape[axis], 1)
     part = _sliced(x, ranges)
     if m == 1:
-        part = slice_axis(part, axis, first, first + across, by)
-        windows = reshape(part, shape=(*part.shape[:axis], steps, 1, *part.shape[axis + 1 :]))
+        part = _slice_axis(part, axis, first, first + across, by)
+        windows = declared.reshape(
+            part, shape=(*part.shape[:axis], steps, 1, *part.shape[axis + 1 :])
+        )
     elif width <= by:
-        windows = slice_axis(*_blocks(part, axis, first, steps, by, width), stride=step)
+        windows = _slice_axis(*_blocks(part, axis, first, steps, by, width), stride=step)
     elif across <= step:
-        windows = slice_axis(*_blocks(part, axis, first, m, step, across), stride=by)
+        windows = _slice_axis(*_blocks(part, axis, first, m, step, across), stride=by)
         order = list(range(windows.type.ndim))
         order[axis], order[axis + 1] = axis + 1, axis
-        windows = transpose(windows, axes=tuple(order))
+        windows = declared.transpose(windows, axes=tuple(order))
     else:
         return None
-    windows = transpose(windows, axes=(axis, *[a for a in range(windows.type.ndim) if a != axis]))
-    return flip(windows, axes=(0,)) if slide[axis] < 0 else windows
+    windows = declared.transpose(
+        windows, axes=(axis, *[a for a in range(windows.type.ndim) if a != axis])
+    )
+    return declared.flip(windows, axes=(0,)) if slide[axis] < 0 else windows
 
 
 def _blocks(
@@ -60,9 +64,9 @@ def _blocks(
         high = [0] * x.type.ndim
         high[axis] = count * size - n
         nothing = (0,) * x.type.ndim
-        x = pad(x, low=nothing, high=tuple(high), interior=nothing)
-    part = slice_axis(x, axis, low, low + count * size)
-    blocks = reshape(part, shape=(*x.shape[:axis], count, size, *x.shape[axis + 1 :]))
+        x = declared.pad(x, low=nothing, high=tuple(high), interior=nothing)
+    part = _slice_axis(x, axis, low, low + count * size)
+    blocks = declared.reshape(part, shape=(*x.shape[:axis], count, size, *x.shape[axis + 1 :]))
     return blocks, axis + 1, first - low, first - low + used
 
 
@@ -91,15 +95,39 @@ def update_windows(
         step = 1
     if slide[axis] < 0:
         first -= by * (steps - 1)
-        windows = flip(windows, axes=(0,))
+        windows = declared.flip(windows, axes=(0,))
     order = [*range(1, axis + 1), 0, *range(axis + 1, windows.type.ndim)]
-    rows = transpose(windows, axes=tuple(order))
+    rows = declared.transpose(windows, axes=tuple(order))
     shape = [*rows.shape[:axis], steps * m, *rows.shape[axis + 2 :]]
     starts, strides = list(start), list(stride)
     starts[axis], strides[axis] = first, step
-    return update(x, reshape(rows, shape=tuple(shape)), start=tuple(starts), stride=tuple(strides))
+    return declared.update(
+        x, declared.reshape(rows, shape=tuple(shape)), start=tuple(starts), stride=tuple(strides)
+    )
 
 
 def _sliced(x: Value, ranges: Sequence[tuple[int, int, int]]) -> Value:
     start, stop, stride = zip(*ranges, strict=True)
-    return slice_(x, start=start, stop=stop, stride=stride)
+    return declared.slice(x, start=start, stop=stop, stride=stride)
+
+
+def _slice_axis(x: Value, axis: int, start: int, stop: int, stride: int = 1) -> Value:
+    ranges = [(0, n, 1) for n in x.shape]
+    ranges[axis] = (start, stop, stride)
+    return _sliced(x, ranges)
+
+
+def window_places(
+    extents: Sequence[int], start: Sequence[int], stride: Sequence[int], slide: Sequence[int],
+    step: Value,
+) -> tuple[list[Value], tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+    """Index arrays of a window that slides along some axes, these axes, and its extents there."""
+    axes = tuple(a for a, by in enumerate(slide) if by)
+    shape = tuple(extents[a] for a in axes)
+    places = []
+    for position, a in enumerate(axes):
+        own = iota(dtype=step.dtype, shape=shape, axis=position)
+        at = step * slide[a] + start[a]
+        wide = declared.broadcast(at, shape=shape, dims=())
+        places.append(own * stride[a] + wide)
+    return places, axes, shape

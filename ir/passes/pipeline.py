@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from autojit.ir.autodiff import indexed_scans
 from autojit.ir.core.program import Program
-from autojit.ir.ops.bodies import BodyOp
-from autojit.ir.rewriting import bodies, cse, dce, inline_calls
-from autojit.ir.rewriting.fold import fold
+from autojit.ir.rewriting import bodies, dce, inline_calls
 from autojit.ir.rewriting.rewrite import rewrite
-from autojit.ir.rewriting.rules import parts
-from autojit.ir.rewriting.rules.simplify import simplify
+from autojit.ir.simplification import parts
+from autojit.ir.simplification.simplified import simplified
 from autojit.ir.tools.verifier import verify as check
 
 from .algebra import push_gathers, push_reductions, quotients, shares, swap_products
@@ -48,29 +46,6 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     if verify:
         check(program)
     return program
-
-
-def simplified(program: Program) -> Program:
-    """The program folded, simplified, without repetition and dead code.
-
-    One walk reaches the fixed point, because every rule looks only at an op and at what
-    its operands are made by, and because what the rules emit is offered to them again.
-    Values are unchanged to rounding; NaN, infinities and signed zeros stay but for those in
-    sums: of copies and of updates (``simplify_moves``), in products with what repeats
-    (``simplify_products``), with unit matrices (``simplify_units``) and of windows
-    (``simplify_windows``), and in what cancels (``simplify_shifts``).
-    """
-    if program.simplified:
-        return program
-    while True:
-        rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
-        made = dce.run(rewrite(program, rules))
-        # What a loop no longer computes may have been all that read something in it.
-        if made is program or not made.has(BodyOp):
-            break
-        program = made
-    made.simplified = True
-    return made
 
 
 def resolve_parts(program: Program) -> Program:

@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.linearize import forward, linearize
+from autojit.ir.autodiff.partition import depends
+from autojit.ir.autodiff.residuals import choose_residuals
+from autojit.ir.autodiff.transpose import transpose
+from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import MaybeValue, require
 from autojit.ir.core.program import Op, Program, Value, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops.batching import Batched
 from autojit.ir.ops.bodies import (
     BodyOp,
     check_types,
@@ -22,9 +27,9 @@ from autojit.ir.ops.bodies import (
     read_inputs,
     run,
     spread,
-    with_outputs,
 )
 from autojit.ir.ops.contract import Dot
+from autojit.ir.rewriting.dce import with_outputs
 
 
 def _is_product(op: Op) -> bool:
@@ -78,8 +83,6 @@ class Checkpoint(BodyOp):
         return Op(self, operands, {**op.params, "body": body}, results, op.source)
 
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
-        from autojit.ir.autodiff.partition import depends
-
         return depends(op.params["body"], marked, inexact=inexact)
 
     # -- derivatives ------------------------------------------------------------
@@ -103,8 +106,6 @@ class Checkpoint(BodyOp):
         self, operands: Sequence[Value], params: dict[str, Any], wrt: list[int],
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[Value], Sequence[int]]:  # fmt: skip
-        from autojit.ir.autodiff.linearize import forward
-
         made, active = forward(params["body"], wrt)
         outs = len(params["body"].outputs)
         results = current_builder().emit(self, [*operands, *given], {**params, "body": made})
@@ -115,9 +116,6 @@ class Checkpoint(BodyOp):
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[Value], Sequence[int]]:  # fmt: skip
         """The call with what is stored, and one linear in the tangents that repeats the rest."""
-        from autojit.ir.autodiff.linearize import linearize
-        from autojit.ir.autodiff.residuals import choose_residuals
-
         body, builder = params["body"], current_builder()
         again = POLICIES[params["policy"]]
         parts = choose_residuals(linearize(body, wrt), [True] * len(operands), again)
@@ -136,8 +134,6 @@ class Checkpoint(BodyOp):
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
     ) -> Sequence[MaybeValue]:
-        from autojit.ir.autodiff.transpose import transpose
-
         body, there = op.params["body"], flags(cotangents)
         fixed = others(body.inputs, linear)
         inputs = [*fixed, *chosen(body.inputs, linear)]
@@ -154,8 +150,6 @@ class Checkpoint(BodyOp):
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
-        from autojit.ir.autodiff.batch import batch
-
         marks = [o.batched for o in operands]
         out = self.reaches(op, marks)
         made = batch(op.params["body"], size, marks, out)

@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.partition import depends
+from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import Declaration, MaybeValue
 from autojit.ir.core.errors import DerivativeError, no_derivative, with_place
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops.batching import Batched
 from autojit.ir.ops.bodies import check_types, chosen, groups, or_zero, run, spread
 from autojit.ir.ops.reduce import sum_
 
@@ -100,8 +102,6 @@ class CustomJVP(_Call):
         return made[: len(outs)], spread(made[len(outs) :], is_inexact(outs))
 
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
-        from autojit.ir.autodiff.partition import depends
-
         if inexact:
             return super().reaches(op, marked, inexact=True)
         body, rule = op.params["body"], op.params["rule"]
@@ -121,8 +121,6 @@ class CustomJVP(_Call):
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
-        from autojit.ir.autodiff.batch import batch
-
         body, rule = op.params["body"], op.params["rule"]
         marks = [o.batched for o in operands]
         out = self.reaches(op, marks)
@@ -182,9 +180,6 @@ class CustomVJP(_Call):
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
-        from autojit.ir.autodiff.batch import batch
-        from autojit.ir.autodiff.partition import depends
-
         body, forward, n = op.params["body"], op.params["forward"], op.params["constants"]
         marks = [o.batched for o in operands]
         # Every output is batched: a cotangent that were not would have to be told from one that is.
@@ -257,8 +252,6 @@ def _backward_batched(
     backward: Program, size: int, constants: list[bool], moving: list[bool]
 ) -> Program:
     """A backward rule for a batch of cotangents; what is not batched gets the sum over it."""
-    from autojit.ir.autodiff.batch import batch
-
     given = len(backward.inputs) - len(constants)
     each = batch(backward, size, [*constants, *[True] * given])
     builder = Builder()

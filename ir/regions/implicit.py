@@ -13,11 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.linearize import linearize
+from autojit.ir.autodiff.partition import depends
+from autojit.ir.autodiff.transpose import transpose
+from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import Declaration, MaybeValue, require
 from autojit.ir.core.errors import no_derivative
 from autojit.ir.core.program import Op, Program, Value, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops.batching import Batched, along
 from autojit.ir.ops.bodies import check_types, groups, or_zero, run
 
 
@@ -38,9 +42,6 @@ class _Solved(Declaration):
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
         """One system for each element of the batch; the unknowns all have the batch axis."""
-        from autojit.ir.autodiff.batch import batch
-        from autojit.ir.autodiff.partition import depends
-
         n = op.params["constants"]
         constants, unknowns = groups(operands, n)
         k = len(unknowns)
@@ -111,8 +112,6 @@ class LinearSolve(_Solved):
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
     ) -> Sequence[MaybeValue]:
-        from autojit.ir.autodiff.transpose import transpose
-
         params, n = op.params, op.params["constants"]
         k = len(op.operands) - n
         if any(linear[:n]) or any(ct is not None for ct in cotangents[k:]):
@@ -187,8 +186,6 @@ def _along_constants(
     tangents: Sequence[MaybeValue],
 ) -> list[MaybeValue]:
     """The derivative of ``program(constants…, x…)`` along tangents of the constants."""
-    from autojit.ir.autodiff.linearize import linearize
-
     outs = len(program.outputs)
     moved: list[MaybeValue] = [None] * outs
     wrt = [i for i, t in enumerate(tangents) if t is not None]

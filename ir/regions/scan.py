@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.hoist import hoist
+from autojit.ir.autodiff.partition import depends
+from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import MaybeValue, require
 from autojit.ir.core.program import Op, Program, Value, current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.ops import move
-from autojit.ir.ops.batching import Batched
 from autojit.ir.ops.bodies import (
     INDEX,
     BodyOp,
@@ -32,8 +35,12 @@ from autojit.ir.ops.bodies import (
     others,
     read_inputs,
     run,
-    with_outputs,
 )
+from autojit.ir.rewriting.bodies import rebuilt
+from autojit.ir.rewriting.dce import with_outputs
+
+from .scan_derivatives import differentiate, transposed
+from .scan_products import after, before
 
 
 class Scan(BodyOp):
@@ -94,8 +101,6 @@ class Scan(BodyOp):
         return read_inputs(op.params["body"])[k]
 
     def without(self, op: Op, replaced: dict[int, Any]) -> Op:
-        from autojit.ir.rewriting.bodies import rebuilt
-
         operands = tuple(v for k, v in enumerate(op.operands) if k not in replaced)
         body = rebuilt(op.params["body"], replaced)
         count = op.params["constants"] - len(replaced)
@@ -104,10 +109,6 @@ class Scan(BodyOp):
 
     def simplified(self, op: Op) -> Op | tuple[Value, ...] | None:
         """Carries that never change become constants, and dear invariants are hoisted."""
-        from autojit.ir.autodiff.hoist import hoist
-
-        from .scan_products import after, before
-
         body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
         fixed = [body.inputs[n + 1 + k] is body.outputs[k] for k in range(m)]
         if any(fixed):
@@ -146,8 +147,6 @@ class Scan(BodyOp):
         return (*first, *made)
 
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
-        from autojit.ir.autodiff.partition import depends
-
         body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
         constants, carries, xs = groups(marked, n, m)
 
@@ -203,15 +202,11 @@ class Scan(BodyOp):
         *,
         split: bool,
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
-        from .scan_derivatives import differentiate
-
         return differentiate(self, operands, params, tangents, split=split)
 
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
     ) -> Sequence[MaybeValue]:
-        from .scan_derivatives import transposed
-
         return transposed(self, op, cotangents, linear)
 
     # -- batching ---------------------------------------------------------------
@@ -219,9 +214,6 @@ class Scan(BodyOp):
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
-        from autojit.ir.autodiff.batch import batch
-        from autojit.ir.autodiff.partition import depends
-
         body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
         constants, carries, xs = groups([o.batched for o in operands], n, m)
         carries = grown(

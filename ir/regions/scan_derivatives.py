@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from autojit.ir.autodiff import zero_cotangents
+from autojit.ir.autodiff.hoist import hoist
+from autojit.ir.autodiff.linearize import forward, linearize
+from autojit.ir.autodiff.partition import depends, separate
+from autojit.ir.autodiff.residuals import choose_residuals
+from autojit.ir.autodiff.transpose import transpose
 from autojit.ir.core.declaration import Declaration, MaybeValue, full
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.ops.bodies import (
@@ -29,9 +35,6 @@ def differentiate(
     *,
     split: bool,
 ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
-    from autojit.ir.autodiff import zero_cotangents
-    from autojit.ir.autodiff.partition import depends
-
     params = {**params, "body": zero_cotangents.run(params["body"])}
     body, n, m = params["body"], params["constants"], params["carries"]
     constants, carries, xs = groups(flags(tangents), n, m)
@@ -58,8 +61,6 @@ def _forward(
     moving: list[bool], given: list[list[Any]],
 ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
     """One loop that carries values and tangents."""
-    from autojit.ir.autodiff.linearize import forward
-
     body, n, m = params["body"], params["constants"], params["carries"]
     made, active = forward(body, wrt)
     outs = len(body.outputs)
@@ -97,9 +98,6 @@ def _split(
     moving: list[bool], given: list[list[Any]],
 ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
     """A loop that also stacks residuals, and one that is linear in the tangents."""
-    from autojit.ir.autodiff.linearize import linearize
-    from autojit.ir.autodiff.residuals import choose_residuals
-
     operands, params, wrt = _hoisted(operands, params, wrt)
     body, n, m = params["body"], params["constants"], params["carries"]
     is_carry = [n < i <= n + m for i in range(len(body.inputs))]
@@ -167,8 +165,6 @@ def _hoisted(
     operands: Sequence[Value], params: dict[str, Any], wrt: list[int]
 ) -> tuple[Sequence[Value], dict[str, Any], list[int]]:
     """What the body computes from constants that have no tangents is computed before it."""
-    from autojit.ir.autodiff.hoist import hoist
-
     n = params["constants"]
     fixed_inputs = [i < n and i not in wrt for i in range(len(params["body"].inputs))]
     outer, body = hoist(params["body"], fixed_inputs, params["length"])
@@ -184,8 +180,6 @@ def _hoisted(
 def transposed(
     kind: Declaration, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
 ) -> Sequence[MaybeValue]:
-    from autojit.ir.autodiff.partition import depends
-
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     constants, carries, xs = groups(list(linear), n, m)
     in_loop = grown(carries, lambda marked: depends(body, [*constants, False, *marked, *xs])[:m])
@@ -207,8 +201,6 @@ def _without_nonlinear_carries(
     cotangents: Sequence[MaybeValue],
 ) -> Any:  # fmt: skip
     """Run what is not linear first, and stack what the linear part needs of it."""
-    from autojit.ir.autodiff.partition import depends, separate
-
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     marked = [*constants, False, *carries, *xs]
     parts = separate(body, marked)
@@ -262,8 +254,6 @@ def _backward_loop(
 
     Returns the cotangents of the linear constants, of the carries and of the linear xs.
     """
-    from autojit.ir.autodiff.transpose import transpose
-
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     c, _, x = groups(op.operands, n, m)
     ins_c, (index,), ins_k, ins_x = groups(body.inputs, n, 1, m)

@@ -156,7 +156,7 @@ def _of_row(p: Op, fixed: set[Value], rows: set[Value]) -> bool:
 
 
 def _all_rows(p: Op, a: Value, b: Value, first_is_fixed: bool) -> Value:
-    from autojit.ir.ops.batching import Batched
+    from autojit.ir.core.batching import Batched
 
     operands = [Batched(a, not first_is_fixed), Batched(b, first_is_fixed)]
     made: Any = p.kind.batch(p, operands, (b if first_is_fixed else a).shape[0])

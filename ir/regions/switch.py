@@ -12,11 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.linearize import forward, linearize
+from autojit.ir.autodiff.partition import depends
+from autojit.ir.autodiff.residuals import choose_residuals
+from autojit.ir.autodiff.transpose import transpose
+from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import MaybeValue, full, require
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops.arithmetic import eq, ge, select
-from autojit.ir.ops.batching import Batched, along
+from autojit.ir.ops.arithmetic import eq, ge, le, select
 from autojit.ir.ops.bodies import (
     INDEX,
     BodyOp,
@@ -31,9 +36,10 @@ from autojit.ir.ops.bodies import (
     read_inputs,
     run,
     spread,
-    with_outputs,
 )
 from autojit.ir.ops.move import broadcast
+from autojit.ir.rewriting.bodies import rebuilt
+from autojit.ir.rewriting.dce import with_outputs
 
 
 class Switch(BodyOp):
@@ -68,8 +74,6 @@ class Switch(BodyOp):
         return any(read_inputs(b)[k - 1] for b in op.params["branches"])
 
     def without(self, op: Op, replaced: dict[int, Any]) -> Op:
-        from autojit.ir.rewriting.bodies import rebuilt
-
         operands = tuple(v for k, v in enumerate(op.operands) if k not in replaced)
         inner = {k - 1: w - 1 if isinstance(w, int) else w for k, w in replaced.items()}
         branches = tuple(rebuilt(b, inner) for b in op.params["branches"])
@@ -83,8 +87,6 @@ class Switch(BodyOp):
         return Op(self, op.operands, {"branches": branches}, results, op.source)
 
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
-        from autojit.ir.autodiff.partition import depends
-
         if marked[0] and not inexact:
             return [True] * len(op.results)
         found = [depends(b, marked[1:], inexact=inexact) for b in op.params["branches"]]
@@ -109,8 +111,6 @@ class Switch(BodyOp):
         self, operands: Sequence[Value], branches: Sequence[Program], wrt: list[int],
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
-        from autojit.ir.autodiff.linearize import forward
-
         parts = [forward(b, wrt) for b in branches]
         outs = len(branches[0].outputs)
         moving = sorted({i for _, active in parts for i in active})
@@ -124,9 +124,6 @@ class Switch(BodyOp):
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:  # fmt: skip
         """Residuals of the branches share places: one branch runs, the others' are zero."""
-        from autojit.ir.autodiff.linearize import linearize
-        from autojit.ir.autodiff.residuals import choose_residuals
-
         n, outs = len(operands) - 1, len(branches[0].outputs)
         parts = [choose_residuals(linearize(b, wrt), [True] * n) for b in branches]
         moving = sorted({i for p in parts for i in p.active})
@@ -179,9 +176,6 @@ class Switch(BodyOp):
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
-        from autojit.ir.autodiff.batch import batch
-        from autojit.ir.autodiff.partition import depends
-
         index, *rest = operands
         marks = [o.batched for o in rest]
         branches = op.params["branches"]
@@ -223,8 +217,6 @@ def _is_chosen(index: Value, branch: int, count: int) -> Value:
 
 
 def _at_most(index: Value, k: int) -> Value:
-    from autojit.ir.ops.arithmetic import le
-
     return eq(index, k) if k else le(index, 0)
 
 
@@ -266,8 +258,6 @@ def _places(primal: Program, outs: int, slots: list[Type]) -> list[int]:
 
 def _transposed(branch: Program, marks: list[bool], there: list[bool]) -> Program:
     """``(nonlinear operands, cotangents) -> cotangents of the linear operands``."""
-    from autojit.ir.autodiff.transpose import transpose
-
     fixed = others(branch.inputs, marks)
     inputs = [*fixed, *chosen(branch.inputs, marks)]
     outputs = chosen(branch.outputs, there)

@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from autojit.ir.autodiff.partition import depends
+from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import MaybeValue, require
-from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
+from autojit.ir.core.program import Op, Value, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops.batching import Batched
 from autojit.ir.ops.bodies import (
     BOOL,
     BodyOp,
@@ -28,12 +29,17 @@ from autojit.ir.ops.bodies import (
     chosen,
     flags,
     groups,
-    grown,
     or_zero,
     read_inputs,
     run,
     spread,
 )
+from autojit.ir.rewriting.bodies import rebuilt
+
+from .while_batch import batched
+from .while_moving import forward_params, moving_of
+from .while_narrow import narrowed
+from .while_transpose import transposed
 
 
 class While(BodyOp):
@@ -100,8 +106,6 @@ class While(BodyOp):
         return any(read_inputs(b)[k] for b in (op.params["condition"], *op.params["sweeps"]))
 
     def without(self, op: Op, replaced: dict[int, Any]) -> Op:
-        from autojit.ir.rewriting.bodies import rebuilt
-
         operands = tuple(v for k, v in enumerate(op.operands) if k not in replaced)
         params = {
             **op.params,
@@ -112,14 +116,10 @@ class While(BodyOp):
         return Op(self, operands, params, op.results, op.source)
 
     def narrow(self, op: Op, used: Sequence[bool]) -> Op | None:
-        from .while_narrow import narrowed
-
         return narrowed(self, op, used)
 
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
-        from autojit.ir.autodiff.partition import depends
-
-        moving = _moving(op.params, marked, inexact=inexact)
+        moving = moving_of(op.params, marked, inexact=inexact)
         read = [*moving.constants, *moving.carries[0]]
         if not inexact and depends(op.params["condition"], read)[0]:
             return [True] * len(op.results)
@@ -140,7 +140,7 @@ class While(BodyOp):
         Where the result is to be transposed, the loop runs by itself first; the other one
         runs it again, since how much it would have to store is not known before.
         """
-        moving = _moving(params, flags(tangents), inexact=True)
+        moving = moving_of(params, flags(tangents), inexact=True)
         constants, *carries, _ = groups(operands, params["constants"], *params["carries"])
         d_constants, *d_carries, _ = groups(tangents, params["constants"], *params["carries"])
         given = [
@@ -152,7 +152,7 @@ class While(BodyOp):
         everything: list[Value] = [*constants, *dc]
         for values, ts in zip(carries, active, strict=True):
             everything += [*values, *(t for t in ts if t is not None)]
-        made = current_builder().emit(self, everything, _forward_params(params, moving, split))
+        made = current_builder().emit(self, everything, forward_params(params, moving, split))
         sizes = [n for values, ts in zip(carries, active, strict=True)
                  for n in (len(values), len(ts))]  # fmt: skip
         parts = groups(made, *sizes)
@@ -168,8 +168,6 @@ class While(BodyOp):
     def transpose(
         self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
     ) -> Sequence[MaybeValue]:
-        from .while_transpose import transposed
-
         return transposed(self, op, cotangents, linear)
 
     # -- batching ---------------------------------------------------------------
@@ -177,104 +175,7 @@ class While(BodyOp):
     def batch(
         self, op: Op, operands: Sequence[Batched], size: int
     ) -> Value | Sequence[Value | Batched]:
-        from .while_batch import batched
-
         return batched(self, op, operands, size)
-
-
-class _Moving:
-    """Which constants, carries and streams (by sweep) are marked."""
-
-    def __init__(self, constants: list[bool]) -> None:
-        self.constants = constants
-        self.carries: list[list[bool]] = []
-        self.streams: list[list[bool]] = []
-
-    def inputs(self, k: int) -> list[bool]:
-        """The marks of the inputs of a sweep's body."""
-        before = [m for s in self.streams[:k] for m in s]
-        return [*self.constants, *before, *self.carries[k]]
-
-
-def _moving(
-    params: dict[str, Any], marked: Sequence[bool], *, inexact: bool = False,
-    everything: bool = False,
-) -> _Moving:  # fmt: skip
-    """What depends on the marked operands (all carries with ``everything``)."""
-    from autojit.ir.autodiff.partition import depends
-
-    constants, *starts, _ = groups(marked, params["constants"], *params["carries"])
-    found = _Moving(constants)
-    for body, start in zip(params["sweeps"], starts, strict=True):
-        before = [m for s in found.streams for m in s]
-
-        def step(marks: list[bool], body: Program = body, before: list[bool] = before) -> Any:
-            return depends(body, [*constants, *before, *marks], inexact=inexact)[: len(marks)]
-
-        mine = [True] * len(start) if everything else grown(start, step)
-        found.carries.append(mine)
-        out = depends(body, [*constants, *before, *mine], inexact=inexact)
-        found.streams.append(out[len(mine) :])
-    return found
-
-
-def _forward_params(params: dict[str, Any], moving: _Moving, split: bool) -> dict[str, Any]:
-    """Bodies that carry values, then tangents; streams of a sweep likewise."""
-    from autojit.ir.autodiff.linearize import forward
-
-    n = params["constants"]
-    dn = sum(moving.constants)
-    sweeps, counts = [], []
-    stream_types: list[list[Type]] = []
-    for k, (body, m) in enumerate(zip(params["sweeps"], params["carries"], strict=True)):
-        marks = moving.inputs(k)
-        made, active = forward(body, [i for i, moves in enumerate(marks) if moves], split=split)
-        outs = len(body.outputs)
-        builder = Builder()
-        with building(builder):
-            c = [Value(t) for t in body.in_types[:n]]
-            dc = [Value(v.type) for v in chosen(c, moving.constants)]
-            s, ds = [], []
-            order: list[Value] = [*c, *dc]
-            for types, ms in zip(stream_types, moving.streams, strict=False):
-                values = [Value(t) for t in types]
-                d_values = [Value(v.type) for v in chosen(values, ms)]
-                s += values
-                ds += d_values
-                order += [*values, *d_values]
-            ks = [Value(t) for t in body.in_types[len(body.inputs) - m :]]
-            dk = [Value(v.type) for v in chosen(ks, moving.carries[k])]
-            order += [*ks, *dk]
-            results = builder.inline(made, [*c, *s, *ks, *dc, *ds, *dk])
-            tangents = dict(zip(active, results[outs:], strict=True))
-            marked = [*moving.carries[k], *moving.streams[k]]
-            d_outs = [
-                or_zero(tangents.get(j), v.type) if marked[j] else None
-                for j, v in enumerate(results[:outs])
-            ]
-            outputs = [
-                *results[:m], *(t for t in d_outs[:m] if t is not None),
-                *results[m:outs], *(t for t in d_outs[m:] if t is not None),
-            ]  # fmt: skip
-        sweeps.append(builder.finish(order, outputs, name=body.name))
-        counts.append(m + len(dk))
-        stream_types.append(list(body.out_types[m:]))
-    return {
-        **params,
-        "sweeps": tuple(sweeps),
-        "carries": tuple(counts),
-        "constants": n + dn,
-        "condition": widened(params["condition"], n, moving),
-    }
-
-
-def widened(condition: Program, n: int, moving: _Moving) -> Program:
-    """The condition as a program that also takes the tangents."""
-    c, k = groups(condition.inputs, n)
-    extra_c = [Value(v.type) for v in chosen(c, moving.constants)]
-    extra_k = [Value(v.type) for v in chosen(k, moving.carries[0])]
-    return Program([*c, *extra_c, *k, *extra_k], condition.ops, condition.outputs,
-                   name=condition.name)  # fmt: skip
 
 
 while_ = While("while")

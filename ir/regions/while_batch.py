@@ -9,32 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.partition import depends
+from autojit.ir.core.batching import Batched
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import select
-from autojit.ir.ops.batching import Batched
-from autojit.ir.ops.bodies import batched_as, each_alone, groups, guarded
+from autojit.ir.ops.bodies import BodyOp, batched_as, each_alone, groups, guarded
 from autojit.ir.ops.move import broadcast
 from autojit.ir.ops.reduce import any_
 
-from .while_ import While, _moving
+from .while_moving import moving_of
 
 
 def batched(
-    kind: While, op: Op, operands: Sequence[Batched], size: int
+    kind: BodyOp, op: Op, operands: Sequence[Batched], size: int
 ) -> Sequence[Value | Batched]:
     """The loop over a batch; its results say whether they have the batch axis."""
-    from autojit.ir.autodiff.batch import batch
-    from autojit.ir.autodiff.partition import depends
-
     params = op.params
     marks = [o.batched for o in operands]
-    moving = _moving(params, marks)
+    moving = moving_of(params, marks)
     condition = params["condition"]
     together = not depends(condition, [*moving.constants, *moving.carries[0]])[0]
     sweeps: list[Program | None] = list(params["sweeps"])
     if not together:
         sweeps = [guarded(body) if body.may_fail else body for body in params["sweeps"]]
-        moving = _moving(params, marks, everything=True)
+        moving = moving_of(params, marks, everything=True)
     bodies = []
     for k, body in enumerate(sweeps):
         if body is None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autojit.ir.core.program import Op, Program, Value
-from autojit.ir.ops.bodies import chosen, groups, read_inputs, with_outputs
+from autojit.ir.ops.bodies import BodyOp, chosen, groups, read_inputs
+from autojit.ir.rewriting.dce import with_outputs
 
-from .while_ import While
 
-
-def narrowed(kind: While, op: Op, used: Sequence[bool]) -> Op | None:
+def narrowed(kind: BodyOp, op: Op, used: Sequence[bool]) -> Op | None:
     """The op with fewer carries, streams and sweeps; None where all are needed."""
     return _Narrowing(kind, op, used).run()
 
 
 class _Narrowing:
-    def __init__(self, kind: While, op: Op, used: Sequence[bool]) -> None:
+    def __init__(self, kind: BodyOp, op: Op, used: Sequence[bool]) -> None:
         self.kind, self.op = kind, op
         self.n = op.params["constants"]
         self.counts = op.params["carries"]

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from autojit.ir.autodiff.linearize import Linearized
+from autojit.ir.autodiff.partition import depends, separate
+from autojit.ir.autodiff.residuals import choose_residuals
+from autojit.ir.autodiff.transpose import transpose
 from autojit.ir.core.declaration import MaybeValue, full
 from autojit.ir.core.errors import no_derivative
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
-from autojit.ir.ops.bodies import accumulated, chosen, groups, or_zero, others, spread
+from autojit.ir.ops.bodies import BodyOp, accumulated, chosen, groups, or_zero, others, spread
 
-from .while_ import While, _Moving, _moving
+from .while_moving import Moving, moving_of
 
 
 def transposed(
-    kind: While, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
+    kind: BodyOp, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
 ) -> Sequence[MaybeValue]:
     """The cotangents of the linear operands."""
     params = op.params
-    moving = _moving(params, list(linear))
+    moving = moving_of(params, list(linear))
     _check_condition(params, moving)
     build = _Transposition(params, moving)
     constants, *starts, _ = groups(op.operands, params["constants"], *params["carries"])
@@ -39,10 +43,8 @@ def transposed(
     return _collected(made, build, moving, linear, params)
 
 
-def _check_condition(params: dict[str, Any], moving: _Moving) -> None:
+def _check_condition(params: dict[str, Any], moving: Moving) -> None:
     """Raise unless the number of steps is independent of what is linear."""
-    from autojit.ir.autodiff.partition import depends
-
     if depends(params["condition"], [*moving.constants, *moving.carries[0]])[0]:
         raise no_derivative(
             "The condition of a while_loop depends on a tangent, so the loop is not linear. The "
@@ -52,7 +54,7 @@ def _check_condition(params: dict[str, Any], moving: _Moving) -> None:
 
 
 def _collected(
-    made: Sequence[Value], build: _Transposition, moving: _Moving, linear: Sequence[bool],
+    made: Sequence[Value], build: _Transposition, moving: Moving, linear: Sequence[bool],
     params: dict[str, Any],
 ) -> list[MaybeValue]:  # fmt: skip
     """What the backward sweeps end with, as cotangents of the operands."""
@@ -74,7 +76,7 @@ def _collected(
 class _Transposition:
     """Builds the sweeps: nonlinear ones in order, then transposed ones from the last."""
 
-    def __init__(self, params: dict[str, Any], moving: _Moving) -> None:
+    def __init__(self, params: dict[str, Any], moving: Moving) -> None:
         self.old, self.moving = params, moving
         self.n = params["constants"]
         self.bodies: list[Program] = []
@@ -117,10 +119,6 @@ class _Transposition:
             self.types[key] = value.type
 
     def _nonlinear(self, k: int) -> None:
-        from autojit.ir.autodiff.linearize import Linearized
-        from autojit.ir.autodiff.partition import separate
-        from autojit.ir.autodiff.residuals import choose_residuals
-
         body, marks = self.old["sweeps"][k], self.moving.inputs(k)
         marked = [*self.moving.carries[k], *self.moving.streams[k]]
         fixed_outputs = others(body.outputs, marked)
@@ -182,8 +180,6 @@ class _Transposition:
         self.linear.append((parts.linear, sources, depending))
 
     def _transposed(self, k: int) -> None:
-        from autojit.ir.autodiff.transpose import transpose
-
         linear, sources, depending = self.linear[k]
         backward = transpose(linear, len(sources))
         moving = self.moving
@@ -234,7 +230,5 @@ class _Transposition:
 
 def _linear_outputs(body: Program, marks: list[bool], outputs: list[Value]) -> list[int]:
     """Which of the outputs depend on the marked inputs."""
-    from autojit.ir.autodiff.partition import depends
-
     found = depends(Program(body.inputs, body.ops, outputs), marks)
     return [i for i, moves in enumerate(found) if moves]

@@ -24,7 +24,9 @@ such an op would raise goes with it.
 
 from __future__ import annotations
 
-from autojit.ir.core.program import Op, Program
+from collections.abc import Sequence
+
+from autojit.ir.core.program import Op, Program, Value
 
 from .bodies import narrowed
 
@@ -43,3 +45,8 @@ def run(program: Program) -> Program:
     if len(kept) == len(program.ops) and not changed:
         return program
     return program.with_body(reversed(kept), program.outputs)
+
+
+def with_outputs(program: Program, outputs: Sequence[Value]) -> Program:
+    """The program returning other values, without the ops that these do not need."""
+    return run(program.with_body(program.ops, outputs))

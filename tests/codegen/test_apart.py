@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from llvmlite import ir
 
-from autojit.codegen.cpu.abi import abi
-from autojit.codegen.cpu.host import engine, thread_affinity
+from autojit.codegen.cpu.abi import abi, thread_affinity
+from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm.counted import text
 
 pytestmark = pytest.mark.skipif(

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from autojit.codegen.cpu.abi import extensions
-from autojit.codegen.cpu.host import threads
+from autojit.codegen.cpu.host import extensions, threads
 
 #: A product and a loop on threads in a new process, then what Numba and SciPy make of it.
 PROGRAM = """

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from autojit.codegen.driver.executable import Executable
 from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Program
-from autojit.ir.ops import Declaration
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.ops.linalg.factorizations import Matrices
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.transforms import vjp

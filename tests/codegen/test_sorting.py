@@ -9,8 +9,8 @@ import pytest
 
 from autojit import grad, jit
 from autojit.codegen.cpu.abi import abi
-from autojit.codegen.cpu.host import library
 from autojit.codegen.cpu.linalg import radix, ranks
+from autojit.codegen.cpu.llvm import library
 from autojit.control_flow.control import fori_loop
 from autojit.errors import AutojitError
 from autojit.ir.core.types import DTYPE_NAMES

@@ -13,7 +13,8 @@ import pytest
 
 import autojit
 from autojit import jit
-from autojit.codegen.cpu.host import engine, library
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.matmul import tile_functions
 from autojit.codegen.cpu.matmul.tiles import tile_for
 from autojit.codegen.loop_passes import products

@@ -16,7 +16,8 @@ from llvmlite import ir
 from mpmath import mp, mpf
 
 from autojit.codegen import vector_math
-from autojit.codegen.cpu.host import engine, library
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.vector_math import constants
 from autojit.codegen.vector_math.coefficients import COEFFICIENTS
 from autojit.codegen.vector_math.scalar import FORMATS

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Program
-from autojit.ir.ops import Declaration
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.ops.linalg.factorizations import Matrices
 from autojit.ir.ops.reduce import Product, Sum
 from autojit.ir.tools import interpreter
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.declaration import Declaration, full
 from autojit.ir.core.program import Value, building
 from autojit.ir.core.types import Type
-from autojit.ir.ops import Declaration, arithmetic, full
+from autojit.ir.ops import arithmetic
 from autojit.ir.ops.bodies import BOOL, INDEX, BodyOp
 from autojit.ir.regions.custom import CustomJVP
 from autojit.ir.regions.scan import Scan

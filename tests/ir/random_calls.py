@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.ir.autodiff.linearize import forward
+from autojit.ir.core.declaration import Declaration, full
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.types import Type
-from autojit.ir.ops import Declaration, full
 from autojit.ir.ops.bodies import or_zero
 from autojit.ir.regions.checkpoint import POLICIES, Checkpoint
 from autojit.ir.regions.custom import CustomJVP

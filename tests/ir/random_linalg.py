@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.declaration import Declaration, full
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
-from autojit.ir.ops import Declaration, arithmetic, elementary, full, move, order
-from autojit.ir.ops.linalg import cholesky, factorizations, spectral
+from autojit.ir.linalg import cholesky, factorizations, order, spectral
+from autojit.ir.ops import arithmetic, elementary, move
 from autojit.ir.ops.linear import iota
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from autojit.ir.core.declaration import REGISTRY, Declaration, full
 from autojit.ir.core.program import Program, Value, building
 from autojit.ir.core.types import Type
-from autojit.ir.ops import REGISTRY, Declaration, arithmetic, full
+from autojit.ir.ops import arithmetic
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autojit.ir.autodiff import batch
+from autojit.ir.core.declaration import REGISTRY, Declaration
 from autojit.ir.core.program import Program
-from autojit.ir.ops import REGISTRY, Declaration
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.verifier import verify
 from autojit.ir.transforms import gradient

@@ -10,9 +10,9 @@ import pytest
 import autojit
 from autojit.errors import DerivativeError
 from autojit.ir.autodiff import batch, transpose
+from autojit.ir.core.declaration import REGISTRY
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import TypeMismatch
-from autojit.ir.ops import REGISTRY
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autojit.ir.autodiff import linearize, transpose
+from autojit.ir.core.declaration import REGISTRY, Declaration
 from autojit.ir.core.program import Program
-from autojit.ir.ops import REGISTRY, Declaration, arithmetic
+from autojit.ir.ops import arithmetic
 from autojit.ir.ops.elementwise import Compare, Elementwise
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from autojit.ir.core import declaration
+from autojit.ir.core.declaration import REGISTRY, Declaration
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.types import Type, parse_type
-from autojit.ir.ops import REGISTRY, Declaration, arithmetic, elementary
+from autojit.ir.ops import arithmetic, elementary
 from autojit.ir.tools.verifier import VerificationError, verify
 
 VECTOR = parse_type("f64[3]")

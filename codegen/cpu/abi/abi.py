@@ -17,10 +17,9 @@ import numpy as np
 from llvmlite import ir
 
 from autojit.codegen.cpu.host import threads
+from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.types import DTYPE_NAMES, dtype_from_name
-
-from .extensions import extension
 
 HEADER = object.__basicsize__  # reference count and type
 TYPE_OFFSET = HEADER - ctypes.sizeof(ctypes.c_void_p)

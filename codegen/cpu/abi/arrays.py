@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host import library
+from autojit.codegen.cpu.llvm import library
+from autojit.codegen.cpu.llvm.constants import constant_array
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.ir.core.types import Type, dtype_name
 
 from . import abi
-from .constants import constant_array
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()

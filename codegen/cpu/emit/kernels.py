@@ -9,8 +9,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.abi.demands import can_fail, needs_table
 from autojit.codegen.cpu.linalg import matrices
+from autojit.codegen.cpu.llvm.demands import can_fail, needs_table
 from autojit.codegen.cpu.llvm.scalars import (
     REASSOCIATE,
     Scalars,

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from autojit.codegen.cpu.abi.demands import can_fail
+from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.loop_ir.affine import Affine, Quotient, Var
 from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, Load, Loop
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, buffers_of, memory, used

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.abi import abi
-from autojit.codegen.cpu.host import library, thread_affinity
+from autojit.codegen.cpu.abi import abi, thread_affinity
 from autojit.codegen.cpu.host.stopwatch import TIMES, Stopwatch, memory
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.loop_ir.nodes import Kernel, RunTasks
 
 if TYPE_CHECKING:

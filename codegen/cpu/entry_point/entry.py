@@ -16,13 +16,13 @@ from llvmlite import ir
 
 from autojit.codegen.cpu.abi import abi, arrays
 from autojit.codegen.cpu.abi.abi import Convention
-from autojit.codegen.cpu.abi.constants import constant_text
-from autojit.codegen.cpu.abi.demands import can_fail
 from autojit.codegen.cpu.abi.results import POOLED
 from autojit.codegen.cpu.emit.kernels import I64, POINTER, KernelEmitter
 from autojit.codegen.cpu.emit.places import poison
 from autojit.codegen.cpu.linalg import matrices
+from autojit.codegen.cpu.llvm.constants import constant_text
 from autojit.codegen.cpu.llvm.counted import CountedLoop
+from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.llvm.scalars import memory_type
 from autojit.codegen.cpu.matmul import blas, tiles
 from autojit.codegen.loop_ir.affine import Affine

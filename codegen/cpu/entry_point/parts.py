@@ -18,8 +18,8 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from autojit.codegen.cpu.host.engine import STRAIGHT
-from autojit.codegen.cpu.host.library import with_forms
 from autojit.codegen.cpu.llvm.counted import naming_itself
+from autojit.codegen.cpu.llvm.library import with_forms
 
 #: About so many lines of LLVM IR are worth a part of their own.
 LINES = 200

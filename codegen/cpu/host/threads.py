@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from autojit.codegen.cpu.abi.extensions import extension
+from autojit.codegen.cpu.host.extensions import extension
 from autojit.ir.core.locks import Lock
 
 

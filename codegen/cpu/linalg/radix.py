@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host import library
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import llvm_type
 from autojit.codegen.loop_passes.arena import itemsize

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host import library
 from autojit.codegen.cpu.host.engine import vectors
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 
 from . import radix

@@ -7,7 +7,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host import engine, library
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.loop_ir.errors import TargetError
 
 #: Floating-point operations may contract into fused ones; nothing else is assumed.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host import library
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import CONTRACT, llvm_type
 from autojit.codegen.loop_passes.arena import itemsize

@@ -21,8 +21,8 @@ from math import prod
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.abi.constants import constant_array
 from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm.constants import constant_array
 from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import Buffer, MatrixProduct
 from autojit.codegen.loop_passes.arena import itemsize

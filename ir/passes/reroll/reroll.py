@@ -30,7 +30,7 @@ from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.move import Move
 from autojit.ir.rewriting import dce
 from autojit.ir.rewriting.rewrite import rewrite
-from autojit.ir.rewriting.rules.simplify import simplify
+from autojit.ir.simplification.simplify import simplify
 
 from . import in_order
 from .loop import as_loop

@@ -34,13 +34,15 @@ from collections.abc import Mapping
 from math import gcd
 from typing import NamedTuple
 
-from autojit.ir.core.program import Builder, Op, Value
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.core.batching import Batched, along
+from autojit.ir.core.program import Builder, Op, Value, building
 from autojit.ir.ops.arithmetic import add, mul, sub
-from autojit.ir.ops.batching import Batched, along
+from autojit.ir.ops.bodies import INDEX
 from autojit.ir.ops.contract import Dot, dot
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather
-from autojit.ir.ops.linear import Constant, Iota, Linear
+from autojit.ir.ops.linear import Constant, Iota, Linear, iota
 from autojit.ir.ops.move import (
     Broadcast,
     Concatenate,
@@ -55,7 +57,7 @@ from autojit.ir.ops.move import (
 from autojit.ir.ops.reduce import Reduce, sum_
 from autojit.ir.ops.update import Update, update
 from autojit.ir.ops.windows import update_windows
-from autojit.ir.rewriting.rules.parts import apart
+from autojit.ir.simplification.parts import apart
 
 from .likeness import compared, slide_of
 from .steps import Made, Read, Steps, row
@@ -242,7 +244,21 @@ class _Rows:
         return Batched(made, True)
 
     def _sliding(self, op: Op, operands: list[Batched], slide: object) -> Batched:
-        return Batched(op.kind.at_all_steps(operands, op, slide, self.n), True)
+        made = op.kind.at_all_steps(operands, op, slide, self.n)
+        return Batched(self._one_by_one(op, operands, slide) if made is None else made, True)
+
+    def _one_by_one(self, op: Op, operands: list[Batched], slide: object) -> Value:
+        """The op at each step, as the batch of the op at one step."""
+        builder = Builder()
+        inputs = [Value(v.type) for v in op.operands]
+        step = Value(INDEX)
+        with building(builder):
+            result = op.kind.at_step(inputs, op, slide, step)
+        program = builder.finish([*inputs, step], [result], name=op.kind.name)
+        whole = batch(program, self.n, [*[o.batched for o in operands], True])
+        every = self.builder.emit(iota, (), {"dtype": step.dtype, "shape": (self.n,), "axis": 0})
+        (made,) = self.builder.inline(whole, [*[o.value for o in operands], *every])
+        return made
 
     def _operand(self, k: int, place: int) -> Batched | None:
         read: Read = self.steps.reads[k][place]

@@ -22,10 +22,10 @@ from autojit.codegen.cuda.runtime import compile_for_cuda, is_simulated
 from autojit.codegen.scheduling import op_loops
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.types import Type
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.index import scatter_add
-from autojit.ir.ops.linalg.factorizations import Matrices
 from autojit.ir.passes import optimize
 from tests.codegen import test_random_programs as checks
 from tests.samples import SAMPLES, Sample

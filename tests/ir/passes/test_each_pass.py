@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import autojit
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Program
-from autojit.ir.ops import Declaration
 from autojit.ir.ops.elementwise import Compare
 from autojit.ir.passes import optimize, pipeline
 from autojit.ir.passes.reroll.reroll import roll
 from autojit.ir.rewriting import bodies
-from autojit.ir.rewriting.rules import simplify
+from autojit.ir.simplification import simplify
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify

@@ -21,7 +21,7 @@ from autojit.ir.passes.reroll.numbers import with_arrays
 from autojit.ir.passes.reroll.reroll import roll
 from autojit.ir.rewriting import bodies
 from autojit.ir.rewriting.rewrite import rewrite
-from autojit.ir.rewriting.rules import simplify
+from autojit.ir.simplification import simplify
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from autojit.ir.core.declaration import SingleResult
+from autojit.ir.core.declaration import REGISTRY, Declaration, SingleResult, full
 from autojit.ir.core.program import Builder, Program, Source, Value, building
 from autojit.ir.core.types import Type, parse_type
-from autojit.ir.ops import REGISTRY, Declaration, arithmetic, elementary, full, reduce
+from autojit.ir.ops import arithmetic, elementary, reduce
 from autojit.ir.ops.elementwise import Compare, Elementwise
 from autojit.ir.ops.move import broadcast_to
 from autojit.ir.passes import optimize
 from autojit.ir.rewriting import cse, dce, fold
 from autojit.ir.rewriting.rewrite import rewrite
-from autojit.ir.rewriting.rules import simplify
+from autojit.ir.simplification import simplify
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
 from autojit.ir.transforms import vjp

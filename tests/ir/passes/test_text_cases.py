@@ -18,7 +18,7 @@ import pytest
 
 from autojit.ir.core.program import Program
 from autojit.ir.passes import optimize
-from autojit.ir.rewriting.rules import simplify
+from autojit.ir.simplification import simplify
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify

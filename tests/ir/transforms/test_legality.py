@@ -17,8 +17,8 @@ from autojit.ir import transforms
 from autojit.ir.autodiff import linearize, transpose
 from autojit.ir.autodiff.hoist import hoist
 from autojit.ir.autodiff.min_cut import source_side
+from autojit.ir.core.declaration import REGISTRY
 from autojit.ir.core.types import TypeMismatch
-from autojit.ir.ops import REGISTRY
 from autojit.ir.passes import optimize
 from autojit.ir.regions.segments import in_segments
 from autojit.ir.tools.interpreter import interpret

@@ -14,9 +14,8 @@ from functools import cache
 
 from llvmlite import ir
 
+from autojit.codegen.cpu.host.engine import AS_WRITTEN, PLAIN, has_fused, vectors
 from autojit.codegen.cpu.llvm.counted import text
-
-from .engine import AS_WRITTEN, PLAIN, has_fused, vectors
 
 Write = Callable[[ir.Function], None]
 

@@ -12,7 +12,7 @@ import numpy as np
 from autojit.ir.core.declaration import require
 from autojit.ir.core.types import Type
 
-from .linalg.factorizations import Matrices
+from .factorizations import Matrices
 
 
 class Argsort(Matrices):

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import Declaration, MaybeValue, full, full_like, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import gt, select
-from autojit.ir.ops.batching import Batched, along
 from autojit.ir.ops.contract import dot
 from autojit.ir.ops.index import gather, scatter_add
 from autojit.ir.ops.linear import iota

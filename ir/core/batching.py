@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from autojit.ir.core.program import Value
+from .program import Value
+from .registry import declared
 
 
 class Batched(NamedTuple):
@@ -16,13 +17,11 @@ class Batched(NamedTuple):
 
 def along(operand: Batched, size: int) -> Value:
     """The operand with a batch axis, repeated along it if it has none."""
-    from .move import broadcast
-
     value, batched = operand
     if batched:
         return value
     dims = tuple(range(1, value.type.ndim + 1))
-    return broadcast(value, shape=(size, *value.shape), dims=dims)
+    return declared.broadcast(value, shape=(size, *value.shape), dims=dims)
 
 
 def later(axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,9 +15,7 @@ import numpy as np
 from autojit.ir.core.declaration import MaybeValue, full, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
-from autojit.ir.ops.arithmetic import eq, gt, select
-
-from .factorizations import (
+from autojit.ir.linalg.factorizations import (
     Matrices,
     check_square,
     matmul,
@@ -28,6 +26,7 @@ from .factorizations import (
     triangle,
     triangular_solve,
 )
+from autojit.ir.ops.arithmetic import eq, gt, select
 
 #: Derivatives of matrices up to this order are products and solutions, which are unrolled or fused.
 SMALL = 8

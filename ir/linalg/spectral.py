@@ -14,10 +14,7 @@ import numpy as np
 from autojit.ir.core.declaration import MaybeValue, full, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
-from autojit.ir.ops.arithmetic import eq, select
-from autojit.ir.ops.move import broadcast, reshape, slice_axis
-
-from .factorizations import (
+from autojit.ir.linalg.factorizations import (
     Matrices,
     check_matrix,
     check_square,
@@ -28,6 +25,8 @@ from .factorizations import (
     triangle,
     triangular_solve,
 )
+from autojit.ir.ops.arithmetic import eq, select
+from autojit.ir.ops.move import broadcast, reshape, slice_axis
 
 
 class Eigh(Matrices):

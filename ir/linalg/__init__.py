@@ -1,0 +1,8 @@
+"""Linear algebra and sorting: factorizations, the order of elements, and their derivatives.
+
+Importing this package declares the ops.
+"""
+
+from . import cholesky, factorizations, order, spectral
+
+__all__ = ["cholesky", "factorizations", "order", "spectral"]

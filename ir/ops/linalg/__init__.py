@@ -1,1 +1,0 @@
-"""Linear algebra: factorizations and their derivatives."""
