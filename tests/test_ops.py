@@ -15,10 +15,12 @@ import pytest
 
 import autojit
 from autojit.functions import registry, ufuncs
-from autojit.ir.core.declaration import ANSWERS, REGISTRY
+from autojit.ir.autodiff.linearize import jvp
+from autojit.ir.core.declaration import ANSWERS
 from autojit.ir.core.program import Program
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.ops import arithmetic
-from autojit.ir.transforms import gradient, jvp
+from autojit.ir.transforms.gradient import gradient
 from autojit.tracing import transform_cache
 from tests.samples import SAMPLES, Sample
 

@@ -27,7 +27,9 @@ def test_what_is_drawn_differs_from_what_is_usual() -> None:
 
 def test_copies_change_with_their_original_and_change_back() -> None:
     usual = parallelize.WORTH_TRYING, regions.SMALL
-    with thresholds.Thresholds({"parallel.WORTH_TRYING": 7, "carries.SMALL": 3}):
+    with thresholds.Thresholds(
+        {"codegen.loop_passes.parallelize.WORTH_TRYING": 7, "codegen.lowering.carries.SMALL": 3}
+    ):
         assert parallelize.WORTH_TRYING == products.WORTH_TRYING == 7
         assert regions.SMALL == 3
     assert usual == (parallelize.WORTH_TRYING, regions.SMALL)
@@ -41,7 +43,7 @@ def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
 
     usual = loops()
     assert "task" not in usual
-    with thresholds.Thresholds({"parallel.WORTH_TRYING": 0}):
+    with thresholds.Thresholds({"codegen.loop_passes.parallelize.WORTH_TRYING": 0}):
         assert "task" in loops()
     assert loops() == usual
 
@@ -61,8 +63,10 @@ def test_memory_that_nothing_has_written_holds_nan() -> None:
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(AssertionError, match=r"no thresholds: \['parallel.WORTH'\]"):
-        thresholds.Thresholds({"parallel.WORTH": 0})
+    with pytest.raises(
+        AssertionError, match=r"no thresholds: \['codegen.loop_passes.parallelize.WORTH'\]"
+    ):
+        thresholds.Thresholds({"codegen.loop_passes.parallelize.WORTH": 0})
 
 
 def test_draws_can_be_repeated_and_differ() -> None:

@@ -36,9 +36,6 @@ __all__ = ["CODEGEN", "FIXED", "PASSES", "THRESHOLDS", "Thresholds", "drawn", "n
 
 THRESHOLDS = CODEGEN | PASSES
 
-#: The packages that paths are below of.
-PACKAGES = ("autojit.codegen", "autojit.ir", "autojit")
-
 
 class Thresholds:
     """A context in which thresholds have other values, by module and name."""
@@ -95,15 +92,9 @@ def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN) -> Threshold
 
 def _has_part(module: str) -> bool:
     """Whether a module has a part in programs, or in code for the CPU."""
-    if module.startswith("autojit.codegen."):
-        return not module.startswith(("autojit.codegen.cuda", "autojit.codegen.vector_math"))
-    parts = (
-        "autojit.ir.passes.",
-        "autojit.ir.transforms.",
-        "autojit.ir.ops.",
-        "autojit.staging.unrolled",
-    )
-    return module.startswith(parts)
+    without = ("autojit.codegen.cuda.", "autojit.codegen.vector_math.", "autojit.ir.core.")
+    parts = ("autojit.codegen.", "autojit.ir.", "autojit.staging.unrolled")
+    return module.startswith(parts) and not module.startswith(without)
 
 
 @cache
@@ -120,9 +111,8 @@ def modules() -> dict[str, ast.Module]:
 
 
 def _below(module: str) -> str:
-    """A module's path below its package."""
-    package = next(p for p in PACKAGES if module.startswith(f"{p}."))
-    return module.removeprefix(f"{package}.")
+    """A module's path below ``autojit``."""
+    return module.removeprefix("autojit.")
 
 
 @cache
@@ -136,9 +126,9 @@ def copies() -> dict[str, list[tuple[ModuleType, str]]]:
         found[path] = [(homes[module], name)]
     for module, tree in modules().items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                package = module.split(".")[: -node.level]
-                home = _below(".".join([*package, node.module or ""]))
+            if isinstance(node, ast.ImportFrom) and (node.level or "autojit" in str(node.module)):
+                package = module.split(".")[: -node.level] if node.level else []
+                home = _below(".".join([*package, *([node.module] if node.module else [])]))
                 for alias in node.names:
                     path = f"{home}.{alias.name}"
                     if path in found:
@@ -147,7 +137,7 @@ def copies() -> dict[str, list[tuple[ModuleType, str]]]:
 
 
 #: Modules whose numbers are those of formats and of other programs.
-_FORMATS = ("cache", "cpu.abi", "errors")
+_FORMATS = ("codegen.driver.cache", "codegen.cpu.abi.abi", "codegen.loop_ir.errors")
 
 
 def numbers() -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import optree
 
 from autojit.errors import ShapeError, StructureError
-from autojit.ir.autodiff import batch
+from autojit.ir.autodiff.batch import batch
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import LeafType, leaf_type, trace_function

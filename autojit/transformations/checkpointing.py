@@ -8,7 +8,7 @@ from math import isqrt
 from typing import Any, Literal, NamedTuple
 
 from autojit.errors import DerivativeError, ShapeError, StructureError, with_place
-from autojit.ir.autodiff import linearize
+from autojit.ir.autodiff.linearize import linearize
 from autojit.ir.core.program import current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.regions.checkpoint import POLICIES

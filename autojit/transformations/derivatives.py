@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import IntegerGradientError, ShapeError, StructureError
-from autojit.ir.autodiff import linearize as linearize_program
-from autojit.ir.autodiff import transpose as transpose_program
+from autojit.ir.autodiff.linearize import Linearized
+from autojit.ir.autodiff.linearize import jvp as jvp_program
+from autojit.ir.autodiff.linearize import linearize as linearize_program
+from autojit.ir.autodiff.transpose import transpose as transpose_program
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import stop_gradient as stop_op
-from autojit.ir.transforms import Linearized
-from autojit.ir.transforms import jvp as jvp_program
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import Traced, leaf_type, trace_function

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from autojit.errors import IntegerGradientError, NonScalarGradientError, StructureError
 from autojit.ir.core.types import Type
-from autojit.ir.transforms import gradient
+from autojit.ir.transforms.gradient import gradient
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function

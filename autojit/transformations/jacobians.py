@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autojit.errors import IntegerGradientError
-from autojit.ir.transforms import jacobian
+from autojit.ir.transforms.jacobian import jacobian
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.ir.core.declaration import REGISTRY
 from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type
 from autojit.ir.tools.interpreter import interpret
 

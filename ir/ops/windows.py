@@ -49,7 +49,8 @@ def slice_windows(
     windows = declared.transpose(
         windows, axes=(axis, *[a for a in range(windows.type.ndim) if a != axis])
     )
-    return declared.flip(windows, axes=(0,)) if slide[axis] < 0 else windows
+    made: Value = declared.flip(windows, axes=(0,)) if slide[axis] < 0 else windows
+    return made
 
 
 def _blocks(
@@ -101,14 +102,15 @@ def update_windows(
     shape = [*rows.shape[:axis], steps * m, *rows.shape[axis + 2 :]]
     starts, strides = list(start), list(stride)
     starts[axis], strides[axis] = first, step
-    return declared.update(
-        x, declared.reshape(rows, shape=tuple(shape)), start=tuple(starts), stride=tuple(strides)
-    )
+    whole = declared.reshape(rows, shape=tuple(shape))
+    made: Value = declared.update(x, whole, start=tuple(starts), stride=tuple(strides))
+    return made
 
 
 def _sliced(x: Value, ranges: Sequence[tuple[int, int, int]]) -> Value:
     start, stop, stride = zip(*ranges, strict=True)
-    return declared.slice(x, start=start, stop=stop, stride=stride)
+    made: Value = declared.slice(x, start=start, stop=stop, stride=stride)
+    return made
 
 
 def _slice_axis(x: Value, axis: int, start: int, stop: int, stride: int = 1) -> Value:

@@ -13,10 +13,10 @@ import pytest
 
 import autojit
 from autojit import jit
-from autojit.ir.autodiff import linearize
+from autojit.ir.autodiff.linearize import linearize
 from autojit.ir.core.collection import SELDOM, seldom_collected
 from autojit.ir.core.program import Program
-from autojit.ir.transforms import gradient
+from autojit.ir.transforms.gradient import gradient
 from autojit.tracing import transform_cache
 from autojit.transformations import gradients
 

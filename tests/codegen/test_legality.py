@@ -59,22 +59,22 @@ ONE, RESULT = buffer("one", 1), buffer("result", 1, "output")
 #: All passes are worth it.
 EAGER = Thresholds(
     {
-        "blocks.BLOCK": 2,
-        "blocks.WORTH_BLOCKS": 0,
-        "cpu.neighbours.SHORTEST": 2,
-        "cpu.outlined.LEAST": 1,
-        "cpu.outlined.LONG": 0,
-        "diagonals.WORTH": 0,
-        "parallel.WORTH_TRYING": 0,
-        "pieces.LEAST": 2,
-        "pieces.LONG": 2,
-        "pieces.MOST": 4,
-        "pieces.OF_FUNCTION": 1,
-        "pieces.SIZE": 1,
-        "rows.MOST_AT_ENDS": 100,
-        "rows.PART_AT_ENDS": 1,
-        "uncollapse.LEAST_COLUMNS": 1,
-        "uncollapse.LEAST_ROWS": 1,
+        "codegen.loop_passes.strip_mine.BLOCK": 2,
+        "codegen.loop_passes.strip_mine.WORTH_BLOCKS": 0,
+        "codegen.cpu.emit.predictive_commoning.SHORTEST": 2,
+        "codegen.cpu.emit.outlined.LEAST": 1,
+        "codegen.cpu.emit.outlined.LONG": 0,
+        "codegen.loop_passes.masked_fixups.WORTH": 0,
+        "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+        "codegen.loop_passes.fission.LEAST": 2,
+        "codegen.loop_passes.fission.LONG": 2,
+        "codegen.loop_passes.fission.MOST": 4,
+        "codegen.loop_passes.fission.OF_FUNCTION": 1,
+        "codegen.loop_passes.fission.SIZE": 1,
+        "codegen.loop_passes.overrun_rows.MOST_AT_ENDS": 100,
+        "codegen.loop_passes.overrun_rows.PART_AT_ENDS": 1,
+        "codegen.loop_passes.delinearize.LEAST_COLUMNS": 1,
+        "codegen.loop_passes.delinearize.LEAST_ROWS": 1,
     }
 )
 
@@ -344,7 +344,7 @@ def running_sum(extent: int = 64, **settings: Any) -> Loop:
 
 
 def test_running_sums_are_whole_and_have_four_steps() -> None:
-    with Thresholds({"cpu.counted.MOST_UNROLLED": 0}):
+    with Thresholds({"codegen.cpu.llvm.counted.MOST_UNROLLED": 0}):
         assert running(running_sum(5)) is not None
         assert running(running_sum(3)) is None
         assert running(running_sum(share=Var(2))) is None

@@ -110,7 +110,12 @@ CASES = [
 def test_checkpoints_of_small_arrays_in_tasks(name: str, use: str) -> None:
     """Whatever is cut, blocked and kept where: small arrays show what large ones do."""
     f = USES[use](FUNCTIONS[name])
-    with Thresholds({"parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1}):
+    with Thresholds(
+        {
+            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1,
+        }
+    ):
         agrees(grad(f), array(13, 5))
     rng = np.random.default_rng([len(name), len(use)])
     with drawn(rng):
@@ -143,7 +148,12 @@ def test_checkpoints_of_large_arrays(name: str, shape: tuple[int, int]) -> None:
 
 def test_scalars_of_earlier_reductions_are_handed_to_tasks() -> None:
     x = array(50)
-    with Thresholds({"parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1}):
+    with Thresholds(
+        {
+            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1,
+        }
+    ):
         f = grad(lambda x: np.sum(checkpoint(clipped)(x)))
         agrees(f, x)
         assert "_f64_of_tasks" in str(executable(jit(f).program(x)).loops)
@@ -151,7 +161,11 @@ def test_scalars_of_earlier_reductions_are_handed_to_tasks() -> None:
 
 def test_a_loop_that_is_written_out_is_counted_as_tasks_share_it() -> None:
     """Each task would have summed all of it."""
-    thresholds = {"parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1, "lower.UNROLL": 16}
+    thresholds = {
+        "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+        "codegen.loop_passes.parallelize.WORK_OF_TASK": 1,
+        "codegen.lowering.lower.UNROLL": 16,
+    }
     with Thresholds(thresholds):
         agrees(lambda x: np.sum(np.exp(x)), array(8))
 
@@ -166,7 +180,12 @@ COMBINED = [
 @pytest.mark.parametrize(("combine", "dtype"), COMBINED)
 def test_copies_of_tasks_begin_with_what_changes_nothing(combine: Any, dtype: str) -> None:
     x = np.random.default_rng(1).integers(0 if dtype == "?" else 1, 3, (40, 6)).astype(dtype)
-    with Thresholds({"parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1}):
+    with Thresholds(
+        {
+            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1,
+        }
+    ):
         np.testing.assert_array_equal(jit(lambda x: combine(x, axis=0))(x), combine(x, axis=0))
 
 

@@ -187,7 +187,11 @@ def native() -> _Native:
 
 
 #: With these, every temporary and every result is memory that is guarded.
-THRESHOLDS = {"cpu.results.POOLED": 0, "cpu.entry.STACK_ARENA": 0, "cpu.matrices.ON_STACK": 0}
+THRESHOLDS = {
+    "codegen.cpu.abi.results.POOLED": 0,
+    "codegen.cpu.entry_point.entry.STACK_ARENA": 0,
+    "codegen.cpu.linalg.matrices.ON_STACK": 0,
+}
 
 
 class _Filled:

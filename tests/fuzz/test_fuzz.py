@@ -50,11 +50,11 @@ def test_thresholds_of_passes_change_what_they_do() -> None:
     """A loop of ten steps stays as it is, and rolls up where less is enough."""
     source = "def f(x):\n    for _ in range(10):\n        x = np.sin(x)\n    return x"
     case = Case("", source, "f(x)", {"x": "np.ones(3)"})
-    few = {"unrolled.LEAST_OPS": 2, "unrolled.LEAST_LOOP": 2}
+    few = {"staging.unrolled.LEAST_OPS": 2, "staging.unrolled.LEAST_LOOP": 2}
     assert "scan" not in str(Run(case).program)
     with Thresholds(few):
         assert "scan" in str(Run(case).program)
-    with Thresholds({"passes.repetitions.LEAST_STEPS": 3}):
+    with Thresholds({"ir.passes.reroll.repetitions.LEAST_STEPS": 3}):
         assert tables.LEAST_STEPS == repetitions.LEAST_STEPS == 3
     assert tables.LEAST_STEPS == repetitions.LEAST_STEPS > 3
 

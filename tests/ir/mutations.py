@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.core.declaration import REGISTRY
 from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.linear import Constant
 from autojit.ir.tools.interpreter import interpret

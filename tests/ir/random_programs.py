@@ -14,8 +14,9 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from autojit.ir.core.declaration import REGISTRY, Declaration, full
+from autojit.ir.core.declaration import Declaration, full
 from autojit.ir.core.program import Program, Value, building
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.checks import Ensure

@@ -6,12 +6,13 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autojit.ir.autodiff import batch
-from autojit.ir.core.declaration import REGISTRY, Declaration
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Program
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.verifier import verify
-from autojit.ir.transforms import gradient
+from autojit.ir.transforms.gradient import gradient
 from tests.ir.random_programs import arguments_for, programs
 
 SIZE = 3

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from autojit.ir.core.declaration import REGISTRY, Declaration
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Program, building
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.tools.verifier import verify
 from tests.ir.random_programs import DTYPES, Grower, programs, sampler
 

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autojit.ir
-from autojit.ir.core.declaration import REGISTRY, Declaration, full
+from autojit.ir.core.declaration import Declaration, full
 from autojit.ir.core.program import Builder, Program, Source, Value, building
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import DTYPE_NAMES, Type, parse_type
 from autojit.ir.tools.text import ParseError, parse, print_static
 from tests.ir.random_programs import programs

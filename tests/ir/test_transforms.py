@@ -15,16 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autojit.ir.autodiff import linearize, transpose
-from autojit.ir.core.declaration import REGISTRY, Declaration
+from autojit.ir.autodiff.linearize import jvp, linearize, vjp
+from autojit.ir.autodiff.transpose import transpose
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Program
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.elementwise import Compare, Elementwise
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
-from autojit.ir.transforms import gradient, jvp, vjp
+from autojit.ir.transforms.gradient import gradient
 from tests.ir.random_programs import (
     CUTS,
     EXAMPLES,

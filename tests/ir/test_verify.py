@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit.ir.core import declaration
-from autojit.ir.core.declaration import REGISTRY, Declaration
+from autojit.ir.core.declaration import Declaration, declaration
 from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type, parse_type
 from autojit.ir.ops import arithmetic, elementary
 from autojit.ir.tools.verifier import VerificationError, verify

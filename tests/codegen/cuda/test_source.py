@@ -17,8 +17,8 @@ from autojit.codegen.cuda import stages
 from autojit.codegen.cuda.source import print_source
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.nodes import Kernel, LoopProgram
-from autojit.ir.core.declaration import REGISTRY
 from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select

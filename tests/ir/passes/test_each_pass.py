@@ -3,10 +3,8 @@ is well formed and computes the same."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +15,16 @@ import autojit
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Program
 from autojit.ir.ops.elementwise import Compare
-from autojit.ir.passes import optimize, pipeline
+from autojit.ir.passes import optimize
 from autojit.ir.passes.reroll.reroll import roll
 from autojit.ir.rewriting import bodies
-from autojit.ir.simplification import simplify
+from autojit.ir.simplification.simplified import simplified
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
 from tests import thresholds
+from tests.ir import modules
+from tests.ir.modules import documentation, pass_named
 from tests.ir.random_programs import (
     CUTS,
     SEEDS,
@@ -36,18 +36,6 @@ from tests.ir.random_programs import (
 from tests.samples import SAMPLES, Sample
 
 Pass = Callable[[Program], Program]
-
-FOLDER = Path(simplify.__file__).parent
-NAMES = [p.stem for p in sorted(FOLDER.glob("*.py")) if "\ndef run(" in p.read_text("utf-8")]
-
-
-def pass_named(name: str) -> Pass:
-    run: Pass = importlib.import_module(f"autojit.ir.passes.{name}").run
-    return bodies.everywhere(run)
-
-
-def documentation(name: str) -> str:
-    return importlib.import_module(f"autojit.ir.passes.{name}").__doc__ or ""
 
 
 def bits_of(array: Any) -> bytes:
@@ -62,8 +50,8 @@ def bits_of(array: Any) -> bytes:
 
 
 PASSES: dict[str, Pass] = {
-    **{name: pass_named(name) for name in NAMES},
-    "simplified": pipeline.simplified,
+    **{name: bodies.everywhere(pass_named(name)) for name in modules.PASSES},
+    "simplified": simplified,
     "roll": partial(roll, least=4, least_loop=4),
 }
 
@@ -110,8 +98,8 @@ def test_pass_alone(name: str, program: Program, seed: int) -> None:
 #: Passes that say that they change no bit of the results.
 EXACT = [
     name
-    for name in NAMES
-    if "othing changes in the results." in " ".join(documentation(name).split())
+    for name, module in modules.PASSES.items()
+    if "othing changes in the results." in " ".join(documentation(module).split())
 ]
 
 

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from autojit.ir.core.declaration import REGISTRY, Declaration, SingleResult, full
+from autojit.ir.autodiff.linearize import vjp
+from autojit.ir.core.declaration import Declaration, SingleResult, full
 from autojit.ir.core.program import Builder, Program, Source, Value, building
+from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type, parse_type
 from autojit.ir.ops import arithmetic, elementary, reduce
 from autojit.ir.ops.elementwise import Compare, Elementwise
@@ -21,7 +23,6 @@ from autojit.ir.rewriting.rewrite import rewrite
 from autojit.ir.simplification import simplify
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
-from autojit.ir.transforms import vjp
 from tests.ir.random_programs import (
     CUTS,
     DTYPES,

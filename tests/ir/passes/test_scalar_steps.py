@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from autojit import fori_loop, grad, hessian, jit, scan, trace
+from autojit.ir.autodiff.linearize import vjp
 from autojit.ir.core.program import Program
 from autojit.ir.passes import optimize
 from autojit.ir.passes.loops import scalar_replacement
 from autojit.ir.regions.scan import Scan
 from autojit.ir.tools.verifier import verify
-from autojit.ir.transforms import vjp
 
 STATE = np.array([0.3, 0.7, -0.2, 0.5])
 

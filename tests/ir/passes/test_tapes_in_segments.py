@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from autojit import grad, hessian, jit, scan, trace, vmap
+from autojit.ir.autodiff.linearize import vjp
 from autojit.ir.core.program import Program
 from autojit.ir.passes import optimize
 from autojit.ir.passes.loops import rematerialize_tapes
 from autojit.ir.regions.scan import Scan
 from autojit.ir.tools.verifier import verify
-from autojit.ir.transforms import vjp
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ that must come out.  Where a case says `# rule: NAME`, the text must need that r
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from autojit.ir.simplification import simplify
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
 from autojit.ir.tools.verifier import verify
+from tests.ir import modules
 from tests.ir.random_programs import arguments_for, assert_same_results
 
 HERE = Path(__file__).parent
@@ -60,8 +60,7 @@ OPTIMIZED_CASES = [case for case in CASES if case.passes == ("optimize",)]
 def pass_named(name: str) -> Callable[[Program], Program]:
     if name == "optimize":
         return optimize
-    found: Callable[[Program], Program] = importlib.import_module(f"autojit.ir.passes.{name}").run
-    return found
+    return modules.pass_named(name)
 
 
 def run(case: Case) -> Program:
@@ -110,6 +109,4 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_every_pass_has_a_case() -> None:
-    folder = Path(simplify.__file__).parent
-    passes = {p.stem for p in folder.glob("*.py") if "\ndef run(" in p.read_text(encoding="utf-8")}
-    assert passes | {"optimize"} == {name for case in CASES for name in case.passes}
+    assert {*modules.PASSES, "optimize"} == {name for case in CASES for name in case.passes}

@@ -11,7 +11,7 @@ from autojit.ir.autodiff.partition import depends, separate
 from autojit.ir.autodiff.residuals import choose_residuals, repeatable
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import chosen, others
-from autojit.ir.passes.pipeline import simplified
+from autojit.ir.simplification.simplified import simplified
 
 
 @dataclass(frozen=True)

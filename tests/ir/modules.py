@@ -1,0 +1,63 @@
+"""The modules of ir/ that rewrite programs, by the name after ``autojit.ir.``."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+import autojit.ir
+from autojit.ir.core.program import Program
+
+FOLDER = Path(autojit.ir.__file__).parent
+
+#: Modules that rewrite nothing by themselves.
+MACHINERY = {
+    "passes.pipeline",
+    "passes.reroll.likeness",
+    "rewriting.rewrite",
+    "rewriting.update_chains",
+    "simplification.simplified",
+}
+
+
+def in_folder(folder: str) -> set[str]:
+    """The modules of a folder and of those in it, without packages and machinery."""
+    found = {
+        ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+        for path in (FOLDER / folder).rglob("*.py")
+        if path.stem != "__init__"
+    }
+    return found - MACHINERY
+
+
+#: Passes and rules.
+REWRITES = in_folder("rewriting") | in_folder("simplification") | in_folder("passes")
+REWRITES |= {"autodiff.indexed_scans", "autodiff.zero_cotangents"}
+
+#: Transformations of programs, and ops whose bodies are transformed with them.
+TRANSFORMATIONS = in_folder("autodiff") | in_folder("transforms")
+TRANSFORMATIONS |= {
+    f"regions.{name}"
+    for name in ("scan", "while_", "switch", "checkpoint", "custom", "implicit", "segments")
+}
+
+
+def documentation(module: str) -> str:
+    """The docstring of a module."""
+    return importlib.import_module(f"autojit.ir.{module}").__doc__ or ""
+
+
+def _is_pass(module: str) -> bool:
+    return "\ndef run(" in (FOLDER / (module.replace(".", "/") + ".py")).read_text("utf-8")
+
+
+#: The passes that run by themselves, by the last part of their module's name.
+PASSES = {module.split(".")[-1]: module for module in sorted(REWRITES) if _is_pass(module)}
+
+
+def pass_named(name: str) -> Callable[[Program], Program]:
+    """The function of a pass."""
+    run: Callable[[Program], Program]
+    run = importlib.import_module(f"autojit.ir.{PASSES[name]}").run
+    return run
