@@ -63,10 +63,9 @@ def test_memory_that_nothing_has_written_holds_nan() -> None:
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(
-        AssertionError, match=r"no thresholds: \['codegen.loop_passes.parallelize.WORTH'\]"
-    ):
-        thresholds.Thresholds({"codegen.loop_passes.parallelize.WORTH": 0})
+    path = "codegen.loop_passes.parallelize.WORTH"
+    with pytest.raises(AssertionError, match=rf"no thresholds: \['{path}'\]"):
+        thresholds.Thresholds({path: 0})
 
 
 def test_draws_can_be_repeated_and_differ() -> None:

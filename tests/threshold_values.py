@@ -175,7 +175,8 @@ PASSES: dict[str, tuple[Any, ...]] = {
 FIXED: dict[str, str] = {
     "codegen.loop_passes.arena.ALIGNMENT": "lines of caches, which vectors are aligned to",
     "codegen.cpu.abi.thread_affinity.PROCESSORS": "the size of a structure of the C library",
-    "codegen.cpu.emit.nests.FOLDED": "a number of LLVM's, below which it makes wrong code for some loops",
+    "codegen.cpu.emit.nests.FOLDED":
+        "a number of LLVM's, below which it makes wrong code for some loops",
     "codegen.cpu.linalg.radix.DIGIT": "goes with the shifts",
     "codegen.cpu.linalg.radix.SHORT_DIGIT": "goes with the shifts",
     "codegen.cpu.linalg.radix.MOST": "a word has so many bits for a place",
@@ -199,9 +200,11 @@ FIXED: dict[str, str] = {
     "staging.unrolled.TRACE_BUDGET": "decides on a warning",
     "codegen.lowering.regions.MANY": "more steps than any loop has",
     "ir.linalg.cholesky.SMALL": "chooses between two derivatives that are rounded otherwise",
-    "ir.passes.loops.distribute_recurrences.CANCELLED": "how much of a sum may cancel: part of what is legal",
+    "ir.passes.loops.distribute_recurrences.CANCELLED":
+        "how much of a sum may cancel: part of what is legal",
     "ir.simplification.shifts.ROUNDING": "what counts as zero: part of what is legal",
     "ir.passes.reroll.in_order.WINDOW": "goes with its factors",
     "ir.passes.reroll.likeness.MOST": "integers up to here have exact differences in float64",
-    "ir.passes.reroll.repetitions.ROUNDING": "a first look, before an op says whether its parameters slide",
+    "ir.passes.reroll.repetitions.ROUNDING":
+        "a first look, before an op says whether its parameters slide",
 }  # fmt: skip

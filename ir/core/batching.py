@@ -21,7 +21,8 @@ def along(operand: Batched, size: int) -> Value:
     if batched:
         return value
     dims = tuple(range(1, value.type.ndim + 1))
-    return declared.broadcast(value, shape=(size, *value.shape), dims=dims)
+    repeated: Value = declared.broadcast(value, shape=(size, *value.shape), dims=dims)
+    return repeated
 
 
 def later(axes: tuple[int, ...]) -> tuple[int, ...]:

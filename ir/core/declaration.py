@@ -219,9 +219,10 @@ class SingleResult(Declaration):
 def declaration(name: str) -> Declaration:
     """The declared op of that name."""
     try:
-        return REGISTRY[name]
+        found: Declaration = REGISTRY[name]
     except KeyError:
         raise TypeMismatch(f"there is no op named {name!r}") from None
+    return found
 
 
 def _with_constants(operands: Sequence[Any]) -> Sequence[Value]:

@@ -65,7 +65,8 @@ class Constant(SingleResult):
     def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
         value, dtype = op.params["value"], op.params["dtype"]
         number = declared.convert(step, dtype=dtype) * slide + value
-        return declared.broadcast(number, shape=op.params["shape"], dims=())
+        repeated: Value = declared.broadcast(number, shape=op.params["shape"], dims=())
+        return repeated
 
     def key(self, params: dict[str, Any]) -> Hashable:
         # Its dtype says what Python's type the number has; repr tells zeros apart.

@@ -207,9 +207,11 @@ def memory(rng: random.Random) -> Case:
 
 #: Every loop that can be cut into tasks is, and is tried on threads.
 THREADED = {
-    "codegen.loop_passes.parallelize.WORTH_TRYING": 0, "codegen.loop_passes.parallelize.WORK_OF_TASK": 1, "codegen.loop_passes.parallelize.WORTH_THREADS": 0,
+    "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+    "codegen.loop_passes.parallelize.WORK_OF_TASK": 1,
+    "codegen.loop_passes.parallelize.WORTH_THREADS": 0,
     "codegen.loop_passes.products.MOST": 0,
-}  # fmt: skip
+}
 
 
 def threads(rng: random.Random) -> Case:
