@@ -18,10 +18,12 @@ from . import errors
 from .dispatch.compiled import jit
 from .staging.execute import disable_jit
 from .staging.inspection import trace
+from .tracing.hooks import hooks
 from .transformations.batching import vmap
 from .transformations.derivatives import hvp, jvp, linearize, stop_gradient, vjp
 from .transformations.gradients import grad, value_and_grad
 from .transformations.jacobians import hessian, jacfwd, jacrev
+from .version import VERSION
 
 if TYPE_CHECKING:
     from . import ode, testing
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
     from .transformations.custom import custom_jvp, custom_vjp
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "associative_scan",
@@ -75,6 +77,26 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+
+#: What answers NumPy and SciPy for traced arrays: imported before the first trace.
+hooks.register_modules(
+    *(
+        f"{__name__}.functions.{name}"
+        for name in (
+            "ufuncs", "reductions", "manipulation", "matrices", "joining", "creation", "indexing",
+            "assignment", "writing", "products", "linalg", "spectral", "mathematics", "sorting",
+            "logic", "operators", "methods",
+        )
+    ),
+    f"{__name__}.control_flow.cumulative",
+    f"{__name__}.interception.promotion",
+    f"{__name__}.interception.patches",
+)  # fmt: skip
+hooks.scipy.update(
+    linalg=f"{__name__}.scipy.linalg", special=f"{__name__}.scipy.special",
+    integrate=f"{__name__}.ode",
+)  # fmt: skip
 
 
 def parse(text: str) -> Any:

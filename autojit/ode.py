@@ -17,13 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer, lift
+
 from .errors import DtypeError, ShapeError, StructureError, with_place
 from .functions.lifting import as_tracer, to_dtype, tracer
 from .solvers.adjoint import Problem, continuous, discrete
 from .solvers.runge_kutta import OUTSIDE, REACHED, TOO_MANY, TOO_SMALL, Settings
 from .staging import pytrees
 from .staging.bodies import check_function, in_a_trace, name_of
-from .tracing.context import current_trace, is_tracer, lift, user_source
 from .tracing.tracer import Tracer
 
 METHODS = ("RK45", "RK4")

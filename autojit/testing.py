@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.autodiff.linearize import jvp, vjp
+
 from .dispatch.compiled import CompiledFunction
 from .dispatch.retraces import forbidden
 from .errors import IntegerGradientError, StructureError
 from .ir.core.program import Program
-from .ir.transforms import jvp, vjp
 from .staging import pytrees
 from .staging.execute import apply
 from .staging.trace_function import leaf_type, trace_function

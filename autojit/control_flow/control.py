@@ -17,7 +17,8 @@ from autojit.functions.lifting import to_dtype
 from autojit.ir.ops.arithmetic import convert, ne
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, in_a_trace
-from autojit.tracing.context import is_tracer, user_source
+from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer
 from autojit.transformations.checkpointing import Segments, check_segments
 
 from .emission import (

@@ -21,8 +21,10 @@ from autojit.staging import pytrees
 from autojit.staging.bodies import Body, merged, name_of, trace_body
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.bounds import LARGEST, LEAST, with_bounds
-from autojit.tracing.context import current_trace, lift, user_source
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
 from autojit.transformations.checkpointing import Segments, segment_size
 
 #: The index of a loop: Python's integer, which takes the dtype of what it meets.

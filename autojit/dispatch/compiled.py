@@ -27,8 +27,8 @@ from autojit.staging.execute import (
 from autojit.staging.pickling import global_name, loaded, pickles, portable
 from autojit.staging.trace_function import LeafType, Traced, leaf_type, trace_function
 from autojit.staging.transformed import look_like
-from autojit.tracing.context import is_tracer
 from autojit.tracing.progress import stage
+from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
 from .retraces import Retraces, Signature, check_allowed

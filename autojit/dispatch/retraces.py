@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from autojit.errors import RetraceWarning, warn_at
 from autojit.staging.trace_function import LeafType
-from autojit.tracing.context import current_trace, user_source
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
 
 #: A function that is traced again more often than this is warned of, and again each time that the
 #: number has doubled.

@@ -20,8 +20,9 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import select
 from autojit.tracing.aliasing import assign
-from autojit.tracing.context import user_source
 from autojit.tracing.created_arrays import FreshArray, bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .indices import Masked, Window, has_ellipsis, masked_part, selection
@@ -122,9 +123,7 @@ def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
 def target(name: str, x: Any) -> Tracer:
     """The array that is written into, as a traced one."""
     if isinstance(x, (Tracer, FreshArray)):
-        from autojit.interception.promotion import traced
-
-        found = traced(x)
+        found = hooks.traced(x)
         _check_array(found)
         return found
     raise RefusedInPlaceError(
@@ -172,3 +171,6 @@ def write_out(name: str, out: Any, result: Tracer) -> Any:
     check_same_kind(name, result, into)
     setitem(into, ..., result)
     return out
+
+
+hooks.add_at, hooks.write_out = add_at, write_out

@@ -8,7 +8,7 @@ import numpy as np
 
 from autojit.errors import ShapeError, UncoveredFunctionError, with_place
 from autojit.ir.core import shapes
-from autojit.tracing.context import user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .indices import has_ellipsis, selection

@@ -11,8 +11,10 @@ import numpy as np
 from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.ops import move
-from autojit.tracing.context import is_tracer, user_source
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
 
 from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
 from .registry import implements, reject
@@ -216,3 +218,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
     joined = concatenate([arr, np.broadcast_to(values, shape)], axis)
     result: Any = np.take(joined, order, axis=axis)
     return result
+
+
+hooks.stack_nested = stack_nested

@@ -16,8 +16,11 @@ from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.ops.arithmetic import convert
 from autojit.ir.ops.move import broadcast_to
 from autojit.tracing.aliasing import Uncertain, View
-from autojit.tracing.context import WEAK_TYPES, check_dtype, current_trace, lift, user_source
+from autojit.tracing.context import WEAK_TYPES, check_dtype, current_trace
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
 
 
 def tracer(value: Value, weak: type | None = None) -> Tracer:
@@ -98,9 +101,7 @@ def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
     if isinstance(x, Tracer):
         value = x.value if x.owner is current_trace() else lift(x)
     elif contains_tracer(x):
-        from .joining import stack_nested
-
-        value = lift(stack_nested(x))
+        value = lift(hooks.stack_nested(x))
     else:
         value = lift(x, dtype)
     return value if dtype is None or value.type.dtype is dtype else to_dtype(value, dtype)
@@ -172,3 +173,6 @@ def promoted(*operands: Any) -> list[Value]:
     """The operands in their common dtype, not broadcast."""
     dtype = result_dtype(*operands)
     return [as_value(x, dtype) for x in operands]
+
+
+hooks.as_tracer = as_tracer

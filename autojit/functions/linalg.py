@@ -18,7 +18,7 @@ from autojit.ir.linalg.cholesky import cholesky as lower_factor
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import convert, eq
 from autojit.ir.ops.linear import iota
-from autojit.tracing.context import user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer

@@ -17,7 +17,7 @@ from autojit.ir.ops.arithmetic import make_complex
 from autojit.ir.ops.arithmetic import real as real_op
 from autojit.ir.ops.shear import windows
 from autojit.tracing.aliasing import Mapped
-from autojit.tracing.context import user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .lifting import as_tracer, as_value, perhaps_view, shape_of, tracer, view

@@ -10,7 +10,7 @@ import numpy as np
 from autojit.errors import DtypeError, ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.ops.arithmetic import make_complex
-from autojit.tracing.context import user_source
+from autojit.tracing.source import user_source
 
 from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from .manipulation import moveaxis, sliding_window_view

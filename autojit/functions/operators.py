@@ -9,7 +9,7 @@ import numpy as np
 
 from autojit.errors import InPlaceError, with_place
 from autojit.tracing.aliasing import assign
-from autojit.tracing.context import user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import BINARY, COMPARISONS, UNARY, Tracer
 
 from .registry import call_function

@@ -12,11 +12,11 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import TypeMismatch
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.contract import dot as dot_op
-from autojit.tracing.context import user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .lifting import as_tracer, perhaps_view, promoted, shape_of, to_dtype, tracer
-from .registry import implements, reject
+from .registry import PRODUCTS, implements, reject
 
 
 def _mismatch(name: str, a: Any, b: Any, rule: str) -> ShapeError:
@@ -150,11 +150,10 @@ def vecmat(a: Any, b: Any) -> Any:
 
 
 #: Generalized ufuncs; some NumPy releases lack the later ones.
-PRODUCTS: dict[Any, Any] = {np.matmul: matmul} | {
-    getattr(np, product.__name__): product
-    for product in (vecdot, matvec, vecmat)
-    if hasattr(np, product.__name__)
-}
+PRODUCTS[np.matmul] = matmul
+for _product in (vecdot, matvec, vecmat):
+    if hasattr(np, _product.__name__):
+        PRODUCTS[getattr(np, _product.__name__)] = _product
 
 
 @implements(np.tensordot)

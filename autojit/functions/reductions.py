@@ -13,7 +13,8 @@ from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.linear import iota
-from autojit.tracing.context import user_source
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .lifting import as_value, dtype_of, shape_of, to_dtype, tracer
@@ -394,3 +395,6 @@ def reduce_ufunc(
     if ufunc == np.logaddexp and dtype is None and out is None:
         return logsumexp(array, axis, keepdims=keepdims)
     raise uncovered(f"np.{ufunc.__name__}.reduce")
+
+
+hooks.reduce_ufunc = reduce_ufunc

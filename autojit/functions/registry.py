@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -18,33 +17,20 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.types import TypeMismatch
-from autojit.tracing.context import user_source
 from autojit.tracing.created_arrays import bare, is_traced
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: NumPy function -> our implementation, with the same signature.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
-#: Names of ndarray methods and attributes -> implementation; attached to Tracer.
-_MODULES = (
-    "reductions",
-    "manipulation",
-    "matrices",
-    "joining",
-    "creation",
-    "indexing",
-    "writing",
-    "products",
-    "linalg",
-    "spectral",
-    "mathematics",
-    "running",
-    "sorting",
-    "logic",
-)
-_loaded = False
+#: Generalized ufuncs -> our implementation.
+PRODUCTS: dict[Any, Callable[..., Any]] = {}
 
+#: Names of the covered ufuncs, for messages.
+UFUNCS: list[str] = []
 
 #: NumPy function -> position and name of each parameter that decides about shapes.
 KNOWN: dict[Any, tuple[tuple[int, str], ...]] = {}
@@ -67,20 +53,9 @@ def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]
     return register
 
 
-def load() -> None:
-    """Import the modules that fill the table and attach the methods."""
-    global _loaded
-    if not _loaded:
-        for module in _MODULES:
-            importlib.import_module(f"autojit.functions.{module}")
-        importlib.import_module("autojit.functions.operators")
-        importlib.import_module("autojit.functions.methods")
-        _loaded = True
-
-
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     """Answer a NumPy function called with a traced array among its arguments."""
-    load()
+    hooks.load()
     implementation = FUNCTIONS.get(function)
     if implementation is None:
         raise uncovered(_name_of(function))
@@ -114,9 +89,7 @@ def _name_of(function: Any) -> str:
 
 def uncovered(name: str, detail: str = "") -> AutojitError:
     """The error for a function that is not covered."""
-    from .ufuncs import covered_ufuncs
-
-    known = {_name_of(f) for f in FUNCTIONS} | set(covered_ufuncs())
+    known = {_name_of(f) for f in FUNCTIONS} | set(UFUNCS)
     close = [] if detail else difflib.get_close_matches(name, known, n=3, cutoff=0.75)
     hint = f" Covered and similar: {', '.join(close)}." if close else ""
     return UncoveredFunctionError(
@@ -134,3 +107,6 @@ def reject(name: str, **unsupported: Any) -> None:
     for keyword, value in unsupported.items():
         if value is not None and value is not np._NoValue and value is not True:
             raise uncovered(name, f" with {keyword}=")
+
+
+hooks.call_function = call_function

@@ -16,8 +16,9 @@ from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
 from autojit.ir.core.types import Type
 from autojit.ir.linalg import order as ordering
-from autojit.tracing.context import is_tracer, user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
 
 from .assignment import add_at, setitem
 from .indexing import take_along_axis

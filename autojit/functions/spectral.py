@@ -11,8 +11,9 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.core.program import Value
 from autojit.ir.linalg import spectral
-from autojit.tracing.context import is_tracer, user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
 
 from .lifting import as_tracer, tracer
 from .linalg import matrices, square, swapped

@@ -16,8 +16,10 @@ from autojit.ir.core.program import Value, current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic, elementary
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.tracing.context import WEAK_TYPES, user_source
+from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .lifting import (
@@ -34,7 +36,7 @@ from .lifting import (
 )
 from .lists import LISTS, as_arrays
 from .python_integers import EXACT
-from .registry import uncovered
+from .registry import PRODUCTS, UFUNCS, uncovered
 
 #: Ufuncs that are formulas of other ops, on operands in the dtypes of NumPy's loop.
 COMPOSITES: dict[Any, Callable[..., Value]] = {}
@@ -187,11 +189,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if out is not None and method == "__call__":
         return _call_with_out(ufunc, inputs, kwargs, out)
     inputs = bare(inputs)
-    if ufunc.signature is not None and method == "__call__" and not any(kwargs.values()):
-        from .products import PRODUCTS
-
-        if ufunc in PRODUCTS:
-            return PRODUCTS[ufunc](*inputs)
+    if ufunc in PRODUCTS and method == "__call__" and not any(kwargs.values()):
+        return PRODUCTS[ufunc](*inputs)
     if method in ("reduce", "accumulate"):
         return _along_an_axis(ufunc, method, inputs, kwargs)
     if method == "outer" and not kwargs:
@@ -210,17 +209,12 @@ def _at(ufunc: Any, x: Any, index: Any, *values: Any) -> Any:
     """``ufunc.at``, where a tuple is an index."""
     if ufunc not in (np.add, np.subtract):
         raise uncovered(f"{name_of(ufunc)}.at")
-    from .assignment import add_at
-
     (value,) = as_arrays(values)
-    return add_at(x, index, value if ufunc == np.add else np.negative(value))
+    return hooks.add_at(x, index, value if ufunc == np.add else np.negative(value))
 
 
 def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from .reductions import reduce_ufunc
-    from .running import accumulate_ufunc
-
-    answer = reduce_ufunc if method == "reduce" else accumulate_ufunc
+    answer = hooks.reduce_ufunc if method == "reduce" else hooks.accumulate_ufunc
     try:
         return answer(ufunc, *inputs, **kwargs)
     except TypeMismatch as error:
@@ -232,12 +226,10 @@ def _call_with_out(
     ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[Any, ...]
 ) -> Any:
     """A ufunc whose results go into arrays."""
-    from .assignment import write_out
-
     results = call_ufunc(ufunc, "__call__", inputs, {**kwargs, "out": None})
     pairs = zip(out, results if ufunc.nout > 1 else (results,), strict=True)
     written = tuple(
-        result if into is None else write_out(name_of(ufunc), into, result)
+        result if into is None else hooks.write_out(name_of(ufunc), into, result)
         for into, result in pairs
     )
     return written if ufunc.nout > 1 else written[0]
@@ -484,3 +476,7 @@ def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple
 
 def _listed(dtypes: tuple[np.dtype, ...]) -> str:
     return ", ".join(d.name for d in dtypes)
+
+
+hooks.call_ufunc = call_ufunc
+UFUNCS += covered_ufuncs()

@@ -11,7 +11,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import select, truth
 from autojit.tracing.aliasing import assign
-from autojit.tracing.context import user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .assignment import cast, check_same_kind, fitted, setitem, target

@@ -22,8 +22,9 @@ from autojit.ir.ops import move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.update import scatter
 from autojit.tracing.aliasing import Mapped
-from autojit.tracing.context import current_trace, known
+from autojit.tracing.context import current_trace
 from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import known
 
 
 def address(array: np.ndarray) -> int:

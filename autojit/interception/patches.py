@@ -5,7 +5,7 @@ traces, these names of the ``numpy`` module are bound to wrappers.  A wrapper be
 as the original in a thread that does not trace, and for callers in NumPy, SciPy,
 Numba and autojit itself.  For the user's code in a tracing thread what they create
 is fresh (see ``created_arrays``), and nests of lists with traced values in them become traced
-arrays, which they also do as arguments of the other functions (see ``lists``).  The
+arrays, which they also do as arguments of the other functions (see ``listed``).  The
 last trace to end restores the names, whatever ended it.
 
 A name that was imported by itself (``from numpy import zeros``) stays the original.
@@ -28,9 +28,12 @@ import numpy as np
 
 from autojit.functions import lists
 from autojit.ir.core.locks import Lock
-from autojit.tracing.context import current_trace, trace_flat
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, fresh, is_traced, is_vague, plain
+from autojit.tracing.hooks import hooks
+from autojit.tracing.trace import trace_flat
 
+from . import listed
 from .name_patching import Maker, Names, StandIn
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
@@ -82,7 +85,7 @@ def _is_of_library(filename: str) -> bool:
 
 @functools.cache
 def _folders() -> tuple[str, ...]:
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).resolve().parents[1]
     specs = [importlib.util.find_spec(name) for name in _LIBRARIES]
     found = [Path(s.origin).resolve().parent for s in specs if s is not None and s.origin]
     ours = (here, here.parent / "ir", here.parent / "codegen")
@@ -206,14 +209,14 @@ _count = 0
 
 @functools.cache
 def _names() -> tuple[Names, ...]:
-    makers: dict[str, Maker] = dict.fromkeys(lists.covered(np), lists.Listed)
+    makers: dict[str, Maker] = dict.fromkeys(listed.covered(np), listed.Listed)
     answers = {getattr(np, name): answer for name, answer in ANSWERS.items()}
     for name, found in vars(np).items():  # np.concat is np.concatenate too
         if callable(found) and found in answers:
             makers[name] = functools.partial(_Wrapper, answer=answers[found])
     return (
         Names(np, makers),
-        Names(np.linalg, dict.fromkeys(lists.covered(np.linalg), lists.Listed)),
+        Names(np.linalg, dict.fromkeys(listed.covered(np.linalg), listed.Listed)),
     )
 
 
@@ -270,3 +273,6 @@ def visible() -> Iterator[None]:
             if _count == 0:
                 for names in _all_names():
                     names.restore()
+
+
+hooks.visible = visible

@@ -11,8 +11,10 @@ from autojit.errors import ConcreteValueError, InPlaceError, RefusedInPlaceError
 from autojit.functions.indexing import getitem
 from autojit.functions.lifting import as_tracer, view
 from autojit.tracing.aliasing import Mapped
-from autojit.tracing.context import current_trace, user_source
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, Memory, TracedArray, plain
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import OPERATORS, Tracer
 
 from .layout import shown, whole
@@ -131,3 +133,6 @@ def _attach() -> None:
 
 _attach()
 _REFUSAL = _Refusal()
+
+
+hooks.traced, hooks.item_at_traced = traced, item_at_traced

@@ -17,7 +17,7 @@ from autojit.functions.registry import uncovered
 from autojit.ir.core.program import Value
 from autojit.ir.linalg import factorizations as ops
 from autojit.ir.ops.arithmetic import convert
-from autojit.tracing.context import is_tracer
+from autojit.tracing.values import is_tracer
 
 #: SciPy's names of the structures for which `solve` does what it does for any matrix.
 _GENERAL = (None, "gen", "general")

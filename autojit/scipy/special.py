@@ -12,7 +12,7 @@ import numpy as np
 
 from autojit.functions import reductions
 from autojit.functions.lists import takes_arrays
-from autojit.tracing.context import is_tracer
+from autojit.tracing.values import is_tracer
 
 
 @takes_arrays()

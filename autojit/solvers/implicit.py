@@ -21,7 +21,9 @@ from autojit.ir.regions.implicit import root as root_op
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body, check_function, merged, name_of, trace_body
 from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.context import current_trace, is_tracer, lift, user_source
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer, lift
 from autojit.transformations.derivatives import linearize
 from autojit.transformations.rules import Wanted, matched
 

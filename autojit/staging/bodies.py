@@ -12,8 +12,11 @@ from autojit.errors import StructureError, with_place
 from autojit.functions.lifting import to_dtype
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
-from autojit.tracing.context import Paths, current_trace, lift, trace_flat, user_source
+from autojit.tracing.context import Paths, current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
 
 from . import pytrees
 from .execute import apply

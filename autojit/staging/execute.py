@@ -14,8 +14,9 @@ from autojit.errors import UnsupportedTargetError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
-from autojit.tracing.context import inline, is_tracer
 from autojit.tracing.progress import stage
+from autojit.tracing.values import inline, is_tracer
+from autojit.version import VERSION
 
 
 class _Settings:
@@ -66,13 +67,12 @@ def executable(program: Program, device: str = "cpu") -> Any:
         if found is not None:
             _executables.move_to_end((device, program))
             return found
-    from autojit import __version__
     from autojit.codegen.driver.cache import user_cache
     from autojit.codegen.driver.executable import compile_program
 
     bare = program.bound_to(())
     with target_errors():
-        made = compile_program(bare, device, user_cache(), __version__)
+        made = compile_program(bare, device, user_cache(), VERSION)
     with _lock:
         found = _executables.setdefault((device, bare), made)
         while len(_executables) > _MOST:

@@ -14,9 +14,10 @@ import numpy as np
 import optree
 
 from autojit.errors import NotArrayError, with_place
-from autojit.tracing.context import SPECIAL, is_special_array, user_source
 from autojit.tracing.created_arrays import TracedArray, bare
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.values import SPECIAL, is_special_array
 
 NAMESPACE = "autojit"
 #: Types of leaves that are known not to be dataclasses, for speed.

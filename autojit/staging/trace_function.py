@@ -9,7 +9,8 @@ import numpy as np
 
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
-from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype, trace_flat
+from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype
+from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
 
 from . import pytrees

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from autojit.errors import UnrolledLoopWarning, warn_at
-from autojit.ir.core.program import Program, Source
+from autojit.ir.core.program import Program
 from autojit.ir.ops.move import Move
+from autojit.tracing.budget import LOOP_AS_ONE_OPERATION
 from autojit.tracing.transform_cache import remembered
 
 #: Shorter traces are left alone.
@@ -15,8 +16,6 @@ LEAST_OPS = 100
 LEAST_LOOP = 500
 #: Ops beyond which compilation takes seconds.
 BUDGET = 5_000
-#: Ops beyond which tracing itself takes seconds (20 to 40 us each), before anything is rolled up.
-TRACE_BUDGET = 100_000
 #: Arguments that are numbers beyond which a warning names them.
 MANY_NUMBERS = 1_000
 
@@ -61,28 +60,11 @@ def _size(program: Program) -> int:
     return sum(not (isinstance(op.kind, Move) and op.result in moved) for op in program.ops)
 
 
-_FIX = (
-    "A loop that is one operation:\n"
-    "    x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)  "
-    "# for i in range(n): x = step(x, w[i])\n"
-    "    x, ys = scan(lambda x, row: (step(x, row), x), x, w)  "
-    "# for row in w: ys.append(x); x = step(x, row)"
-)
 _NUMBERS = (
     "\nEach of its {} numbers is an argument of its own, which takes operations of its own. Pass "
     "arrays:\n"
     "    f(np.array(weights))                                # and not f(weights)"
 )
-
-
-def warn_while_tracing(source: Source | None) -> None:
-    """Warn of a trace that is not over yet."""
-    warn_at(
-        source,
-        UnrolledLoopWarning,
-        f"The trace has {TRACE_BUDGET} operations so far, and goes on: Python's loops, "
-        "comprehensions and recursion are unrolled while a function is traced. " + _FIX,
-    )
 
 
 def _warn(program: Program) -> None:
@@ -95,6 +77,6 @@ def _warn(program: Program) -> None:
         UnrolledLoopWarning,
         f"The trace has {len(program.ops)} operations, {count} of them from one line: a Python "
         "loop is unrolled while a function is traced, and compiling takes time in proportion. "
-        + _FIX
+        + LOOP_AS_ONE_OPERATION
         + (_NUMBERS.format(numbers) if numbers >= MANY_NUMBERS else ""),
     )

@@ -17,15 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from autojit.errors import ArgumentChangedError, InPlaceError, RefusedInPlaceError, with_place
 from autojit.ir.core.program import Value, building
 
-from .context import current_trace, user_source
-
-if TYPE_CHECKING:
-    from .tracer import Tracer
+from .context import current_trace
+from .protocol import TracedValue
+from .source import user_source
 
 
 class View(Protocol):
@@ -84,7 +83,7 @@ def _uncertain() -> RefusedInPlaceError:
     )
 
 
-def refreshed(x: Tracer) -> Value:
+def refreshed(x: TracedValue) -> Value:
     """The present value of an array with a base, or of one that is not known any more."""
     if x.lost:
         raise _uncertain()
@@ -99,7 +98,7 @@ def refreshed(x: Tracer) -> Value:
     return x.own
 
 
-def assign(x: Tracer, value: Value, part: str = "") -> None:
+def assign(x: TracedValue, value: Value, part: str = "") -> None:
     """Give an array another value of the same type: all that share its memory see it.
 
     ``part`` says in messages what of the array is changed, if not the whole.
@@ -122,21 +121,19 @@ def assign(x: Tracer, value: Value, part: str = "") -> None:
     x.own = value
 
 
-def _root(x: Tracer) -> Tracer:
+def _root(x: TracedValue) -> TracedValue:
     while x.base is not None:
         x = x.base
     return x
 
 
-def _check_own(x: Tracer, part: str) -> None:
+def _check_own(x: TracedValue, part: str) -> None:
     """Raise ArgumentChangedError if an array belongs to the caller."""
-    from .tracer import Argument
-
-    if isinstance(x, Argument):
+    if x.argument_path is not None:
         raise ArgumentChangedError(
             with_place(
-                f"{part}{x.path} is changed in place. In NumPy the caller's array would change "
-                "with it, and transformed functions never write to their arguments.\n"
+                f"{part}{x.argument_path} is changed in place. In NumPy the caller's array would "
+                "change with it, and transformed functions never write to their arguments.\n"
                 "Work on a copy, or bind the name anew:\n"
                 "    x = x.copy()                       # the function's first line\n"
                 "    x = x - y                          # not: x -= y",
@@ -145,7 +142,7 @@ def _check_own(x: Tracer, part: str) -> None:
         )
 
 
-def _lose(x: Tracer) -> None:
+def _lose(x: TracedValue) -> None:
     """Its memory may have been changed, and that of all that it is a view of."""
     while x.base is not None:
         x = x.base

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from .tracer import Tracer
+from .protocol import Bounds, TracedValue
 
-#: The least and the largest value that an integer may have.
-Bounds = tuple[int, int]
+T = TypeVar("T", bound=TracedValue)
+
 LEAST, LARGEST = -(2**63), 2**63 - 1
 
 
@@ -20,7 +19,7 @@ def bounds_of(x: Any) -> Bounds:
     return found
 
 
-def with_bounds(x: Tracer, bounds: Bounds) -> Tracer:
+def with_bounds(x: T, bounds: Bounds) -> T:
     """The same traced integer, which is known to lie between bounds."""
     x.owner.bounds[x.value] = bounds
     return x

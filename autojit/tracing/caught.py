@@ -16,6 +16,7 @@ from types import TracebackType
 from autojit.errors import AutojitError, TracingError, raised
 
 from .handlers import handler_line
+from .source import is_internal
 
 #: What these return is read by people, debuggers among them.
 _DISPLAY = frozenset({"__repr__", "__str__", "__format__", "_repr_html_", "_repr_pretty_"})
@@ -53,7 +54,7 @@ class RaisedAgain:
 
 
 #: Our own files, which catch none of these errors.
-_OURS = f"{Path(__file__).parent}{os.sep}"
+_OURS = f"{Path(__file__).parents[1]}{os.sep}"
 
 _NOTE = (
     "This error was caught by {1} while {0} was traced. It is raised again because it comes from "
@@ -95,8 +96,6 @@ def _steps(trail: TracebackType | None) -> list[TracebackType]:
 
 
 def _is_library(trail: TracebackType) -> bool:
-    from .context import is_internal
-
     name = trail.tb_frame.f_code.co_filename
     return is_internal(name) or _is_of_python(name)
 

@@ -8,127 +8,36 @@ thread and is restored in ``finally``, so an exception leaves nothing active.
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from autojit.errors import (
     LeakedTracerError,
     MissingDtypeError,
-    NotArrayError,
     TracingError,
     TypeMismatch,
     with_place,
 )
 from autojit.ir.core.collection import seldom_collected
-from autojit.ir.core.declaration import full
-from autojit.ir.core.program import Program, Source, Value, building
+from autojit.ir.core.program import Value, building
 from autojit.ir.core.types import Type, canonical_dtype, dtype_name
 from autojit.ir.ops.move import reshape, slice_
-from autojit.ir.ops.update import Updating
-from autojit.staging import unrolled
 
-from .bounds import Bounds
-from .caught import RaisedAgain
-from .progress import stage
+from .captures import Part, keys, part_of_another
+from .hooks import hooks
+from .protocol import Bounds, TracedValue
 from .recording import TracingBuilder
-
-if TYPE_CHECKING:
-    from .captures import Part
-    from .created_arrays import FreshArray
-    from .tracer import Tracer
+from .source import Lines, user_source
 
 #: Python's own scalar types take the dtype of the arrays that they meet (NEP 50).
 WEAK_TYPES = {int: np.dtype(np.int64), float: np.dtype(float), complex: np.dtype(complex)}
 
-_HERE = Path(__file__).resolve().parent
-_INTERNAL = tuple(
-    f"{folder}{os.sep}"
-    for folder in (
-        _HERE,
-        _HERE.parent / "ir",
-        _HERE.parent / "codegen",
-        Path(np.__file__).resolve().parent,
-        Path(np.__file__).resolve().parents[1] / "scipy",
-        Path(np.__file__).resolve().parents[1] / "pandas",
-    )
-)
-#: What `is_internal` has found.
-_internal: dict[str, bool] = {}
-
-
-def user_source() -> Source | None:
-    """The innermost line on the stack that is neither ours nor NumPy's nor SciPy's."""
-    frame = _user_frame()
-    if frame is None:
-        return None
-    return Source(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-
-
-def user_instruction() -> str:
-    """What the user's line is about to do, by the name of the instruction ("STORE_SUBSCR")."""
-    import dis
-
-    frame = _user_frame()
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame is not None else ""
-
-
-def _user_frame() -> FrameType | None:
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        internal = _internal.get(filename)
-        if internal is None:
-            internal = is_internal(filename)
-        if not internal:
-            return frame
-        frame = frame.f_back
-    return None
-
-
-class _Lines:
-    """The user's line, asked for at every operation: each place in the code is looked up once."""
-
-    def __init__(self) -> None:
-        #: With the code, so that its id stays its own.
-        self._known: dict[tuple[int, int], tuple[CodeType, Source]] = {}
-        self._left = unrolled.TRACE_BUDGET
-
-    def __call__(self) -> Source | None:
-        self._left -= 1
-        if not self._left:
-            unrolled.warn_while_tracing(user_source())
-        frame = _user_frame()
-        if frame is None:
-            return None
-        code = frame.f_code
-        place = (id(code), frame.f_lasti)
-        found = self._known.get(place)
-        if found is None:
-            source = Source(code.co_filename, frame.f_lineno, code.co_name)
-            found = self._known[place] = code, source
-        return found[1]
-
-
-def is_internal(filename: str) -> bool:
-    """Whether a file is ours, NumPy's or SciPy's, by its name."""
-    found = _internal.get(filename)
-    if found is None:
-        found = _internal[filename] = _is_internal(filename)
-    return found
-
-
-def _is_internal(filename: str) -> bool:
-    if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
-        return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
-    return str(Path(filename).resolve()).startswith(_INTERNAL)
+#: The paths of a function's arguments, for messages: ``argument 0['w']``, one a leaf.
+Paths = Callable[[], Sequence[str]]
 
 
 class Trace:
@@ -136,7 +45,7 @@ class Trace:
 
     def __init__(self, outer: Trace | None = None) -> None:
         around: TracingBuilder | None = None if outer is None else outer.builder
-        self.builder: TracingBuilder = TracingBuilder(_Lines(), around)
+        self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
         self._found: dict[Hashable, list[int]] = {}
@@ -154,8 +63,6 @@ class Trace:
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
-        from .captures import keys
-
         found = keys(thing)
         for index in (k for key in found for k in self._found.get(key, ())):
             if _unchanged(self.captured[index], thing):
@@ -170,8 +77,6 @@ class Trace:
 
     def capture_part(self, array: Any) -> Value | None:
         """A part of an array of which another part has been captured: read from all of it."""
-        from .captures import part_of_another
-
         part = part_of_another(array)
         if part is None or id(part.whole) not in self._read_in_part:
             if part is not None:
@@ -186,8 +91,6 @@ class Trace:
     def _captured_with(self, part: Part, array: np.ndarray) -> Value | None:
         """The array that a part is of, as it was captured, if this part of it has not changed: so
         a loop that reads all rows of an array compares each of them once."""
-        from .captures import keys
-
         ranges = zip(part.start, part.stop, part.stride, strict=True)
         window = tuple([slice(*r) for r in ranges])
         for index in (k for key in keys(part.whole) for k in self._found.get(key, ())):
@@ -200,23 +103,23 @@ class Trace:
         self._alive.clear()
 
 
-class _View:
+class CapturedView:
     """The captured state of an outer tracer: its value then, whatever happens to it later."""
 
     __slots__ = ("tracer", "value")
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: TracedValue) -> None:
         self.tracer = tracer
         self.value = tracer.value
 
 
 def _snapshot(thing: Any) -> Any:
     # The user may change the array later; the program holds what it was.
-    return np.array(thing) if isinstance(thing, np.ndarray) else _View(thing)
+    return np.array(thing) if isinstance(thing, np.ndarray) else CapturedView(thing)
 
 
 def _unchanged(snapshot: Any, thing: Any) -> bool:
-    if isinstance(snapshot, _View):
+    if isinstance(snapshot, CapturedView):
         return snapshot.value is thing.value
     return snapshot.dtype == thing.dtype and np.array_equal(
         snapshot, thing, equal_nan=snapshot.dtype.kind in "fc"
@@ -239,19 +142,23 @@ def current_trace() -> Trace | None:
 @contextmanager
 def new_trace() -> Iterator[Trace]:
     """A trace that is active inside the block."""
-    from autojit.interception.patches import visible
-
     trace = Trace(current_trace())
     _stack.traces.append(trace)
     try:
-        with building(trace.builder), visible(), seldom_collected():
+        with building(trace.builder), hooks.visible(), seldom_collected():
             yield trace
     finally:
         trace.open = False
         _stack.traces.pop()
 
 
-def check_not_leaked(tracer: Tracer) -> None:
+#: What to do with a value that is needed after the trace.
+RETURN_IT = (
+    "    def f(x):\n        y = ...\n        return loss, y      # then grad(f, has_aux=True)"
+)
+
+
+def check_not_leaked(tracer: TracedValue) -> None:
     """Raise if the tracer's trace is not active in this thread."""
     if not tracer.owner.open or tracer.owner not in _stack.traces:
         error = LeakedTracerError(
@@ -268,177 +175,9 @@ def check_not_leaked(tracer: Tracer) -> None:
         raise error
 
 
-#: What to do with a value that is needed after the trace.
-RETURN_IT = (
-    "    def f(x):\n        y = ...\n        return loss, y      # then grad(f, has_aux=True)"
-)
-
-
-def lift(x: Any, dtype: np.dtype | None = None) -> Value:
-    """The value of the current trace that stands for a tracer, an array or a number."""
-    from .created_arrays import FreshArray, bare
-    from .tracer import Tracer
-
-    trace, x = current_trace(), bare(x)
-    if isinstance(x, Tracer):
-        check_not_leaked(x)
-        if trace is x.owner:
-            return x.value
-        assert trace is not None
-        return trace.capture(x, x.type)
-    assert trace is not None
-    if isinstance(x, FreshArray):
-        return _lift_fresh(x, dtype, trace)
-    if is_special_array(x):
-        raise NotArrayError(with_place(SPECIAL.format(type(x).__name__), user_source()))
-    array = np.asarray(x)
-    if dtype is not None and array.dtype != dtype:
-        array = np.asarray(x, dtype)
-    check_dtype(array.dtype)
-    if array.ndim == 0:
-        return full(array[()], Type(canonical_dtype(array.dtype), ()))
-    found = trace.capture_part(array) if array is x else None
-    return found or trace.capture(
-        x if array is x else array, Type(canonical_dtype(array.dtype), array.shape)
-    )
-
-
-def _lift_fresh(x: FreshArray, dtype: np.dtype | None, trace: Trace) -> Value:
-    """What the function has made itself."""
-    from .created_arrays import plain
-
-    array = plain(x)
-    if dtype is not None and array.dtype != dtype:
-        array = x = array.astype(dtype)
-    return known(array, x, trace)
-
-
-def known(array: np.ndarray, thing: Any, trace: Trace) -> Value:
-    """The contents of an array as a value: a constant, or a captured thing that has them."""
-    type = Type(canonical_dtype(array.dtype), array.shape)
-    bytes_of = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
-    if array.size and (bytes_of == bytes_of[0]).all():
-        return full(array.flat[0], type)
-    return trace.capture(thing, type)
-
-
-SPECIAL = (
-    "{} is a subclass of np.ndarray with arithmetic of its own, which autojit would not follow. "
-    "Pass its data and what else it holds as plain arrays:\n"
-    "    np.asarray(x)                      # and for masked arrays x.data, x.mask"
-)
-
-
-def is_special_array(x: Any) -> bool:
-    """Whether x is an array of a subclass that may compute in another way (masks, units)."""
-    from .created_arrays import FreshArray
-
-    known = (np.ndarray, np.memmap)
-    return isinstance(x, np.ndarray) and type(x) not in known and not isinstance(x, FreshArray)
-
-
 def check_dtype(dtype: np.dtype) -> None:
     """Raise MissingDtypeError, with the user's line, for a dtype that programs cannot hold."""
     try:
         dtype_name(dtype.newbyteorder("="))
     except TypeMismatch as error:
         raise MissingDtypeError(with_place(str(error), user_source())) from None
-
-
-@contextmanager
-def _numpys_errors_taken_off() -> Iterator[None]:
-    """Our error where NumPy has raised one of its own because of it (in ``a[0] = x``, say)."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if isinstance(error.__cause__, TracingError):
-            raise error.__cause__ from None
-        raise
-
-
-#: The paths of a function's arguments, for messages: ``argument 0['w']``, one a leaf.
-Paths = Callable[[], Sequence[str]]
-
-
-def trace_flat(
-    function: Callable[..., Sequence[Any]],
-    types: Sequence[Type],
-    weak: Sequence[type | None],
-    name: str,
-    paths: Paths | None = None,
-) -> Program:
-    """Trace ``function(*tracers) -> flat results`` into a program.
-
-    With ``paths`` the inputs are arrays of a caller, which the function may not change; without,
-    they are its own.  The program's captured things are arrays and tracers of outer traces; the
-    inputs for them come last.
-    """
-    from autojit.functions.registry import load
-
-    load()
-    with new_trace() as trace, stage("tracing", name, lambda: len(trace.builder.ops)):
-        trace.paths = paths
-        known = sys.getrefcount(trace)
-        inputs = [Value(t) for t in types]
-        with RaisedAgain(name), _numpys_errors_taken_off():
-            outputs = _outputs(function, inputs, weak, trace)
-        if trace.elsewhere:
-            raise trace.elsewhere[0]
-        trace.let_go()
-        if sys.getrefcount(trace) > known:
-            from .leaks import check_nothing_left
-
-            check_nothing_left(trace, known, name)
-        captured = [c.tracer if isinstance(c, _View) else c for c in trace.captured]
-        program = trace.builder.finish(
-            [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
-        )
-    return _with_parts_resolved(program)
-
-
-def _outputs(
-    function: Callable[..., Sequence[Any]],
-    inputs: Sequence[Value],
-    weak: Sequence[type | None],
-    trace: Trace,
-) -> list[Value]:
-    """The values of the results.  When it returns, nothing of ours holds a tracer any more."""
-    from .tracer import Argument, Tracer
-
-    pairs = zip(inputs, weak, strict=True)
-    if trace.paths is None:
-        tracers = [Tracer(v, trace, w) for v, w in pairs]
-    else:
-        tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
-    return [lift(result) for result in function(*tracers)]
-
-
-def _with_parts_resolved(program: Program) -> Program:
-    if not program.has(Updating):
-        return program
-    from autojit.ir.passes import resolve_parts
-
-    from .transform_cache import remembered
-
-    return remembered(resolve_parts, program)
-
-
-def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
-    """Apply a program, captured things included, inside the current trace."""
-    from .tracer import Tracer
-
-    trace = current_trace()
-    assert trace is not None
-    values = [
-        lift(a, t.dtype)
-        for a, t in zip((*arguments, *program.captured), program.in_types, strict=True)
-    ]
-    results = trace.builder.inline(program, values)
-    return [Tracer(v, trace) for v in results]
-
-
-def is_tracer(x: Any) -> bool:
-    from .created_arrays import TracedArray
-    from .tracer import Tracer
-
-    return isinstance(x, (Tracer, TracedArray))

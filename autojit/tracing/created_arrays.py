@@ -40,6 +40,7 @@ import numpy as np
 from autojit.ir.core.types import TypeMismatch, dtype_name
 
 from .context import Trace, current_trace
+from .hooks import hooks
 from .tracer import OPERATORS, Tracer
 
 
@@ -101,6 +102,8 @@ class FreshArray(np.ndarray):
            [1., 0.]])
     """
 
+    #: So that those below this module know such arrays.
+    made_in_trace = True
     memory: Memory | None
     #: Whether :func:`fresh` has made it, so that plain views of it can be counted.
     counted: bool
@@ -124,9 +127,7 @@ class FreshArray(np.ndarray):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if is_traced((inputs, kwargs)):
-            from autojit.functions.ufuncs import call_ufunc
-
-            return call_ufunc(ufunc, method, inputs, kwargs)
+            return hooks.call_ufunc(ufunc, method, inputs, kwargs)
         result = getattr(ufunc, method)(*plain(inputs), **plain(kwargs))
         out = kwargs.get("out")
         if out is None:
@@ -136,29 +137,21 @@ class FreshArray(np.ndarray):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         vague = is_vague((args, kwargs))
         if vague and func in (np.reshape, np.ravel):
-            from autojit.interception.promotion import traced
-
-            args = (traced(args[0]), *args[1:])
+            args = (hooks.traced(args[0]), *args[1:])
         if is_traced((args, kwargs)):
-            from autojit.functions.registry import call_function
-
-            return call_function(func, args, kwargs)
+            return hooks.call_function(func, args, kwargs)
         out = kwargs.get("out")
         result = func(*plain(args), **plain(kwargs))
         return fresh(result, vague) if out is None else out
 
     def __getitem__(self, index: Any) -> Any:
         if is_traced(index):
-            from autojit.interception.promotion import item_at_traced
-
-            return item_at_traced(self, index)
+            return hooks.item_at_traced(self, index)
         return fresh(plain(self)[plain(index)], is_vague(self))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if is_traced((index, value)):
-            from autojit.interception.promotion import traced
-
-            traced(self)[index] = value
+            hooks.traced(self)[index] = value
         else:
             plain(self)[plain(index)] = plain(value)
 
@@ -222,11 +215,10 @@ def _method(name: str) -> Any:
     def call(self: FreshArray, *args: Any, **kwargs: Any) -> Any:
         vague = is_vague(self)
         if is_traced((args, kwargs)) or (vague and name in ("reshape", "ravel")):
-            from autojit.functions.lifting import as_tracer
-            from autojit.interception.promotion import traced
-
             stays = name in ("fill", "put", "reshape", "ravel")
-            return getattr(traced(self) if stays else as_tracer(self), name)(*args, **kwargs)
+            return getattr(hooks.traced(self) if stays else hooks.as_tracer(self), name)(
+                *args, **kwargs
+            )
         return fresh(getattr(plain(self), name)(*plain(args), **plain(kwargs)), vague)
 
     call.__name__ = name
@@ -236,9 +228,7 @@ def _method(name: str) -> Any:
 def _attribute(name: str) -> Any:
     def change(self: FreshArray, value: Any) -> None:
         if is_traced(value):
-            from autojit.interception.promotion import traced
-
-            getattr(traced(self), name)[...] = value
+            getattr(hooks.traced(self), name)[...] = value
         else:
             setattr(plain(self), name, plain(value))
 

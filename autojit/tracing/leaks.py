@@ -21,12 +21,13 @@ from types import (
     ModuleType,
     TracebackType,
 )
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autojit.errors import LeakedTracerError, with_place
 
-if TYPE_CHECKING:
-    from .context import Trace
+from .context import RETURN_IT, Trace
+from .created_arrays import TracedArray
+from .tracer import Tracer
 
 #: What holds values until somebody lets go of an exception, or of an iterator.
 _PASSING = (
@@ -57,8 +58,6 @@ def _is_free_after(generation: int, trace: Trace, known: int) -> bool:
 
 
 def _living(trace: Trace) -> _Own:
-    from .tracer import Tracer
-
     return _Own(x for x in gc.get_referrers(trace) if isinstance(x, Tracer))
 
 
@@ -112,9 +111,6 @@ def _is_kept(path: _Own) -> bool:
 
 def _is_traced(x: Any) -> bool:
     """Whether something is a traced array, or the namespace of one."""
-    from .created_arrays import TracedArray
-    from .tracer import Tracer
-
     if isinstance(x, dict):
         return set(x) >= {"tracer", "memory", "counted"}
     return isinstance(x, (Tracer, TracedArray))
@@ -128,8 +124,6 @@ def _is_root(x: Any) -> bool:
 
 
 def _error(name: str, path: _Own, trace: Trace) -> LeakedTracerError:
-    from .context import RETURN_IT
-
     tracer = path[0]
     made = next((op.source for op in trace.builder.ops if tracer.own in op.results), None)
     return LeakedTracerError(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from autojit.errors import HandledFailureError, with_place
 from autojit.ir.core.program import Builder, Op, Source
 
 from .handlers import handler_line
+from .source import is_internal
 
 
 def _found_error_state() -> Callable[[], Any]:
@@ -72,14 +73,16 @@ class TracingBuilder(Builder):
             )
 
 
+#: The code of the functions that begin a trace.
+beginnings: set[CodeType] = set()
+
+
 def _users_frames(depth: int) -> Iterator[FrameType]:
     """The functions on the stack that are not ours, NumPy's or SciPy's, innermost first, up to the
     beginning of the outermost trace."""
-    from .context import is_internal, trace_flat
-
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        if frame.f_code is trace_flat.__code__:
+        if frame.f_code in beginnings:
             depth -= 1
             if not depth:
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from types import FrameType
@@ -19,7 +20,9 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 
 from .aliasing import View, refreshed
-from .context import Trace, check_not_leaked, user_instruction, user_source
+from .context import Trace, check_not_leaked
+from .hooks import hooks
+from .source import user_instruction, user_source
 
 #: Assignment into an ordinary array asks for a number or an array.
 _ASSIGN = (
@@ -77,10 +80,8 @@ def _named(frame: FrameType, path: list[str]) -> tuple[str, str] | None:
 
 def _instead_of(package: str, name: str) -> str:
     """What the user can write in the place of a function of SciPy's."""
-    from autojit import ode
-    from autojit.scipy import linalg, special
-
-    ours = {"linalg": linalg, "special": special, "integrate": ode}.get(package)
+    place = hooks.scipy.get(package)
+    ours = importlib.import_module(place) if place is not None else None
     if ours is None or not callable(getattr(ours, name, None)):
         return (
             "SciPy's own functions cannot be traced, but for ufuncs. Write it with NumPy's, or "
@@ -304,8 +305,7 @@ class Argument(Tracer):
         self.number = number
 
     @property
-    def path(self) -> str:
-        """How the user writes it: ``argument 0['w']``."""
+    def argument_path(self) -> str | None:
         assert self.owner.paths is not None
         return self.owner.paths()[self.number]
 

@@ -19,7 +19,9 @@ from autojit.staging.bodies import check_function, merged, name_of, trace_body
 from autojit.staging.inspection import trace
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import Transformed
-from autojit.tracing.context import current_trace, lift, user_source
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.values import lift
 
 from .rules import tracers_of
 

@@ -17,7 +17,8 @@ from autojit.ir.core.types import Type
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.context import is_tracer, lift, user_source
+from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer, lift
 
 #: Rules that call functions with rules are traced this deep, so this is the highest order of a
 #: derivative through them.

@@ -7,20 +7,17 @@ instructions for each vector, and took four times as long.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.scalars import constant, is_float, llvm_type
 from autojit.codegen.loop_ir.nodes import Accumulate, Accumulator, Begin, Finish
 
-if TYPE_CHECKING:
-    from .kernels import KernelEmitter
+from .context import KernelContext
 
 I1 = ir.IntType(1)
 
 
-def begin(emitter: KernelEmitter, s: Begin) -> None:
+def begin(emitter: KernelContext, s: Begin) -> None:
     accumulator, b = s.accumulator, emitter.builder
     slot = emitter.slots[accumulator.number] = emitter.allocas.alloca(llvm_type(accumulator.dtype))
     b.store(constant(accumulator.identity, accumulator.dtype), slot)
@@ -29,7 +26,7 @@ def begin(emitter: KernelEmitter, s: Begin) -> None:
         b.store(ir.Constant(I1, 0), flag)
 
 
-def accumulate(emitter: KernelEmitter, s: Accumulate) -> None:
+def accumulate(emitter: KernelContext, s: Accumulate) -> None:
     accumulator: Accumulator = s.accumulator
     slot = emitter.slots[accumulator.number]
     old = emitter.builder.load(slot, typ=llvm_type(accumulator.dtype))
@@ -42,7 +39,7 @@ def accumulate(emitter: KernelEmitter, s: Accumulate) -> None:
 
 
 def _extreme(
-    emitter: KernelEmitter, accumulator: Accumulator, old: ir.Value, value: ir.Value
+    emitter: KernelContext, accumulator: Accumulator, old: ir.Value, value: ir.Value
 ) -> ir.Value:
     """The larger or the smaller of two, where both are numbers; NaN is remembered beside it."""
     b, flag = emitter.builder, emitter.not_numbers[accumulator.number]
@@ -52,7 +49,7 @@ def _extreme(
     return b.select(b.fcmp_ordered(relation, value, old, flags=flags), value, old, flags=flags)
 
 
-def finish(emitter: KernelEmitter, s: Finish) -> None:
+def finish(emitter: KernelContext, s: Finish) -> None:
     accumulator: Accumulator = s.accumulator
     kind = llvm_type(accumulator.dtype)
     found = emitter.builder.load(emitter.slots[accumulator.number], typ=kind)

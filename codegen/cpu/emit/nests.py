@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llvmlite import ir
 
@@ -27,11 +27,9 @@ from autojit.codegen.loop_passes.arena import itemsize
 from autojit.codegen.loop_passes.strip_mine import CHEAP
 
 from . import outlined, prefix_scans
+from .context import KernelContext
 from .independent import is_independent
 from .predictive_commoning import Neighbours, coefficient, neighbours
-
-if TYPE_CHECKING:
-    from .kernels import KernelEmitter
 
 I64 = ir.IntType(64)
 #: Loops of fewer iterations LLVM puts under masks, unless they are whole vectors
@@ -50,7 +48,7 @@ INTERLEAVED = {"sums": (32, 200), "extremes": (256, 256)}
 MOST_INTERLEAVED = 16
 
 
-def fill(e: KernelEmitter, s: Fill) -> None:
+def fill(e: KernelContext, s: Fill) -> None:
     """Elements set to a number."""
     dtype = s.buffer.dtype
     value = constant(s.value, dtype)
@@ -71,7 +69,7 @@ def fill(e: KernelEmitter, s: Fill) -> None:
         e.store_to(address, value, dtype)
 
 
-def loop(e: KernelEmitter, s: Loop) -> None:
+def loop(e: KernelContext, s: Loop) -> None:
     """A loop: written out, a function of its own, or counted."""
     if s.unroll and s.share is None:
         e.apart += s.var in e.looped
@@ -97,7 +95,7 @@ def loop(e: KernelEmitter, s: Loop) -> None:
     _counted(e, s, start, stop)
 
 
-def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None:
+def _counted(e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value) -> None:
     long = s.stop - s.start > MOST_UNROLLED
     found = neighbours(s) if long and s.only is None else Neighbours([], s.body, False)
     e.vars[s.var] = start
@@ -206,7 +204,7 @@ def _is_plain(s: Any) -> bool:
 
 
 def part(
-    e: KernelEmitter, var: Var, start: int, extent: int, grain: int = 1
+    e: KernelContext, var: Var, start: int, extent: int, grain: int = 1
 ) -> tuple[ir.Value, ir.Value]:
     """A task's part of a range: all parts are equal to within one grain of so many iterations."""
     b, task, count = e.builder, e.vars[var], ir.Constant(I64, var.extent)
@@ -220,7 +218,7 @@ def part(
     return bounds[0], bounds[1]
 
 
-def _own_part(e: KernelEmitter, s: Loop) -> tuple[ir.Value, ir.Value]:
+def _own_part(e: KernelContext, s: Loop) -> tuple[ir.Value, ir.Value]:
     """A task's part of a loop.
 
     LLVM is told that it is not empty, and sees of what it is a multiple: then nothing is left for

@@ -8,7 +8,7 @@ each sweep is a function that can be compiled beside the others (see ``parts``).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
@@ -31,8 +31,7 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, used, walk
 
-if TYPE_CHECKING:
-    from .kernels import KernelEmitter
+from .context import KernelContext
 
 #: Kernels of so many statements are taken apart, by loops of at least so many.
 LONG, LEAST = 120, 25
@@ -92,19 +91,14 @@ def _indices(loop: Loop) -> list[Var]:
     return sorted(found, key=lambda v: v.serial)
 
 
-def emit(emitter: KernelEmitter, loop: Loop, constants: list[Constant]) -> None:
+def emit(emitter: KernelContext, loop: Loop, constants: list[Constant]) -> None:
     """The loop as a function, and its call."""
-    from .kernels import KernelEmitter
-
     known = {c.result.number for c in constants}
     given = [s for s in _free(loop) if s.number not in known]
     indices = _indices(loop)
     body: list[Any] = [*constants, replace(loop, apart=False)]
     symbol = f"{emitter.function.name}_loop{len(emitter.module.functions)}"
-    inner = KernelEmitter(
-        emitter.module, Kernel(symbol, body, buffers_of(body)), symbol,
-        indices=indices, given=given,
-    )  # fmt: skip
+    inner = emitter.nested(Kernel(symbol, body, buffers_of(body)), symbol, indices, given)
     inner.function.attributes.add("noinline")
     inner.labels, inner.looped = emitter.labels, emitter.looped
     function = inner.emit()

@@ -16,7 +16,7 @@ what does not depend on it by an associative word, and where there are four iter
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llvmlite import ir
 
@@ -38,8 +38,7 @@ from autojit.codegen.loop_ir.nodes import (
 from autojit.codegen.loop_ir.traversal import is_whole, memory, used
 from autojit.codegen.loop_passes.strip_mine import CHEAP
 
-if TYPE_CHECKING:
-    from .kernels import KernelEmitter
+from .context import KernelContext
 
 I64 = ir.IntType(64)
 AT_A_TIME = 4
@@ -63,7 +62,7 @@ class Running:
     free: list[Any]
     dependent: list[Any]
 
-    def combine(self, emitter: KernelEmitter, old: ir.Value, value: ir.Value) -> ir.Value:
+    def combine(self, emitter: KernelContext, old: ir.Value, value: ir.Value) -> ir.Value:
         """The step's word, its operands in the order in which the step has them.
 
         Of equal extremes the order says which one is the result.
@@ -137,7 +136,7 @@ def _divided(body: list[Any], carry: Buffer, reads: set[int], kept: Store) -> Ru
     return Running(carry, reads, step, free, dependent)
 
 
-def emit(emitter: KernelEmitter, loop: Loop) -> bool:
+def emit(emitter: KernelContext, loop: Loop) -> bool:
     """Write a loop four elements at a time, if it is a running sum."""
     found = running(loop)
     if found is None:
@@ -173,7 +172,7 @@ def emit(emitter: KernelEmitter, loop: Loop) -> bool:
 
 
 def _steps(
-    emitter: KernelEmitter, loop: Loop, found: Running, old: ir.Value, places: list[ir.Value]
+    emitter: KernelContext, loop: Loop, found: Running, old: ir.Value, places: list[ir.Value]
 ) -> ir.Value:
     """Four iterations, from the carry before them to that after them."""
     registers: list[dict[int, ir.Value]] = []

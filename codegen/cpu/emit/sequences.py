@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.counted import CountedLoop, never_unrolled
 from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import NOTE, Branch, Keep, Recall, Release, Repeat, Steps, Swap
 
-if TYPE_CHECKING:
-    from .kernels import KernelEmitter
+from .context import KernelContext
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
 
 
-def repeat(emitter: KernelEmitter, s: Repeat) -> None:
+def repeat(emitter: KernelContext, s: Repeat) -> None:
     """Test, body, and again; the tapes grow twofold where they are full.
 
     What fails ends the loop: its condition may never come to hold with made-up elements.
@@ -44,7 +41,7 @@ def repeat(emitter: KernelEmitter, s: Repeat) -> None:
     b.position_at_end(done)
 
 
-def steps(emitter: KernelEmitter, s: Steps) -> None:
+def steps(emitter: KernelContext, s: Steps) -> None:
     """The body for each step that a loop ran."""
     b = emitter.builder
     count = b.load(emitter.trips[s.trips], typ=I64)
@@ -56,12 +53,12 @@ def steps(emitter: KernelEmitter, s: Steps) -> None:
         emitter.body(s.body)
 
 
-def release(emitter: KernelEmitter, s: Release) -> None:
+def release(emitter: KernelContext, s: Release) -> None:
     """Give the memory of tapes back."""
     emitter.rooms[s.tapes[0]].release()
 
 
-def keep(emitter: KernelEmitter, s: Keep) -> None:
+def keep(emitter: KernelContext, s: Keep) -> None:
     """Write down where tapes are."""
     b = emitter.builder
     words = [b.load(emitter.trips[s.trips], typ=I64)]
@@ -71,7 +68,7 @@ def keep(emitter: KernelEmitter, s: Keep) -> None:
         emitter.store_to(emitter.address(s.note, Affine(i)), word, "i64")
 
 
-def recall(emitter: KernelEmitter, s: Recall) -> None:
+def recall(emitter: KernelContext, s: Recall) -> None:
     """Read where tapes are."""
     b = emitter.builder
     words = [emitter.load_from(emitter.address(s.note, Affine(i)), "i64") for i in range(NOTE)]
@@ -81,7 +78,7 @@ def recall(emitter: KernelEmitter, s: Recall) -> None:
         emitter.rooms[s.tapes[0]].take(words[1:])
 
 
-def branch(emitter: KernelEmitter, s: Branch) -> None:
+def branch(emitter: KernelContext, s: Branch) -> None:
     """A jump to the body of the index; the first and the last take what is out of range."""
     b = emitter.builder
     index = emitter.registers[s.index.number]
@@ -99,6 +96,6 @@ def branch(emitter: KernelEmitter, s: Branch) -> None:
     b.position_at_end(done)
 
 
-def swap(emitter: KernelEmitter, s: Swap) -> None:
+def swap(emitter: KernelContext, s: Swap) -> None:
     """Two buffers change places."""
     emitter.places.swap(s.first, s.second, emitter.builder)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
-from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
@@ -19,8 +18,7 @@ from autojit.codegen.loop_ir.errors import OUT_OF_MEMORY
 from autojit.codegen.loop_ir.nodes import Buffer
 from autojit.codegen.loop_passes.arena import ALIGNMENT, itemsize
 
-if TYPE_CHECKING:
-    from .kernels import KernelEmitter
+from .context import KernelContext
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
 _MALLOC = ir.FunctionType(POINTER, [I64])
@@ -37,7 +35,7 @@ HEADER = ALIGNMENT
 class Room:
     """The block of one loop's tapes: where it is, and how many steps it has room for."""
 
-    def __init__(self, emitter: KernelEmitter, tapes: list[Buffer]) -> None:
+    def __init__(self, emitter: KernelContext, tapes: list[Buffer]) -> None:
         self.emitter = emitter
         self.tapes = tapes
         self.bytes = [max(1, t.size) * itemsize(t.dtype) for t in tapes]
@@ -152,7 +150,7 @@ class Room:
 
 
 def _copy(
-    emitter: KernelEmitter, target: ir.Value, source: ir.Value, steps: ir.Value, width: int
+    emitter: KernelContext, target: ir.Value, source: ir.Value, steps: ir.Value, width: int
 ) -> None:
     b = emitter.builder
     count = b.mul(steps, ir.Constant(I64, width))

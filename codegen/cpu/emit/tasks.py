@@ -8,8 +8,6 @@ the others, from their ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llvmlite import ir
 
 from autojit.codegen.cpu.abi import abi, thread_affinity
@@ -17,8 +15,7 @@ from autojit.codegen.cpu.host.stopwatch import TIMES, Stopwatch, memory
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.loop_ir.nodes import Kernel, RunTasks
 
-if TYPE_CHECKING:
-    from .kernels import KernelEmitter
+from .context import KernelContext
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 _ZERO, _ONE, _NONE = ir.Constant(I64, 0), ir.Constant(I64, 1), ir.Constant(POINTER, None)
@@ -38,14 +35,12 @@ _CLAIM = ir.FunctionType(I64, [POINTER, POINTER, I64])
 _RUN = ir.FunctionType(ir.VoidType(), [thread_affinity.RUNNER.as_pointer(), *[POINTER] * 3])
 
 
-def emit_run(emitter: KernelEmitter, step: RunTasks) -> None:
+def emit_run(emitter: KernelContext, step: RunTasks) -> None:
     """Run the tasks on as many threads as there may be."""
-    from .kernels import KernelEmitter
-
     tasks = step.tasks
     symbol = f"{emitter.function.name}_task"
     body = Kernel(symbol, tasks.body, tasks.buffers)
-    task = KernelEmitter(emitter.module, body, symbol, indices=[tasks.var])
+    task = emitter.nested(body, symbol, [tasks.var])
     function = task.emit()
     runner = _runner(emitter.module, function, f"{symbol}_runner", tasks.count)
     arguments = [emitter.places.fixed[b] for b in task.arguments]
@@ -55,7 +50,7 @@ def emit_run(emitter: KernelEmitter, step: RunTasks) -> None:
     _launch(emitter, runner, data, measured=tasks.measured)
 
 
-def _pack(emitter: KernelEmitter, pointers: list[ir.Value]) -> ir.Value:
+def _pack(emitter: KernelContext, pointers: list[ir.Value]) -> ir.Value:
     """No task is claimed; the arguments of every task."""
     b = emitter.builder
     data = emitter.allocas.alloca(I64, size=_FIRST + len(pointers))
@@ -69,7 +64,7 @@ def _word(b: ir.IRBuilder, words: ir.Value, place: int) -> ir.Value:
     return b.gep(words, [ir.Constant(I64, place)], inbounds=True, source_etype=I64)
 
 
-def _launch(emitter: KernelEmitter, runner: ir.Function, data: ir.Value, *, measured: bool) -> None:
+def _launch(emitter: KernelContext, runner: ir.Function, data: ir.Value, *, measured: bool) -> None:
     run = library.plain_function(emitter.module, "run", _RUN, _write_run)
     times = memory(emitter.module, runner.name) if measured else _NONE
     emitter.builder.call(run, [runner, data, emitter.table, times])

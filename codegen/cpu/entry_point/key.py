@@ -93,7 +93,7 @@ def unchanged() -> bool:
 
 def _source_files() -> Iterator[tuple[str, str]]:
     """Name in its package, and path, of each file that has a part in code for the CPU."""
-    for package in (Path(__file__).parents[1], Path(autojit.ir.__file__).parent):
+    for package in (Path(__file__).parents[2], Path(autojit.ir.__file__).parent):
         root = os.path.realpath(package)
         for parent, folders, files in os.walk(root):
             folders[:] = sorted(set(folders) - {"__pycache__", "cuda"})

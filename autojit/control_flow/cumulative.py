@@ -1,4 +1,4 @@
-"""Running sums, products and extremes: ``cumsum`` and its kin, each a native loop.
+"""Cumulative sums, products and extremes: ``cumsum`` and its kin, each a native loop.
 
 A loop's derivative is a loop in the other direction, so the gradient of a running product needs no
 division, and zeros among its factors do no harm.
@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import ShapeError, with_place
-from autojit.tracing.context import user_source
-
-from .lifting import as_tracer, dtype_of, shape_of
-from .manipulation import along_one_axis, moveaxis
-from .mathematics import without_nan
-from .reductions import accumulator_dtype, check_ordered
-from .registry import implements, reject, uncovered
-from .ufuncs import resolve
+from autojit.functions.lifting import as_tracer, dtype_of, shape_of
+from autojit.functions.manipulation import along_one_axis, moveaxis
+from autojit.functions.mathematics import without_nan
+from autojit.functions.reductions import accumulator_dtype, check_ordered
+from autojit.functions.registry import implements, reject, uncovered
+from autojit.functions.ufuncs import resolve
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 
 #: What a running sum or product begins with; other ufuncs begin with the first element.
 _NEUTRAL = {np.add: 0, np.multiply: 1}
@@ -28,7 +28,7 @@ _OTHERS = (np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.hypot)
 
 def _running(ufunc: Any, a: Any, axis: Any, dtype: Any) -> Any:
     """``ufunc.accumulate(a, axis, dtype)``; without an axis the array is flat."""
-    from autojit.control_flow.control import scan
+    from .control import scan
 
     a, axis = along_one_axis(a, axis)
     kind = np.dtype(dtype) if dtype else dtype_of(a)
@@ -117,3 +117,6 @@ def accumulate_ufunc(
     if ufunc in _OTHERS:
         check_ordered(name, dtype_of(array))
     return _running(ufunc, array, axis, dtype)
+
+
+hooks.accumulate_ufunc = accumulate_ufunc

@@ -1,0 +1,46 @@
+"""Stand-ins for NumPy's functions that are given lists with traced numbers in them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from autojit.functions.lists import all_as_arrays
+from autojit.functions.registry import FUNCTIONS
+from autojit.tracing.hooks import hooks
+
+from .name_patching import StandIn
+
+#: Functions that are given lists of arrays, which stay lists.
+_OF_ARRAYS = ("block", "select", "multi_dot", "lexsort", "piecewise")
+
+
+class Listed(StandIn):
+    """Stands for a function, or a ufunc and its methods."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = all_as_arrays(args, kwargs)
+        return self.original(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        return Listed(found) if name in ("reduce", "accumulate", "outer") else found
+
+    # What a ufunc is asked with isinstance, its stand-in answers.
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self.__dict__["original"])
+
+
+def covered(module: ModuleType) -> list[str]:
+    """Names of the functions and ufuncs of a module that are given arrays."""
+    hooks.load()
+    return [
+        name
+        for name, found in vars(module).items()
+        if callable(found)
+        and (isinstance(found, np.ufunc) or found in FUNCTIONS)
+        and found.__name__ not in _OF_ARRAYS
+    ]

@@ -1,0 +1,54 @@
+"""What floors above register here, for tracing, which lies below them.
+
+A traced array answers NumPy by functions that are built on traced arrays themselves.  The modules
+of these functions set their hook when they are imported; the package names the modules, which are
+imported before the first trace (:meth:`Hooks.load`), so that ``import autojit`` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+
+class Hooks:
+    """The functions, by what they do."""
+
+    #: NumPy's two protocols: (ufunc, method, inputs, kwargs), and (function, args, kwargs).
+    call_ufunc: Callable[[Any, str, Any, Any], Any]
+    call_function: Callable[[Any, Any, Any], Any]
+    #: Anything as a traced array.
+    as_tracer: Callable[[Any], Any]
+    #: Nested lists of numbers, some of them traced, as a traced array.
+    stack_nested: Callable[[Any], Any]
+    #: A created array as a traced one from now on, and its item at a traced index.
+    traced: Callable[[Any], Any]
+    item_at_traced: Callable[[Any, Any], Any]
+    #: A context in which NumPy's names see traced values.
+    visible: Callable[[], AbstractContextManager[None]]
+    #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.
+    add_at: Callable[[Any, Any, Any], Any]
+    write_out: Callable[[str, Any, Any], Any]
+    reduce_ufunc: Callable[..., Any]
+    accumulate_ufunc: Callable[..., Any]
+
+    def __init__(self) -> None:
+        self._modules: tuple[str, ...] = ()
+        #: Names of our modules in the place of SciPy's, by the names of SciPy's.
+        self.scipy: dict[str, str] = {}
+
+    def register_modules(self, *names: str) -> None:
+        """Name modules that are imported before the first trace."""
+        self._modules += names
+
+    def load(self) -> None:
+        """Import the modules that have been named since this was last called."""
+        while self._modules:
+            names, self._modules = self._modules, ()
+            for name in names:
+                importlib.import_module(name)
+
+
+hooks = Hooks()

@@ -1,0 +1,92 @@
+"""Tracing a function into a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from autojit.errors import TracingError
+from autojit.ir.core.program import Program, Value
+from autojit.ir.core.types import Type
+from autojit.ir.ops.update import Updating
+
+from . import recording
+from .caught import RaisedAgain
+from .context import CapturedView, Paths, Trace, new_trace
+from .hooks import hooks
+from .leaks import check_nothing_left
+from .progress import stage
+from .tracer import Argument, Tracer
+from .transform_cache import remembered
+from .values import lift
+
+
+@contextmanager
+def _numpys_errors_taken_off() -> Iterator[None]:
+    """Our error where NumPy has raised one of its own because of it (in ``a[0] = x``, say)."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error.__cause__, TracingError):
+            raise error.__cause__ from None
+        raise
+
+
+def trace_flat(
+    function: Callable[..., Sequence[Any]],
+    types: Sequence[Type],
+    weak: Sequence[type | None],
+    name: str,
+    paths: Paths | None = None,
+) -> Program:
+    """Trace ``function(*tracers) -> flat results`` into a program.
+
+    With ``paths`` the inputs are arrays of a caller, which the function may not change; without,
+    they are its own.  The program's captured things are arrays and tracers of outer traces; the
+    inputs for them come last.
+    """
+    hooks.load()
+    with new_trace() as trace, stage("tracing", name, lambda: len(trace.builder.ops)):
+        trace.paths = paths
+        known = sys.getrefcount(trace)
+        inputs = [Value(t) for t in types]
+        with RaisedAgain(name), _numpys_errors_taken_off():
+            outputs = _outputs(function, inputs, weak, trace)
+        if trace.elsewhere:
+            raise trace.elsewhere[0]
+        trace.let_go()
+        if sys.getrefcount(trace) > known:
+            check_nothing_left(trace, known, name)
+        captured = [c.tracer if isinstance(c, CapturedView) else c for c in trace.captured]
+        program = trace.builder.finish(
+            [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
+        )
+    return _with_parts_resolved(program)
+
+
+def _outputs(
+    function: Callable[..., Sequence[Any]],
+    inputs: Sequence[Value],
+    weak: Sequence[type | None],
+    trace: Trace,
+) -> list[Value]:
+    """The values of the results.  When it returns, nothing of ours holds a tracer any more."""
+    pairs = zip(inputs, weak, strict=True)
+    if trace.paths is None:
+        tracers = [Tracer(v, trace, w) for v, w in pairs]
+    else:
+        tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
+    return [lift(result) for result in function(*tracers)]
+
+
+def _with_parts_resolved(program: Program) -> Program:
+    if not program.has(Updating):
+        return program
+    from autojit.ir.passes import resolve_parts
+
+    return remembered(resolve_parts, program)
+
+
+recording.beginnings.add(trace_flat.__code__)

@@ -1,0 +1,90 @@
+"""Values of the current trace: how arrays, numbers and outer traced values enter it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import NotArrayError, with_place
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Program, Value
+from autojit.ir.core.types import Type, canonical_dtype
+
+from .context import Trace, check_dtype, check_not_leaked, current_trace
+from .created_arrays import FreshArray, TracedArray, bare, plain
+from .source import user_source
+from .tracer import Tracer
+
+
+def lift(x: Any, dtype: np.dtype | None = None) -> Value:
+    """The value of the current trace that stands for a tracer, an array or a number."""
+    trace, x = current_trace(), bare(x)
+    if isinstance(x, Tracer):
+        check_not_leaked(x)
+        if trace is x.owner:
+            return x.value
+        assert trace is not None
+        return trace.capture(x, x.type)
+    assert trace is not None
+    if isinstance(x, FreshArray):
+        return _lift_fresh(x, dtype, trace)
+    if is_special_array(x):
+        raise NotArrayError(with_place(SPECIAL.format(type(x).__name__), user_source()))
+    array = np.asarray(x)
+    if dtype is not None and array.dtype != dtype:
+        array = np.asarray(x, dtype)
+    check_dtype(array.dtype)
+    if array.ndim == 0:
+        return full(array[()], Type(canonical_dtype(array.dtype), ()))
+    found = trace.capture_part(array) if array is x else None
+    return found or trace.capture(
+        x if array is x else array, Type(canonical_dtype(array.dtype), array.shape)
+    )
+
+
+def _lift_fresh(x: FreshArray, dtype: np.dtype | None, trace: Trace) -> Value:
+    """What the function has made itself."""
+    array = plain(x)
+    if dtype is not None and array.dtype != dtype:
+        array = x = array.astype(dtype)
+    return known(array, x, trace)
+
+
+def known(array: np.ndarray, thing: Any, trace: Trace) -> Value:
+    """The contents of an array as a value: a constant, or a captured thing that has them."""
+    type = Type(canonical_dtype(array.dtype), array.shape)
+    bytes_of = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
+    if array.size and (bytes_of == bytes_of[0]).all():
+        return full(array.flat[0], type)
+    return trace.capture(thing, type)
+
+
+SPECIAL = (
+    "{} is a subclass of np.ndarray with arithmetic of its own, which autojit would not follow. "
+    "Pass its data and what else it holds as plain arrays:\n"
+    "    np.asarray(x)                      # and for masked arrays x.data, x.mask"
+)
+
+
+def is_special_array(x: Any) -> bool:
+    """Whether x is an array of a subclass that may compute in another way (masks, units)."""
+    known = (np.ndarray, np.memmap)
+    return isinstance(x, np.ndarray) and type(x) not in known and not isinstance(x, FreshArray)
+
+
+def inline(program: Program, arguments: Sequence[Any]) -> list[Tracer]:
+    """Apply a program, captured things included, inside the current trace."""
+    trace = current_trace()
+    assert trace is not None
+    values = [
+        lift(a, t.dtype)
+        for a, t in zip((*arguments, *program.captured), program.in_types, strict=True)
+    ]
+    results = trace.builder.inline(program, values)
+    return [Tracer(v, trace) for v in results]
+
+
+def is_tracer(x: Any) -> bool:
+    return isinstance(x, (Tracer, TracedArray))

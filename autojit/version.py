@@ -1,0 +1,3 @@
+"""The version, which is part of the name of the cache on disk."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,214 @@
+"""What code of a kernel is written into: its function, registers, addresses, and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Self
+
+from llvmlite import ir
+
+from autojit.codegen.cpu.llvm.demands import can_fail, needs_table
+from autojit.codegen.cpu.llvm.scalars import (
+    REASSOCIATE,
+    Scalars,
+    is_float,
+    llvm_type,
+    memory_type,
+)
+from autojit.codegen.cpu.llvm.vectors import loop_labels
+from autojit.codegen.loop_ir.affine import Affine, Var
+from autojit.codegen.loop_ir.nodes import (
+    Buffer,
+    Factorization,
+    Kernel,
+    Scalar,
+    Trips,
+)
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_passes.split_blocks import STATEMENTS
+
+from .independent import that_move
+from .places import Places, arguments
+
+I64 = ir.IntType(64)
+POINTER = ir.PointerType()
+NO_TEMPS: Mapping[Buffer, int] = MappingProxyType({})
+
+#: What is kept of the loops that are functions of their own (see ``outlined``).
+Outlined = dict[int, list[Constant]]
+
+
+class KernelContext:
+    """A kernel that is being written: ``void kernel(ptr noalias buffer, …)``.
+
+    How statements are written is not known here; a subclass has a method for them.
+    """
+
+    def __init__(
+        self,
+        module: ir.Module,
+        kernel: Kernel,
+        symbol: str,
+        indices: Sequence[Var] = (),
+        given: Sequence[Scalar] = (),
+        functions: Sequence[str] = (),
+        temps: Mapping[Buffer, int] = NO_TEMPS,
+    ) -> None:
+        self.module = module
+        #: The BLAS functions of the program, in the order of the table.
+        self.functions = functions
+        self.kernel = kernel
+        everything = list(walk(kernel.body))
+        self.arguments = arguments(kernel, temps)
+        #: Whether the kernel can fail as it runs (see FAILURES).
+        self.checks = any(map(can_fail, everything))
+        #: Whether it calls what only the table knows.
+        self.needs_table = any(map(needs_table, everything))
+        kinds: list[ir.Type] = [I64] * len(indices) + [llvm_type(s.dtype) for s in given]
+        first = len(kinds)
+        kinds += [POINTER] * (len(self.arguments) + self.checks + self.needs_table)
+        signature = ir.FunctionType(ir.VoidType(), kinds)
+        self.function = ir.Function(module, signature, symbol)
+        self.function.linkage = "internal"
+        self.function.attributes.add("nounwind")
+        for argument in self.function.args[first:]:
+            argument.add_attribute("noalias")
+        self.allocas = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
+        self.scalars = Scalars(self.builder, module)
+        self.is_long = len(everything) >= STATEMENTS
+        self.labels = loop_labels(symbol, kernel.body)
+        #: The last iterations of a loop that is split read memory themselves.  LLVM would hand them
+        #: what the loop has read last, and a loop that others take such values from stays scalar.
+        self.looped: set[Var] = set()
+        self.apart = 0
+        #: Memory that is not always at one place, and the marks of accesses to memory in a loop
+        #: whose iterations do not depend on each other.
+        self.moving = that_move(kernel.body)
+        self.group: ir.MDValue | None = None
+        #: Whether LLVM is not to know where ranges end.
+        self.veiled = False
+        self.registers: dict[int, ir.Value] = {}
+        self.vars: dict[Var, ir.Value] = {}
+        #: Accumulators in memory, which LLVM moves to registers; of extremes, whether one was NaN.
+        self.slots: dict[int, ir.Value] = {}
+        self.not_numbers: dict[int, ir.Value] = {}
+        pointers = dict(zip(self.arguments, self.function.args[first:], strict=False))
+        self.places = Places(kernel, pointers, temps, self.allocas)
+        self.vars.update(zip(indices, self.function.args, strict=False))
+        for scalar, argument in zip(given, self.function.args[len(indices) : first], strict=True):
+            self.registers[scalar.number] = argument
+        #: Loops that are functions of their own.
+        self.outlined: Outlined = {}
+        rest = self.function.args[first + len(self.arguments) :]
+        self.status = rest[0] if self.checks else None
+        self.table = rest[-1] if self.needs_table else None
+        if self.checks:
+            self.failures = self.allocas.alloca(I64)
+            self.allocas.store(ir.Constant(I64, 0), self.failures)
+        #: The memory of tapes, by the first of a loop (see ``tapes``).
+        self.rooms: dict[Buffer, Any] = {}
+        self.trips: dict[Trips, ir.Value] = {}
+
+    def nested(
+        self,
+        kernel: Kernel,
+        symbol: str,
+        indices: Sequence[Var],
+        given: Sequence[Scalar] = (),
+    ) -> Self:
+        """The context of another function in the same module, which is called from here."""
+        return type(self)(self.module, kernel, symbol, indices, given)
+
+    def emit(self) -> ir.Function:
+        """The finished function."""
+        raise NotImplementedError
+
+    def body(self, statements: list[Any]) -> None:
+        """Write statements where the builder stands."""
+        raise NotImplementedError
+
+    # -- addresses ------------------------------------------------------------
+
+    def pointer(self, buffer: Buffer) -> ir.Value:
+        """Where a buffer begins."""
+        return self.places.pointer(buffer, self.builder)
+
+    def index(self, index: Affine) -> ir.Value:
+        """An index expression as an i64."""
+        b = self.builder
+        total: ir.Value | None = None
+        for atom, coefficient in index.terms:
+            if isinstance(atom, Var):
+                term = self.vars[atom]
+            else:
+                operand = self.index(atom.operand)
+                divide = b.urem if atom.remainder else b.udiv
+                term = divide(operand, ir.Constant(I64, atom.divisor))
+            if coefficient != 1:
+                term = b.mul(term, ir.Constant(I64, coefficient), flags=("nsw",))
+            total = term if total is None else b.add(total, term, flags=("nsw",))
+        if total is None:
+            return ir.Constant(I64, index.constant)
+        if index.constant:
+            total = b.add(total, ir.Constant(I64, index.constant), flags=("nsw",))
+        return total
+
+    def address(self, buffer: Buffer, index: Affine) -> ir.Value:
+        return self.builder.gep(
+            self.pointer(buffer),
+            [self.index(index)],
+            inbounds=True,
+            source_etype=memory_type(buffer.dtype),
+        )
+
+    def load_from(self, address: ir.Value, dtype: str) -> ir.Value:
+        kind = memory_type(dtype)
+        if self.apart:
+            value = self.builder.load_atomic(address, "monotonic", _bytes(kind), typ=kind)
+        else:
+            value = self.builder.load(address, align=_bytes(kind), typ=kind)
+            self.in_group(value)
+        if dtype == "bool":
+            return self.builder.icmp_unsigned("!=", value, ir.Constant(kind, 0))
+        return value
+
+    def store_to(self, address: ir.Value, value: ir.Value, dtype: str) -> None:
+        kind = memory_type(dtype)
+        if dtype == "bool":
+            value = self.builder.zext(value, kind)
+        self.in_group(self.builder.store(value, address, align=_bytes(kind)))
+
+    def in_group(self, access: ir.Instruction | ir.CallInstr) -> None:
+        """Mark an access to memory that depends on none of other iterations of its loop."""
+        if self.group is not None:
+            access.set_metadata("llvm.access.group", self.group)
+
+    # -- failures -------------------------------------------------------------
+
+    def fail_if(self, condition: ir.Value, failure: int) -> None:
+        b = self.builder
+        mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
+        b.store(b.or_(b.load(self.failures, typ=I64), mark), self.failures)
+
+    def still_fine(self, statements: list[Any]) -> ir.Value | None:
+        """Whether nothing has failed so far; None where none of the statements can fail."""
+        b, inner = self.builder, list(walk(statements))
+        if not any(map(can_fail, inner)):
+            return None
+        found = b.load(self.failures, typ=I64)
+        if any(isinstance(s, Factorization) for s in inner):  # it marks the call itself
+            found = b.or_(found, b.load(self.status, typ=I64))
+        return b.icmp_unsigned("==", found, ir.Constant(I64, 0))
+
+    def combine(self, name: str, old: ir.Value, value: ir.Value, dtype: str) -> ir.Value:
+        if name in ("maximum", "minimum") and is_float(dtype):
+            return self.scalars.binary_intrinsic(name, old, value, flags=("nsz",))
+        return self.scalars.emit(name, [old, value], dtype, dtype, REASSOCIATE)
+
+
+def _bytes(kind: ir.Type) -> int:
+    if isinstance(kind, ir.IntType):
+        return int(kind.width) // 8
+    return 8 if isinstance(kind, ir.DoubleType) else 4
