@@ -79,14 +79,15 @@ __all__ = [
 ]
 
 
-#: What answers NumPy and SciPy for traced arrays: imported before the first trace.
+#: What answers NumPy for traced arrays: imported before the first trace.
 hooks.register_modules(
+    f"{__name__}.protocols.ufuncs",
     *(
         f"{__name__}.functions.{name}"
         for name in (
-            "ufuncs", "reductions", "manipulation", "matrices", "joining", "creation", "indexing",
-            "assignment", "writing", "products", "linalg", "spectral", "mathematics", "sorting",
-            "logic", "operators", "methods",
+            "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
+            "writing", "mathematics", "sorting", "logic", "linalg.products", "linalg.matrices",
+            "linalg.factorizations", "linalg.spectral", "operators", "methods",
         )
     ),
     f"{__name__}.control_flow.cumulative",

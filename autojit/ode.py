@@ -22,7 +22,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer, lift
 
 from .errors import DtypeError, ShapeError, StructureError, with_place
-from .functions.lifting import as_tracer, to_dtype, tracer
+from .protocols.lifting import as_tracer, to_dtype, tracer
 from .solvers.adjoint import Problem, continuous, discrete
 from .solvers.runge_kutta import OUTSIDE, REACHED, TOO_MANY, TOO_SMALL, Settings
 from .staging import pytrees

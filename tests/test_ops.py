@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit.functions import registry, ufuncs
 from autojit.ir.autodiff.linearize import jvp
 from autojit.ir.core.declaration import ANSWERS
 from autojit.ir.core.program import Program
 from autojit.ir.core.registry import REGISTRY
 from autojit.ir.ops import arithmetic
 from autojit.ir.transforms.gradient import gradient
+from autojit.protocols import registry, ufuncs
 from autojit.tracing import transform_cache
 from tests.samples import SAMPLES, Sample
 

@@ -173,7 +173,7 @@ PASSES: dict[str, tuple[Any, ...]] = {
 
 #: Numbers that are no choice between two ways that are both right, and why.
 FIXED: dict[str, str] = {
-    "codegen.loop_passes.arena.ALIGNMENT": "lines of caches, which vectors are aligned to",
+    "codegen.analysis.arena.ALIGNMENT": "lines of caches, which vectors are aligned to",
     "codegen.cpu.abi.thread_affinity.PROCESSORS": "the size of a structure of the C library",
     "codegen.cpu.emit.nests.FOLDED":
         "a number of LLVM's, below which it makes wrong code for some loops",

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .failures import Failure, reporting
+from .failures import Failure
+from .terminal import reporting
 
 app = typer.Typer(
     name="autojit",

@@ -28,20 +28,6 @@ class Failure(Exception):
 
 
 @contextmanager
-def reporting() -> Iterator[None]:
-    """Print a failure on stderr and leave with its code.  Also a decorator."""
-    import typer
-
-    from .terminal import complain
-
-    try:
-        yield
-    except Failure as failure:
-        complain(str(failure))
-        raise typer.Exit(failure.code) from None
-
-
-@contextmanager
 def running(what: str) -> Iterator[None]:
     """Whatever is raised by the user's code, or by autojit about it, becomes a failure."""
     try:

@@ -7,6 +7,8 @@ import os
 import sys
 import tempfile
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +42,18 @@ def complain(message: str) -> None:
     to = console(stderr=True)
     text = Text.assemble(("error: ", "bold red"), message)
     to.print(text, soft_wrap=not to.is_terminal)
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Print a failure on stderr and leave with its code.  Also a decorator."""
+    import typer
+
+    try:
+        yield
+    except Failure as failure:
+        complain(str(failure))
+        raise typer.Exit(failure.code) from None
 
 
 def show(text: str) -> None:

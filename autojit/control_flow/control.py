@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import DtypeError, StructureError, with_place
-from autojit.functions.lifting import to_dtype
 from autojit.ir.ops.arithmetic import convert, ne
+from autojit.protocols.lifting import to_dtype
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, in_a_trace
 from autojit.tracing.source import user_source

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import ShapeError, with_place
-from autojit.functions.lifting import as_tracer, dtype_of, shape_of
 from autojit.functions.manipulation import along_one_axis, moveaxis
 from autojit.functions.mathematics import without_nan
 from autojit.functions.reductions import accumulator_dtype, check_ordered
-from autojit.functions.registry import implements, reject, uncovered
-from autojit.functions.ufuncs import resolve
+from autojit.protocols.lifting import as_tracer, dtype_of, shape_of
+from autojit.protocols.registry import implements, reject, uncovered
+from autojit.protocols.ufuncs import resolve
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 

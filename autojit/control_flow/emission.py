@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autojit.errors import ConcreteValueError, DtypeError, ShapeError, StructureError, with_place
-from autojit.functions.lifting import to_dtype
 from autojit.ir.core.program import Program, Value, current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import ne
@@ -17,11 +16,12 @@ from autojit.ir.regions.scan import scan as scan_op
 from autojit.ir.regions.segments import scan_in_segments
 from autojit.ir.regions.switch import switch as switch_op
 from autojit.ir.regions.while_ import while_ as while_op
+from autojit.protocols.lifting import to_dtype
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body, merged, name_of, trace_body
 from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.bounds import LARGEST, LEAST, with_bounds
 from autojit.tracing.context import current_trace
+from autojit.tracing.protocol import LARGEST, LEAST, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift

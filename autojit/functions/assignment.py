@@ -19,6 +19,15 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import select
+from autojit.protocols.lifting import (
+    as_tracer,
+    as_value,
+    contains_tracer,
+    dtype_of,
+    tracer,
+    weak_type,
+)
+from autojit.protocols.registry import uncovered
 from autojit.tracing.aliasing import assign
 from autojit.tracing.created_arrays import FreshArray, bare
 from autojit.tracing.hooks import hooks
@@ -26,8 +35,6 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 from .indices import Masked, Window, has_ellipsis, masked_part, selection
-from .lifting import as_tracer, as_value, contains_tracer, dtype_of, tracer, weak_type
-from .registry import uncovered
 
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:

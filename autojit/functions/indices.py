@@ -15,11 +15,10 @@ from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
+from autojit.protocols.lifting import as_value, by_values, common_shape, shape_of
 from autojit.tracing.created_arrays import bare, plain
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
-
-from .lifting import as_value, by_values, common_shape, shape_of
 
 #: Known places in so many runs of neighbours are slices, joined; more are a gather.
 MOST_RUNS = 4

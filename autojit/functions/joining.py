@@ -11,13 +11,12 @@ import numpy as np
 from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.ops import move
+from autojit.protocols.lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
+from autojit.protocols.registry import implements, reject
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
-
-from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
-from .registry import implements, reject
 
 
 @implements(np.concatenate)

@@ -16,12 +16,11 @@ from autojit.ir.ops.arithmetic import imag as imag_op
 from autojit.ir.ops.arithmetic import make_complex
 from autojit.ir.ops.arithmetic import real as real_op
 from autojit.ir.ops.shear import windows
+from autojit.protocols.lifting import as_tracer, as_value, perhaps_view, shape_of, tracer, view
+from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.aliasing import Mapped
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
-
-from .lifting import as_tracer, as_value, perhaps_view, shape_of, tracer, view
-from .registry import implements, reject, uncovered
 
 # -- shape --------------------------------------------------------------------
 

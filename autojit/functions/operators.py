@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import InPlaceError, with_place
+from autojit.protocols.registry import call_function
+from autojit.protocols.ufuncs import call_operator, call_ufunc, call_unary_operator
 from autojit.tracing.aliasing import assign
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import BINARY, COMPARISONS, UNARY, Tracer
-
-from .registry import call_function
-from .ufuncs import call_operator, call_ufunc, call_unary_operator
 
 
 def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -13,12 +13,11 @@ from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.linear import iota
+from autojit.protocols.lifting import as_value, dtype_of, shape_of, to_dtype, tracer
+from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
-
-from .lifting import as_value, dtype_of, shape_of, to_dtype, tracer
-from .registry import implements, reject, uncovered
 
 _MISSING = np._NoValue
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from autojit.functions.lifting import as_value, tracer, view
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.core.shapes import row_major_strides
@@ -21,6 +20,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops import move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.update import scatter
+from autojit.protocols.lifting import as_value, tracer, view
 from autojit.tracing.aliasing import Mapped
 from autojit.tracing.context import current_trace
 from autojit.tracing.tracer import Tracer

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit.functions.lists import all_as_arrays
-from autojit.functions.registry import FUNCTIONS
+from autojit.protocols.lists import all_as_arrays
+from autojit.protocols.registry import FUNCTIONS
 from autojit.tracing.hooks import hooks
 
 from .name_patching import StandIn

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit.functions import lists
 from autojit.ir.core.locks import Lock
+from autojit.protocols import lists
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, fresh, is_traced, is_vague, plain
 from autojit.tracing.hooks import hooks
@@ -120,7 +120,7 @@ def _check_shape_is_known(original: Any, args: Any, kwargs: Any) -> None:
     """Raise our error where NumPy would say that it expects integers."""
     for position, argument in _OF_SHAPES.get(original.__name__, {}).items():
         if is_traced(args[position] if position < len(args) else kwargs.get(argument)):
-            from autojit.functions.registry import must_be_known
+            from autojit.protocols.registry import must_be_known
 
             raise must_be_known(f"np.{original.__name__}", argument)
 

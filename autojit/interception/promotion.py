@@ -9,7 +9,7 @@ import numpy as np
 
 from autojit.errors import ConcreteValueError, InPlaceError, RefusedInPlaceError, with_place
 from autojit.functions.indexing import getitem
-from autojit.functions.lifting import as_tracer, view
+from autojit.protocols.lifting import as_tracer, view
 from autojit.tracing.aliasing import Mapped
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, Memory, TracedArray, plain

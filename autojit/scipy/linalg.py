@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from autojit.functions import linalg
-from autojit.functions.lifting import as_tracer, as_value, tracer
-from autojit.functions.lists import takes_arrays
-from autojit.functions.registry import uncovered
+from autojit.functions.linalg import factorizations as linalg
 from autojit.ir.core.program import Value
 from autojit.ir.linalg import factorizations as ops
 from autojit.ir.ops.arithmetic import convert
+from autojit.protocols.lifting import as_tracer, as_value, tracer
+from autojit.protocols.lists import takes_arrays
+from autojit.protocols.registry import uncovered
 from autojit.tracing.values import is_tracer
 
 #: SciPy's names of the structures for which `solve` does what it does for any matrix.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.functions import reductions
-from autojit.functions.lists import takes_arrays
+from autojit.protocols.lists import takes_arrays
 from autojit.tracing.values import is_tracer
 
 

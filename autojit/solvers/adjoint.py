@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.control_flow.control import scan
-from autojit.functions.lifting import to_dtype, tracer
 from autojit.ir.core.program import Program, current_builder
+from autojit.protocols.lifting import to_dtype, tracer
 from autojit.staging.trace_function import leaf_type
 from autojit.tracing.trace import trace_flat
 from autojit.tracing.values import is_tracer, lift

@@ -13,11 +13,11 @@ import numpy as np
 
 from autojit.control_flow.control import while_loop
 from autojit.errors import DtypeError, ShapeError, StructureError, with_place
-from autojit.functions.lifting import tracer
 from autojit.ir.autodiff.transpose import transpose
 from autojit.ir.core.program import Program, current_builder
 from autojit.ir.regions.implicit import linear_solve as solve_op
 from autojit.ir.regions.implicit import root as root_op
+from autojit.protocols.lifting import tracer
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body, check_function, merged, name_of, trace_body
 from autojit.staging.trace_function import LeafType, leaf_type

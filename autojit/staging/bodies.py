@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import StructureError, with_place
-from autojit.functions.lifting import to_dtype
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
+from autojit.protocols.lifting import to_dtype
 from autojit.tracing.context import Paths, current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.trace import trace_flat

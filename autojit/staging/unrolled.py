@@ -7,7 +7,7 @@ from collections import Counter
 from autojit.errors import UnrolledLoopWarning, warn_at
 from autojit.ir.core.program import Program
 from autojit.ir.ops.move import Move
-from autojit.tracing.budget import LOOP_AS_ONE_OPERATION
+from autojit.tracing.source import LOOP_AS_ONE_OPERATION
 from autojit.tracing.transform_cache import remembered
 
 #: Shorter traces are left alone.

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from autojit.ir.core.locks import Lock
+
 
 class Hooks:
     """The functions, by what they do."""
@@ -36,6 +38,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self._modules: tuple[str, ...] = ()
+        self._lock = Lock()
         #: Names of our modules in the place of SciPy's, by the names of SciPy's.
         self.scipy: dict[str, str] = {}
 
@@ -45,10 +48,11 @@ class Hooks:
 
     def load(self) -> None:
         """Import the modules that have been named since this was last called."""
-        while self._modules:
-            names, self._modules = self._modules, ()
-            for name in names:
-                importlib.import_module(name)
+        if self._modules:
+            with self._lock:  # another thread may be importing them
+                for name in self._modules:
+                    importlib.import_module(name)
+                self._modules = ()
 
 
 hooks = Hooks()

@@ -1,8 +1,8 @@
-"""What modules below the traced array know of it."""
+"""What modules below the traced array know of it, and the bounds of traced Python integers."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
@@ -34,3 +34,21 @@ class TracedValue(Protocol):
 
     def check_owner(self, trace: Any) -> None:
         """Raise unless the array belongs to that trace."""
+
+
+T = TypeVar("T", bound=TracedValue)
+LEAST, LARGEST = -(2**63), 2**63 - 1
+
+
+def bounds_of(x: Any) -> Bounds:
+    """The bounds of a Python integer, traced or not."""
+    if isinstance(x, int):
+        return int(x), int(x)
+    found: Bounds = x.owner.bounds.get(x.value, (LEAST, LARGEST))
+    return found
+
+
+def with_bounds(x: T, bounds: Bounds) -> T:
+    """The same traced integer, which is known to lie between bounds."""
+    x.owner.bounds[x.value] = bounds
+    return x

@@ -1,4 +1,7 @@
-"""The user's line: the innermost one on the stack that is neither ours nor a library's."""
+"""The user's line: the innermost one on the stack that is neither ours nor a library's.
+
+It is asked for at each operation, which is also where a trace that goes on and on is warned of.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,19 @@ from types import CodeType, FrameType
 
 import numpy as np
 
+from autojit.errors import UnrolledLoopWarning, warn_at
 from autojit.ir.core.program import Source
 
-from . import budget
+#: Ops beyond which tracing itself takes seconds (20 to 40 us each), before anything is rolled up.
+TRACE_BUDGET = 100_000
+
+LOOP_AS_ONE_OPERATION = (
+    "A loop that is one operation:\n"
+    "    x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)  "
+    "# for i in range(n): x = step(x, w[i])\n"
+    "    x, ys = scan(lambda x, row: (step(x, row), x), x, w)  "
+    "# for row in w: ys.append(x); x = step(x, row)"
+)
 
 _HERE = Path(__file__).resolve().parents[1]
 _INTERNAL = tuple(
@@ -72,18 +85,29 @@ def _is_internal(filename: str) -> bool:
     return str(Path(filename).resolve()).startswith(_INTERNAL)
 
 
+def warn_while_tracing(source: Source | None) -> None:
+    """Warn of a trace that is not over yet."""
+    warn_at(
+        source,
+        UnrolledLoopWarning,
+        f"The trace has {TRACE_BUDGET} operations so far, and goes on: Python's loops, "
+        "comprehensions and recursion are unrolled while a function is traced. "
+        + LOOP_AS_ONE_OPERATION,
+    )
+
+
 class Lines:
     """The user's line, asked for at every operation: each place in the code is looked up once."""
 
     def __init__(self) -> None:
         #: With the code, so that its id stays its own.
         self._known: dict[tuple[int, int], tuple[CodeType, Source]] = {}
-        self._left = budget.TRACE_BUDGET
+        self._left = TRACE_BUDGET
 
     def __call__(self) -> Source | None:
         self._left -= 1
         if not self._left:
-            budget.warn_while_tracing(user_source())
+            warn_while_tracing(user_source())
         frame = _user_frame()
         if frame is None:
             return None

@@ -203,7 +203,7 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
     np.float64(3.0)
     """
-    from autojit.functions.lifting import as_value, tracer
+    from autojit.protocols.lifting import as_value, tracer
 
     leaves, structure = pytrees.flatten(x)
     stopped = [

@@ -11,9 +11,9 @@ import numpy as np
 import optree
 
 from autojit.errors import DtypeError, ShapeError, StructureError, with_place
-from autojit.functions.lifting import to_dtype, tracer
 from autojit.ir.core.declaration import full
 from autojit.ir.core.types import Type
+from autojit.protocols.lifting import to_dtype, tracer
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType, leaf_type

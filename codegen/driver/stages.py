@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.loop_ir.nodes import (
     Compute,
     Factorization,
@@ -14,7 +15,6 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.text import print_loops
 from autojit.codegen.loop_ir.traversal import product_of, statements
-from autojit.codegen.loop_passes.arena import itemsize
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.program import Program
 

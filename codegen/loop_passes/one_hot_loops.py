@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autojit.codegen.loop_ir import affine
 from autojit.codegen.loop_ir.affine import Affine, Var
@@ -23,18 +23,46 @@ from autojit.codegen.loop_ir.nodes import (
     Kernel,
     Load,
     Loop,
+    MatrixProduct,
+    Operand,
     Scalar,
     Store,
 )
 from autojit.codegen.loop_ir.traversal import buffers_of
 
-if TYPE_CHECKING:
-    from .one_hot_rows import Found, Product
-
 #: Loops of so many iterations are written out.
 UNROLL = 8
 #: From the place in a row and the free index: where an element is.
 At = Callable[[Affine, Affine], Affine]
+
+
+@dataclass
+class Product:
+    """A product with the rows of a stored share, and how it is a sum of what each element adds.
+
+    ``way``: "left" for ``c[f, j] += a[row, f] * t[row, j]``, "right" for ``c[j, f] += t[row, j] *
+    b[row, f]``, and "rows" for ``c[row, f] += t[row, j] * b[j, f]``; ``f`` is below ``extent``.
+    """
+
+    store: Store
+    product: MatrixProduct
+    way: str
+    other: Operand
+    extent: int
+
+
+@dataclass
+class Found:
+    """A loop that only the picked elements of a row have an effect in."""
+
+    loop: Loop
+    #: The loop before that counts them: 1 where one is picked, and how many are.
+    counting: Loop
+    one: Scalar
+    count: Finish
+    #: What the shares are multiplied with, by their numbers.
+    factors: dict[int, Scalar]
+    products: list[Product] = field(default_factory=list)
 
 
 class Writer:

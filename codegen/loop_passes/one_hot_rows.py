@@ -20,7 +20,6 @@ whether all of ``b`` is finite is asked once, ahead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import isfinite, prod
 from typing import Any
 
@@ -39,13 +38,12 @@ from autojit.codegen.loop_ir.nodes import (
     Load,
     Loop,
     MatrixProduct,
-    Operand,
     Scalar,
     Store,
 )
 from autojit.codegen.loop_ir.traversal import buffers_named, buffers_of, memory, walk
 
-from .one_hot_loops import Writer
+from .one_hot_loops import Found, Product, Writer
 from .row_steps import conflict, touched
 from .strip_mine import substitute
 
@@ -73,35 +71,6 @@ def only_ones(steps: list[Any]) -> list[Any]:
                         rest = [s for s in steps[position + 1 :] if id(s) not in done]
                         return [*steps[:position], *only_ones([*made, *rest])]
     return steps
-
-
-@dataclass
-class Product:
-    """A product with the rows of a stored share, and how it is a sum of what each element adds.
-
-    ``way``: "left" for ``c[f, j] += a[row, f] * t[row, j]``, "right" for ``c[j, f] += t[row, j] *
-    b[row, f]``, and "rows" for ``c[row, f] += t[row, j] * b[j, f]``; ``f`` is below ``extent``.
-    """
-
-    store: Store
-    product: MatrixProduct
-    way: str
-    other: Operand
-    extent: int
-
-
-@dataclass
-class Found:
-    """A loop that only the picked elements of a row have an effect in."""
-
-    loop: Loop
-    #: The loop before that counts them: 1 where one is picked, and how many are.
-    counting: Loop
-    one: Scalar
-    count: Finish
-    #: What the shares are multiplied with, by their numbers.
-    factors: dict[int, Scalar]
-    products: list[Product] = field(default_factory=list)
 
 
 def _found(steps: list[Any], position: int, row: Loop, loop: Loop) -> Found | None:

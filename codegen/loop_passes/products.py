@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.loop_ir import affine
 from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import Buffer, Kernel, MatrixProduct, Operand, RunTasks, Tasks
 from autojit.codegen.loop_ir.traversal import buffers_of
 
-from .arena import itemsize
 from .parallelize import (
     AT_A_TIME,
     FEW_TASKS,

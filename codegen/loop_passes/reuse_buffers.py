@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.loop_ir.affine import Affine, Bounds, Var
 from autojit.codegen.loop_ir.nodes import (
     Buffer,
@@ -32,8 +33,6 @@ from autojit.codegen.loop_ir.traversal import (
     statements,
     walk,
 )
-
-from .arena import itemsize
 
 #: Smaller arrays stay in the cache as they are; in bytes.
 LEAST = 1 << 15

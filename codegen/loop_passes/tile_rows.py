@@ -20,6 +20,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.loop_ir import affine
 from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
@@ -35,7 +36,6 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.traversal import buffers_of, memory
 
-from .arena import itemsize
 from .coalesce import collapsed
 from .products import chosen
 from .row_steps import Access, RowStep, as_rows, conflict, extents, touched

@@ -85,7 +85,7 @@ class Lowering(ScalarCode):
     def run(self) -> LoopProgram:
         """The loop program."""
         from autojit.codegen.analysis import verifier
-        from autojit.codegen.loop_passes.arena import plan
+        from autojit.codegen.analysis.arena import plan
         from autojit.codegen.loop_passes.pipeline import in_shape
         from autojit.codegen.loop_passes.reuse_buffers import take_over
         from autojit.codegen.loop_passes.split_blocks import in_chunks

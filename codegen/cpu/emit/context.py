@@ -20,6 +20,7 @@ from autojit.codegen.cpu.llvm.vectors import loop_labels
 from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Buffer,
+    Constant,
     Factorization,
     Kernel,
     Scalar,

@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.linalg import matrices
+from autojit.codegen.cpu.linalg import steps
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.llvm.scalars import (
     constant,
@@ -193,7 +193,7 @@ class KernelEmitter(KernelContext):
 
     def factorization(self, s: Factorization) -> None:
         symbol = f"{self.function.name}_matrices{len(self.module.functions)}"
-        matrices.call(
+        steps.call(
             self.module, self.builder, s, symbol, self.functions, self.address, self.status,
             self.table,
         )  # fmt: skip

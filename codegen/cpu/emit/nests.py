@@ -6,6 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.host.engine import has_masks
 from autojit.codegen.cpu.llvm.counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
 from autojit.codegen.cpu.llvm.scalars import constant, memory_type
@@ -23,7 +24,6 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import used, walk
-from autojit.codegen.loop_passes.arena import itemsize
 from autojit.codegen.loop_passes.strip_mine import CHEAP
 
 from . import outlined, prefix_scans

@@ -13,10 +13,10 @@ from math import gcd
 
 from llvmlite import ir
 
+from autojit.codegen.analysis.arena import ALIGNMENT, itemsize
 from autojit.codegen.cpu.abi import abi
 from autojit.codegen.loop_ir.errors import OUT_OF_MEMORY
 from autojit.codegen.loop_ir.nodes import Buffer
-from autojit.codegen.loop_passes.arena import ALIGNMENT, itemsize
 
 from .context import KernelContext
 

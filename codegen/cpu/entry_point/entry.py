@@ -17,9 +17,10 @@ from llvmlite import ir
 from autojit.codegen.cpu.abi import abi, arrays
 from autojit.codegen.cpu.abi.abi import Convention
 from autojit.codegen.cpu.abi.results import POOLED
-from autojit.codegen.cpu.emit.kernels import I64, POINTER, KernelEmitter
+from autojit.codegen.cpu.emit.context import I64, POINTER
+from autojit.codegen.cpu.emit.kernels import KernelEmitter
 from autojit.codegen.cpu.emit.places import poison
-from autojit.codegen.cpu.linalg import matrices
+from autojit.codegen.cpu.linalg import steps as linalg
 from autojit.codegen.cpu.llvm.constants import constant_text
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.demands import can_fail
@@ -60,7 +61,7 @@ class Module:
         self.in_types = in_types
         self.out_types = out_types
         self.module = ir.Module("autojit")
-        self.functions = sorted({*blas.needed(program), *matrices.needed(program)})
+        self.functions = sorted({*blas.needed(program), *linalg.needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         #: Kernels by their text.
@@ -98,7 +99,7 @@ class Module:
             elif isinstance(step, Factorization):
                 symbol = f"matrices{number}"
                 addresses = _addresses(builder, places)
-                matrices.call(
+                linalg.call(
                     self.module, builder, step, symbol, self.functions, addresses,
                     self.status, table,
                 )  # fmt: skip

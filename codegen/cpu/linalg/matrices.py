@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.abi import abi
 from autojit.codegen.cpu.llvm.counted import MOST_UNROLLED, CountedLoop
 from autojit.codegen.cpu.llvm.scalars import CONTRACT, constant, llvm_type
-from autojit.codegen.loop_ir.affine import Affine
-from autojit.codegen.loop_ir.nodes import Buffer, Factorization, LoopProgram, Operand
-from autojit.codegen.loop_ir.traversal import statements
-from autojit.codegen.loop_passes.arena import itemsize
+from autojit.codegen.loop_ir.nodes import Factorization, Operand
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
 
@@ -62,14 +60,11 @@ class MatrixEmitter:
         self.allocas.store(ir.Constant(I64, 0), self.failures)
         self._allocated: list[ir.Value] = []
 
-    def emit(self) -> ir.Function:
-        """The finished function."""
-        from .decompositions import LARGE
-        from .small_matrices import SMALL, is_small
-
+    def emit(self, body: Callable[..., None]) -> ir.Function:
+        """The finished function; ``body(self, *inputs, *results)`` writes what is done for one
+        element of the batch."""
         step, b = self.step, self.builder
         first = b.block
-        body = (SMALL if is_small(step) else LARGE)[step.name]
         if 0 not in (*step.batch, step.m, step.n):
             with ExitStack() as loops:
                 index = [loops.enter_context(self.loop(0, extent)) for extent in step.batch]
@@ -195,39 +190,6 @@ class MatrixEmitter:
         """A library function, from the table."""
         position = abi.OWN_SLOTS + self.functions.index(name)
         return abi.load(self.builder, self.table, position, signature.as_pointer())
-
-
-def needed(program: LoopProgram) -> set[str]:
-    """The library functions that a program's linear algebra calls."""
-    from . import lapack, sorting
-    from .small_matrices import is_small
-
-    found: set[str] = set()
-    for step in statements(program):
-        if not isinstance(step, Factorization) or is_small(step):
-            continue
-        if step.name == "argsort":
-            found.update(sorting.function_names(step))
-        else:
-            found.update(lapack.function_names(step))
-    return found
-
-
-def call(
-    module: ir.Module,
-    builder: ir.IRBuilder,
-    step: Factorization,
-    symbol: str,
-    functions: Sequence[str],
-    address: Callable[[Buffer, Affine], ir.Value],
-    status: ir.Value,
-    table: ir.Value,
-) -> None:
-    """Write the function of a step, and call it."""
-    emitter = MatrixEmitter(module, step, symbol, functions)
-    function = emitter.emit()
-    arguments = [address(o.buffer, o.offset) for o in emitter.places]
-    builder.call(function, [*arguments, status, table])
 
 
 def _index(i: Place) -> ir.Value:

@@ -12,11 +12,10 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import TypeMismatch
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.contract import dot as dot_op
+from autojit.protocols.lifting import as_tracer, perhaps_view, promoted, shape_of, to_dtype, tracer
+from autojit.protocols.registry import PRODUCTS, implements, reject
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
-
-from .lifting import as_tracer, perhaps_view, promoted, shape_of, to_dtype, tracer
-from .registry import PRODUCTS, implements, reject
 
 
 def _mismatch(name: str, a: Any, b: Any, rule: str) -> ShapeError:

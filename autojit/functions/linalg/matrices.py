@@ -9,11 +9,10 @@ import numpy as np
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import move
+from autojit.protocols.lifting import as_value, shape_of, tracer, view
+from autojit.protocols.registry import implements, reject
 from autojit.tracing.aliasing import Mapped
 from autojit.tracing.tracer import Tracer
-
-from .lifting import as_value, shape_of, tracer, view
-from .registry import implements, reject
 
 
 def _mask(shape: tuple[int, ...], k: int, lower: bool) -> Value:

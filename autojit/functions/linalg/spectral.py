@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import ShapeError, with_place
+from autojit.functions.reductions import safe_sqrt, squared
 from autojit.ir.core import shapes
 from autojit.ir.core.program import Value
 from autojit.ir.linalg import spectral
+from autojit.protocols.lifting import as_tracer, tracer
+from autojit.protocols.registry import implements, uncovered
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
-from .lifting import as_tracer, tracer
-from .linalg import matrices, square, swapped
-from .reductions import safe_sqrt, squared
-from .registry import implements, uncovered
+from .factorizations import matrices, square, swapped
 
 _EIGH: Any = type(np.linalg.eigh(np.eye(1)))
 _QR: Any = type(np.linalg.qr(np.eye(1)))

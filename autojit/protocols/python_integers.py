@@ -18,7 +18,7 @@ from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.checks import ensure
-from autojit.tracing.bounds import LARGEST, LEAST, Bounds, bounds_of, with_bounds
+from autojit.tracing.protocol import LARGEST, LEAST, Bounds, bounds_of, with_bounds
 from autojit.tracing.tracer import Tracer
 
 from .lifting import as_value, to_dtype, tracer

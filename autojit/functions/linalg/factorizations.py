@@ -18,12 +18,12 @@ from autojit.ir.linalg.cholesky import cholesky as lower_factor
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import convert, eq
 from autojit.ir.ops.linear import iota
+from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
+from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from .products import einsum
-from .registry import implements, reject, uncovered
 
 _SLOGDET = type(np.linalg.slogdet(np.eye(1)))
 

@@ -1,0 +1,1 @@
+"""NumPy's protocols on traced arrays: promotion, the table of functions, lists, and ufuncs."""
