@@ -2,6 +2,9 @@
 
 Small ones live in registers or on the stack.  A larger one is updated in place where every reader
 of the old elements comes before the new ones are written; otherwise two buffers change places.
+
+Legal where no carry takes its next value before the step has read all of the old ones: in place
+only as ``may_overwrite`` allows, and all others as the step ends (``late``, ``step``).
 """
 
 from __future__ import annotations

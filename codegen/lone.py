@@ -16,6 +16,10 @@ every element takes part as before.
 A product of ``t`` with a matrix of ``m`` columns takes ``m`` multiplications a row, and not ``m``
 for each of its elements, so it is done by the loop, and ``t`` has no memory.  If it is ``t @ b``,
 whether all of ``b`` is finite is asked once, ahead.
+
+Legal where a loop only adds up or stores products with the truth of one comparison with an
+extreme, which a loop before it has counted, and where products alone read what it stores
+(``_found``, ``_products``).  The rest is decided for each row as it runs.
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ After, with the numbers in the order of the arguments and of the results::
     }
 
 Code that checks, reads and makes each number by itself takes LLVM 1 to 2.5 ms for each.
+
+Legal where the numbers have no axes and one dtype, and a call has numbers of just that type: no
+other is converted (``_Taken.vector``).
 """
 
 from __future__ import annotations

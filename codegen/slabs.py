@@ -12,6 +12,10 @@ one slab only, if nothing else reads it.
 Steps belong together if each reads rows that an earlier one has written, the same rows in every
 slab.  What stands between them and has nothing to do with them goes ahead; what depends on all of
 their rows, or could not be told, follows.
+
+Legal where a step needs nothing of an earlier one of the group but the row that it is at
+(``_in_step``), what goes ahead or follows conflicts with nothing that it passes (``conflict``),
+and memory for one slab is given to temporaries only that nothing else touches (``_is_own``).
 """
 
 from __future__ import annotations

@@ -3,6 +3,15 @@
 Everything elementwise is computed where it is used, so most values never exist
 in memory.  Stored are: outputs, reductions, operands and results of matrix
 products, and values that are expensive and needed in several places.
+
+Any choice is legal where
+
+- an array is updated in its own memory only if the update is its only reader, and no input or
+  result of the program: otherwise a copy is updated (``_prepare_update``);
+- the BLAS and the bodies of loops read elements where they lie only if their strides are those
+  that the call takes: otherwise they read a copy (``_prepare_product``, ``_prepare_bodies``);
+- what is compared with its own extreme is computed once, if its rounding may differ from place to
+  place (``_prepare_comparisons``).
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ written would be fetched first.
 
 It is looked for in the finished loops, after blocks and tasks, since what counts is the order in
 which memory is read and written.
+
+Legal where the kernel is the last step to read the old array and the first to name the new one,
+both have memory of their own, and every iteration has read its elements of the old one before it
+writes there (``_Check``).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ a function, a task is another one, and what a body computes is known in that bod
   program (``exposed``).  Tasks write elements that depend on their number or their share.
 - Indices are within their buffers, for all iterations of the loops around.
 - Kernels and tasks name the buffers that they use.
+- Steps of loops with a condition have room on the tapes that they touch (``verify_tapes``).
 
 Not decided, and taken to be right: guarded reads, computed places, indices with quotients, reads of
 memory of which something unknown has been written, and whether tasks whose indices depend on their
@@ -52,6 +53,7 @@ from .loops import (
     Steps,
     Store,
 )
+from .verify_tapes import verify_tapes
 from .walk import buffers_named, buffers_of, memory, used, walk
 
 #: Whether loops are verified after each pass: for tests, since it takes a tenth of the time.
@@ -122,6 +124,7 @@ class _Check:
     def kernel(self, kernel: Kernel) -> None:
         self._names(kernel.body, kernel.buffers)
         self.body(kernel.body)
+        verify_tapes(kernel.body, self.fail)
         reads = Reads({})
         reads.follow(kernel.body)
         self.memory(reads, ("local",))
