@@ -294,7 +294,9 @@ def shrinking(factor: Callable[[int], float]) -> Callable[[Any], Any]:
 def test_kernels_with_other_numbers_are_other_functions() -> None:
     def merged(factor: Callable[[int], float]) -> bool:
         f = shrinking(factor)
-        module = Module(agrees(f, LONG), (program := autojit.trace(f)(LONG)).in_types, program.out_types)
+        module = Module(
+            agrees(f, LONG), (program := autojit.trace(f)(LONG)).in_types, program.out_types
+        )
         return any(name.endswith("_of_any") for name in module.printed)
 
     assert merged(lambda k: 0.75)
@@ -365,6 +367,8 @@ def test_a_released_tape_is_not_swept() -> None:
 TESTED = {*(row.module for row in TABLE), alike, packing, tapes}
 
 
-@pytest.mark.parametrize("module", sorted(TESTED, key=lambda m: m.__name__), ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module", sorted(TESTED, key=lambda m: m.__name__), ids=lambda m: m.__name__
+)
 def test_each_says_where_it_is_legal(module: ModuleType) -> None:
     assert "legal where" in (module.__doc__ or "").lower()
