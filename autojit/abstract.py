@@ -11,6 +11,7 @@ from autojit.ir.program import Program
 from autojit.ir.types import Type, canonical_dtype
 
 from . import trees
+from .containers import watched
 from .tracer import Tracer
 from .tracing import WEAK_TYPES, Paths, check_dtype, trace_flat
 from .unrolled import without_long_stretches
@@ -52,14 +53,18 @@ def trace_function(
     call: Callable[[Callable[..., Any], Sequence[Any]], Any],
     paths: Paths | None = None,
 ) -> Traced:
-    """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths."""
+    """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths.
+
+    Where it does so by ``trees.arguments``, ArgumentChangedError is raised if the function changes
+    a container.
+    """
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "main"
     structure: Any = None
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
-        results, structure = trees.flatten(call(function, tracers))
+        results, structure = trees.flatten(call(watched(function), tracers))
         return [trees.check_result(r, f"The result of {name}") for r in results]
 
     def numbered() -> list[str]:

@@ -49,7 +49,7 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         size = _size(moved, axes, trees.call_paths(args, {}))
         types = [_element(leaf, axis) for leaf, axis in zip(moved, axes, strict=True)]
         traced = trace_function(
-            function, types, lambda g, v: g(*trees.unflatten(structure, v), **kwargs),
+            function, types, lambda g, v: g(*trees.arguments(structure, v), **kwargs),
             lambda: trees.call_paths(args, {}),
         )  # fmt: skip
         marked = [axis is not None for axis in axes]

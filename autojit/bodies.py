@@ -13,6 +13,7 @@ from autojit.ir.types import Type
 
 from . import trees
 from .abstract import LeafType, leaf_type
+from .containers import watched
 from .errors import StructureError, with_place
 from .execute import apply
 from .functions.lifting import to_dtype
@@ -58,7 +59,8 @@ def trace_body(
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure, weak
-        results, structure = trees.flatten(call(function, tracers))
+        traced = function if paths is None else watched(function)
+        results, structure = trees.flatten(call(traced, tracers))
         results = [trees.check_result(r, f"The result of {what}") for r in results]
         weak = [leaf_type(r).weak for r in results]
         if dtypes is None:

@@ -90,7 +90,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
         types = [leaf_type(leaf) for leaf in leaves]
 
         def call(g: Callable[..., Any], tracers: Sequence[Any]) -> Any:
-            positional, by_name = trees.unflatten(structure, tracers)
+            positional, by_name = trees.arguments(structure, tracers)
             return g(*positional, **by_name)
 
         paths = functools.partial(trees.call_paths, args, kwargs)
@@ -191,7 +191,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
     for leaf, path in zip(leaves, trees.call_paths(args, {}), strict=True):
         trees.check_argument(leaf, path, "saved_residuals(lambda x: f(x, setting), x)")
     types = [leaf_type(leaf) for leaf in leaves]
-    program = trace_function(f, types, lambda g, v: g(*trees.unflatten(structure, v))).program
+    program = trace_function(f, types, lambda g, v: g(*trees.arguments(structure, v))).program
     wrt = [i for i, (t, _) in enumerate(types) if t.is_inexact]
     parts = linearize(program, wrt)
     made_by = {v: op for op in parts.primal.ops for v in op.results if op.operands}

@@ -259,7 +259,7 @@ class CompiledFunction:
         check_allowed(self, _name(self.function), signature, earlier)
 
         def call(f: Callable[..., Any], values: Sequence[Any]) -> Any:
-            positional, by_name = together(static, trees.unflatten(structure, values))
+            positional, by_name = together(static, trees.arguments(structure, values))
             return f(*positional, **by_name)
 
         with stage("tracing", _name(self.function), lambda: 0):

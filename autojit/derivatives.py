@@ -45,7 +45,7 @@ def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
                 f"    {name}(lambda x: f(n, x), x)"
             )
     traced = trace_function(
-        f, [leaf_type(leaf) for leaf in leaves], lambda g, v: g(*trees.unflatten(structure, v)),
+        f, [leaf_type(leaf) for leaf in leaves], lambda g, v: g(*trees.arguments(structure, v)),
         lambda: trees.call_paths(tuple(primals), {}),
     )  # fmt: skip
     return _Traced(traced, leaves, structure)

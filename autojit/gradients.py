@@ -158,7 +158,7 @@ class _Problem:
         start = 0
         for number, structure in zip(self.numbers, self.structures, strict=True):
             stop = start + structure.num_leaves
-            arguments[number] = trees.unflatten(structure, leaves[start:stop])
+            arguments[number] = trees.arguments(structure, leaves[start:stop])
             start = stop
         return f(*arguments, **self.kwargs)
 

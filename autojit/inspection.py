@@ -35,7 +35,7 @@ def trace(f: Callable[..., Any]) -> Callable[..., Program]:
         leaves, structure = trees.flatten((args, kwargs))
 
         def call(function: Callable[..., Any], values: Any) -> Any:
-            positional, by_name = trees.unflatten(structure, values)
+            positional, by_name = trees.arguments(structure, values)
             return function(*positional, **by_name)
 
         for leaf, path in zip(leaves, trees.call_paths(args, kwargs), strict=True):

@@ -83,7 +83,7 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
 
         def call(g: Function, values: Sequence[Any]) -> Any:
             replaced = list(args)
-            for n, tree in zip(numbers, trees.unflatten(structure, values), strict=True):
+            for n, tree in zip(numbers, trees.arguments(structure, values), strict=True):
                 replaced[n] = tree
             return g(*replaced, **kwargs)
 

@@ -16,7 +16,7 @@ import optree
 from .errors import NotArrayError, with_place
 from .fresh import TracedArray, bare
 from .tracer import Argument, Tracer
-from .tracing import SPECIAL, is_special_array, user_source
+from .tracing import SPECIAL, current_trace, is_special_array, user_source
 
 NAMESPACE = "autojit"
 #: Types of leaves that are known not to be dataclasses, for speed.
@@ -39,6 +39,16 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
 def unflatten(structure: Any, leaves: Any) -> Any:
     """The tree of a structure with the given leaves."""
     return optree.tree_unflatten(structure, leaves)
+
+
+def arguments(structure: Any, leaves: Any) -> Any:
+    """The same for arguments of the function that is being traced, which may not change the
+    containers (``containers.watched``)."""
+    tree = unflatten(structure, leaves)
+    trace = current_trace()
+    assert trace is not None
+    trace.rebuilt.append(tree)
+    return tree
 
 
 def _register_dataclass(leaf: Any) -> None:

@@ -42,22 +42,29 @@ class _Check:
                 if s.tapes:
                     begun[s.trips] = s
             if isinstance(s, (Release, Keep)):
-                ended = [trips for trips in begun if self.tapes[trips] == s.tapes]
-                if s.tapes and not ended:
-                    self.fail("tapes are given back that are not there", s)
-                for trips in ended:
-                    del begun[trips], self.tapes[trips]
-            elif isinstance(s, Repeat):
-                self.follow(s.condition, steps)
-                self.follow(s.body, self._at(s, steps))
-            elif isinstance(s, Steps):
-                self.follow(s.body, self._at(s, steps))
-            elif not isinstance(s, Recall):
-                self._touches(s, steps)
-                for inner in bodies_of(s):
-                    self.follow(inner, steps)
+                self._end(s, begun)
+            else:
+                self._inside(s, steps)
         for s in begun.values():
             self.fail("tapes are never given back", s)
+
+    def _end(self, s: Release | Keep, begun: dict[Trips, Any]) -> None:
+        ended = [trips for trips in begun if self.tapes[trips] == s.tapes]
+        if s.tapes and not ended:
+            self.fail("tapes are given back that are not there", s)
+        for trips in ended:
+            del begun[trips], self.tapes[trips]
+
+    def _inside(self, s: Any, steps: Mapping[Buffer, Var]) -> None:
+        if isinstance(s, Repeat):
+            self.follow(s.condition, steps)
+            self.follow(s.body, self._at(s, steps))
+        elif isinstance(s, Steps):
+            self.follow(s.body, self._at(s, steps))
+        elif not isinstance(s, Recall):
+            self._touches(s, steps)
+            for inner in bodies_of(s):
+                self.follow(inner, steps)
 
     def _at(self, s: Repeat | Steps, steps: Mapping[Buffer, Var]) -> Mapping[Buffer, Var]:
         return {**steps, **dict.fromkeys(self.tapes.get(s.trips, ()), s.step)}

@@ -218,8 +218,8 @@ TABLE = [
     Row(in_place, "other elements are read", stepped(lambda c: np.sin(c)),
         stepped(lambda c: np.sin(c[::-1])), (LONG,), exchanges_no_buffers),
     Row(in_place, "all of the old elements are read later",
-        stepped(lambda c: np.sin(c) + np.sum(c)), stepped(lambda c: np.cos(c + np.sum(np.sin(c)) * c[0])),
-        (LONG,), exchanges_no_buffers),
+        stepped(lambda c: np.sin(c) + np.sum(c)),
+        stepped(lambda c: np.cos(c + np.sum(np.sin(c)) * c[0])), (LONG,), exchanges_no_buffers),
     Row(carries, "carries take each other's places", stepped_in_pair(lambda a, b: (a, b + 1.0)),
         stepped_in_pair(lambda a, b: (b, a)), (LONG,), exchanges_no_buffers),
     Row(arena, "the first is read by the last", chain_of_products(read_later=False),
@@ -341,7 +341,8 @@ def test_tapes_that_have_room() -> None:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (lambda: pushing(condition=copied(ONE, at(0), TAPE, at((2, MANY)))), "outside of the steps"),
+        (lambda: pushing(condition=copied(ONE, at(0), TAPE, at((2, MANY)))),
+         "outside of the steps"),
         (lambda: pushing(after=copied(TAPE, at(0), OUT, at(0))), "outside of the steps"),
         (lambda: pushing(there=at((2, MANY), 2), read=at(0)), "at another step"),
         (lambda: pushing(there=at(1)), "at another step"),
