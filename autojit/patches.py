@@ -30,6 +30,7 @@ from autojit.ir.locks import Lock
 
 from . import lists
 from .fresh import FreshArray, bare, fresh, is_traced, is_vague, plain
+from .pandas_methods import PandasMethods
 from .stand_in import Maker, Names, StandIn
 from .tracing import current_trace, trace_flat
 
@@ -217,40 +218,11 @@ def _names() -> tuple[Names, ...]:
     )
 
 
-class _Products:
-    """``dot`` and ``@`` of pandas' Series and DataFrames, which ask nobody: with a traced array
-    they are those of their values, as the other operators are."""
-
-    def __init__(self) -> None:
-        self._originals: list[tuple[type, Any]] = []
-
-    def install(self) -> None:
-        pandas = sys.modules.get("pandas")
-        classes = [getattr(pandas, name, None) for name in ("Series", "DataFrame")]
-        self._originals = [(kind, kind.dot) for kind in classes if kind is not None]
-        for kind, original in self._originals:
-            kind.dot = _dot_of_values(original)  # type: ignore[attr-defined]
-
-    def restore(self) -> None:
-        for kind, original in self._originals:
-            kind.dot = original  # type: ignore[attr-defined]
+_pandas = PandasMethods()
 
 
-def _dot_of_values(original: Any) -> Any:
-    @functools.wraps(original)
-    def dot(self: Any, other: Any) -> Any:
-        if is_traced(other):
-            return np.asarray(self) @ bare(other)
-        return original(self, other)
-
-    return dot
-
-
-_products = _Products()
-
-
-def _all_names() -> tuple[Names | _Products, ...]:
-    return (*_names(), _products)
+def _all_names() -> tuple[Names | PandasMethods, ...]:
+    return (*_names(), _pandas)
 
 
 @contextmanager
