@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors
 from .batching import vmap
-from .compiled import jit
 from .derivatives import hvp, jvp, linearize, stop_gradient, vjp
 from .execute import disable_jit
 from .gradients import grad, value_and_grad
 from .inspection import trace
 from .jacobians import hessian, jacfwd, jacrev
+from .jit_function import jit
 
 if TYPE_CHECKING:
     from . import ode, testing

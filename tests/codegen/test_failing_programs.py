@@ -63,7 +63,7 @@ SETTINGS = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-MESSAGE = "^Eigenvalues did not converge$"
+MESSAGE = r"(?m)^Eigenvalues did not converge$"
 
 
 def fails(program: Program, arguments: list[Any]) -> bool:
