@@ -46,6 +46,7 @@ from ..loops import (
 from ..walk import walk
 from . import accumulators, blas, matrices, nests, outlined, sequences, tiles
 from .demands import can_fail, needs_table
+from .failures import Failures
 from .independent import that_move
 from .places import Places, arguments
 from .scalars import (
@@ -129,8 +130,7 @@ class KernelEmitter:
         self.status = rest[0] if self.checks else None
         self.table = rest[-1] if self.needs_table else None
         if self.checks:
-            self.failures = self.allocas.alloca(I64)
-            self.allocas.store(ir.Constant(I64, 0), self.failures)
+            self.failures = Failures(self.allocas, self.builder)
         #: The memory of tapes, by the first of a loop.
         self.rooms: dict[Buffer, Room] = {
             s.tapes[0]: Room(self, s.tapes)
@@ -147,8 +147,7 @@ class KernelEmitter:
             self.scalars.inlines = not (self.is_long and isinstance(statement, Compute))
             self.body([statement])
         if self.checks:
-            found = self.builder.load(self.failures, typ=I64)
-            self.builder.atomic_rmw("or", self.status, found, "monotonic")
+            self.failures.report(self.status)
         self.builder.ret_void()
         self.allocas.branch(first)
         return self.function
@@ -280,16 +279,14 @@ class KernelEmitter:
         return offsets
 
     def fail_if(self, condition: ir.Value, failure: int) -> None:
-        b = self.builder
-        mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
-        b.store(b.or_(b.load(self.failures, typ=I64), mark), self.failures)
+        self.failures.mark_if(condition, failure)
 
     def still_fine(self, statements: list[Any]) -> ir.Value | None:
         """Whether nothing has failed so far; None where none of the statements can fail."""
         b, inner = self.builder, list(walk(statements))
         if not any(map(can_fail, inner)):
             return None
-        found = b.load(self.failures, typ=I64)
+        found = self.failures.found
         if any(isinstance(s, Factorization) for s in inner):  # it marks the call itself
             found = b.or_(found, b.load(self.status, typ=I64))
         return b.icmp_unsigned("==", found, ir.Constant(I64, 0))

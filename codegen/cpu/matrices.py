@@ -23,6 +23,7 @@ from ..loops import (
 from ..walk import statements
 from . import abi
 from .counted import MOST_UNROLLED, CountedLoop
+from .failures import Failures
 from .scalars import CONTRACT, constant, llvm_type
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
@@ -63,8 +64,7 @@ class MatrixEmitter:
         self.pointers = pointers
         self.allocas = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
-        self.failures = self.allocas.alloca(I64)
-        self.allocas.store(ir.Constant(I64, 0), self.failures)
+        self.failures = Failures(self.allocas, self.builder)
         self._allocated: list[ir.Value] = []
 
     def emit(self) -> ir.Function:
@@ -103,9 +103,9 @@ class MatrixEmitter:
 
     def _report(self) -> None:
         b = self.builder
-        found = b.load(self.failures, typ=I64)
+        found = self.failures.found
         with b.if_then(b.icmp_unsigned("!=", found, ir.Constant(I64, 0)), likely=False):
-            b.atomic_rmw("or", self.status, found, "monotonic")
+            self.failures.report(self.status, found)
 
     def scratch(self, dtype: str, size: int) -> ir.Value:
         """Memory to work in, for the matrices of each element of the batch in turn."""
@@ -185,9 +185,7 @@ class MatrixEmitter:
         return self.builder.fsub(a, self.builder.fmul(b, c, flags=CONTRACT), flags=CONTRACT)
 
     def fail_if(self, condition: ir.Value, failure: int) -> None:
-        b = self.builder
-        mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
-        b.store(b.or_(b.load(self.failures, typ=I64), mark), self.failures)
+        self.failures.mark_if(condition, failure)
 
     # -- libraries ------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from .bodies import (
     flags,
     others,
     read_inputs,
-    run,
+    run_as_op,
     spread,
     with_outputs,
 )
@@ -59,8 +59,7 @@ class Checkpoint(BodyOp):
         return results
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        made = run(params["body"], arrays)
-        return made[0] if len(made) == 1 else made
+        return run_as_op(params["body"], arrays)
 
     def expand(self, op: Op) -> Program | None:
         return None if op.params["keep"] else op.params["body"]

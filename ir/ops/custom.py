@@ -18,7 +18,7 @@ from ..errors import DerivativeError, no_derivative, with_place
 from ..program import Builder, Op, Program, Value, building, current_builder
 from ..types import Type
 from .batching import Batched
-from .bodies import check_types, chosen, groups, or_zero, run, spread
+from .bodies import check_types, chosen, groups, or_zero, run_as_op, spread
 from .declaration import Declaration, MaybeValue
 from .reduce import sum_
 
@@ -34,8 +34,7 @@ class _Call(Declaration):
     fallible = True  # as its programs are
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        made = run(params["body"], arrays)
-        return made[0] if len(made) == 1 else made
+        return run_as_op(params["body"], arrays)
 
     def expand(self, op: Op) -> Program | None:
         body: Program = op.params["body"]

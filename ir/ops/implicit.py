@@ -17,7 +17,7 @@ from ..errors import no_derivative
 from ..program import Op, Program, Value, current_builder
 from ..types import Type
 from .batching import Batched, along
-from .bodies import check_types, groups, or_zero, run
+from .bodies import check_types, groups, or_zero, run_as_op
 from .declaration import Declaration, MaybeValue, require
 
 
@@ -27,8 +27,7 @@ class _Solved(Declaration):
     fallible = True  # as its programs are
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        made = run(params["solve"], arrays)
-        return made[0] if len(made) == 1 else made
+        return run_as_op(params["solve"], arrays)
 
     def expand(self, op: Op) -> Program | None:
         solve: Program = op.params["solve"]

@@ -191,10 +191,13 @@ def even_steps(values: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
 
 def window_places(
     extents: Sequence[int], start: Sequence[int], stride: Sequence[int], slide: Sequence[int],
-    step: Value,
+    step: Value, along: Sequence[Any] | None = None,
 ) -> tuple[list[Value], tuple[int, ...], tuple[int, ...]]:  # fmt: skip
-    """Index arrays of a window that slides along some axes, these axes, and its extents there."""
-    axes = tuple(a for a, by in enumerate(slide) if by)
+    """Index arrays of a window that slides along some axes, these axes, and its extents there.
+
+    With ``along`` the axes are those that are marked there.
+    """
+    axes = tuple(a for a, by in enumerate(slide if along is None else along) if by)
     shape = tuple(extents[a] for a in axes)
     places = []
     for position, a in enumerate(axes):
