@@ -39,7 +39,8 @@ import numpy as np
 
 from autojit.ir.types import TypeMismatch, dtype_name
 
-from .tracer import OPERATORS, Tracer
+from .array_methods import OPERATORS
+from .tracer import Tracer
 from .tracing import Trace, current_trace
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from .aliasing import Mapped
+from .array_methods import OPERATORS
 from .errors import ConcreteValueError, InPlaceError, RefusedInPlaceError, with_place
 from .fresh import FreshArray, Memory, TracedArray, plain
 from .functions.indexing import getitem
 from .functions.lifting import as_tracer, view
 from .layout import shown, whole
-from .tracer import OPERATORS, Tracer
+from .tracer import Tracer
 from .tracing import current_trace, user_source
 
 

@@ -69,7 +69,7 @@ def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]
 
 
 def load() -> None:
-    """Import the modules that fill the table and attach the methods."""
+    """Import the modules that fill the table, and the one of what traced arrays call."""
     global _loaded
     if not _loaded:
         for module in _MODULES:
