@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Value
+from ..values import OPERATORS
 from . import complex_kernels
 from .declaration import full
 from .elementwise import (
@@ -340,14 +341,4 @@ stop_gradient = Elementwise(
 )
 
 
-def _attach_operators() -> None:
-    def reversed_of(binary: Elementwise) -> Any:
-        return lambda self, other: binary(other, self)
-
-    for symbol, binary in {"add": add, "sub": sub, "mul": mul, "truediv": div}.items():
-        setattr(Value, f"__{symbol}__", lambda self, other, binary=binary: binary(self, other))
-        setattr(Value, f"__r{symbol}__", reversed_of(binary))
-    Value.__neg__ = lambda self: neg(self)  # type: ignore[method-assign]
-
-
-_attach_operators()
+OPERATORS.update(add=add, sub=sub, mul=mul, div=div, neg=neg)
