@@ -7,11 +7,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from autojit.ir.ops.contract import Dot
-from autojit.ir.ops.linalg import Matrices
 from autojit.ir.program import Op, Program, Value
-from autojit.ir.shapes import row_major_strides
-from autojit.ir.types import dtype_name
 
 from . import affine
 from .affine import Affine, Var
@@ -29,20 +25,19 @@ from .loops import (
     Loop,
     LoopProgram,
     MatrixProduct,
-    Operand,
     Scalar,
     ScatterInto,
     Store,
 )
+from .lower_calls import library_call
 from .op_loops import Stored
 from .placement import Location, Placement, parts_of, scalar_dtype
-from .products import chosen
 from .pull import Index
 from .scalar_code import Pair, ScalarCode, Scope, parts
 from .schedule import Node, Schedule
 from .storage import LibraryCall
 from .traits import CPU, Traits
-from .views import Strided, without_last_reshapes
+from .views import without_last_reshapes
 from .walk import buffers_of
 
 #: Sums of at most this many float32 are kept in float32: by lane of a vector they are short.
@@ -340,50 +335,7 @@ class Lowering(ScalarCode):
     # -- library calls and copies -----------------------------------------
 
     def _library_call(self, call: LibraryCall) -> MatrixProduct | Factorization:
-        is_product = isinstance(call.op.kind, Dot)
-        return self._product(call) if is_product else self._factorization(call)
-
-    def _product(self, call: LibraryCall) -> MatrixProduct:
-        op = call.op
-        a, b = op.operands
-        ca, ba = op.params["contract"][0], op.params["batch"][0]
-        batch = tuple(a.shape[i] for i in ba)
-        k = prod(a.shape[i] for i in ca)
-        m = a.type.size // max(1, k * prod(batch))
-        n = b.type.size // max(1, k * prod(batch))
-        left, right = (self._operand(v) for v in call.views)
-        name, result = dtype_name(op.result.dtype), op.result
-        place = self.placement.base.get(result, Affine(0))
-        c = self.placement.of[result]
-        product = MatrixProduct(name, batch, m, n, k, left, right, c, place)
-        return chosen(product, in_steps=self.in_steps) if self.traits.tiles else product
-
-    def _factorization(self, call: LibraryCall) -> Factorization:
-        op = call.op
-        if not self.traits.factorizations:
-            raise TargetError(f"{op.kind.name} can be compiled for the CPU only", op.source)
-        first, last = op.operands[0], op.operands[-1]
-        assert isinstance(op.kind, Matrices)
-        outer = first.type.ndim - op.kind.core
-        return Factorization(
-            op.kind.name,
-            dtype_name(first.dtype),
-            first.shape[:outer],
-            first.shape[outer],
-            first.shape[-1],
-            last.shape[-1] if len(op.operands) > 1 else 0,
-            op.params,
-            tuple(self._operand(v) for v in call.views),
-            tuple(self._whole(v) for v in op.results),
-        )
-
-    def _operand(self, view: Strided) -> Operand:
-        base = self.placement.base.get(view.base, Affine(0))
-        return Operand(self.placement.of[view.base], base + view.offset, view.strides)
-
-    def _whole(self, value: Value) -> Operand:
-        place = self._location(value)
-        return Operand(place.buffer, place.offset, row_major_strides(value.shape))
+        return library_call(call, self.placement, self.traits, in_steps=self.in_steps)
 
     def copy(self, source: Location, target: Location, like: Value) -> None:
         """A loop that copies a value's elements from one place to another."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.index import ScatterAdd
+from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.move import transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.ops.update import AddAt, Scatter
@@ -24,6 +25,8 @@ from .views import strided_view
 SMALL_PRODUCT = 2048
 #: Ops that change an array in place.
 UPDATING = (Scatter, AddAt)
+#: Ops whose results are stored: they have loops, or a call, of their own.
+REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *UPDATING)
 
 
 @dataclass(eq=False)

@@ -140,7 +140,7 @@ PASSES: dict[str, tuple[Any, ...]] = {
     "passes.repetitions.WINDOW": (1, 2, 4),
     "passes.restore.FEW": (0, 1),
     "passes.roll.LEAST_ROWS": (2, 8),
-    "passes.roll.MOST_FAILURES": (1, 2),
+    "passes.roll_round.MOST_FAILURES": (1, 2),
     "passes.roll_rows.LARGEST": (1, 50),
     "passes.roll_rows.LARGEST_ROW": (1, 5),
     "passes.roll_rows.MOST_MOVES": (0, 1),

@@ -8,7 +8,6 @@ elements an element of the result comes from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,30 +18,7 @@ from ..types import Type, TypeMismatch
 from .batching import Batched, along, later
 from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .linear import Linear
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """``low <= index < high`` and ``index - low`` a multiple of ``step``."""
-
-    index: Any
-    low: int
-    high: int
-    step: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One operand element, read where all of the conditions hold.
-
-    Indices are tuples of expressions with ``+``, ``-`` and ``*``; ``arithmetic``
-    has ``reshape(index, new_shape, old_shape)`` and ``quotient(index, divisor)``.
-    Where no source's conditions hold, the element is zero.
-    """
-
-    operand: int
-    index: tuple[Any, ...]
-    conditions: tuple[Condition, ...] = ()
+from .sources import Condition, Source
 
 
 class Move(Linear):

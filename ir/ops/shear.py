@@ -17,7 +17,8 @@ from ..types import Type
 from .batching import Batched
 from .declaration import require
 from .linear import Linear
-from .move import Condition, Move, Source
+from .move import Move
+from .sources import Condition, Source
 
 
 class Windows(Move):

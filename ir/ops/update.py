@@ -28,7 +28,7 @@ from .index import (
     window_places,
 )
 from .linear import iota
-from .move import Condition, Source
+from .sources import Condition, Source
 
 
 class Updating(SingleResult):

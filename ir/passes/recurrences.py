@@ -38,19 +38,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..ops.arithmetic import add, div, mul, neg, select, sub
-from ..ops.bodies import INDEX, groups, or_zero, present
+from ..ops.bodies import INDEX, groups, present
 from ..ops.declaration import MaybeValue, full
 from ..ops.elementwise import Elementwise
 from ..ops.linear import Constant, iota
 from ..ops.move import broadcast_to
 from ..ops.reduce import sum_
 from ..ops.scan import Scan, scan
-from ..program import Builder, Op, Program, Readers, Value, building, current_builder, readers_of
+from ..program import Builder, Op, Program, Value, building, current_builder, readers_of
 from ..transforms.batch import batch
 from ..transforms.segments import in_segments
 from ..transforms.separate import depends, needed
 from .rewrite import Rewriter, rewrite
 from .scalar_steps import ScalarSteps, TooLarge
+from .terms import joined, negative, sums, total
 
 #: Steps in a block: what they compute stays in the first-level cache.
 LEAST_STEPS, MOST_STEPS = 64, 512
@@ -111,7 +112,7 @@ class _Recurrence:
         self.constants, (self.index,), self.carries, self.rows = groups(
             self.body.inputs, self.n, 1, self.m
         )
-        self.sums = _sums(self.body, self.carries)
+        self.sums = sums(self.body, self.carries)
         self.positions = [k for k in range(self.m) if k not in self.sums]
         self.state = [self.carries[k] for k in self.positions]
         self.ones: set[MaybeValue] = set()
@@ -177,7 +178,7 @@ class _Recurrence:
         if op.kind is neg:
             (a,) = (known[v] for v in op.operands)
             self._note(op, op.operands)
-            return _Affine(_negative(a.offset), tuple(map(_negative, a.factors)))
+            return _Affine(negative(a.offset), tuple(map(negative, a.factors)))
         if op.kind is add or op.kind is sub or op.kind is select:
             choice = op.operands[:-2]
             if any(v in known for v in choice):
@@ -189,7 +190,7 @@ class _Recurrence:
                 return None
             self._note(op, op.operands)
             pairs = zip((a.offset, *a.factors), (b.offset, *b.factors), strict=True)
-            offset, *factors = [_joined(op, choice, x, y) for x, y in pairs]
+            offset, *factors = [joined(op, choice, x, y) for x, y in pairs]
             return _Affine(offset, tuple(factors))
         if op.kind is mul or op.kind is div:
             return self._product(op, known)
@@ -283,7 +284,7 @@ class _Recurrence:
         """What a step adds to each sum, then what it returns for stacking."""
         builder = Builder()
         with building(builder):
-            totals = [_total(terms) for terms in self.sums.values()]
+            totals = [total(terms) for terms in self.sums.values()]
         outputs = [*totals, *self.body.outputs[self.m :]]
         inputs = [*self.constants, self.index, *self.rows, *self.state]
         ops = needed([*self.body.ops, *builder.ops], outputs)
@@ -348,7 +349,7 @@ class _Recurrence:
                     of[f] * u for f, u in zip(affine.factors, own, strict=True) if f is not None
                 ]
                 terms = [] if affine.offset is None else [of[affine.offset]]
-                outputs.append(_total(terms + products) if terms + products else full(0, p.type))
+                outputs.append(total(terms + products) if terms + products else full(0, p.type))
         c = [v for v, moves in zip(inputs, varying, strict=True) if not moves]
         x = [v for v, moves in zip(inputs, varying, strict=True) if moves]
         body = builder.finish([*c, Value(INDEX), *own, *x], [*outputs, *own], name=self.body.name)
@@ -358,53 +359,9 @@ class _Recurrence:
         return list(results[: len(own)]), list(results[len(own) :])
 
 
-def _sums(body: Program, carries: list[Value]) -> dict[int, list[Value]]:
-    """What each step adds to carries that are read for nothing else, by their positions."""
-    maker = {v: op for op in body.ops for v in op.results}
-    readers = readers_of(body.ops, body.outputs)
-    found = {}
-    for k, own in enumerate(carries):
-        terms = _terms(body.outputs[k], maker, readers)
-        if own.dtype.kind in "iufc" and readers[own] == 1 and own in terms and len(terms) > 1:
-            found[k] = [v for v in terms if v is not own]
-    return found
-
-
-def _terms(v: Value, maker: dict[Value, Op], readers: Readers) -> list[Value]:
-    """What a value is the sum of, as far as nothing else reads the sums."""
-    op = maker.get(v)
-    if op is None or op.kind is not add or readers[v] != 1:
-        return [v]
-    return [t for operand in op.operands for t in _terms(operand, maker, readers)]
-
-
-def _total(terms: Sequence[Value]) -> Value:
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
-def _negative(v: MaybeValue) -> MaybeValue:
-    return None if v is None else -v
-
-
 def _are_zeros_alike(a: _Affine, b: _Affine) -> bool:
     pairs = zip(a.factors, b.factors, strict=True)
     return all((x is None) == (y is None) for x, y in pairs)
-
-
-def _joined(op: Op, choice: Sequence[Value], x: MaybeValue, y: MaybeValue) -> MaybeValue:
-    """The sum, difference or choice of two numbers, either of which may be zero."""
-    if x is None and y is None:
-        return None
-    if op.kind is select:
-        like = present([x, y])[0].type
-        return select(*choice, or_zero(x, like), or_zero(y, like))
-    if x is None or y is None:
-        left = present([x, y])[0]
-        return -left if x is None and op.kind is sub else left
-    return x + y if op.kind is add else x - y
 
 
 def _block_size(length: int) -> int:

@@ -46,7 +46,7 @@ from tests.ir.random_programs import arguments_for
 
 FOLDER = Path(simplify.__file__).parent
 #: Modules that rewrite nothing by themselves.
-MACHINERY = {"__init__", "likeness", "pipeline", "rewrite", "update_chains"}
+MACHINERY = {"__init__", "likeness", "pipeline", "rewrite", "terms", "update_chains"}
 MODULES = {p.stem for p in FOLDER.glob("*.py")} - MACHINERY
 
 
@@ -297,6 +297,8 @@ TABLE = [
         ("%s5: f64[] = sin", "%s5: f64[] = cos"), ("mul %s7, %x", "mul %x, %s7")),
     row("roll", "too few steps in a row are equal", CHAIN,
         ("%s6: f64[] = sin", "%s6: f64[] = exp")),
+    row("roll_round", "the steps would not become fewer ops", CHAIN,
+        ("%s4: f64[] = sin", "%s4: f64[] = exp"), ("%s8: f64[] = sin", "%s8: f64[] = exp")),
     row("roll_tables", "not every step reads a number", UNEVEN,
         *((f"mul %t{k}, %c{k}\n", f"mul %t{k}, %x\n") for k in (6, 13, 20))),
     row("roll_numbers", "too few numbers have one type", NUMBERS,
