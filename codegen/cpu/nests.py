@@ -9,6 +9,7 @@ from llvmlite import ir
 from ..affine import Affine, Var
 from ..arena import itemsize
 from ..blocks import CHEAP
+from ..loop_ir.machine import has_masks
 from ..loops import (
     Accumulate,
     Compute,
@@ -23,7 +24,6 @@ from ..loops import (
 from ..walk import used, walk
 from . import outlined, running
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
-from .engine import has_masks
 from .independent import is_independent
 from .neighbours import Neighbours, coefficient, neighbours
 from .scalars import constant, memory_type

@@ -23,9 +23,10 @@ from llvmlite import ir
 
 from ..affine import Affine
 from ..arena import itemsize
+from ..loop_ir.machine import current
 from ..loops import Buffer, MatrixProduct
 from ..products import BLOCK_ROWS, block_of, merged, steps_of
-from . import blocked_products, engine, tile_functions
+from . import blocked_products, tile_functions
 from .constants import constant_array
 from .tile_functions import FIELDS, Tile
 
@@ -116,7 +117,8 @@ def emit(
     """
     if 0 in (*product.batch, product.m, product.n):
         return
-    width, registers = engine.vectors()
+    machine = current()
+    width, registers = machine.vector_bytes, machine.vector_registers
     of = product.m, product.n, itemsize(product.dtype), width, registers
     steps = steps_of(product)
     tile = _apart(*of) if steps < product.k and not product.blocked else None

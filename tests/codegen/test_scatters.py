@@ -10,7 +10,7 @@ import pytest
 from autojit import grad, jit, scan
 from autojit.codegen import affine, scatters
 from autojit.codegen.affine import Affine, Var
-from autojit.codegen.cpu.engine import has_masks
+from autojit.codegen.loop_ir.machine import has_masks
 from autojit.codegen.loops import (
     Buffer,
     Compute,
