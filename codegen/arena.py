@@ -6,6 +6,7 @@ two that do not live at the same time may share bytes.
 
 from __future__ import annotations
 
+from .loop_ir.cost import itemsize
 from .loops import (
     Buffer,
     Factorization,
@@ -17,13 +18,6 @@ from .walk import buffers_named, memory
 
 #: Cache lines; enough for any vector.
 ALIGNMENT = 64
-
-_SIZES = {"bool": 1, "f32": 4, "f64": 8}
-
-
-def itemsize(dtype: str) -> int:
-    """Bytes of one scalar."""
-    return _SIZES.get(dtype) or int(dtype[1:]) // 8
 
 
 def plan(program: LoopProgram) -> None:

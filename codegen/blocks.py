@@ -18,9 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from autojit.ir.core.machine import current
+
 from . import affine
 from .affine import Affine, Quotient, Var
 from .iterations import meet
+from .loop_ir.cost import cost, is_function
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -45,8 +48,6 @@ from .walk import buffers_of, in_sequence, is_whole, used, walk
 BLOCK = 128
 #: Scalar work of one iteration (in additions) from which on blocks pay.
 WORTH_BLOCKS = 20
-
-CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
 
 
 def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
@@ -75,8 +76,8 @@ def _size(extent: int) -> int:
 
 def _worth(loop: Loop, least: int) -> bool:
     inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
-    words = [s.name for s in loop.body if isinstance(s, Compute) and s.result.dtype != "bool"]
-    costly = sum(10 for name in words if name not in CHEAP)
+    machine = current()
+    costly = sum(cost(s, machine) for s in loop.body if is_function(s))
     long_enough = loop.stop - loop.start >= least
     return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import affine
 from .affine import Affine, Bounds, Var
+from .loop_ir.cost import work
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -29,7 +30,6 @@ from .loops import (
     Operand,
     Store,
 )
-from .parallel import work
 from .walk import buffers_named, is_whole, memory, ranges, walk
 
 #: What a loop over rows may hold.

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.ir.core.machine import L1, current
+
 from .affine import Affine, Bounds, Var
-from .arena import itemsize
+from .loop_ir.cost import itemsize
 from .loops import Buffer, Kernel, Load, Loop, LoopProgram, RunTasks, Store, Swap
 from .walk import buffers_named, buffers_of, in_sequence, ranges, statements, walk
 
-#: Smaller arrays stay in the cache as they are; in bytes.
-LEAST = 1 << 15
+#: The part of the first-level cache in which smaller arrays stay as they are.
+LEAST = 1
 
 
 def take_over(program: LoopProgram) -> None:
@@ -80,7 +82,7 @@ def _fits(source: Buffer, target: Buffer) -> bool:
         and target.over is None
         and source.dtype == target.dtype
         and source.size == target.size
-        and source.size * itemsize(source.dtype) >= LEAST
+        and source.size * itemsize(source.dtype) >= current().cache(L1, LEAST)
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 import autojit
 from autojit import execute
-from autojit.codegen import parallel, products, regions
+from autojit.codegen import carries, parallel, regions
 from autojit.codegen.loops import Fill, Kernel
 from autojit.codegen.runtime import Executable
+from autojit.ir.core.machine import Costs, Machine, current
 from tests import thresholds
 
 
@@ -17,6 +20,15 @@ def test_each_number_of_the_compiler_is_drawn_or_said_to_be_fixed() -> None:
     known = thresholds.THRESHOLDS.keys() | thresholds.FIXED.keys()
     assert set(thresholds.numbers()) == known
     assert thresholds.THRESHOLDS.keys().isdisjoint(thresholds.FIXED)
+
+
+def test_each_fact_of_the_machine_is_drawn() -> None:
+    of_costs = {f"machine.{f.name}" for f in fields(Costs)}
+    # No code depends on processors; instructions are not there for being told of.
+    of_machine = {f"machine.{f.name}" for f in fields(Machine)} - {
+        "machine.costs", "machine.features", "machine.processors", "machine.source",
+    }  # fmt: skip
+    assert thresholds.MACHINE.keys() == of_costs | of_machine
 
 
 def test_what_is_drawn_differs_from_what_is_usual() -> None:
@@ -27,8 +39,8 @@ def test_what_is_drawn_differs_from_what_is_usual() -> None:
 def test_copies_change_with_their_original_and_change_back() -> None:
     usual = parallel.WORTH_TRYING, regions.SMALL
     with thresholds.Thresholds({"parallel.WORTH_TRYING": 7, "carries.SMALL": 3}):
-        assert parallel.WORTH_TRYING == products.WORTH_TRYING == 7
-        assert regions.SMALL == 3
+        assert parallel.WORTH_TRYING == 7
+        assert carries.SMALL == regions.SMALL == 3
     assert usual == (parallel.WORTH_TRYING, regions.SMALL)
 
 
@@ -57,6 +69,13 @@ def test_memory_that_nothing_has_written_holds_nan() -> None:
 
     with thresholds.Thresholds({}):
         assert np.isnan(sums()).all()
+
+
+def test_machines_are_told_and_forgotten() -> None:
+    usual = current()
+    with thresholds.Thresholds({"machine.caches": [64, 256, 1024], "machine.latency": 100}):
+        assert (current().caches, current().costs.latency) == ((64, 256, 1024), 100)
+    assert current() is usual
 
 
 def test_a_name_that_is_none_is_refused() -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..affine import Affine
-from ..arena import itemsize
+from ..loop_ir.cost import itemsize
 from ..loops import (
     Buffer,
     Factorization,

@@ -20,18 +20,20 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from autojit.ir.core.machine import L2, current
+
 from ..affine import Affine, Quotient, Var
-from ..arena import itemsize
+from ..loop_ir.cost import footprint
 from ..loops import Compute, Constant, IndexValue, Load, Loop
 from ..walk import bodies_of, buffers_named, buffers_of, memory, used
 from .demands import can_fail
 
-#: A run of reads has at least this many, and the loop's arrays at most this many bytes.  Measured
-#: on a step of the heat equation on 128 x 128 points: 3.0 instead of 4.1 us.  Where arrays are not
-#: in the cache, the loop waits for memory and the permutations come on top (gradient of
-#: Rosenbrock's function of 1e6 unknowns: 286 instead of 256 us).
+#: A run of reads has at least this many, and the loop's arrays take at most this part of the
+#: second-level cache.  Measured on a step of the heat equation on 128 x 128 points: 3.0 instead of
+#: 4.1 us.  Where arrays are not in the cache, the loop waits for memory and the permutations come
+#: on top (gradient of Rosenbrock's function of 1e6 unknowns: 286 instead of 256 us).
 SHORTEST = 3
-CACHED = 1 << 20
+CACHED = 1
 #: Permutations take the place of arithmetic in the processor.  Measured on Runge-Kutta steps of a
 #: chain of equations, 7 of reads beside 22 operations: 84 us, and 67 us without.
 MOST = 4
@@ -102,8 +104,7 @@ def _free_reads(loop: Loop) -> list[Load]:
 
 def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
     """Reads that find their element in a register, with those that read it before."""
-    touched = buffers_of(loop.body)
-    if sum(b.size * itemsize(b.dtype) for b in touched) > CACHED:
+    if footprint(buffers_of(loop.body)) > current().cache(L2, CACHED):
         return {}
     groups: dict[Any, dict[int, Load]] = defaultdict(dict)
     for s in free:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..affine import Affine, Var
-from ..arena import itemsize
-from ..blocks import CHEAP
+from ..loop_ir.cost import CHEAP, itemsize
 from ..loop_ir.machine import has_masks
 from ..loops import (
     Accumulate,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..affine import Affine
-from ..blocks import CHEAP
+from ..loop_ir.cost import CHEAP
 from ..loops import (
     Buffer,
     Compute,

@@ -8,6 +8,7 @@ line or two.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,13 @@ class Declaration:
         """The value of every element of the result where every element of operand k is
         ``scalars[k]``; None where the elements differ or would be rounded differently."""
         return None
+
+    def work(self, op: Op) -> float:
+        """How many operations on elements the op takes; infinitely many where that is not known.
+
+        What moves elements is a part of what reads them, and takes none.
+        """
+        return inf
 
     def key(self, params: dict[str, Any]) -> Hashable:
         """Equal for parameters that are the same, as :func:`~autojit.ir.program.param_key` is."""

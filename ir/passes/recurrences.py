@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..core.machine import L1, current
 from ..ops.arithmetic import add, div, mul, neg, select, sub
 from ..ops.bodies import INDEX, groups, or_zero, present
 from ..ops.declaration import MaybeValue, full
@@ -52,16 +53,13 @@ from ..transforms.separate import depends, needed
 from .rewrite import Rewriter, rewrite
 from .scalar_steps import ScalarSteps, TooLarge
 
-#: Steps in a block: what they compute stays in the first-level cache.
-LEAST_STEPS, MOST_STEPS = 64, 512
-#: A multiple of the elements of a vector: loops over so many have no remainder.
-WHOLE = 16
+#: Steps in a block, at least; at most, a number of each takes this part of the first-level cache,
+#: so that what they compute stays there.
+LEAST_STEPS, OF_A_NUMBER = 64, 1 / 8
+#: Vectors: loops over a multiple of so many have no remainder.
+WHOLE = 2
 #: Numbers that a step may hand on: it multiplies with their square.
 MOST_CARRIED = 4
-#: Cycles from an operation to one that reads its result.
-LATENCY = 4
-#: Operations in a cycle, on numbers and on the elements of vectors.
-SCALAR_RATE, VECTOR_RATE = 2, 12
 #: How many times as long the loop has to take, and how many cycles of a run must be saved for each
 #: operation that is compiled more: it takes some 700,000 to compile.
 GAIN = 1.25
@@ -257,9 +255,11 @@ class _Recurrence:
             return False
         work = self._work(self.body)
         handed = len(present([v for a in self.next for v in (a.offset, *a.factors)]))
-        chain = max(LATENCY * len(self.state), (handed + len(self.state)) / SCALAR_RATE)
-        cycles = max(LATENCY * self.waiting, work / SCALAR_RATE)
-        in_blocks = chain + (before + after) / VECTOR_RATE
+        machine = current()
+        latency, rate = machine.costs.latency, machine.costs.scalar_rate
+        chain = max(latency * len(self.state), (handed + len(self.state)) / rate)
+        cycles = max(latency * self.waiting, work / rate)
+        in_blocks = chain + (before + after) / machine.rate
         saved = (cycles - in_blocks) * self.params["length"]
         return cycles > GAIN * in_blocks and saved > WORTH * (before + after - work)
 
@@ -409,5 +409,7 @@ def _joined(op: Op, choice: Sequence[Value], x: MaybeValue, y: MaybeValue) -> Ma
 
 def _block_size(length: int) -> int:
     """How many steps go into a block: best all alike, and whole vectors."""
-    sizes = [s for s in range(LEAST_STEPS, MOST_STEPS + 1) if length % s == 0]
-    return max(sizes, key=lambda s: (min(s & -s, WHOLE), s), default=min(length, MOST_STEPS))
+    machine = current()
+    most, whole = max(1, machine.cache(L1, OF_A_NUMBER) // 8), WHOLE * machine.lanes()
+    sizes = [s for s in range(LEAST_STEPS, most + 1) if length % s == 0]
+    return max(sizes, key=lambda s: (min(s & -s, whole), s), default=min(length, most))
