@@ -18,10 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import current
 
-from . import affine
-from .affine import Affine, Quotient, Var
 from .iterations import meet
 from .loop_ir.cost import cost, is_function
 from .loops import (
@@ -230,21 +230,7 @@ def at(s: Any, var: Var, row: Affine) -> Any:
     for f in fields(s):
         value = getattr(s, f.name)
         if isinstance(value, Affine):
-            changes[f.name] = substitute(value, var, row)
+            changes[f.name] = value.substitute(var, row)
         elif f.name == "body":
             changes[f.name] = [at(inner, var, row) for inner in value]
     return replace(s, **changes) if changes else s
-
-
-def substitute(index: Affine, var: Var, by: Affine) -> Affine:
-    """An index expression with a variable replaced."""
-    result = Affine(index.constant)
-    for atom, coefficient in index.terms:
-        if atom is var:
-            result = result + by * coefficient
-        elif isinstance(atom, Quotient):
-            inner = replace(atom, operand=substitute(atom.operand, var, by))
-            result = result + Affine(0, ((inner, coefficient),))
-        else:
-            result = result + Affine(0, ((atom, coefficient),))
-    return result

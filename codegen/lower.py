@@ -7,14 +7,14 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.linalg import Matrices
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 from autojit.ir.types import dtype_name
 
-from . import affine
-from .affine import Affine, Var
 from .errors import TargetError
 from .loops import (
     Accumulate,
@@ -223,12 +223,9 @@ class Lowering(ScalarCode):
         own = leaf.vars[self.schedule.path[leaf.value].index(node)]
         cuts: set[int] = set()
         for condition in self.schedule.conditions[leaf.value]:
-            terms = condition.index.terms
-            if len(terms) == 1 and terms[0][0] is own and terms[0][1] in (1, -1):
-                (_, sign), constant = terms[0], condition.index.constant
-                for bound in (condition.low, condition.high):
-                    # sign * v + constant crosses the bound
-                    cuts.add((bound - constant) if sign == 1 else (constant - bound + 1))
+            bounds = (condition.low, condition.high)
+            found = (condition.index.crossing(own, bound) for bound in bounds)
+            cuts.update(cut for cut in found if cut is not None)
         return cuts
 
     # -- leaves -----------------------------------------------------------

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import LAST, current
 from autojit.ir.types import dtype_from_name
 
-from . import affine
-from .affine import Affine, Var
 from .loop_ir.cost import work
 from .loops import (
     Accumulate,

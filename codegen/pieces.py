@@ -18,10 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
 
-from . import affine
-from .affine import Affine, Var
 from .blocks import at
 from .iterations import meet
 from .loop_ir.cost import is_function

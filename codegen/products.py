@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, LAST, current
 
-from . import affine
-from .affine import Affine, Var
 from .loop_ir.cost import itemsize, work_of_product
 from .loops import Buffer, Kernel, MatrixProduct, Operand, RunTasks, Tasks
 from .parallel import FEW_TASKS, is_measured, most_private, task_count
@@ -147,7 +147,7 @@ def _is_near(product: MatrixProduct) -> bool:
 def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:
     """The batch with as few axes as can be, and two at least; strides of both operands for them.
 
-    >>> from autojit.codegen.affine import Affine
+    >>> from autojit.ir.core.affine import Affine
     >>> from autojit.codegen.loops import Operand
     >>> c = Buffer("c", "f64", 1024, "temp")
     >>> a, b = (Operand(c, Affine(0), s) for s in [(64, 32, 4, 1), (0, 0, 1, 4)])

@@ -20,10 +20,10 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
 
-from . import affine
-from .affine import Affine, Var
 from .blocks import BLOCK, at, in_blocks
 from .collapse import collapsed
 from .loop_ir.cost import itemsize

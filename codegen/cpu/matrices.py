@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ..affine import Affine
+from autojit.ir.core.affine import Affine
+
 from ..loop_ir.cost import itemsize
 from ..loops import (
     Buffer,

@@ -20,9 +20,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from autojit.ir.core.affine import Var
 from autojit.ir.core.machine import L2, current
 
-from ..affine import Affine, Quotient, Var
 from ..loop_ir.cost import footprint
 from ..loops import Compute, Constant, IndexValue, Load, Loop
 from ..walk import bodies_of, buffers_named, buffers_of, memory, used
@@ -108,7 +108,7 @@ def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
         return {}
     groups: dict[Any, dict[int, Load]] = defaultdict(dict)
     for s in free:
-        if coefficient(s.index, loop.var) == 1:
+        if s.index.stride(loop.var) == 1:
             groups[s.buffer, s.index.terms][s.index.constant] = s
     runs: list[list[Load]] = []
     for group in groups.values():
@@ -120,17 +120,6 @@ def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
             runs[-1].append(group[b])
     found = {id(a): b for run in runs if len(run) >= SHORTEST for a, b in pairwise(run)}
     return found if len(found) <= most else {}
-
-
-def coefficient(index: Affine, var: Var) -> int:
-    """By how much an index grows with each step; 0 where that is not the same at all steps."""
-    found = 0
-    for atom, coefficient in index.terms:
-        if atom is var:
-            found = coefficient
-        elif isinstance(atom, Quotient) and var in atom.operand.variables():
-            return 0
-    return found
 
 
 # -- what is computed ----------------------------------------------------------------
@@ -189,8 +178,8 @@ def _form_of_index(s: Load | IndexValue, var: Var) -> Form | None:
     index, place = s.index, s.buffer if isinstance(s, Load) else s.result.dtype
     if var not in index.variables():
         return (place, index), None
-    factor = coefficient(index, var)
-    if factor < 1:
+    factor = index.stride(var)
+    if factor is None or factor < 1:
         return None
     step, rest = divmod(index.constant, factor)
     return (place, index.terms, rest), step

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from ..affine import Affine
+from autojit.ir.core.affine import Affine
+
 from ..loop_ir.cost import CHEAP
 from ..loops import (
     Buffer,

@@ -21,7 +21,8 @@ from math import prod
 
 from llvmlite import ir
 
-from ..affine import Affine
+from autojit.ir.core.affine import Affine
+
 from ..loop_ir.cost import itemsize
 from ..loop_ir.machine import current
 from ..loops import Buffer, MatrixProduct

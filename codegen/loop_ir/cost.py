@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any
 
+from autojit.ir.core.affine import Affine
 from autojit.ir.core.machine import Machine, current
 
-from ..affine import Affine
 from ..loops import (
     Buffer,
     Compute,

@@ -182,7 +182,10 @@ class Declaration:
     sliding: tuple[str, ...] = ()
 
     def slide(self, params: Sequence[dict[str, Any]]) -> Any:
-        """How the sliding parameters move along equal ops, or None where they do not evenly."""
+        """How the sliding parameters move along equal ops, or None where they do not evenly.
+
+        Distances, which may be of floats: the loop whose variable they go with is not made yet.
+        """
         return None
 
     def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:

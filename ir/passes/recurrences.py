@@ -92,8 +92,11 @@ def _carries_many(op: Op) -> bool:
     return handed > MOST_CARRIED
 
 
-class _Affine(NamedTuple):
-    """A number as ``offset + factors[0] * state[0] + …``; None is a zero."""
+class _Combination(NamedTuple):
+    """A number as ``offset + factors[0] * state[0] + …``; None is a zero.
+
+    Factors are values that the program computes, and not the integers of an affine form.
+    """
 
     offset: MaybeValue
     factors: tuple[MaybeValue, ...]
@@ -121,7 +124,7 @@ class _Recurrence:
         #: Products with one number of each step.
         self.scaled: set[Value] = set()
         #: The next state, and the ops that compute its offsets and factors.
-        self.next: list[_Affine] = []
+        self.next: list[_Combination] = []
         self.ops: list[Op] = []
         #: How many operations wait for each other from one state to the next.
         self.waiting = 0
@@ -132,7 +135,7 @@ class _Recurrence:
         if any(v.dtype.kind != "f" for v in self.state):
             return False
         outputs = [self.body.outputs[p] for p in self.positions]
-        known: dict[Value, _Affine] = {}
+        known: dict[Value, _Combination] = {}
         depth = dict.fromkeys(self.state, 0)
         products: set[Value] = set()  # which an addition takes in
         builder = Builder()
@@ -142,7 +145,7 @@ class _Recurrence:
                 one = factors[j] = full(1, v.type)
                 self.ones.add(one)
                 self.maker[one] = builder.ops[-1]
-                known[v] = _Affine(None, tuple(factors))
+                known[v] = _Combination(None, tuple(factors))
             for op in needed(self.body.ops, outputs):
                 if not self.moving.isdisjoint(op.operands):
                     self.moving.update(op.results)
@@ -167,15 +170,15 @@ class _Recurrence:
         self.waiting = max((depth.get(v, 0) for v in outputs), default=0)
         return True
 
-    def _known(self, v: Value, known: dict[Value, _Affine]) -> _Affine:
-        return known.get(v) or _Affine(v, (None,) * len(self.state))
+    def _known(self, v: Value, known: dict[Value, _Combination]) -> _Combination:
+        return known.get(v) or _Combination(v, (None,) * len(self.state))
 
-    def _follow(self, op: Op, known: dict[Value, _Affine]) -> _Affine | None:
+    def _follow(self, op: Op, known: dict[Value, _Combination]) -> _Combination | None:
         """What an op makes of the state; None where that is not linear."""
         if op.kind is neg:
             (a,) = (known[v] for v in op.operands)
             self._note(op, op.operands)
-            return _Affine(_negative(a.offset), tuple(map(_negative, a.factors)))
+            return _Combination(_negative(a.offset), tuple(map(_negative, a.factors)))
         if op.kind is add or op.kind is sub or op.kind is select:
             choice = op.operands[:-2]
             if any(v in known for v in choice):
@@ -188,12 +191,12 @@ class _Recurrence:
             self._note(op, op.operands)
             pairs = zip((a.offset, *a.factors), (b.offset, *b.factors), strict=True)
             offset, *factors = [_joined(op, choice, x, y) for x, y in pairs]
-            return _Affine(offset, tuple(factors))
+            return _Combination(offset, tuple(factors))
         if op.kind is mul or op.kind is div:
             return self._product(op, known)
         return None
 
-    def _product(self, op: Op, known: dict[Value, _Affine]) -> _Affine | None:
+    def _product(self, op: Op, known: dict[Value, _Combination]) -> _Combination | None:
         x, y = op.operands
         if x not in known and op.kind is mul:
             x, y = y, x
@@ -206,13 +209,13 @@ class _Recurrence:
         self._note(op, [x])
         parts = (known[x].offset, *known[x].factors)
         offset, *factors = [self._scaled(op, v, y) for v in parts]
-        return _Affine(offset, tuple(factors))
+        return _Combination(offset, tuple(factors))
 
     def _note(self, op: Op, operands: Sequence[Value]) -> None:
         if not self.scaled.isdisjoint(operands):
             self.scaled.add(op.result)
 
-    def _cancel(self, op: Op, a: _Affine, b: _Affine) -> bool:
+    def _cancel(self, op: Op, a: _Combination, b: _Combination) -> bool:
         """Whether numbers of a sum or difference cancel, which then is more than rounding."""
         for x, y in zip(a.factors, b.factors, strict=True):
             if x is None or y is None:
@@ -389,7 +392,7 @@ def _negative(v: MaybeValue) -> MaybeValue:
     return None if v is None else -v
 
 
-def _are_zeros_alike(a: _Affine, b: _Affine) -> bool:
+def _are_zeros_alike(a: _Combination, b: _Combination) -> bool:
     pairs = zip(a.factors, b.factors, strict=True)
     return all((x is None) == (y is None) for x, y in pairs)
 
