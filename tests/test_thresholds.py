@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import fields
 
 import numpy as np
@@ -14,12 +15,27 @@ from autojit.codegen.loops import Fill, Kernel
 from autojit.codegen.runtime import Executable
 from autojit.ir.core.machine import Costs, Machine, current
 from tests import thresholds
+from tests.threshold_values import OF_THE_MODEL, UNITS
 
 
 def test_each_number_of_the_compiler_is_drawn_or_said_to_be_fixed() -> None:
     known = thresholds.THRESHOLDS.keys() | thresholds.FIXED.keys()
     assert set(thresholds.numbers()) == known
     assert thresholds.THRESHOLDS.keys().isdisjoint(thresholds.FIXED)
+
+
+def test_each_number_has_a_unit() -> None:
+    units = Counter(path for paths in UNITS.values() for path in paths)
+    assert units.keys() == set(thresholds.numbers())
+    assert set(units.values()) == {1}
+
+
+def test_only_units_of_the_machine_are_parts_of_the_model() -> None:
+    """What is no whole number, and no ratio, is a part of something that the machine has."""
+    units = {path: unit for unit, paths in UNITS.items() for path in paths}
+    parts = {p for p in thresholds.numbers() if getattr(*thresholds.home(p)) % 1}
+    assert {units[p] for p in parts} <= OF_THE_MODEL | {"ratios"}
+    assert set(UNITS) >= OF_THE_MODEL
 
 
 def test_each_fact_of_the_machine_is_drawn() -> None:

@@ -174,6 +174,12 @@ def copies() -> dict[str, list[tuple[ModuleType, str]]]:
     return found
 
 
+def home(path: str) -> tuple[ModuleType, str]:
+    """The module of a number, and its name there."""
+    module = next(m for m in modules() if _below(m) == path.rpartition(".")[0])
+    return import_module(module), path.rpartition(".")[2]
+
+
 #: Modules whose numbers are those of formats and of other programs.
 _FORMATS = ("cache", "cpu.abi", "errors")
 
