@@ -11,8 +11,6 @@ from functools import lru_cache
 
 from autojit.ir.core.machine import Machine, ask_by, current
 
-from .caches import found_caches
-
 __all__ = ["current", "has_cycle_counter", "has_fused", "has_masks", "number", "processors"]
 
 
@@ -34,6 +32,8 @@ def _machine(told: str | None, with_avx: bool) -> Machine:
     features = frozenset(told.split(",")) if told else _host_features()
     if not with_avx:
         features = frozenset(name for name in features if not name.startswith("+avx"))
+    from .caches import found_caches
+
     caches = found_caches()
     size, count = _registers(features)
     return Machine(
