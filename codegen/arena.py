@@ -8,6 +8,7 @@ Legal where temporaries that live at the same step have bytes of their own.
 
 from __future__ import annotations
 
+from .loop_ir.cost import itemsize
 from .loops import (
     Buffer,
     Factorization,
@@ -19,13 +20,6 @@ from .walk import buffers_named, memory
 
 #: Cache lines; enough for any vector.
 ALIGNMENT = 64
-
-_SIZES = {"bool": 1, "f32": 4, "f64": 8}
-
-
-def itemsize(dtype: str) -> int:
-    """Bytes of one scalar."""
-    return _SIZES.get(dtype) or int(dtype[1:]) // 8
 
 
 def plan(program: LoopProgram) -> None:

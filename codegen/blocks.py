@@ -18,9 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from . import affine
-from .affine import Affine, Quotient, Var
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import current
+
 from .iterations import meet
+from .loop_ir.cost import cost, is_function
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -45,8 +48,6 @@ from .walk import buffers_of, in_sequence, is_whole, used, walk
 BLOCK = 128
 #: Scalar work of one iteration (in additions) from which on blocks pay.
 WORTH_BLOCKS = 20
-
-CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
 
 
 def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
@@ -75,8 +76,8 @@ def _size(extent: int) -> int:
 
 def _worth(loop: Loop, least: int) -> bool:
     inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
-    words = [s.name for s in loop.body if isinstance(s, Compute) and s.result.dtype != "bool"]
-    costly = sum(10 for name in words if name not in CHEAP)
+    machine = current()
+    costly = sum(cost(s, machine) for s in loop.body if is_function(s))
     long_enough = loop.stop - loop.start >= least
     return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
 
@@ -229,21 +230,7 @@ def at(s: Any, var: Var, row: Affine) -> Any:
     for f in fields(s):
         value = getattr(s, f.name)
         if isinstance(value, Affine):
-            changes[f.name] = substitute(value, var, row)
+            changes[f.name] = value.substitute(var, row)
         elif f.name == "body":
             changes[f.name] = [at(inner, var, row) for inner in value]
     return replace(s, **changes) if changes else s
-
-
-def substitute(index: Affine, var: Var, by: Affine) -> Affine:
-    """An index expression with a variable replaced."""
-    result = Affine(index.constant)
-    for atom, coefficient in index.terms:
-        if atom is var:
-            result = result + by * coefficient
-        elif isinstance(atom, Quotient):
-            inner = replace(atom, operand=substitute(atom.operand, var, by))
-            result = result + Affine(0, ((inner, coefficient),))
-        else:
-            result = result + Affine(0, ((atom, coefficient),))
-    return result

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .affine import Affine
+from autojit.ir.core.affine import Affine
+
 from .exposed import exposed
 from .loops import (
     Begin,

@@ -15,7 +15,9 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from .affine import Affine, Quotient, Var
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+
 from .loops import Kernel, Loop
 from .walk import bodies_of, is_whole
 
@@ -72,15 +74,7 @@ def _with_one(s: Any, row: Var, column: Var, width: int, both: Var) -> Any:
 
 
 def _joined(index: Affine, row: Var, column: Var, width: int, both: Var) -> Affine:
-    step = 0
-    rest = []
-    for atom, coefficient in index.terms:
-        if atom is column:
-            step = coefficient
-        elif isinstance(atom, Quotient) and not {row, column}.isdisjoint(atom.operand.variables()):
-            raise _Apart
-        elif atom is not row:
-            rest.append((atom, coefficient))
-    if dict(index.terms).get(row, 0) != step * width:
+    step = index.stride(column)
+    if step is None or index.stride(row) != step * width:
         raise _Apart
-    return Affine(index.constant, tuple(rest)) + Affine(0, ((both, step),) if step else ())
+    return index.without(row).without(column) + affine.of(both) * step

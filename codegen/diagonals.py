@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from . import affine
-from .affine import Affine, Bounds, Var
+from autojit.ir.core.affine import Affine, Bounds, Var
+
 from .blocks import at
 from .loops import Compute, Constant, IndexValue, InRange, Kernel, Load, Loop, Store
 from .walk import bodies_of, memory, used
@@ -98,10 +98,9 @@ def _masks(loop: Loop, known: Indices) -> list[tuple[Compute, Affine]]:
             if left is None or right is None:
                 continue
             difference = left - right
-            factor = dict(difference.terms).get(loop.var)
-            rest = difference + affine.of(loop.var) * -(factor or 0)
-            if factor in (1, -1) and loop.var not in rest.variables():
-                found.append((s, rest * -factor))
+            factor = difference.stride(loop.var)
+            if factor in (1, -1):
+                found.append((s, difference.without(loop.var) * -factor))
     return found
 
 

@@ -19,7 +19,8 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any, NamedTuple
 
-from .affine import Affine, Bounds, Quotient, Var
+from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
+
 from .loops import (
     AccumulateInto,
     Branch,

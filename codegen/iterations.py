@@ -11,7 +11,8 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import Any
 
-from .affine import Affine, Quotient, Var
+from autojit.ir.core.affine import Affine, Var
+
 from .loops import AccumulateInto, Buffer, Load, Loop, Store
 from .walk import memory, walk
 
@@ -25,7 +26,7 @@ def meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
 
     Iterations that add to the same element meet only where ``adding`` is to be told, too.
 
-    >>> from autojit.codegen import affine
+    >>> from autojit.ir.core import affine
     >>> from autojit.codegen.loops import Scalar
     >>> i, y = Var(8), Buffer("y", "f64", 9, "temp")
     >>> s = Scalar(0, "f64", 1, None)
@@ -66,6 +67,4 @@ def _is_conflict(kinds: int, adding: bool) -> bool:
 
 def _step(index: Affine, var: Var) -> int:
     """How far an index moves with a loop; 0 if it does not, or is not decided."""
-    if any(isinstance(atom, Quotient) for atom, _ in index.terms):
-        return 0
-    return abs(dict(index.terms).get(var, 0))
+    return abs(index.coefficient(var)) if index.is_linear else 0

@@ -28,9 +28,9 @@ from dataclasses import dataclass, field
 from math import isfinite, prod
 from typing import Any
 
-from . import affine
-from .affine import Affine, Var
-from .blocks import substitute
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+
 from .lone_loops import Writer
 from .loops import (
     Accumulate,
@@ -234,9 +234,9 @@ def _formula(x: Scalar, made: dict[int, Any], var: Var) -> Any:
     if isinstance(s, Constant):
         return "constant", x.dtype, repr(s.value)
     if isinstance(s, Load) and s.guard is None:
-        return "load", s.buffer, substitute(s.index, var, _HERE), x.dtype
+        return "load", s.buffer, s.index.substitute(var, _HERE), x.dtype
     if isinstance(s, IndexValue):
-        return "index", substitute(s.index, var, _HERE), x.dtype
+        return "index", s.index.substitute(var, _HERE), x.dtype
     return "scalar", x.number
 
 

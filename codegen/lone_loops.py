@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from . import affine
-from .affine import Affine, Var
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+
 from .loops import (
     Accumulate,
     AccumulateInto,

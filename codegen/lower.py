@@ -7,10 +7,10 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.program import Op, Program, Value
 
-from . import affine
-from .affine import Affine, Var
 from .errors import TargetError
 from .loops import (
     Accumulate,
@@ -218,12 +218,9 @@ class Lowering(ScalarCode):
         own = leaf.vars[self.schedule.path[leaf.value].index(node)]
         cuts: set[int] = set()
         for condition in self.schedule.conditions[leaf.value]:
-            terms = condition.index.terms
-            if len(terms) == 1 and terms[0][0] is own and terms[0][1] in (1, -1):
-                (_, sign), constant = terms[0], condition.index.constant
-                for bound in (condition.low, condition.high):
-                    # sign * v + constant crosses the bound
-                    cuts.add((bound - constant) if sign == 1 else (constant - bound + 1))
+            bounds = (condition.low, condition.high)
+            found = (condition.index.crossing(own, bound) for bound in bounds)
+            cuts.update(cut for cut in found if cut is not None)
         return cuts
 
     # -- leaves -----------------------------------------------------------

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
+from autojit.ir.core.affine import Affine
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.linalg import Matrices
 from autojit.ir.program import Value
 from autojit.ir.shapes import row_major_strides
 from autojit.ir.types import dtype_name
 
-from .affine import Affine
 from .errors import TargetError
 from .loops import Factorization, MatrixProduct, Operand
 from .placement import Placement

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.index import ScatterAdd
 from autojit.ir.ops.linalg import Matrices
@@ -16,8 +18,6 @@ from autojit.ir.ops.update import AddAt, Scatter
 from autojit.ir.program import Op, Value
 from autojit.ir.shapes import row_major_strides
 
-from . import affine
-from .affine import Affine, Var
 from .pull import Index, Puller
 from .views import strided_view
 

@@ -18,10 +18,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from . import affine
-from .affine import Affine, Var
-from .blocks import CHEAP, at
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import L2, current
+
+from .blocks import at
 from .iterations import meet
+from .loop_ir.cost import is_function
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -42,8 +45,9 @@ from .walk import bodies_of, buffers_of, used, walk
 #: The size of a body that is divided, and of a piece: statements, of which functions count for what
 #: they are.  Shorter bodies take a second or two, and run up to a third faster as they are.
 LONG, SIZE, OF_FUNCTION = 5_000, 600, 15
-#: Bytes of what the pieces hand on for a block, and iterations of one.
-BYTES = 1 << 18
+#: The part of the second-level cache that what the pieces hand on for a block takes, and the
+#: iterations of one.
+HANDED = 1 / 4
 LEAST, MOST = 16, 256
 #: What a body may consist of.
 _PLAIN = (
@@ -60,8 +64,7 @@ def in_pieces(kernel: Kernel) -> Kernel:
 
 
 def _size(statement: Any) -> int:
-    is_function = isinstance(statement, Compute) and statement.name not in CHEAP
-    return OF_FUNCTION if is_function and statement.result.dtype != "bool" else 1
+    return OF_FUNCTION if is_function(statement) else 1
 
 
 def _in_pieces(body: list[Any], name: str) -> list[Any]:
@@ -187,7 +190,7 @@ def _is_repeated(statement: Any) -> bool:
 
 def _rows(extent: int, handed: int) -> int:
     """The iterations of a block: best so many that none is left over, whose code would be extra."""
-    most = min(MOST, max(LEAST, BYTES // (8 * max(handed, 1))))
+    most = min(MOST, max(LEAST, current().cache(L2, HANDED) // (8 * max(handed, 1))))
     if extent <= most:
         return extent
     sizes = range(min(most, max(LEAST, most // 2)), most + 1)

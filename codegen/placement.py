@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine
 from autojit.ir.program import Program, Value
 from autojit.ir.types import dtype_name
 
-from . import affine
-from .affine import Affine
 from .loops import Buffer
 from .op_loops import Stored
 from .pull import Index

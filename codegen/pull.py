@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Bounds, Var
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather
 from autojit.ir.ops.linear import Constant as ConstantOp
 from autojit.ir.ops.linear import Iota
 from autojit.ir.program import Op, Value
-
-from . import affine
-from .affine import Affine, Bounds, Var
 
 Index = tuple[Affine, ...]
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.ops.scan import Scan
 from autojit.ir.ops.switch import Switch
 from autojit.ir.ops.while_ import While
 from autojit.ir.program import Op, Program, Value
 
-from . import affine
-from .affine import Affine, Var
 from .carries import SMALL, Carries
 from .errors import TargetError
 from .loops import (

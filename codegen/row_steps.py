@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from . import affine
-from .affine import Affine, Bounds, Var
+from autojit.ir.core.affine import Affine, Bounds, Var
+
+from .loop_ir.cost import work
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -29,7 +30,6 @@ from .loops import (
     Operand,
     Store,
 )
-from .parallel import work
 from .walk import buffers_named, is_whole, memory, ranges, walk
 
 #: What a loop over rows may hold.
@@ -124,8 +124,7 @@ def _row_of(s: Any, var: Var, bounds: Bounds) -> int | None:
     if isinstance(s, Gather):
         return None
     index, count = (s.start, s.count) if isinstance(s, Fill) else (s.index, 1)
-    step = dict(index.terms).get(var, 0)
-    rest = index - affine.of(var) * step
+    step, rest = index.coefficient(var), index.without(var)
     if step <= 0 or not all(v in bounds for v in rest.variables()):
         return None
     low, high = rest.range(bounds)

@@ -19,7 +19,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from .affine import Affine, Atom, Bounds, Quotient, Var
+from autojit.ir.core.affine import Affine, Bounds, Var
+
 from .loops import Compute, Constant, IndexValue, InRange, Kernel, Load, Loop, Store
 from .walk import bodies_of, memory
 
@@ -105,11 +106,7 @@ def _inside(load: Load, bounds: Bounds) -> bool:
 
 def _once_a_step(index: Affine, var: Var) -> bool:
     """Whether an index is another one at each step of the loop."""
-    return [atom for atom, _ in index.terms if _depends(atom, var)] == [var]
-
-
-def _depends(atom: Atom, var: Var) -> bool:
-    return atom is var or (isinstance(atom, Quotient) and var in atom.operand.variables())
+    return bool(index.stride(var))
 
 
 def _only_computes(s: Any) -> bool:

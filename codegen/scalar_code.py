@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.program import Op, Value, param_key
 from autojit.ir.shapes import row_major_strides
 from autojit.ir.types import dtype_name
 
-from .affine import Affine, Var
 from .errors import TargetError
 from .loops import (
     Buffer,
@@ -113,9 +113,8 @@ class ScalarCode(Puller):
             return None
         if name in ("add", "sub"):
             return self._index_number(a + b if name == "add" else a - b, "i64")
-        if name == "mul" and not (a.terms and b.terms):
-            factor, other = (a, b) if not a.terms else (b, a)
-            return self._index_number(other * factor.constant, "i64")
+        if name == "mul" and (product := a.times(b)) is not None:
+            return self._index_number(product, "i64")
         if name in ("lt", "ge"):
             low, high = (a - b).range(self.bounds)
             if high < 0 or low >= 0:

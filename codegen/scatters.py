@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from . import affine
-from .affine import Affine, Var
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+
 from .blocks import BLOCK, at
 from .loops import (
     Accumulate,

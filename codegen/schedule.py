@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.program import Op, Program, Value
 
-from . import affine
-from .affine import Affine, Var
 from .op_loops import Stored
 from .pull import Index, Puller
 from .storage import BodyCall, Call, LibraryCall, Selection

@@ -6,7 +6,7 @@ from math import prod
 
 from autojit.ir.program import Program
 
-from .arena import itemsize
+from .loop_ir.cost import itemsize
 from .loop_text import print_loops
 from .loops import Compute, Factorization, Kernel, Loop, MatrixProduct, RunTasks
 from .lower import lower

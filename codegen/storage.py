@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from autojit.ir.core.machine import current
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
@@ -42,8 +43,8 @@ from .rotate import rotated
 from .traits import Traits
 from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
-#: A value this expensive (in additions) is stored when it is needed in two places.
-EXPENSIVE = 10
+#: A value that costs as much as so many functions is stored when it is needed in two places.
+EXPENSIVE = 1
 #: A broadcast over outer axes repeats its operand's computation; beyond this it is stored.
 CHEAP_TO_REPEAT = 3
 #: What is repeated so often, and has so many elements, is stored without steps between them.
@@ -332,7 +333,8 @@ class Selection:
             return True
         if value in self.cut:
             return True
-        worth = isinstance(op.kind, Elementwise) and self.cost[value] >= EXPENSIVE
+        least = EXPENSIVE * current().costs.function
+        worth = isinstance(op.kind, Elementwise) and self.cost[value] >= least
         return worth and len(contexts) > 1
 
     def _store(self, op: Op) -> None:

@@ -17,13 +17,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .affine import Affine, Bounds, Var
-from .arena import itemsize
+from autojit.ir.core.affine import Affine, Bounds, Var
+from autojit.ir.core.machine import L1, current
+
+from .loop_ir.cost import itemsize
 from .loops import Buffer, Kernel, Load, Loop, LoopProgram, RunTasks, Store, Swap
 from .walk import buffers_named, buffers_of, in_sequence, ranges, statements, walk
 
-#: Smaller arrays stay in the cache as they are; in bytes.
-LEAST = 1 << 15
+#: The part of the first-level cache in which smaller arrays stay as they are.
+LEAST = 1
 
 
 def take_over(program: LoopProgram) -> None:
@@ -84,7 +86,7 @@ def _fits(source: Buffer, target: Buffer) -> bool:
         and target.over is None
         and source.dtype == target.dtype
         and source.size == target.size
-        and source.size * itemsize(source.dtype) >= LEAST
+        and source.size * itemsize(source.dtype) >= current().cache(L1, LEAST)
     )
 
 
@@ -161,20 +163,11 @@ class _Check:
 
 def _are_apart(var: Var, indices: list[Affine], inner: Bounds) -> bool:
     """Whether iterations of a loop have elements of their own, where loops inside run as given."""
-    if any(not isinstance(atom, Var) for index in indices for atom, _ in index.terms):
+    if not all(index.is_linear for index in indices):
         return False
-    steps = {dict(index.terms).get(var, 0) for index in indices}
-    around = {_part(index, var, inner) for index in indices}
-    if len(steps) != 1 or 0 in steps or len(around) != 1:
+    inside, around = zip(*(index.parts(inner) for index in indices), strict=True)
+    step = around[0].coefficient(var)
+    if not step or len(set(around)) != 1:
         return False
-    (step,) = steps
-    rest = [
-        Affine(index.constant, tuple((a, c) for a, c in index.terms if a in inner)).range(inner)
-        for index in indices
-    ]
+    rest = [part.range(inner) for part in inside]
     return max(high for _, high in rest) - min(low for low, _ in rest) < abs(step)
-
-
-def _part(index: Affine, var: Var, inner: Bounds) -> frozenset[tuple[Any, int]]:
-    """What loops around add to an index."""
-    return frozenset((a, c) for a, c in index.terms if a is not var and a not in inner)

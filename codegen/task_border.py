@@ -23,7 +23,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from .affine import Affine
+from autojit.ir.core.affine import Affine
+
 from .exposed import exposed
 from .iterations import meet
 from .loops import (

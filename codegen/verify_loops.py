@@ -25,7 +25,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, TypeVar
 
-from .affine import Affine, Quotient, Var
+from autojit.ir.core.affine import Affine, Quotient, Var
+
 from .exposed import Reads
 from .iterations import meet
 from .loop_text import text_of

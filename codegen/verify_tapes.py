@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .affine import Affine, Var
+from autojit.ir.core.affine import Affine, Var
+
 from .loops import Buffer, Keep, Recall, Release, Repeat, Steps, Trips
 from .walk import bodies_of, buffers_named, memory
 

@@ -7,13 +7,13 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Var
 from autojit.ir.ops.contract import free_axes
 from autojit.ir.ops.move import Concatenate, Pad, Reshape
 from autojit.ir.program import Op, Program, Value
 from autojit.ir.shapes import row_major_strides
 
-from . import affine
-from .affine import Var
 from .pull import Index, Puller
 
 
@@ -24,7 +24,10 @@ def is_joined(op: Op) -> bool:
 
 @dataclass
 class Strided:
-    """A view of a stored value: element = base[offset + sum(stride * index)]."""
+    """A view of a stored value: element = base[offset + sum(stride * index)].
+
+    An affine form of the positions along its axes, which are no variables: a product has none.
+    """
 
     base: Value
     offset: int
@@ -63,10 +66,9 @@ def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided
         return None
     base, index, _ = found
     offset = affine.flatten(index, base.shape)
-    strides = dict(offset.terms)
-    if any(not isinstance(atom, Var) for atom in strides):
+    if not offset.is_linear:
         return None
-    return Strided(base, offset.constant, tuple(strides.get(v, 0) for v in variables))
+    return Strided(base, offset.constant, tuple(map(offset.coefficient, variables)))
 
 
 def is_row_major(view: Strided, value: Value) -> bool:

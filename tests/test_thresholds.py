@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 import autojit
 from autojit import execute
-from autojit.codegen import parallel, products, regions
+from autojit.codegen import carries, parallel, regions
 from autojit.codegen.loops import Fill, Kernel
 from autojit.codegen.runtime import Executable
+from autojit.ir.core.machine import Costs, Machine, current
 from tests import thresholds
+from tests.threshold_values import OF_THE_MODEL, UNITS
 
 
 def test_each_number_of_the_compiler_is_drawn_or_said_to_be_fixed() -> None:
     known = thresholds.THRESHOLDS.keys() | thresholds.FIXED.keys()
     assert set(thresholds.numbers()) == known
     assert thresholds.THRESHOLDS.keys().isdisjoint(thresholds.FIXED)
+
+
+def test_each_number_has_a_unit() -> None:
+    units = Counter(path for paths in UNITS.values() for path in paths)
+    assert units.keys() == set(thresholds.numbers())
+    assert set(units.values()) == {1}
+
+
+def test_only_units_of_the_machine_are_parts_of_the_model() -> None:
+    """What is no whole number, and no ratio, is a part of something that the machine has."""
+    units = {path: unit for unit, paths in UNITS.items() for path in paths}
+    parts = {p for p in thresholds.numbers() if getattr(*thresholds.home(p)) % 1}
+    assert {units[p] for p in parts} <= OF_THE_MODEL | {"ratios"}
+    assert set(UNITS) >= OF_THE_MODEL
+
+
+def test_each_fact_of_the_machine_is_drawn() -> None:
+    of_costs = {f"machine.{f.name}" for f in fields(Costs)}
+    # No code depends on processors; instructions are not there for being told of.
+    of_machine = {f"machine.{f.name}" for f in fields(Machine)} - {
+        "machine.costs", "machine.features", "machine.processors", "machine.source",
+    }  # fmt: skip
+    assert thresholds.MACHINE.keys() == of_costs | of_machine
 
 
 def test_what_is_drawn_differs_from_what_is_usual() -> None:
@@ -27,8 +55,8 @@ def test_what_is_drawn_differs_from_what_is_usual() -> None:
 def test_copies_change_with_their_original_and_change_back() -> None:
     usual = parallel.WORTH_TRYING, regions.SMALL
     with thresholds.Thresholds({"parallel.WORTH_TRYING": 7, "carries.SMALL": 3}):
-        assert parallel.WORTH_TRYING == products.WORTH_TRYING == 7
-        assert regions.SMALL == 3
+        assert parallel.WORTH_TRYING == 7
+        assert carries.SMALL == regions.SMALL == 3
     assert usual == (parallel.WORTH_TRYING, regions.SMALL)
 
 
@@ -57,6 +85,13 @@ def test_memory_that_nothing_has_written_holds_nan() -> None:
 
     with thresholds.Thresholds({}):
         assert np.isnan(sums()).all()
+
+
+def test_machines_are_told_and_forgotten() -> None:
+    usual = current()
+    with thresholds.Thresholds({"machine.caches": [64, 256, 1024], "machine.latency": 100}):
+        assert (current().caches, current().costs.latency) == ((64, 256, 1024), 100)
+    assert current() is usual
 
 
 def test_a_name_that_is_none_is_refused() -> None:

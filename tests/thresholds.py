@@ -7,6 +7,8 @@ A threshold decides how fast code is, never what it computes.  So a program has 
 results whatever is drawn.  ``threshold_values.py`` names each one, with values to draw from beside
 its own, and the other numbers of the compiler, with the reason why each stays.
 
+Names that begin with ``machine.`` are facts and costs of the machine that code is made for.
+
 Inside of the block nothing made outside of it is used, neither from memory nor from disk, and
 the other way round.  But a function made by ``jit`` keeps its code: make it inside of the block.
 """
@@ -16,6 +18,8 @@ from __future__ import annotations
 import ast
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import fields, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,11 +32,18 @@ import autojit
 from autojit import execute, remembered
 from autojit.codegen import cache as disk
 from autojit.codegen.cpu import engine, library
-from tests.threshold_values import CODEGEN, FIXED, PASSES
+from autojit.ir.core import machine
+from autojit.ir.core.machine import Costs, Machine, current, using
+from tests.threshold_values import CODEGEN, FIXED, MACHINE, PASSES
 
-__all__ = ["CODEGEN", "FIXED", "PASSES", "THRESHOLDS", "Thresholds", "drawn", "numbers"]
+__all__ = [
+    "CODEGEN", "FIXED", "MACHINE", "PASSES", "THRESHOLDS", "Thresholds", "drawn", "far_matrices",
+    "numbers", "share",
+]  # fmt: skip
 
 THRESHOLDS = CODEGEN | PASSES
+#: All that tests may draw.
+_DRAWN = THRESHOLDS | MACHINE
 
 #: The packages that paths are below of.
 PACKAGES = ("autojit.codegen", "autojit.ir", "autojit")
@@ -42,10 +53,11 @@ class Thresholds:
     """A context in which thresholds have other values, by module and name."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        unknown = values.keys() - THRESHOLDS.keys()
+        unknown = values.keys() - _DRAWN.keys()
         assert not unknown, f"no thresholds: {sorted(unknown)}; see threshold_values.py"
         self.values = dict(values)
         self._patch: pytest.MonkeyPatch | None = None
+        self._machine = ExitStack()
 
     def __repr__(self) -> str:
         return f"Thresholds({self.values})"
@@ -53,8 +65,11 @@ class Thresholds:
     def __enter__(self) -> Thresholds:
         patch = self._patch = pytest.MonkeyPatch()
         for path, value in self.values.items():
-            for module, name in copies()[path]:
+            for module, name in copies().get(path, ()):
                 patch.setattr(module, name, value)
+        told = {path: value for path, value in self.values.items() if path in MACHINE}
+        if told:
+            self._machine.enter_context(using(other_machine(told)))
         patch.setattr(engine, "POISON", True)
         # Compiled programs, and functions of the library, of other thresholds.
         patch.setattr(execute, "_executables", OrderedDict())
@@ -72,7 +87,27 @@ class Thresholds:
     ) -> None:
         assert self._patch is not None
         self._patch.undo()
+        self._machine.close()
         _forget()
+
+
+def other_machine(values: Mapping[str, Any]) -> Machine:
+    """This machine with other facts and costs, by their names after ``machine.``."""
+    named = {path.removeprefix("machine."): value for path, value in values.items()}
+    costs = {f.name: named.pop(f.name) for f in fields(Costs) if f.name in named}
+    if "caches" in named:
+        named["caches"] = tuple(named["caches"])
+    return replace(current(), costs=replace(current().costs, **costs), **named)
+
+
+def far_matrices(patch: pytest.MonkeyPatch) -> None:
+    """Matrices of any size are as far as memory."""
+    patch.setattr(machine, "_told", [other_machine({"machine.last_level": 5})])
+
+
+def share(level: int, size: int) -> float:
+    """The part of this machine's cache of a level that so many bytes are."""
+    return size / current().cache(level)
 
 
 def _forget() -> None:
@@ -80,7 +115,7 @@ def _forget() -> None:
     remembered.forget()
 
 
-def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN) -> Thresholds:
+def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN | MACHINE) -> Thresholds:
     """Thresholds drawn by a generator of NumPy's: none of them, some, or nearly all are changed."""
     share = rng.choice([0.0, 0.1, 0.5, 0.9])
     values = {}
@@ -137,6 +172,12 @@ def copies() -> dict[str, list[tuple[ModuleType, str]]]:
                     if path in found:
                         found[path].append((import_module(module), alias.asname or alias.name))
     return found
+
+
+def home(path: str) -> tuple[ModuleType, str]:
+    """The module of a number, and its name there."""
+    module = next(m for m in modules() if _below(m) == path.rpartition(".")[0])
+    return import_module(module), path.rpartition(".")[2]
 
 
 #: Modules whose numbers are those of formats and of other programs.

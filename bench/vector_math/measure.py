@@ -23,7 +23,8 @@ import scipy.special
 from llvmlite import ir
 
 from autojit.codegen.cpu import library
-from autojit.codegen.cpu.engine import Compiled, has_fused
+from autojit.codegen.cpu.engine import Compiled
+from autojit.codegen.loop_ir.machine import has_fused
 from autojit.codegen.vector_math import CALLED, NAMES, function
 from autojit.codegen.vector_math.scalar import FORMATS
 from autojit.codegen.vector_math.table import TABLE

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 
 from llvmlite import ir
 
-from ..affine import Affine
+from autojit.ir.core.affine import Affine
+
 from ..loops import (
     Buffer,
     LoopProgram,

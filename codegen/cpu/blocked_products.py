@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..arena import itemsize
+from ..loop_ir.cost import itemsize
 from . import library
 from .counted import CountedLoop
 from .scalars import llvm_type

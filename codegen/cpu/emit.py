@@ -9,7 +9,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..affine import Affine, Var
+from autojit.ir.core.affine import Affine, Var
+
 from ..chunks import STATEMENTS
 from ..errors import ENSURED, NEGATIVE_POWER, OUT_OF_BOUNDS
 from ..loops import (

@@ -14,9 +14,9 @@ from typing import Any
 
 from llvmlite import ir
 
+from autojit.ir.core.affine import Affine
 from autojit.ir.types import Type, dtype_name
 
-from ..affine import Affine
 from ..errors import FAILURES
 from ..loops import (
     Buffer,

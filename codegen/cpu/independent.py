@@ -23,7 +23,6 @@ from ..loops import (
     Swap,
 )
 from ..walk import memory, walk
-from .neighbours import coefficient
 
 _KNOWN = (Accumulate, Compute, Constant, IndexValue, InRange, Load, Store)
 
@@ -47,6 +46,6 @@ def is_independent(loop: Loop, moving: Collection[Buffer]) -> bool:
     if not any(memory(s.buffer) in moving for s in accesses):
         return False
     places = {memory(s.buffer): s.index for s in accesses if isinstance(s, Store)}
-    return all(coefficient(index, loop.var) for index in places.values()) and all(
+    return all(index.stride(loop.var) for index in places.values()) and all(
         places.get(memory(s.buffer), s.index) == s.index for s in accesses
     )

@@ -25,6 +25,7 @@ import autojit.ir
 from autojit.ir.program import Program
 
 from .. import LOADED
+from ..loop_ir.machine import current
 from .abi import Convention
 from .engine import settings
 
@@ -40,6 +41,7 @@ def key(program: Program, convention: Convention, version: str) -> dict[str, Any
         "autojit": version,
         "sources": ours,
         **machine(),
+        "model": current().facts(),
         "settings": settings(),
     }
 

@@ -14,8 +14,9 @@ from functools import cache
 
 from llvmlite import ir
 
+from ..loop_ir.machine import current, has_fused
 from .counted import text
-from .engine import AS_WRITTEN, PLAIN, has_fused, vectors
+from .engine import AS_WRITTEN, PLAIN
 
 Write = Callable[[ir.Function], None]
 
@@ -54,7 +55,7 @@ def elementary(module: ir.Module, name: str, bits: int) -> ir.Function:
 
     symbol = called.symbol(name, bits)
     if symbol not in _texts:
-        own, register = ir.Module(symbol), vectors()[0]
+        own, register = ir.Module(symbol), current().vector_bytes
         called.define(own, name, bits, register, fused=has_fused())
         _forms[symbol] = called.declarations(name, bits, register)
         _texts[symbol] = AS_WRITTEN + text(own)

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ..affine import Affine
-from ..arena import itemsize
+from autojit.ir.core.affine import Affine
+
+from ..loop_ir.cost import itemsize
 from ..loops import (
     Buffer,
     Factorization,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from ..affine import Affine, Var
-from ..arena import itemsize
-from ..blocks import CHEAP
+from autojit.ir.core.affine import Affine, Var
+
+from ..loop_ir.cost import CHEAP, itemsize
+from ..loop_ir.machine import has_masks
 from ..loops import (
     Accumulate,
     Compute,
@@ -23,9 +24,8 @@ from ..loops import (
 from ..walk import used, walk
 from . import outlined, running
 from .counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
-from .engine import has_masks
 from .independent import is_independent
-from .neighbours import Neighbours, coefficient, neighbours
+from .neighbours import Neighbours, neighbours
 from .scalars import constant, memory_type
 from .vectors import is_dear
 
@@ -183,7 +183,7 @@ def _has_strides_back(s: Loop) -> bool:
     when it finds out.
     """
     accesses = (x for x in walk(s.body) if isinstance(x, (Load, Store)))
-    return any(coefficient(x.index, s.var) < -1 for x in accesses)
+    return any((x.index.stride(s.var) or 0) < -1 for x in accesses)
 
 
 def _is_nest(s: Any) -> bool:

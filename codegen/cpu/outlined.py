@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..affine import Affine, Var
+from autojit.ir.core.affine import Affine, Var
+
 from ..loops import (
     Accumulate,
     AccumulateInto,

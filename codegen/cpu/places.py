@@ -15,7 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..arena import itemsize
+from ..loop_ir.cost import itemsize
 from ..loops import Buffer, Kernel, Recall, Repeat, Swap
 from ..walk import memory, walk
 from . import engine

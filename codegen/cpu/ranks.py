@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from ..loop_ir.machine import current
 from . import library, radix
 from .counted import CountedLoop
-from .engine import vectors
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
 #: Of so many numbers at most; the work is that of their square: 4 ns a number for rows of 20, 8 for
@@ -33,7 +33,7 @@ def argsort(module: ir.Module, dtype: str) -> ir.Function:
 def _write(function: ir.Function, dtype: str) -> None:
     keys, places, n = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
-    lanes = max(2, vectors()[0] // 8)
+    lanes = max(2, current().lanes())
     vector = ir.VectorType(I64, lanes)
     # What stands behind the last number comes after it.
     words, ranks = (b.alloca(I64, size=MOST + lanes) for _ in range(2))

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from ..affine import Affine
-from ..blocks import CHEAP
+from autojit.ir.core.affine import Affine
+
+from ..loop_ir.cost import CHEAP
 from ..loops import (
     Buffer,
     Compute,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from ..affine import Affine
+from autojit.ir.core.affine import Affine
+
 from ..loops import (
     NOTE,
     Branch,

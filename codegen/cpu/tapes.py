@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from ..arena import ALIGNMENT, itemsize
+from ..arena import ALIGNMENT
 from ..errors import OUT_OF_MEMORY
+from ..loop_ir.cost import itemsize
 from ..loops import Buffer
 from . import abi
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from autojit.ir.locks import Lock
 
+from ..loop_ir.machine import current
 from .extensions import extension
 
 
@@ -135,6 +136,4 @@ def thread_count() -> int:
     told = os.environ.get("NUMBA_NUM_THREADS", "")
     if told.strip().isdigit():
         return int(told)
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+    return current().processors

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-from ..arena import itemsize
+from ..loop_ir.cost import itemsize
 from . import library
 from .counted import CountedLoop
 from .scalars import CONTRACT, llvm_type

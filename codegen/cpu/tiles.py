@@ -21,18 +21,18 @@ from math import prod
 
 from llvmlite import ir
 
-from ..affine import Affine
-from ..arena import itemsize
+from autojit.ir.core.affine import Affine
+
+from ..loop_ir.cost import itemsize
+from ..loop_ir.machine import current
 from ..loops import Buffer, MatrixProduct
-from ..products import BLOCK_ROWS, block_of, merged, steps_of
-from . import blocked_products, engine, tile_functions
+from ..products import BLOCK_ROWS, MOST_VECTORS, block_of, merged, steps_of
+from . import blocked_products, tile_functions
 from .constants import constant_array
 from .tile_functions import FIELDS, Tile
 
 I64 = ir.IntType(64)
 
-#: The most vectors in a row of a tile; a panel of B has room for them.
-MOST_VECTORS = 3
 #: The most rows of a tile.
 MOST_ROWS = 8
 #: How much longer tiles may take that leave room for a product in parts, which needs them apart.
@@ -116,7 +116,8 @@ def emit(
     """
     if 0 in (*product.batch, product.m, product.n):
         return
-    width, registers = engine.vectors()
+    machine = current()
+    width, registers = machine.vector_bytes, machine.vector_registers
     of = product.m, product.n, itemsize(product.dtype), width, registers
     steps = steps_of(product)
     tile = _apart(*of) if steps < product.k and not product.blocked else None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..blocks import CHEAP
+from ..loop_ir.cost import CHEAP
 from ..loops import Compute, Kernel, Loop, LoopProgram, RunTasks
 from ..walk import walk
 

@@ -17,8 +17,8 @@ from autojit.ir.passes.pipeline import optimize
 from autojit.ir.program import Program
 from autojit.ir.types import Type
 
-from ..arena import itemsize
 from ..errors import TargetError
+from ..loop_ir.cost import itemsize
 from ..loops import Buffer
 from ..lower import lower
 from ..traits import CUDA

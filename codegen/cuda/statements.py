@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..affine import Affine, Var
+from autojit.ir.core.affine import Affine, Var
+
 from ..errors import ENSURED, TargetError
 from ..loops import (
     Accumulate,
@@ -84,25 +85,7 @@ class Statements:
 
     def index(self, index: Affine) -> str:
         """An index expression."""
-        parts = []
-        for atom, coefficient in index.terms:
-            if isinstance(atom, Var):
-                text = self.var(atom)
-            else:
-                sign = "%" if atom.remainder else "//"
-                operand = self.index(atom.operand)
-                text = f"({operand}) {sign} {atom.divisor}"
-                text = f"({text})"
-            match coefficient:
-                case 1:
-                    parts.append(text)
-                case -1:
-                    parts.append(f"-{text}")
-                case _:
-                    parts.append(f"{coefficient} * {text}")
-        if index.constant or not parts:
-            parts.append(str(index.constant))
-        return " + ".join(parts).replace("+ -", "- ")
+        return index.text(self.var, " * ")
 
     # -- statements ---------------------------------------------------------
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from math import prod
 from typing import Any
 
-from ..affine import Affine, Var
 from ..loops import (
     AccumulateInto,
     Begin,
@@ -117,7 +116,7 @@ def shared_by_block(nest: Nest, machine: Machine) -> bool:
 
 def _reads_in_order(loop: Loop) -> bool:
     innermost = nests(loop)[0].loops[-1].var
-    return any(isinstance(s, Load) and (innermost, 1) in s.index.terms for s in walk(loop.body))
+    return any(isinstance(s, Load) and s.index.coefficient(innermost) == 1 for s in walk(loop.body))
 
 
 # -- the parts of a kernel ------------------------------------------------------
@@ -186,10 +185,6 @@ def _scalars_in(thing: Any) -> Iterator[Scalar]:
     elif isinstance(thing, tuple):
         for each in thing:
             yield from _scalars_in(each)
-    elif isinstance(thing, Affine):
-        for atom, _ in thing.terms:
-            if not isinstance(atom, Var):
-                yield from _scalars_in(getattr(atom, "operand", atom))
 
 
 def used_buffers(statements: list[Any]) -> list[Buffer]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.machine import current
 from ..program import Op, Value
 from ..types import Type
 from .batching import Batched, later
@@ -27,6 +28,11 @@ class Dot(SingleResult):
 
     arity = 2
     parameters = ("batch", "contract")
+
+    def work(self, op: Op) -> float:
+        ((axes, _), _) = op.params["contract"], op.params["batch"]
+        multiplications: int = op.result.type.size * prod(op.operands[0].shape[a] for a in axes)
+        return multiplications / current().costs.product
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         a, b = types

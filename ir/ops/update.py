@@ -34,6 +34,9 @@ from .sources import Condition, Source
 class Updating(SingleResult):
     """Operands: the array, the updates, and what says where."""
 
+    def work(self, op: Op) -> float:
+        return op.operands[1].type.size
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         pairs = list(zip(tangents, op.operands, strict=True))[:2]
         if all(t is None for t, _ in pairs) or not op.result.type.is_inexact:

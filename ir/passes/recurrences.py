@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..core.machine import L1, current
 from ..ops.arithmetic import add, div, mul, neg, select, sub
 from ..ops.bodies import INDEX, groups, present
 from ..ops.declaration import MaybeValue, full
@@ -53,16 +54,13 @@ from .rewrite import Rewriter, rewrite
 from .scalar_steps import ScalarSteps, TooLarge
 from .terms import joined, negative, sums, total
 
-#: Steps in a block: what they compute stays in the first-level cache.
-LEAST_STEPS, MOST_STEPS = 64, 512
-#: A multiple of the elements of a vector: loops over so many have no remainder.
-WHOLE = 16
+#: Steps in a block, at least; at most, a number of each takes this part of the first-level cache,
+#: so that what they compute stays there.
+LEAST_STEPS, OF_A_NUMBER = 64, 1 / 8
+#: Vectors: loops over a multiple of so many have no remainder.
+WHOLE = 2
 #: Numbers that a step may hand on: it multiplies with their square.
 MOST_CARRIED = 4
-#: Cycles from an operation to one that reads its result.
-LATENCY = 4
-#: Operations in a cycle, on numbers and on the elements of vectors.
-SCALAR_RATE, VECTOR_RATE = 2, 12
 #: How many times as long the loop has to take, and how many cycles of a run must be saved for each
 #: operation that is compiled more: it takes some 700,000 to compile.
 GAIN = 1.25
@@ -95,8 +93,11 @@ def _carries_many(op: Op) -> bool:
     return handed > MOST_CARRIED
 
 
-class _Affine(NamedTuple):
-    """A number as ``offset + factors[0] * state[0] + …``; None is a zero."""
+class _Combination(NamedTuple):
+    """A number as ``offset + factors[0] * state[0] + …``; None is a zero.
+
+    Factors are values that the program computes, and not the integers of an affine form.
+    """
 
     offset: MaybeValue
     factors: tuple[MaybeValue, ...]
@@ -124,7 +125,7 @@ class _Recurrence:
         #: Products with one number of each step.
         self.scaled: set[Value] = set()
         #: The next state, and the ops that compute its offsets and factors.
-        self.next: list[_Affine] = []
+        self.next: list[_Combination] = []
         self.ops: list[Op] = []
         #: How many operations wait for each other from one state to the next.
         self.waiting = 0
@@ -135,7 +136,7 @@ class _Recurrence:
         if any(v.dtype.kind != "f" for v in self.state):
             return False
         outputs = [self.body.outputs[p] for p in self.positions]
-        known: dict[Value, _Affine] = {}
+        known: dict[Value, _Combination] = {}
         depth = dict.fromkeys(self.state, 0)
         products: set[Value] = set()  # which an addition takes in
         builder = Builder()
@@ -145,7 +146,7 @@ class _Recurrence:
                 one = factors[j] = full(1, v.type)
                 self.ones.add(one)
                 self.maker[one] = builder.ops[-1]
-                known[v] = _Affine(None, tuple(factors))
+                known[v] = _Combination(None, tuple(factors))
             for op in needed(self.body.ops, outputs):
                 if not self.moving.isdisjoint(op.operands):
                     self.moving.update(op.results)
@@ -170,15 +171,15 @@ class _Recurrence:
         self.waiting = max((depth.get(v, 0) for v in outputs), default=0)
         return True
 
-    def _known(self, v: Value, known: dict[Value, _Affine]) -> _Affine:
-        return known.get(v) or _Affine(v, (None,) * len(self.state))
+    def _known(self, v: Value, known: dict[Value, _Combination]) -> _Combination:
+        return known.get(v) or _Combination(v, (None,) * len(self.state))
 
-    def _follow(self, op: Op, known: dict[Value, _Affine]) -> _Affine | None:
+    def _follow(self, op: Op, known: dict[Value, _Combination]) -> _Combination | None:
         """What an op makes of the state; None where that is not linear."""
         if op.kind is neg:
             (a,) = (known[v] for v in op.operands)
             self._note(op, op.operands)
-            return _Affine(negative(a.offset), tuple(map(negative, a.factors)))
+            return _Combination(negative(a.offset), tuple(map(negative, a.factors)))
         if op.kind is add or op.kind is sub or op.kind is select:
             choice = op.operands[:-2]
             if any(v in known for v in choice):
@@ -191,12 +192,12 @@ class _Recurrence:
             self._note(op, op.operands)
             pairs = zip((a.offset, *a.factors), (b.offset, *b.factors), strict=True)
             offset, *factors = [joined(op, choice, x, y) for x, y in pairs]
-            return _Affine(offset, tuple(factors))
+            return _Combination(offset, tuple(factors))
         if op.kind is mul or op.kind is div:
             return self._product(op, known)
         return None
 
-    def _product(self, op: Op, known: dict[Value, _Affine]) -> _Affine | None:
+    def _product(self, op: Op, known: dict[Value, _Combination]) -> _Combination | None:
         x, y = op.operands
         if x not in known and op.kind is mul:
             x, y = y, x
@@ -209,13 +210,13 @@ class _Recurrence:
         self._note(op, [x])
         parts = (known[x].offset, *known[x].factors)
         offset, *factors = [self._scaled(op, v, y) for v in parts]
-        return _Affine(offset, tuple(factors))
+        return _Combination(offset, tuple(factors))
 
     def _note(self, op: Op, operands: Sequence[Value]) -> None:
         if not self.scaled.isdisjoint(operands):
             self.scaled.add(op.result)
 
-    def _cancel(self, op: Op, a: _Affine, b: _Affine) -> bool:
+    def _cancel(self, op: Op, a: _Combination, b: _Combination) -> bool:
         """Whether numbers of a sum or difference cancel, which then is more than rounding."""
         for x, y in zip(a.factors, b.factors, strict=True):
             if x is None or y is None:
@@ -258,9 +259,11 @@ class _Recurrence:
             return False
         work = self._work(self.body)
         handed = len(present([v for a in self.next for v in (a.offset, *a.factors)]))
-        chain = max(LATENCY * len(self.state), (handed + len(self.state)) / SCALAR_RATE)
-        cycles = max(LATENCY * self.waiting, work / SCALAR_RATE)
-        in_blocks = chain + (before + after) / VECTOR_RATE
+        machine = current()
+        latency, rate = machine.costs.latency, machine.costs.scalar_rate
+        chain = max(latency * len(self.state), (handed + len(self.state)) / rate)
+        cycles = max(latency * self.waiting, work / rate)
+        in_blocks = chain + (before + after) / machine.rate
         saved = (cycles - in_blocks) * self.params["length"]
         return cycles > GAIN * in_blocks and saved > WORTH * (before + after - work)
 
@@ -359,12 +362,14 @@ class _Recurrence:
         return list(results[: len(own)]), list(results[len(own) :])
 
 
-def _are_zeros_alike(a: _Affine, b: _Affine) -> bool:
+def _are_zeros_alike(a: _Combination, b: _Combination) -> bool:
     pairs = zip(a.factors, b.factors, strict=True)
     return all((x is None) == (y is None) for x, y in pairs)
 
 
 def _block_size(length: int) -> int:
     """How many steps go into a block: best all alike, and whole vectors."""
-    sizes = [s for s in range(LEAST_STEPS, MOST_STEPS + 1) if length % s == 0]
-    return max(sizes, key=lambda s: (min(s & -s, WHOLE), s), default=min(length, MOST_STEPS))
+    machine = current()
+    most, whole = max(1, machine.cache(L1, OF_A_NUMBER) // 8), WHOLE * machine.lanes()
+    sizes = [s for s in range(LEAST_STEPS, most + 1) if length % s == 0]
+    return max(sizes, key=lambda s: (min(s & -s, whole), s), default=min(length, most))

@@ -18,6 +18,7 @@ same order: nothing changes in the results.
 
 from __future__ import annotations
 
+from ..core.machine import current
 from ..ops.bodies import INDEX, groups
 from ..ops.declaration import full
 from ..ops.elementwise import Elementwise
@@ -35,9 +36,9 @@ KINDS = (Elementwise, Constant, Iota, Move, Reduce, Gather, ScatterAdd, Updating
 SWEEP = 32
 #: Elementwise operations on arrays in a step from which on a sweep computes more than it loads.
 ENOUGH = 8
-#: Steps in a sweep, and operations in it.
+#: Steps in a sweep, and operations in it for each vector register.
 MOST_STEPS = 8
-MOST_OPS = 32
+MOST_OPS = 1
 
 
 def run(program: Program) -> Program:
@@ -69,7 +70,7 @@ def _factor(op: Op) -> int:
     swept = _swept(op)
     if not 0 < swept < ENOUGH:
         return 1
-    most = min(MOST_STEPS, MOST_OPS // swept)
+    most = min(MOST_STEPS, int(MOST_OPS * current().vector_registers) // swept)
     return max((k for k in range(2, most + 1) if length % k == 0), default=1)
 
 

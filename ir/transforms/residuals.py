@@ -15,14 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.machine import current
 from ..ops.elementwise import Elementwise
 from ..ops.index import Gather
 from ..program import Builder, Op, Program, Value, building
 from .linearize import Linearized
 from .min_cut import source_side
 
-#: Elementwise operations that cost less than this (in additions) may be repeated.
-DEAR = 10
+#: Elementwise operations that cost less than so many functions may be repeated.
+DEAR = 1
 
 _SOURCE, _SINK = "source", "sink"
 
@@ -30,7 +31,7 @@ _SOURCE, _SINK = "source", "sink"
 def repeatable(op: Op) -> bool:
     """Whether computing an op again beats storing its result."""
     if isinstance(op.kind, Elementwise):
-        return op.kind.cost < DEAR
+        return op.kind.cost < DEAR * current().costs.function
     return hasattr(op.kind, "sources") or isinstance(op.kind, Gather) or not op.operands
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from autojit.codegen import affine
-from autojit.codegen.affine import Affine, Var
 from autojit.codegen.loops import (
     Accumulate,
     Accumulator,
@@ -22,6 +20,8 @@ from autojit.codegen.loops import (
     Store,
 )
 from autojit.codegen.walk import buffers_of
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 _numbers = count(1000)
 

@@ -89,7 +89,7 @@ def test_what_each_iteration_has_for_itself_is_not_shared(
     for module, name, value in (
         (chunks, "STATEMENTS", 100),
         (parallel, "WORTH_TRYING", 0),
-        (parallel, "WORK_OF_TASK", 1),
+        (parallel, "WORK_OF_TASK", 1e-6),
     ):
         monkeypatch.setattr(module, name, value)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from autojit.codegen.affine import Affine, Var
 from autojit.codegen.blocks import in_blocks
 from autojit.codegen.collapse import collapsed
 from autojit.codegen.cpu import outlined
@@ -37,6 +36,7 @@ from autojit.codegen.pieces import in_pieces
 from autojit.codegen.rows import in_whole_rows
 from autojit.codegen.uncollapse import uncollapsed
 from autojit.codegen.verify_loops import verify_kernel
+from autojit.ir.core.affine import Affine, Var
 from tests.codegen.loop_builder import (
     at,
     buffer,
@@ -183,7 +183,7 @@ def nest(here: Affine, there: Affine, inner: dict[str, Any], **settings: Any) ->
 
 
 def divided(**settings: Any) -> Kernel:
-    from autojit.codegen.affine import divide
+    from autojit.ir.core.affine import divide
 
     t = Var(64 * 20)
     row, column = divide(at(t), 20, {})

@@ -32,7 +32,6 @@ from autojit.codegen import (
     storage,
     take_over,
 )
-from autojit.codegen.affine import Affine, Var
 from autojit.codegen.arena import itemsize
 from autojit.codegen.cpu import alike, tapes
 from autojit.codegen.cpu.entry import Module
@@ -53,6 +52,7 @@ from autojit.codegen.loops import (
 )
 from autojit.codegen.verify_loops import BrokenLoops, verify_kernel
 from autojit.codegen.walk import buffers_named, product_of, statements, walk
+from autojit.ir.core.affine import Affine, Var
 from tests.codegen.loop_builder import at, copied, kernel, number, scalar
 from tests.codegen.row_chains import agrees
 from tests.thresholds import Thresholds

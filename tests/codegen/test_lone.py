@@ -12,8 +12,10 @@ from autojit.codegen import lone, parallel, slabs
 from autojit.codegen.loops import Loop, LoopProgram, MatrixProduct
 from autojit.codegen.lower import lower
 from autojit.codegen.walk import statements
+from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees
+from tests.thresholds import far_matrices, share
 
 ROWS, WIDTH, COLUMNS = 203, 21, 6
 
@@ -23,9 +25,10 @@ def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Loops as they are, and cut into tasks and slabs."""
     if request.param:
         monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallel, "WORK_OF_TASK", 1000)
-        for name, value in {"LEAST": 1 << 13, "SLAB": 1 << 12, "LAST_LEVEL": 0}.items():
-            monkeypatch.setattr(slabs, name, value)
+        monkeypatch.setattr(parallel, "WORK_OF_TASK", 0.016)
+        far_matrices(monkeypatch)
+        for name, size in {"LEAST": 1 << 13, "SLAB": 1 << 12}.items():
+            monkeypatch.setattr(slabs, name, share(L2, size))
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:

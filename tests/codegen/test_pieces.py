@@ -14,8 +14,10 @@ from autojit.codegen.loops import Kernel, Loop, LoopProgram
 from autojit.codegen.lower import lower
 from autojit.codegen.runtime import Executable
 from autojit.codegen.walk import statements
+from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees
+from tests.thresholds import share
 
 pytestmark = pytest.mark.filterwarnings("ignore::autojit.errors.UnrolledLoopWarning")
 RNG = np.random.default_rng(0)
@@ -91,8 +93,8 @@ def test_neighbours_and_picked_elements() -> None:
 @pytest.mark.usefixtures("small_pieces")
 def test_tasks_have_memory_of_their_own(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallel, "WORK_OF_TASK", 1_000)
-    monkeypatch.setattr(pieces, "BYTES", 1 << 12)
+    monkeypatch.setattr(parallel, "WORK_OF_TASK", 0.016)
+    monkeypatch.setattr(pieces, "HANDED", share(L2, 1 << 12))
     loops = agrees(grad(lambda x: np.sum(chain(x))), RNG.normal(size=count))
     assert apart(loops)
     assert "_of_task" in str(loops)

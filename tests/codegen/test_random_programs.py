@@ -49,7 +49,7 @@ LARGE = {
     "placement.LOCAL": 0,
     "op_loops.SMALL_PRODUCT": 0,
     "carries.SMALL": 0,
-    "storage.EXPENSIVE": 2,
+    "storage.EXPENSIVE": 0.2,
     "cpu.small_matrices.LARGEST": 0,
     "chains.LONGEST_CHOICE": 0,
     "take_over.LEAST": 0,
@@ -63,13 +63,13 @@ LARGE = {
 }
 THREADED = LARGE | {
     "chunks.STATEMENTS": 10,
-    "slabs.LEAST": 1,
-    "slabs.SLAB": 128,
+    "slabs.LEAST": 0,
+    "slabs.SLAB": 1e-4,
     "slabs.LEAST_SLABS": 2,
     "blocks.BLOCK": 2,
     "blocks.WORTH_BLOCKS": 0,
     "parallel.WORTH_TRYING": 0,
-    "parallel.WORK_OF_TASK": 1,
+    "parallel.WORK_OF_TASK": 1e-6,
 }
 PIECES = THREADED | {"pieces.LONG": 8, "pieces.SIZE": 4, "pieces.LEAST": 2, "pieces.MOST": 4}
 

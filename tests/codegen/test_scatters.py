@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, scan
-from autojit.codegen import affine, scatters
-from autojit.codegen.affine import Affine, Var
-from autojit.codegen.cpu.engine import has_masks
+from autojit.codegen.loop_ir.machine import has_masks
 from autojit.codegen.loops import (
     Buffer,
     Compute,
@@ -22,6 +20,8 @@ from autojit.codegen.loops import (
     ScatterInto,
     Store,
 )
+from autojit.ir.core import affine, scatters
+from autojit.ir.core.affine import Affine, Var
 from tests.codegen.row_chains import agrees
 from tests.codegen.test_vectors import lanes
 

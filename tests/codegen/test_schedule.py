@@ -11,6 +11,7 @@ import pytest
 import autojit
 from autojit import grad
 from autojit.codegen.cpu.entry import Module
+from autojit.codegen.loop_ir.cost import work
 from autojit.codegen.loops import (
     Compute,
     Kernel,
@@ -20,7 +21,6 @@ from autojit.codegen.loops import (
     MatrixProduct,
 )
 from autojit.codegen.lower import lower
-from autojit.codegen.parallel import work
 from autojit.codegen.runtime import Executable
 from autojit.codegen.storage import MANY
 from autojit.codegen.walk import walk

@@ -13,8 +13,10 @@ from autojit.codegen import parallel, slabs
 from autojit.codegen.loops import Kernel, LoopProgram, MatrixProduct
 from autojit.codegen.lower import lower
 from autojit.codegen.walk import product_of, statements, walk
+from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees, random_chain
+from tests.thresholds import far_matrices, share
 
 RNG = np.random.default_rng(0)
 
@@ -22,9 +24,9 @@ RNG = np.random.default_rng(0)
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slabs of two kilobytes, of matrices of eight and more, which are far."""
-    sizes = {"LEAST": 1 << 13, "SLAB": 1 << 11, "LARGEST": 1 << 13, "LAST_LEVEL": 0}
-    for name, value in sizes.items():
-        monkeypatch.setattr(slabs, name, value)
+    far_matrices(monkeypatch)
+    for name, size in {"LEAST": 1 << 13, "SLAB": 1 << 11, "LARGEST": 1 << 13}.items():
+        monkeypatch.setattr(slabs, name, share(L2, size))
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:
@@ -69,7 +71,7 @@ def test_a_batch_is_taken_one_by_one() -> None:
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:
         monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallel, "WORK_OF_TASK", 1)
+        monkeypatch.setattr(parallel, "WORK_OF_TASK", 1e-6)
     f, arguments, rtol = random_chain(seed)
     for which in (0, 1, 2, (0, 1, 2)):
         agrees(grad(f, argnums=which), *arguments, rtol=rtol)

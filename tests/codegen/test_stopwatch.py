@@ -15,8 +15,9 @@ from autojit.codegen import stages
 from autojit.codegen.cpu import engine, stopwatch
 from autojit.codegen.cpu.counted import text
 from autojit.codegen.cpu.stopwatch import EVERY, TRIALS, Stopwatch, memory
+from autojit.codegen.loop_ir.machine import has_cycle_counter
 
-pytestmark = pytest.mark.skipif(not engine.has_cycle_counter(), reason="no counter of cycles")
+pytestmark = pytest.mark.skipif(not has_cycle_counter(), reason="no counter of cycles")
 
 I64 = ir.IntType(64)
 

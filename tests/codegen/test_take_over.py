@@ -22,7 +22,7 @@ def _everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(take_over, "LEAST", 0)
     monkeypatch.setattr(blocks, "WORTH_BLOCKS", 0)
     monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallel, "WORK_OF_TASK", 1)
+    monkeypatch.setattr(parallel, "WORK_OF_TASK", 1e-6)
 
 
 def taken(function: Callable[..., Any], *arguments: Any) -> set[str]:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 from llvmlite import ir
 
-from autojit.codegen import affine
-from autojit.codegen.affine import Affine, Var
 from autojit.codegen.cpu import engine, nests, tasks
 from autojit.codegen.cpu.counted import text
 from autojit.codegen.loops import Buffer, Fill, Loop
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 Claim = Callable[[int], int]
 

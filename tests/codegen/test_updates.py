@@ -160,7 +160,7 @@ def test_long_chains_of_elements_are_one_kernel() -> None:
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks add to copies of their own; what is set in order is not cut into tasks."""
     monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallel, "WORK_OF_TASK", 1)
+    monkeypatch.setattr(parallel, "WORK_OF_TASK", 1e-6)
     x, v, i = RNG.normal(size=7), RNG.normal(size=5000), RNG.integers(0, 7, 5000)
     for op in (scatter, add_at):
         program = check(lambda x, v, i, op=op: op(x, v, i, axes=(0,)), x, v, i)

@@ -11,7 +11,6 @@ import pytest
 
 from autojit import jit
 from autojit.codegen import shape, verify_loops
-from autojit.codegen.affine import Var
 from autojit.codegen.exposed import exposed
 from autojit.codegen.loops import (
     AccumulateInto,
@@ -28,6 +27,7 @@ from autojit.codegen.loops import (
 )
 from autojit.codegen.verify_loops import BrokenLoops, verify, verify_kernel
 from autojit.codegen.walk import buffers_of
+from autojit.ir.core.affine import Var
 from tests.codegen.loop_builder import (
     at,
     buffer,

@@ -207,7 +207,7 @@ def memory(rng: random.Random) -> Case:
 
 #: Every loop that can be cut into tasks is, and is tried on threads.
 THREADED = {
-    "parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1, "parallel.WORTH_THREADS": 0,
+    "parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1e-6, "parallel.WORTH_THREADS": 0,
     "products.MOST": 0,
 }  # fmt: skip
 

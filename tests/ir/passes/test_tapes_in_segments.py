@@ -20,7 +20,7 @@ from autojit.ir.verify import verify
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tapes of any size, and steps of any work."""
-    monkeypatch.setattr(tapes_in_segments, "LARGE", 1)
+    monkeypatch.setattr(tapes_in_segments, "LARGE", 0)
     monkeypatch.setattr(tapes_in_segments, "WORK_OF_A_BYTE", inf)
 
 

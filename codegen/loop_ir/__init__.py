@@ -1,0 +1,1 @@
+"""The loop IR: nodes, affine forms, text, verifier, machine and cost models."""

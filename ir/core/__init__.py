@@ -1,0 +1,1 @@
+"""What all of ``ir`` stands on, and what it asks of the machine."""
