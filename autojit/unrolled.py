@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from autojit.ir.ops.move import Move
+from autojit.ir.passes.program_passes import DERIVATIVES, program_pass
 from autojit.ir.program import Program, Source
 
 from .errors import UnrolledLoopWarning, warn_at
@@ -22,7 +23,13 @@ TRACE_BUDGET = 100_000
 MANY_NUMBERS = 1_000
 
 
-def roll(program: Program, is_body: bool) -> Program:
+@program_pass(
+    "Makes repeated stretches operations on arrays, or loops.",
+    name="roll",
+    needs=[DERIVATIVES],
+    keeps=[DERIVATIVES],
+)
+def roll(program: Program, is_body: bool = False) -> Program:
     """The program with repeated stretches as arrays or loops."""
     from autojit.ir.passes.roll import roll
 

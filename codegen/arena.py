@@ -6,6 +6,7 @@ two that do not live at the same time may share bytes.
 
 from __future__ import annotations
 
+from .loop_level import NESTS, NOT_PLACED, loop_pass
 from .loops import (
     Buffer,
     Factorization,
@@ -26,6 +27,7 @@ def itemsize(dtype: str) -> int:
     return _SIZES.get(dtype) or int(dtype[1:]) // 8
 
 
+@loop_pass("Gives temporaries places in one block of memory.", needs=[NOT_PLACED], keeps=[NESTS])
 def plan(program: LoopProgram) -> None:
     """Give every temporary an offset: first fit, in the order of their first use."""
     first: dict[Buffer, int] = {}

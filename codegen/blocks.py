@@ -21,6 +21,7 @@ from typing import Any
 from . import affine
 from .affine import Affine, Quotient, Var
 from .iterations import meet
+from .loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -49,6 +50,11 @@ WORTH_BLOCKS = 20
 CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
 
 
+@kernel_pass(
+    "Runs rows in blocks, so that scalars between inner loops are vector code.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
     """The kernel with its loops over rows run in blocks, where that pays: of so many rows, or where
     there are two blocks at least."""

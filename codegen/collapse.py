@@ -16,10 +16,16 @@ from dataclasses import fields, replace
 from typing import Any
 
 from .affine import Affine, Quotient, Var
+from .loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import Kernel, Loop
 from .walk import bodies_of, is_whole
 
 
+@kernel_pass(
+    "Makes nests over rows and columns of what lies in one piece one loop.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def collapsed(kernel: Kernel) -> Kernel:
     """The kernel with nests of two loops made one loop, where all that they touch allows it."""
     _rewrite(kernel.body)

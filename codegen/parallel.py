@@ -8,6 +8,7 @@ to, rows of scratch) each task has for itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -20,6 +21,7 @@ from autojit.ir.types import dtype_from_name
 
 from . import affine
 from .affine import Affine, Var
+from .loop_level import IN_TASKS, NO_TASKS, OWN_MEMORY, steps_pass
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -142,6 +144,18 @@ def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
     if amount < WORTH_TRYING or tasks < 2 or _in_order([main]):
         return kernel
     return _Cut(kernel, main, tasks, amount).run(outside)
+
+
+@steps_pass("Cuts loops into tasks for threads.", needs=[NO_TASKS, OWN_MEMORY], keeps=IN_TASKS)
+def each_parallelized(steps: list[Any]) -> list[Any]:
+    """The steps of a program, kernels with their main loops cut into tasks where that pays."""
+    touched = Counter(buffer for s in steps for buffer in _touched(s))
+    shared = {buffer for buffer, times in touched.items() if times > 1}
+    return [parallelize(s, shared) if isinstance(s, Kernel) else s for s in steps]
+
+
+def _touched(step: Any) -> list[Buffer]:
+    return buffers_of(step.body if isinstance(step, Kernel) else [step])
 
 
 def _in_order(body: list[Any]) -> bool:

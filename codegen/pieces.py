@@ -22,6 +22,7 @@ from . import affine
 from .affine import Affine, Var
 from .blocks import CHEAP, at
 from .iterations import meet
+from .loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -51,6 +52,11 @@ _PLAIN = (
 )  # fmt: skip
 
 
+@kernel_pass(
+    "Divides loops with long bodies, so that they compile in less time.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def in_pieces(kernel: Kernel) -> Kernel:
     """The kernel with such loops in pieces, or as it is."""
     if sum(map(_size, walk(kernel.body))) < LONG:

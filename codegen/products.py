@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 from . import affine
 from .affine import Affine, Var
 from .arena import itemsize
+from .loop_level import IN_TASKS, OWN_MEMORY, steps_pass
 from .loops import Buffer, Kernel, MatrixProduct, Operand, RunTasks, Tasks
 from .parallel import (
     AT_A_TIME,
@@ -184,3 +186,9 @@ def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
         shared = replace(shared, panel=Operand(each, affine.of(task) * one.size, ()))
     step = RunTasks(Tasks(task, count, [shared], buffers_of([shared]), work < WORTH_THREADS))
     return Kernel(f"product_{product.c}", [step], buffers_of([step]))
+
+
+@steps_pass("Shares the tiles of products by tasks.", needs=[OWN_MEMORY], keeps=IN_TASKS)
+def all_in_tasks(steps: list[Any]) -> list[Any]:
+    """The steps of a program, with the tiles of products shared by tasks where that may pay."""
+    return [in_tasks(s) if isinstance(s, MatrixProduct) else s for s in steps]

@@ -41,6 +41,7 @@ from ..ops.update import Updating
 from ..program import Builder, Op, Program, Value, building, readers_of
 from ..transforms.segments import EachSegment, in_segments, steps_of
 from . import dce
+from .program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
 #: Bytes of a tape from which on it does not stay in a cache.
 LARGE = 4 << 20
@@ -54,6 +55,11 @@ DEAR, TIMES_DEAR = 8, 3
 FEWEST = 4
 
 
+@program_pass(
+    "Computes long tapes again, a segment at a time.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such tapes a segment at a time; the same object without any."""
     pairs = _pairs(program) if program.has(Scan) else []

@@ -1,0 +1,1 @@
+"""What both levels of the compiler share: passes, their order, and what is recorded of them."""
