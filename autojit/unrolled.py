@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from autojit.ir.core import remarks
 from autojit.ir.ops.move import Move
 from autojit.ir.passes.program_passes import DERIVATIVES, program_pass
 from autojit.ir.program import Program, Source
@@ -33,7 +34,17 @@ def roll(program: Program, is_body: bool = False) -> Program:
     """The program with repeated stretches as arrays or loops."""
     from autojit.ir.passes.roll import roll
 
-    return roll(program, LEAST_OPS, LEAST_LOOP, is_body=is_body)
+    notes = remarks.current()
+    before = 0 if notes is None else len(notes)
+    made = roll(program, LEAST_OPS, LEAST_LOOP, is_body=is_body)
+    if notes is not None:
+        from autojit.ir.passes.roll_remarks import not_found
+
+        if len(made.ops) <= len(program.ops) // 2:
+            notes.forget("roll", before)  # what was tried in vain, before a way was found
+        else:
+            not_found(program, LEAST_OPS)
+    return made
 
 
 def _merged(program: Program) -> Program:
@@ -47,6 +58,10 @@ def without_long_stretches(program: Program, *, is_body: bool = False) -> Progra
     """The program with repeated stretches as arrays or loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
         program = remembered(roll, program, is_body)
+    elif remarks.current() is not None:
+        from autojit.ir.passes.roll_remarks import not_found
+
+        not_found(program, LEAST_OPS)
     if _size(program) > BUDGET and _size(remembered(_merged, program)) > BUDGET:
         _warn(program)
     return program

@@ -22,6 +22,7 @@ from autojit.ir.types import dtype_from_name
 from . import affine
 from .affine import Affine, Var
 from .loop_level import IN_TASKS, NO_TASKS, OWN_MEMORY, steps_pass
+from .loop_remarks import about_loop
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -136,13 +137,28 @@ def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
     may run in any order, and what crosses the border of tasks can (see ``task_border``).
     """
     loops = [s for s in kernel.body if isinstance(s, Loop)]
-    if not loops or in_sequence(kernel.body):
+    if not loops:
         return kernel
     main = max(loops, key=lambda s: work([s]))
+    made = _cut(kernel, main, outside)
+    if isinstance(made, str):
+        about_loop("parallel", kernel, main, f"not cut into tasks for threads: {made}")
+        return kernel
+    return made
+
+
+def _cut(kernel: Kernel, main: Loop, outside: Collection[Buffer]) -> Kernel | str:
+    """The kernel with a loop cut into tasks, or why it is not."""
+    if in_sequence(kernel.body):
+        return "steps run in turn, or there are branches"
     amount = work([main])
     tasks = min(MOST_TASKS, max(FEW_TASKS, amount // WORK_OF_TASK), main.stop - main.start)
-    if amount < WORTH_TRYING or tasks < 2 or _in_order([main]):
-        return kernel
+    if amount < WORTH_TRYING:
+        return f"it is the work of {amount} additions, and threads pay from {WORTH_TRYING} on"
+    if tasks < 2:
+        return "it has one iteration"
+    if _in_order([main]):
+        return "it sets elements at computed places, where a later iteration may overwrite others"
     return _Cut(kernel, main, tasks, amount).run(outside)
 
 
@@ -184,15 +200,15 @@ class _Cut:
         at = next(i for i, s in enumerate(kernel.body) if s is main)
         self.before, self.after = kernel.body[:at], kernel.body[at + 1 :]
 
-    def run(self, outside: Collection[Buffer]) -> Kernel:
+    def run(self, outside: Collection[Buffer]) -> Kernel | str:
         border = Border.of(self.before, self.main, self.after, outside)
-        if border is None:
-            return self.kernel
+        if isinstance(border, str):
+            return border
         size = sum(b.size for b in border.copied)
         if size:
             self.tasks = min(self.tasks, MOST_PRIVATE // size, self.amount // (8 * size))
         if self.tasks < 2:
-            return self.kernel
+            return f"each task would need a copy of {size} numbers, as they all add to them"
         self.task = Var(self.tasks)
         self.here = affine.of(self.task)
         for buffer in border.shared:

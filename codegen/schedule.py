@@ -16,6 +16,7 @@ from autojit.ir.program import Op, Program, Value
 
 from . import affine
 from .affine import Affine, Var
+from .loop_remarks import not_joined
 from .op_loops import Stored
 from .pull import Index, Puller
 from .storage import BodyCall, Call, LibraryCall, Selection
@@ -145,6 +146,7 @@ class Schedule:
                 and self._may_join(child, item, depth)
             ):
                 return child
+        not_joined(node.children, max(first, 0), item, depth)
         made = Node(Var(extent))
         node.children.append(made)
         return made

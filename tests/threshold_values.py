@@ -194,6 +194,7 @@ FIXED: dict[str, str] = {
     "products.BLOCK_ROWS": "room for the rows of any tile",
     "products.LEAST_STEPS": "goes with BLOCK_BYTES",
     "products.PANEL_BYTES": "room for the columns of any tile",
+    "cpu.vector_remarks.SHORT": "chooses between the words of two remarks",
     "unrolled.BUDGET": "decides on a warning",
     "unrolled.MANY_NUMBERS": "decides on a warning",
     "unrolled.TRACE_BUDGET": "decides on a warning",

@@ -76,10 +76,14 @@ def dump(
         str | None,
         typer.Option(metavar="PASS", help="The program each time that PASS has changed it."),
     ] = None,
+    remarks: Annotated[
+        bool, typer.Option("--remarks", help="Why loops are not fused, rolled up, vector code …")
+    ] = False,
     format: Annotated[
         str,
         typer.Option(
-            metavar="FORMAT", help="text, or json (--passes; stages trace and optimized)."
+            metavar="FORMAT",
+            help="text, or json (--passes, --remarks; stages trace and optimized).",
         ),
     ] = "text",
     output: Annotated[
@@ -89,7 +93,7 @@ def dump(
     """Print a function at each stage of its compilation."""
     from . import dump as command
 
-    what = command.Choice(stage, passes, print_after, format)
+    what = command.Choice(stage, passes, print_after, remarks, format)
     what.check()
     f, values = _transformed_call(target, args, grad, transform, argnums)
     command.dump(f, values, what, output)

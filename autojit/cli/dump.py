@@ -24,6 +24,7 @@ class Choice:
     stage: str | None
     passes: bool
     print_after: str | None
+    remarks: bool
     format: str
 
     def check(self) -> None:
@@ -32,6 +33,7 @@ class Choice:
             "--stage": self.stage is not None,
             "--passes": self.passes,
             "--print-after": self.print_after is not None,
+            "--remarks": self.remarks,
         }
         given = [name for name, is_given in others.items() if is_given]
         if len(given) > 1:
@@ -50,7 +52,7 @@ class Choice:
 
 def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
     """Print what was chosen, or write it to a file."""
-    if what.passes or what.print_after is not None:
+    if what.passes or what.print_after is not None or what.remarks:
         give(_of_passes(f, args, what), output)
         return
     with running(getattr(f, "__name__", "the function")):
@@ -68,8 +70,11 @@ def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path 
 
 
 def _of_passes(f: Callable[..., Any], args: Sequence[Any], what: Choice) -> str:
-    from . import passes
+    from . import passes, remarks
 
+    if what.remarks:
+        found = remarks.collected(f, args)
+        return remarks.as_json(found) if what.format == "json" else remarks.text(found)
     if what.print_after is not None:
         return passes.printed_after(f, args, what.print_after)
     record = passes.recorded(f, args)

@@ -133,7 +133,7 @@ def printed_after(f: Callable[..., Any], args: Sequence[Any], name: str) -> str:
 
 def find(name: str) -> Pass[Any]:
     """The pass of a name."""
-    known = {**SSA.passes, **LOOPS.passes}
+    known: dict[str, Pass[Any]] = {**SSA.passes, **LOOPS.passes}
     if name not in known:
         raise Failure(_unknown(name, sorted(known)))
     return known[name]

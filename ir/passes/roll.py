@@ -33,6 +33,7 @@ from .repetitions import Ops, repetitions
 from .rewrite import rewrite
 from .roll_loop import as_loop
 from .roll_numbers import with_arrays
+from .roll_remarks import not_rolled
 from .roll_rows import as_rows
 from .roll_steps import Steps
 from .roll_tables import DATA, DATA_AND_PARTS, with_tables
@@ -146,6 +147,7 @@ class _Round:
             steps, trial = Steps(self.program, stretch), Builder()
             with building(trial):
                 if not self._emitted(trial, steps, maker, stretch.size):
+                    not_rolled(steps, self.least_loop)
                     failures += 1
                     if failures == MOST_FAILURES:
                         break
