@@ -103,10 +103,9 @@ class Pass(Generic[U]):
     def __call__(self, unit: U, *options: Any, **named: Any) -> U:
         if self.done is not None and self.done(unit):
             return unit
-        record = records.current()
-        if record is None and not _verified:
+        if not (_verified or records.open_records):
             return self.function(unit, *options, **named)
-        return _watched(self, record, unit, options, named)
+        return _watched(self, records.current(), unit, options, named)
 
 
 def _watched(

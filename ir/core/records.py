@@ -15,6 +15,8 @@ from functools import wraps
 from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
+from ..locks import Lock
+
 if TYPE_CHECKING:
     from .passes import Pass
 
@@ -108,6 +110,9 @@ class _Recording(threading.local):
 
 
 _recording = _Recording()
+#: How many records there are, on all threads; while there is none, no pass looks for one.
+open_records = 0
+_counting = Lock()
 
 
 def current() -> Record | None:
@@ -118,11 +123,16 @@ def current() -> Record | None:
 @contextmanager
 def recording(print_after: Collection[str] = ()) -> Iterator[Record]:
     """A context in which the passes of this thread are recorded."""
+    global open_records
     before, _recording.record = _recording.record, Record(print_after)
+    with _counting:
+        open_records += 1
     try:
         yield _recording.record
     finally:
         _recording.record = before
+        with _counting:
+            open_records -= 1
 
 
 def phase(name: str) -> Callable[[Callable[P, U]], Callable[P, U]]:
@@ -131,7 +141,7 @@ def phase(name: str) -> Callable[[Callable[P, U]], Callable[P, U]]:
     def decorate(function: Callable[P, U]) -> Callable[P, U]:
         @wraps(function)
         def run(*args: P.args, **named: P.kwargs) -> U:
-            record = _recording.record
+            record = _recording.record if open_records else None
             if record is None:
                 return function(*args, **named)
             return record.phase(name, function, *args, **named)
