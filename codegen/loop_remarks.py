@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from autojit.ir.core import remarks
@@ -17,11 +17,13 @@ from .op_loops import Stored
 _MOST_LINES = 3
 
 
-def note_lines(name: str, ops: Iterable[Op]) -> None:
+def note_lines(name: str, children: list[Any]) -> None:
     """Remember which lines a kernel comes from, if remarks are collected."""
     notes = remarks.current()
     if notes is not None:
-        notes.lines[name] = tuple(dict.fromkeys(str(op.source) for op in ops if op.source))
+        leaves = [leaf for c in children for leaf in (c.leaves() if hasattr(c, "leaves") else [c])]
+        found = [str(leaf.op.source) for leaf in leaves if leaf.op.source]
+        notes.lines[name] = tuple(dict.fromkeys(found))
 
 
 def about_loop(by: str, kernel: Kernel, loop: Any, reason: str, way_out: str = "") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -137,7 +137,7 @@ class Lowering(ScalarCode):
         for child in children:
             self._child(child)
         body = self.scopes[0].body
-        note_lines(name, _ops_of(children))
+        note_lines(name, children)
         return Kernel(name, body, buffers_of(body), next(self.numbers))
 
     def _child(self, child: Any) -> None:
@@ -400,13 +400,6 @@ class Lowering(ScalarCode):
         body = self.scopes.pop().body
         del self.level[variable]
         self.scopes[-1].body.append(Loop(variable, 0, size, body, "map", size <= UNROLL))
-
-
-def _ops_of(children: Iterable[Any]) -> Iterator[Op]:
-    """The ops of what stands in a tree of loops."""
-    for child in children:
-        for leaf in child.leaves() if isinstance(child, Node) else [child]:
-            yield leaf.op
 
 
 @phase("lower")

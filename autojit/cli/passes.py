@@ -11,12 +11,11 @@ from autojit.codegen.loop_level import LOOPS
 from autojit.codegen.lower import lower
 from autojit.codegen.runtime import Executable
 from autojit.codegen.shape import SHAPE
-from autojit.ir.core.passes import Pass, verify_each
+from autojit.ir.core.passes import Level, Pass, verify_each
 from autojit.ir.core.records import Record, Run, recording
 from autojit.ir.passes.pipeline import OPTIMIZE
 from autojit.ir.passes.preparing import PREPARE
 from autojit.ir.passes.program_passes import SSA
-from autojit.ir.program import Program
 
 from .. import jit, remembered
 from ..execute import target_errors
@@ -135,12 +134,11 @@ def find(name: str) -> Pass[Any]:
     """The pass of a name."""
     known: dict[str, Pass[Any]] = {**SSA.passes, **LOOPS.passes}
     if name not in known:
-        raise Failure(_unknown(name, sorted(known)))
+        names = sorted(known)
+        raise Failure(
+            f"there is no pass {name!r}.{closest(name, names)} There are: {', '.join(names)}"
+        )
     return known[name]
-
-
-def _unknown(name: str, known: Sequence[str]) -> str:
-    return f"there is no pass {name!r}.{closest(name, known)} There are: {', '.join(known)}"
 
 
 def listed() -> str:
@@ -172,36 +170,40 @@ def _entry(name: str, words: str, width: int) -> list[str]:
 
 
 def opt(file: str, names: Sequence[str]) -> str:
-    """The text of the program in a file after passes, each of which is verified."""
-    runs = [_runnable(name) for name in names]
-    program = _read(file)
-    with verify_each(), running(f"program {program.name}"):
+    """The text of what is in a file after passes, each of which is verified."""
+    for name in names:
+        if name not in PIPELINES:
+            find(name)
+    level, unit = _read(file)
+    runs = [_runnable(name, level) for name in names]
+    with verify_each(), running(f"program {level.title(unit)}"):
         for run in runs:
-            program = run(program)
-    return program.text(sources=True)
+            unit = run(unit)
+    return level.text(unit)
 
 
-def _runnable(name: str) -> Callable[[Program], Program]:
-    if name in LOOPS.passes:
+def _runnable(name: str, level: Level[Any]) -> Callable[[Any], Any]:
+    """What a name stands for; a failure where that does not run on what the file holds."""
+    known: dict[str, Callable[[Any], Any]] = dict(level.passes)
+    if level is SSA:
+        known.update(PIPELINES)
+    if name in known:
+        return known[name]
+    if level is SSA:
         raise Failure(
-            f"{name} is a pass over loops, and opt reads programs. To see what it does: "
+            f"{name} is a pass over loops, and the file holds a program. To see what it does: "
             f"autojit dump TARGET ARG --print-after {name}"
         )
-    known: dict[str, Callable[[Program], Program]] = {**PIPELINES, **SSA.passes}
-    if name not in known:
-        raise Failure(_unknown(name, [*PIPELINES, *sorted(SSA.passes)]))
-    return known[name]
+    raise Failure(f"{name} is a pass over programs, and the file holds loops")
 
 
-def _read(file: str) -> Program:
-    """The program in a file.
-
-    Texts of loops come in here as soon as they can be read: by their first word, and to passes of
-    ``LOOPS``.
-    """
+def _read(file: str) -> tuple[Level[Any], Any]:
+    """What is in a file, and of which level it is: a program, or loops by their first word."""
     text = read_text(file)
     if text.lstrip().startswith("loops "):
+        # Once texts of loops can be read, what is read from this one is returned with LOOPS.
         raise Failure(
-            f"{file} holds loops. opt reads programs, as the stages trace and optimized have them"
+            f"{file} holds loops, which cannot be read yet. opt reads programs, as the stages "
+            "trace and optimized have them"
         )
-    return program_in(text, file)
+    return SSA, program_in(text, file)
