@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from autojit.ir.core import remarks
 from autojit.ir.ops.move import Move
+from autojit.ir.passes.program_passes import DERIVATIVES, program_pass
 from autojit.ir.program import Program, Source
 
 from .errors import UnrolledLoopWarning, warn_at
@@ -22,11 +24,27 @@ TRACE_BUDGET = 100_000
 MANY_NUMBERS = 1_000
 
 
-def roll(program: Program, is_body: bool) -> Program:
+@program_pass(
+    "Makes repeated stretches operations on arrays, or loops.",
+    name="roll",
+    needs=[DERIVATIVES],
+    keeps=[DERIVATIVES],
+)
+def roll(program: Program, is_body: bool = False) -> Program:
     """The program with repeated stretches as arrays or loops."""
     from autojit.ir.passes.roll import roll
 
-    return roll(program, LEAST_OPS, LEAST_LOOP, is_body=is_body)
+    notes = remarks.current()
+    before = 0 if notes is None else len(notes)
+    made = roll(program, LEAST_OPS, LEAST_LOOP, is_body=is_body)
+    if notes is not None:
+        from autojit.ir.passes.roll_remarks import not_found
+
+        if len(made.ops) <= len(program.ops) // 2:
+            notes.forget("roll", before)  # what was tried in vain, before a way was found
+        else:
+            not_found(program, LEAST_OPS)
+    return made
 
 
 def _merged(program: Program) -> Program:
@@ -40,6 +58,10 @@ def without_long_stretches(program: Program, *, is_body: bool = False) -> Progra
     """The program with repeated stretches as arrays or loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
         program = remembered(roll, program, is_body)
+    elif remarks.current() is not None:
+        from autojit.ir.passes.roll_remarks import not_found
+
+        not_found(program, LEAST_OPS)
     if _size(program) > BUDGET and _size(remembered(_merged, program)) > BUDGET:
         _warn(program)
     return program

@@ -9,6 +9,7 @@ Legal where temporaries that live at the same step have bytes of their own.
 from __future__ import annotations
 
 from .loop_ir.cost import itemsize
+from .loop_level import NESTS, NOT_PLACED, loop_pass
 from .loops import (
     Buffer,
     Factorization,
@@ -22,6 +23,7 @@ from .walk import buffers_named, memory
 ALIGNMENT = 64
 
 
+@loop_pass("Gives temporaries places in one block of memory.", needs=[NOT_PLACED], keeps=[NESTS])
 def plan(program: LoopProgram) -> None:
     """Give every temporary an offset: first fit, in the order of their first use."""
     first: dict[Buffer, int] = {}

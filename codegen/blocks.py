@@ -24,6 +24,7 @@ from autojit.ir.core.machine import current
 
 from .iterations import meet
 from .loop_ir.cost import cost, is_function
+from .loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -50,6 +51,11 @@ BLOCK = 128
 WORTH_BLOCKS = 20
 
 
+@kernel_pass(
+    "Runs rows in blocks, so that scalars between inner loops are vector code.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
     """The kernel with its loops over rows run in blocks, where that pays: of so many rows, or where
     there are two blocks at least."""

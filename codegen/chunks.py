@@ -15,6 +15,7 @@ from typing import Any
 from autojit.ir.core.affine import Affine
 
 from .exposed import exposed
+from .loop_level import EVERYTHING, OWN_MEMORY, split_pass
 from .loops import (
     Begin,
     Buffer,
@@ -43,6 +44,11 @@ _TOGETHER = (Keep, Recall, Release, Repeat, Steps, Swap)
 _APART = ("map", "reduce")
 
 
+@split_pass(
+    "Divides long kernels without loops, so that they compile in less time.",
+    needs=[OWN_MEMORY],
+    keeps=EVERYTHING,
+)
 def in_chunks(kernel: Kernel) -> list[Kernel]:
     """A kernel, or several that do its work one after the other."""
     sizes = [sum(1 for _ in walk([s])) for s in kernel.body]

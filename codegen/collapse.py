@@ -18,10 +18,16 @@ from typing import Any
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
+from .loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import Kernel, Loop
 from .walk import bodies_of, is_whole
 
 
+@kernel_pass(
+    "Makes nests over rows and columns of what lies in one piece one loop.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def collapsed(kernel: Kernel) -> Kernel:
     """The kernel with nests of two loops made one loop, where all that they touch allows it."""
     _rewrite(kernel.body)

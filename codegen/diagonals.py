@@ -21,6 +21,7 @@ from typing import Any
 from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .blocks import at
+from .loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import Compute, Constant, IndexValue, InRange, Kernel, Load, Loop, Store
 from .walk import bodies_of, memory, used
 
@@ -33,6 +34,11 @@ _PURE = (Compute, Constant, IndexValue, InRange, Load)
 Indices = dict[int, Affine]
 
 
+@kernel_pass(
+    "Sets what differs at single places of a row after the row.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=EVERYTHING,
+)
 def off_diagonals(kernel: Kernel) -> Kernel:
     """The kernel with the masks of single places taken out of its innermost loops."""
     _rewrite(kernel.body, {}, {})

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from autojit.ir.core.records import phase
 from autojit.ir.ops.bodies import groups
 from autojit.ir.ops.while_ import While
 from autojit.ir.passes import cse, dce
@@ -43,6 +44,7 @@ class Kept:
         return first
 
 
+@phase("keep tapes")
 def kept_tapes(ops: Sequence[Op], outputs: Sequence[Value]) -> Kept:
     """The loops among the ops of a program that can do with the tapes of another one."""
     loops = [op for op in ops if isinstance(op.kind, While)]

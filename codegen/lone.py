@@ -32,6 +32,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
 from .lone_loops import Writer
+from .loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, steps_pass
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -62,6 +63,11 @@ MOST_BESIDE, MOST_APART = 1024, 64
 _PLAIN = (Accumulate, AccumulateInto, Compute, Constant, IndexValue, Load, Store)
 
 
+@steps_pass(
+    "Runs loops for the only element of a row that is not zero.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=EVERYTHING,
+)
 def only_ones(steps: list[Any]) -> list[Any]:
     """The steps of a program, with such loops run for the only element where there is one."""
     for position, step in enumerate(steps):

@@ -9,9 +9,12 @@ from typing import Any
 
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.passes import is_verifying
+from autojit.ir.core.records import phase
 from autojit.ir.program import Op, Program, Value
 
 from .errors import TargetError
+from .loop_remarks import note_lines
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -79,11 +82,8 @@ class Lowering(ScalarCode):
 
     def run(self) -> LoopProgram:
         """The loop program."""
-        from . import verify_loops
-        from .arena import plan
-        from .chunks import in_chunks
-        from .shape import in_shape
-        from .take_over import take_over
+        from .shape import SHAPE
+        from .verify_loops import verify, verify_kernel
 
         steps: list[Any] = []
         for number, kernel in enumerate(self.schedule.kernels()):
@@ -96,18 +96,15 @@ class Lowering(ScalarCode):
             self.copy(Location(self.placement.of[value]), place, value)
             body = self.scopes[0].body
             steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
-        if self.traits.tasks:
-            steps = in_shape(steps)
-        if self.traits.chunks:
-            steps = [k for s in steps for k in (in_chunks(s) if isinstance(s, Kernel) else [s])]
-        result = LoopProgram(
-            self.program.name, self.placement.inputs, self.placement.outputs, steps
-        )
-        if self.traits.tasks:
-            take_over(result)
-        if verify_loops.ACTIVE:
-            verify_loops.verify(result)
-        plan(result)
+        inputs, outputs = self.placement.inputs, self.placement.outputs
+        result = LoopProgram(self.program.name, inputs, outputs, steps)
+        if is_verifying():
+            for step in steps:
+                if isinstance(step, Kernel):
+                    verify_kernel(step, "lowering")
+        result = SHAPE(result, self.traits)
+        if is_verifying():
+            verify(result)
         return result
 
     def write(self) -> None:
@@ -135,6 +132,7 @@ class Lowering(ScalarCode):
         for child in children:
             self._child(child)
         body = self.scopes[0].body
+        note_lines(name, children)
         return Kernel(name, body, buffers_of(body), next(self.numbers))
 
     def _child(self, child: Any) -> None:
@@ -353,6 +351,7 @@ class Lowering(ScalarCode):
         self.scopes[-1].body.append(Loop(variable, 0, size, body, "map", size <= UNROLL))
 
 
+@phase("lower")
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
     """Schedule a program and write its loop nests as a target wants them."""
     return Lowering(without_last_reshapes(program), traits).run()

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.ir.core.records import phase
 from autojit.ir.ops.move import concatenate, reshape, slice_
 from autojit.ir.program import Builder, Program, Value, building
 from autojit.ir.types import Type
@@ -67,6 +68,7 @@ class Packing(NamedTuple):
     outputs: Side
 
 
+@phase("pack numbers")
 def packing(program: Program) -> Packing | None:
     """None where there are few numbers."""
     inputs, outputs = _side(program.in_types), _side(program.out_types)

@@ -8,6 +8,7 @@ to, rows of scratch) each task has for itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -22,6 +23,8 @@ from autojit.ir.core.machine import LAST, current
 from autojit.ir.types import dtype_from_name
 
 from .loop_ir.cost import work
+from .loop_level import IN_TASKS, NO_TASKS, OWN_MEMORY, steps_pass
+from .loop_remarks import about_loop
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -122,14 +125,43 @@ def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
     may run in any order, and what crosses the border of tasks can (see ``task_border``).
     """
     loops = [s for s in kernel.body if isinstance(s, Loop)]
-    if not loops or in_sequence(kernel.body):
+    if not loops:
         return kernel
     main = max(loops, key=lambda s: work([s]))
-    amount = work([main])
-    tasks = min(task_count(amount), main.stop - main.start)
-    if tasks < 2 or _in_order([main]):
+    made = _cut(kernel, main, outside)
+    if isinstance(made, str):
+        about_loop("parallel", kernel, main, f"not cut into tasks for threads: {made}")
         return kernel
+    return made
+
+
+def _cut(kernel: Kernel, main: Loop, outside: Collection[Buffer]) -> Kernel | str:
+    """The kernel with a loop cut into tasks, or why it is not."""
+    if in_sequence(kernel.body):
+        return "steps run in turn, or there are branches"
+    amount = work([main])
+    count = task_count(amount)
+    if count < 2:
+        least = launches(WORTH_TRYING)
+        return f"it is the work of {amount:.0f} additions, and threads pay from {least:.0f} on"
+    tasks = min(count, main.stop - main.start)
+    if tasks < 2:
+        return "it has one iteration"
+    if _in_order([main]):
+        return "it sets elements at computed places, where a later iteration may overwrite others"
     return _Cut(kernel, main, tasks, amount).run(outside)
+
+
+@steps_pass("Cuts loops into tasks for threads.", needs=[NO_TASKS, OWN_MEMORY], keeps=IN_TASKS)
+def each_parallelized(steps: list[Any]) -> list[Any]:
+    """The steps of a program, kernels with their main loops cut into tasks where that pays."""
+    touched = Counter(buffer for s in steps for buffer in _touched(s))
+    shared = {buffer for buffer, times in touched.items() if times > 1}
+    return [parallelize(s, shared) if isinstance(s, Kernel) else s for s in steps]
+
+
+def _touched(step: Any) -> list[Buffer]:
+    return buffers_of(step.body if isinstance(step, Kernel) else [step])
 
 
 def _in_order(body: list[Any]) -> bool:
@@ -158,15 +190,15 @@ class _Cut:
         at = next(i for i, s in enumerate(kernel.body) if s is main)
         self.before, self.after = kernel.body[:at], kernel.body[at + 1 :]
 
-    def run(self, outside: Collection[Buffer]) -> Kernel:
+    def run(self, outside: Collection[Buffer]) -> Kernel | str:
         border = Border.of(self.before, self.main, self.after, outside)
-        if border is None:
-            return self.kernel
+        if isinstance(border, str):
+            return border
         size = sum(b.size for b in border.copied)
         if size:
             self.tasks = min(self.tasks, most_private() // size, self.amount // (8 * size))
         if self.tasks < 2:
-            return self.kernel
+            return f"each task would need a copy of {size} numbers, as they all add to them"
         self.task = Var(self.tasks)
         self.here = affine.of(self.task)
         for buffer in border.shared:

@@ -25,6 +25,7 @@ from autojit.ir.core.machine import L2, current
 from .blocks import at
 from .iterations import meet
 from .loop_ir.cost import is_function
+from .loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -55,6 +56,11 @@ _PLAIN = (
 )  # fmt: skip
 
 
+@kernel_pass(
+    "Divides loops with long bodies, so that they compile in less time.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def in_pieces(kernel: Kernel) -> Kernel:
     """The kernel with such loops in pieces, or as it is."""
     if sum(map(_size, walk(kernel.body))) < LONG:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, LAST, current
 
 from .loop_ir.cost import itemsize, work_of_product
+from .loop_level import IN_TASKS, OWN_MEMORY, steps_pass
 from .loops import Buffer, Kernel, MatrixProduct, Operand, RunTasks, Tasks
 from .parallel import FEW_TASKS, is_measured, most_private, task_count
 from .walk import buffers_of
@@ -188,3 +190,9 @@ def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
         shared = replace(shared, panel=Operand(each, affine.of(task) * one.size, ()))
     step = RunTasks(Tasks(task, count, [shared], buffers_of([shared]), is_measured(work)))
     return Kernel(f"product_{product.c}", [step], buffers_of([step]))
+
+
+@steps_pass("Shares the tiles of products by tasks.", needs=[OWN_MEMORY], keeps=IN_TASKS)
+def all_in_tasks(steps: list[Any]) -> list[Any]:
+    """The steps of a program, with the tiles of products shared by tasks where that may pay."""
+    return [in_tasks(s) if isinstance(s, MatrixProduct) else s for s in steps]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autojit.ir.core.records import phase
 from autojit.ir.ops.bodies import groups
 from autojit.ir.ops.declaration import Declaration
 from autojit.ir.ops.elementary import cos, sin
@@ -29,6 +30,7 @@ from .kept_tapes import Kept, Numbering
 _PAIRS: dict[Declaration, Declaration] = {sin: cos, cos: sin}
 
 
+@phase("rotate loops")
 def rotated(kept: Kept) -> Kept:
     """The ops with their loops rotated, where that saves something."""
     ops: list[Op] = []

@@ -21,6 +21,7 @@ from typing import Any
 
 from autojit.ir.core.affine import Affine, Bounds, Var
 
+from .loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import Compute, Constant, IndexValue, InRange, Kernel, Load, Loop, Store
 from .walk import bodies_of, memory
 
@@ -31,6 +32,11 @@ PART_AT_ENDS = 4
 _PURE = (Compute, Constant, IndexValue, InRange, Load)
 
 
+@kernel_pass(
+    "Runs loops over the middles of rows over whole rows.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=EVERYTHING,
+)
 def in_whole_rows(kernel: Kernel) -> Kernel:
     """The kernel with loops over the middles of rows run over whole rows, where that is allowed."""
     _rewrite(kernel.body, {})

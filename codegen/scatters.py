@@ -18,6 +18,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
 from .blocks import BLOCK, at
+from .loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -49,6 +50,11 @@ _VALUES = (Compute, Constant, Gather, IndexValue, InRange, Load)
 _WRITES = (AccumulateInto, ScatterInto, Store)
 
 
+@kernel_pass(
+    "Adds to computed places behind the arithmetic, which is vector code then.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def scatters_apart(kernel: Kernel) -> Kernel:
     """The kernel with such loops in two."""
     if _rewrite(kernel.body):

@@ -20,6 +20,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.program import Op, Program, Value
 
+from .loop_remarks import not_joined
 from .op_loops import Stored
 from .pull import Index, Puller
 from .storage import BodyCall, Call, LibraryCall, Selection
@@ -149,6 +150,7 @@ class Schedule:
                 and self._may_join(child, item, depth)
             ):
                 return child
+        not_joined(node.children, max(first, 0), item, depth)
         made = Node(Var(extent))
         node.children.append(made)
         return made

@@ -31,6 +31,7 @@ from autojit.ir.core.machine import L2, current
 from .blocks import BLOCK, at, in_blocks
 from .collapse import collapsed
 from .loop_ir.cost import itemsize
+from .loop_level import FLAT, NESTS, NO_TASKS, OWN_MEMORY, steps_pass
 from .loops import (
     AccumulateInto,
     Buffer,
@@ -58,6 +59,11 @@ LEAST_SLABS = 4
 AHEAD = 24
 
 
+@steps_pass(
+    "Runs products and loops over the same rows a slab at a time.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def in_slabs(steps: list[Any]) -> list[Any]:
     """The steps of a program, those over the same rows made one kernel where that pays."""
     result: list[Any] = []

@@ -21,6 +21,7 @@ from autojit.ir.core.affine import Affine, Bounds, Var
 from autojit.ir.core.machine import L1, current
 
 from .loop_ir.cost import itemsize
+from .loop_level import NESTS, NO_TASKS, NOT_PLACED, OWN_MEMORY, loop_pass
 from .loops import Buffer, Kernel, Load, Loop, LoopProgram, RunTasks, Store, Swap
 from .walk import buffers_named, buffers_of, in_sequence, ranges, statements, walk
 
@@ -28,6 +29,11 @@ from .walk import buffers_named, buffers_of, in_sequence, ranges, statements, wa
 LEAST = 1
 
 
+@loop_pass(
+    "Puts results into the memory of what they are computed from.",
+    needs=[OWN_MEMORY, NOT_PLACED],
+    keeps=[NESTS, NO_TASKS, NOT_PLACED],
+)
 def take_over(program: LoopProgram) -> None:
     """Let results of kernels take over temporaries that nothing reads later."""
     first: dict[Buffer, int] = {}

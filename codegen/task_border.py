@@ -14,7 +14,7 @@ A local buffer that is not scratch becomes a temporary.  A scalar from before th
 again in the task, if that is cheap and gives the same, or stored before and loaded inside.
 
 Legal where every buffer is one of these, and every statement one that a task may hold: otherwise
-there are no tasks (``Border.of`` is None).
+there are no tasks (``Border.of`` says why).
 """
 
 from __future__ import annotations
@@ -72,23 +72,27 @@ class Border:
     @staticmethod
     def of(
         before: list[Any], main: Loop, after: list[Any], outside: Collection[Buffer]
-    ) -> Border | None:
-        """The border of a loop between other statements of a kernel, if it may be cut.
+    ) -> Border | str:
+        """The border of a loop between other statements of a kernel, or why it may not be cut.
 
         ``outside`` is memory that is touched elsewhere in the program.
         """
         inner = list(walk(main.body))
         if main.role == "sequence" or main.only is not None or main.share is not None:
-            return None
-        if not all(map(_may_be_in_task, inner)) or meet(main):
-            return None
+            return "its iterations have to run in their order"
+        if not all(map(_may_be_in_task, inner)):
+            return "it holds a loop with steps, a branch or a call of a library"
+        if buffer := meet(main):
+            return f"iterations read or write elements of {buffer} that others write"
         found = Border({}, [], [], [])
         uses = _Uses(main, inner)
         later = {*exposed(after), *outside}
         for buffer in uses.touched:
             if not found._place(buffer, uses, later):
-                return None
-        return found if found._scalars(before, main, uses.written) else None
+                return f"iterations write elements of {buffer} together that are read, too"
+        if not found._scalars(before, main, uses.written):
+            return "it takes numbers from a loop that is not complete"
+        return found
 
     def _place(self, buffer: Buffer, uses: _Uses, later: Collection[Buffer]) -> bool:
         """Find out which of the four a buffer is; False if none."""

@@ -22,6 +22,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
 
 from .blocks import at
+from .loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import Constant, InRange, Kernel, Load, Loop
 from .walk import bodies_of, is_whole
 
@@ -31,6 +32,12 @@ LEAST_COLUMNS, LEAST_ROWS = 16, 4
 MOST_PARTS = 4
 
 
+@kernel_pass(
+    "Makes a loop over what lies in one piece, and is made of rows, a nest.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    gives=[NESTS],
+    keeps=EVERYTHING,
+)
 def uncollapsed(kernel: Kernel) -> Kernel:
     """The kernel with rows where its innermost loops divide their index."""
     _rewrite(kernel.body)

@@ -1,7 +1,8 @@
 """A verifier of loop programs: what a pass over loops may not break.
 
-It runs after each pass where ``ACTIVE`` is set, as the tests have it, and knows scopes: a kernel is
-a function, a task is another one, and what a body computes is known in that body only.
+It runs after each pass where ``verify_each`` is on, as the tests have it, since it takes a tenth of
+the time; and knows scopes: a kernel is a function, a task is another one, and what a body computes
+is known in that body only.
 
 - Scalars are computed once in a scope that sees them, before they are used.  Accumulators are begun
   before they are added to, and finished where they were begun.
@@ -21,9 +22,8 @@ number or share write the same element after all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 from autojit.ir.core.affine import Affine, Quotient, Var
 
@@ -57,31 +57,14 @@ from .loops import (
 from .verify_tapes import verify_tapes
 from .walk import buffers_named, buffers_of, memory, used, walk
 
-#: Whether loops are verified after each pass: for tests, since it takes a tenth of the time.
-ACTIVE = False
 #: The most tasks: bits of the word by which they are claimed.
 _MOST_TASKS = 64
 _ROLES = ("map", "reduce", "sequence")
 _WRITES = (AccumulateInto, Fill, ScatterInto, Store)
 
-S = TypeVar("S")
-
 
 class BrokenLoops(AssertionError):
     """A loop program that is wrong, with its text."""
-
-
-def checked(name: str, run: Callable[[S], S], step: S) -> S:
-    """What a pass makes of a kernel; verified, if it is something new."""
-    if not ACTIVE or not isinstance(step, Kernel):
-        return run(step)
-    before = [s for s in walk(step.body) if isinstance(s, Loop)]
-    made = run(step)
-    if isinstance(made, Kernel):
-        after = [s for s in walk(made.body) if isinstance(s, Loop)]
-        if made is not step or list(map(id, before)) != list(map(id, after)):
-            verify_kernel(made, name)
-    return made
 
 
 def verify_kernel(kernel: Kernel, name: str = "") -> None:

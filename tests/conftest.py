@@ -12,11 +12,11 @@ FOLDER = tempfile.mkdtemp(prefix="autojit-tests-")  # private to the user
 os.environ["AUTOJIT_CACHE_DIR"] = FOLDER
 os.environ.pop("AUTOJIT_CACHE_SIZE", None)
 
-from autojit.codegen import verify_loops  # noqa: E402 - after the folder is set
-from autojit.codegen.cpu import engine  # noqa: E402
+from autojit.codegen.cpu import engine  # noqa: E402 - after the folder is set
+from autojit.ir.core import passes  # noqa: E402
 
 engine.VERIFY = True
-verify_loops.ACTIVE = True
+passes.always_verify()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

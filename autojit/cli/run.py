@@ -25,7 +25,7 @@ def run(
     file: str, args: Sequence[Any], seed: int, low: float, high: float, interpret: bool
 ) -> None:
     """Print the outputs of the program in a file, compiled or interpreted."""
-    program = read_program(file)
+    program = program_in(read_text(file), file)
     if len(args) > len(program.inputs):
         raise Failure(
             f"program {program.name} takes {len(program.inputs)} arguments, {len(args)} were given"
@@ -46,13 +46,17 @@ def run(
         show(f"result {i}: {t} = {values}")
 
 
-def read_program(file: str) -> Program:
-    """The verified program in a file, or on stdin for ``-``."""
+def read_text(file: str) -> str:
+    """The text in a file, or on stdin for ``-``."""
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise Failure(f"cannot read {file}: {reason}") from None
+
+
+def program_in(text: str, file: str) -> Program:
+    """The verified program that is the text of a file."""
     try:
         program = parse(text)
     except ParseError as error:

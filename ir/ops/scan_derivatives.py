@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.records import phase
 from ..program import Builder, Op, Program, Value, building, current_builder
 from .bodies import (
     INDEX,
@@ -21,6 +22,7 @@ from .bodies import (
 from .declaration import Declaration, MaybeValue, full
 
 
+@phase("derivative of scan")
 def differentiate(
     kind: Declaration,
     operands: Sequence[Value],

@@ -26,8 +26,10 @@ from __future__ import annotations
 
 from ..program import Op, Program
 from .bodies import narrowed
+from .program_passes import EVERYTHING, program_pass
 
 
+@program_pass("Leaves out operations that no output depends on.", keeps=EVERYTHING)
 def run(program: Program) -> Program:
     """Leave out what is not needed; the same object where everything is."""
     live = set(program.outputs)

@@ -19,6 +19,7 @@ from functools import lru_cache
 from ..ops.arithmetic import stop_gradient
 from ..ops.reduce import Extremum, max_, min_
 from ..program import Builder, Op, Program, Source, Value, building
+from .program_passes import DERIVATIVES, STRUCTURE, program_pass
 from .rewrite import Rewriter
 from .simplify_shifts import is_zero
 
@@ -26,6 +27,11 @@ from .simplify_shifts import is_zero
 MOST_OPS, MOST = 1000, 16
 
 
+@program_pass(
+    "Takes extrema that cancel as constants for derivatives.",
+    needs=[DERIVATIVES],
+    keeps=STRUCTURE,
+)
 def run(body: Program) -> Program:
     """The body with such extrema made constants for its derivatives."""
     if not body.has(Extremum):

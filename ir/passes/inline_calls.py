@@ -28,9 +28,14 @@ from ..ops.bodies import BodyOp
 from ..ops.declaration import Declaration
 from ..program import Op, Program, Value
 from . import dce
+from .program_passes import CALLS_INLINED, program_pass
 from .rewrite import Rewriter, rewrite
 
 
+@program_pass(
+    "Puts the operations of programs that are called in the place of calls.",
+    gives=[CALLS_INLINED],
+)
 def run(program: Program) -> Program:
     """Inline all calls; the same object where there are none and all is needed."""
     program = dce.run(program)

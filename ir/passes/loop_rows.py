@@ -46,9 +46,15 @@ from ..ops.move import Broadcast, Reshape, Transpose, flip, reshape, slice_, tra
 from ..ops.scan import Scan, scan
 from ..ops.update import add_at, scatter, update
 from ..program import Builder, Op, Program, Value, building, current_builder, readers_of
+from .program_passes import ROWS, STRUCTURE, program_pass
 from .rewrite import Rewriter, rewrite
 
 
+@program_pass(
+    "Makes what a loop reads and writes at its index rows that it runs over.",
+    gives=[ROWS],
+    keeps=STRUCTURE,
+)
 def run(program: Program) -> Program:
     """The program with such loops over rows; the same object without any."""
     return rewrite(program, [_rule]) if program.has(Scan) else program

@@ -33,11 +33,17 @@ from ..ops.linear import Constant
 from ..ops.move import Broadcast, Concatenate, Pad, Reshape, Slice, Transpose, transpose
 from ..ops.reduce import Reduce
 from ..program import Builder, Op, Program, Value, building, readers_of
+from .program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
 #: At most one row in so many is picked.
 FEW = 2
 
 
+@program_pass(
+    "Picks rows before they are computed, so that only those are.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with its picks moved ahead."""
     picks = [op for op in program.ops if _picks_few(op)] if program.has(Gather) else []

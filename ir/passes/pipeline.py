@@ -1,14 +1,15 @@
-"""The passes in order."""
+"""The passes in order, from a program that is differentiated to the one that code is made of.
+
+Nothing is rewritten here.
+"""
 
 from __future__ import annotations
 
-from ..ops.bodies import BodyOp
+from ..core.passes import Pass
+from ..core.pipelines import Pipeline, Place
 from ..program import Program
 from ..verify import verify as check
 from . import (
-    bodies,
-    cse,
-    dce,
     inline_calls,
     loop_rows,
     pick_first,
@@ -17,15 +18,81 @@ from . import (
     restore,
     scalar_steps,
     shares,
-    simplify_parts,
     sum_first,
     swap_products,
     tapes_in_segments,
     unroll,
 )
-from .fold import fold
-from .rewrite import rewrite
-from .simplify import simplify
+from .bodies import everywhere
+from .program_passes import DERIVATIVES
+from .simplified import simplified
+
+
+def _place(run: Pass[Program], reason: str) -> Place[Program]:
+    """A pass that runs on bodies too."""
+    return Place(everywhere(run), reason)
+
+
+OPTIMIZE = Pipeline(
+    "optimize",
+    [
+        Place(
+            inline_calls.run,
+            "All other passes look at operations, and a call hides those of its program.",
+        ),
+        _place(
+            loop_rows.run,
+            "The passes over loops tell rows, which steps take apart or stack, from arrays that a "
+            "step may read anywhere.",
+        ),
+        _place(
+            pick_first.run,
+            "Rows that are not picked are not computed, so nothing else has to look at them.",
+        ),
+        _place(
+            sum_first.run,
+            "It makes products smaller, as picking does: before passes that look at what is "
+            "computed.",
+        ),
+        _place(
+            shares.run,
+            "Divisions by counts become products, so that quotients sees only the others.",
+        ),
+        _place(
+            quotients.run,
+            "It needs the divisions as the rules of derivatives have left them, outside of loops "
+            "and in bodies, before loops are taken apart.",
+        ),
+        _place(
+            swap_products.run,
+            "Products are final now: those above may have left out, shrunk or moved some.",
+        ),
+        _place(
+            restore.run,
+            "It finds tapes by the loop that makes them and the one that reads them, which the "
+            "passes below take apart.",
+        ),
+        _place(
+            recurrences.run,
+            "It takes apart loops over numbers, and those over small arrays that it reads as "
+            "numbers; the rest of the latter become loops over numbers right after.",
+        ),
+        _place(
+            scalar_steps.run,
+            "A step over numbers has its tapes in numbers, which the next pass measures.",
+        ),
+        _place(
+            tapes_in_segments.run,
+            "The tapes that are left are long for good: those of what steps replace are gone.",
+        ),
+        _place(
+            unroll.run,
+            "Last: it copies steps, which all others would have to read several times.",
+        ),
+    ],
+    given=[DERIVATIVES],
+    then=simplified,
+)
 
 
 def optimize(program: Program, *, verify: bool = False) -> Program:
@@ -36,53 +103,7 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     """
     if verify:
         check(program)
-    program = simplified(inline_calls.run(program))
-    for run in (
-        loop_rows.run,
-        pick_first.run,
-        sum_first.run,
-        shares.run,
-        quotients.run,
-        swap_products.run,
-        restore.run,
-        recurrences.run,
-        scalar_steps.run,
-        tapes_in_segments.run,
-        unroll.run,
-    ):
-        program = simplified(bodies.everywhere(run)(program))
+    program = OPTIMIZE(program)
     if verify:
         check(program)
     return program
-
-
-def simplified(program: Program) -> Program:
-    """The program folded, simplified, without repetition and dead code.
-
-    One walk reaches the fixed point, because every rule looks only at an op and at what
-    its operands are made by, and because what the rules emit is offered to them again.
-    Values are unchanged to rounding; NaN, infinities and signed zeros stay but for those in
-    sums: of copies and of updates (``simplify_moves``), in products with what repeats
-    (``simplify_products``), with unit matrices (``simplify_units``) and of windows
-    (``simplify_windows``), and in what cancels (``simplify_shifts``).
-    """
-    if program.simplified:
-        return program
-    while True:
-        rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
-        made = dce.run(rewrite(program, rules))
-        # What a loop no longer computes may have been all that read something in it.
-        if made is program or not made.has(BodyOp):
-            break
-        program = made
-    made.simplified = True
-    return made
-
-
-def resolve_parts(program: Program) -> Program:
-    """The program with what is read of replaced windows taken from where it was made.
-
-    Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
-    otherwise carry cotangents of the whole array from one step to the one before.
-    """
-    return dce.run(rewrite(program, [simplify_parts.rules.rule]))

@@ -34,12 +34,18 @@ from ..ops.arithmetic import add, div, mul, neg, sub
 from ..ops.move import broadcast
 from ..ops.reduce import sum_
 from ..program import Op, Program, Value
+from .program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 from .rewrite import Rewriter, rewrite
 
 #: How many ops may stand between the product and a division.
 _DEPTH = 4
 
 
+@program_pass(
+    "Multiplies by a quotient that is known, and does not divide again.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such products by the quotient."""
     if not {div, mul} <= program.kinds:

@@ -50,6 +50,7 @@ from ..program import Builder, Op, Program, Value, building, current_builder, re
 from ..transforms.batch import batch
 from ..transforms.segments import in_segments
 from ..transforms.separate import depends, needed
+from .program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 from .rewrite import Rewriter, rewrite
 from .scalar_steps import ScalarSteps, TooLarge
 from .terms import joined, negative, sums, total
@@ -69,6 +70,11 @@ WORTH = 100
 CANCELLED = 0.01
 
 
+@program_pass(
+    "Computes what does not wait for the step before for many steps at once.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such loops in blocks; the same object without any."""
     return rewrite(program, [_rule]) if program.has(Scan) else program

@@ -27,6 +27,7 @@ import numpy as np
 from ..program import Builder, Op, Program, Value, building
 from .repetitions import Ops, repetitions
 from .roll_loop import as_loop
+from .roll_remarks import not_rolled
 from .roll_rows import as_rows
 from .roll_steps import Steps
 
@@ -72,6 +73,7 @@ class Round:
             steps, trial = Steps(self.program, stretch), Builder()
             with building(trial):
                 if not self._emitted(trial, steps, maker, stretch.size):
+                    not_rolled(steps, self.least_loop)
                     failures += 1
                     if failures == MOST_FAILURES:
                         break

@@ -38,6 +38,7 @@ from ..ops.move import Concatenate, Move, Pad, concatenate, reshape, slice_axis
 from ..ops.reduce import Sum
 from ..ops.scan import Scan, scan
 from ..program import Builder, Op, Program, Value, building
+from .program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 from .rewrite import Rewriter, rewrite
 
 #: Elements of an array that a step computes, multiplications in a product, operations in a step.
@@ -54,6 +55,11 @@ class TooLarge(Exception):
     """The steps are not of a few numbers."""
 
 
+@program_pass(
+    "Makes loops over small arrays loops over numbers.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with loops over numbers for those whose steps take small arrays apart."""
     return rewrite(program, [_rule]) if program.has(Scan) else program

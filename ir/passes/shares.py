@@ -31,9 +31,15 @@ from ..ops.declaration import full
 from ..ops.move import broadcast, reshape
 from ..ops.reduce import sum_
 from ..program import Op, Program, Value
+from .program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 from .rewrite import Rewriter, rewrite
 
 
+@program_pass(
+    "Divides once where each of those that tie has an equal share.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such divisions done once for all that they are repeated for."""
     return rewrite(program, [_rule]) if {div, convert} <= program.kinds else program

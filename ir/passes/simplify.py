@@ -35,6 +35,7 @@ from . import (
     simplify_units,
     simplify_windows,
 )
+from .program_passes import STRUCTURE, program_pass
 from .rewrite import OpRule, Rewriter, rewrite
 
 #: The rules of all families.
@@ -63,6 +64,7 @@ def simplify(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
     return None
 
 
+@program_pass("Expresses operations by others that are less work.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
     """Apply the algebraic rules."""
     return rewrite(program, [simplify])

@@ -14,8 +14,10 @@ from math import gcd
 
 from ..ops.move import concatenate, slice_
 from ..ops.update import scatter, update
-from ..program import Op, Value
-from .rewrite import Rewriter, RuleTable
+from ..program import Op, Program, Value
+from . import dce
+from .program_passes import STRUCTURE, program_pass
+from .rewrite import Rewriter, RuleTable, rewrite
 from .update_chains import link_of, ranges_of
 
 rules = RuleTable()
@@ -120,3 +122,17 @@ def _sliced(x: Value, ranges: list[range]) -> Value:
 
     start, stop, stride = zip(*each(), strict=True) if ranges else ((), (), ())
     return slice_(x, start=start, stop=stop, stride=stride)
+
+
+@program_pass(
+    "Takes what is read of replaced windows from where it was made.",
+    name="resolve_parts",
+    keeps=STRUCTURE,
+)
+def resolve_parts(program: Program) -> Program:
+    """The program with what is read of replaced windows taken from where it was made.
+
+    Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
+    otherwise carry cotangents of the whole array from one step to the one before.
+    """
+    return dce.run(rewrite(program, [rules.rule]))

@@ -31,9 +31,15 @@ from ..ops.linear import constant
 from ..ops.move import broadcast, transpose
 from ..ops.reduce import sum_
 from ..program import Op, Program, Value, readers_of
+from .program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 from .rewrite import Rewriter, rewrite
 
 
+@program_pass(
+    "Sums rows before they are multiplied by a matrix.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with sums ahead of products that nothing else reads."""
     if not {sum_, dot} <= program.kinds:

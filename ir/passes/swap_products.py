@@ -24,12 +24,18 @@ from math import prod
 from ..ops.contract import dot, free_axes
 from ..ops.move import transpose
 from ..program import Op, Program, Value, readers_of
+from .program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 from .rewrite import Rewriter, rewrite
 
 #: A result of fewer columns may take longer to compute than to copy.
 LEAST_COLUMNS = 32
 
 
+@program_pass(
+    "Computes products that are read transposed as they are read.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such products the other way round."""
     if not {transpose, dot} <= program.kinds:

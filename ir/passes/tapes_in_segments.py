@@ -36,6 +36,7 @@ from ..ops.scan import Scan
 from ..program import Builder, Op, Program, Value, building, readers_of
 from ..transforms.segments import EachSegment, in_segments, steps_of
 from . import dce
+from .program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
 #: The part of the last level of the caches that a tape takes at least: what is stored before and
 #: after it takes the rest.
@@ -48,6 +49,11 @@ DEAR, TIMES_DEAR = 8, 3
 FEWEST = 4
 
 
+@program_pass(
+    "Computes long tapes again, a segment at a time.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such tapes a segment at a time; the same object without any."""
     pairs = _pairs(program) if program.has(Scan) else []

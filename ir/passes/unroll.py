@@ -29,6 +29,7 @@ from ..ops.reduce import Reduce
 from ..ops.scan import Scan
 from ..ops.update import Updating
 from ..program import Builder, Op, Program, Value, building
+from .program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
 #: Kinds of ops in a step; others are not fused over steps.
 KINDS = (Elementwise, Constant, Iota, Move, Reduce, Gather, ScatterAdd, Updating)
@@ -41,6 +42,11 @@ MOST_STEPS = 8
 MOST_OPS = 1
 
 
+@program_pass(
+    "Takes several steps in one sweep over an array.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such loops unrolled; the same object without any."""
     if not program.has(Scan) or not any(_factor(op) > 1 for op in program.ops):

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..core.records import phase
 from ..ops.batching import Batched, along
 from ..program import Builder, Program, Value, building
 
 
+@phase("batch")
 def batch(
     program: Program,
     size: int,

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..core.records import phase
 from ..ops.declaration import full, require
 from ..program import Builder, Program, building
 from .linearize import linearize
 from .transpose import pulled_back
 
 
+@phase("gradient")
 def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Program:
     """``inputs -> (outputs if kept, gradients of output 0 with respect to wrt)``.
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..core.records import phase
 from ..ops.arithmetic import convert, eq
 from ..ops.declaration import full
 from ..ops.linear import iota
@@ -25,6 +26,7 @@ from .linearize import linearize
 from .transpose import transpose
 
 
+@phase("jacobian")
 def jacobian(program: Program, wrt: Sequence[int], *, forward: bool) -> Program:
     """``inputs -> d output / d input``, for every output and, within it, every input in wrt.
 

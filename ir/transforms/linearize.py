@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..core.records import phase
 from ..ops.declaration import full, require
-from ..passes import cse, loop_rows
+from ..passes.preparing import PREPARE
 from ..program import Builder, Op, Program, Value, building, current_builder
 from .separate import free_values, halves, needed
 
@@ -57,6 +58,7 @@ class Linearized(NamedTuple):
         return len(self.linear.inputs) - len(self.wrt)
 
 
+@phase("linearize")
 def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     """Split the derivative of a program with respect to some inputs from its value.
 
@@ -64,7 +66,7 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     before they go on, which no later pass makes of two sums of products.
     """
     _check_inexact(program, wrt)
-    program = cse.before_derivatives(loop_rows.run(program))
+    program = PREPARE(program)
     builder = _Split()
     inputs = [Value(v.type) for v in program.inputs]
     env = dict(zip(program.inputs, inputs, strict=True))
@@ -131,6 +133,7 @@ class Forward(NamedTuple):
     active: tuple[int, ...]
 
 
+@phase("forward")
 def forward(program: Program, wrt: Sequence[int], *, split: bool = False) -> Forward:
     """A program that computes values and tangents together.
 

@@ -16,8 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.machine import current
+from ..core.records import phase
 from ..ops.elementwise import Elementwise
 from ..ops.index import Gather
+from ..passes.simplified import simplified
 from ..program import Builder, Op, Program, Value, building
 from .linearize import Linearized
 from .min_cut import source_side
@@ -35,6 +37,7 @@ def repeatable(op: Op) -> bool:
     return hasattr(op.kind, "sources") or isinstance(op.kind, Gather) or not op.operands
 
 
+@phase("choose residuals")
 def choose_residuals(
     parts: Linearized,
     free: Sequence[bool],
@@ -44,8 +47,6 @@ def choose_residuals(
 
     ``free`` marks the inputs that the linear program can have at no cost.
     """
-    from ..passes.pipeline import simplified
-
     primal = simplified(parts.primal)
     n = len(primal.outputs) - parts.residuals
     needed = list(dict.fromkeys(primal.outputs[n:]))

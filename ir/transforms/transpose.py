@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
+from ..core.records import phase
 from ..errors import DerivativeError, with_place
 from ..ops.arithmetic import bitwise_and, bitwise_not, select
 from ..ops.declaration import Literal, full
@@ -23,6 +24,7 @@ from ..program import Builder, Op, Program, Value, building, current_builder
 from .separate import needed, parted
 
 
+@phase("transpose")
 def transpose(program: Program, residuals: int) -> Program:
     """``(residuals, cotangents of the outputs) -> cotangents of the linear inputs``.
 

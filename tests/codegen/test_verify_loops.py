@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from autojit import jit
-from autojit.codegen import shape, verify_loops
+from autojit.codegen import shape
+from autojit.codegen.blocks import in_blocks
 from autojit.codegen.exposed import exposed
+from autojit.codegen.loop_level import pass_of
 from autojit.codegen.loops import (
     AccumulateInto,
     Begin,
@@ -28,6 +30,7 @@ from autojit.codegen.loops import (
 from autojit.codegen.verify_loops import BrokenLoops, verify, verify_kernel
 from autojit.codegen.walk import buffers_of
 from autojit.ir.core.affine import Var
+from autojit.ir.core.passes import BrokenPass, verify_each
 from tests.codegen.loop_builder import (
     at,
     buffer,
@@ -241,16 +244,19 @@ def test_locals_are_those_of_one_kernel() -> None:
 
 
 def test_a_broken_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def careless(made: Kernel) -> Kernel:
-        body = [s for s in made.body if not isinstance(s, (Begin, Finish))]
-        return replace(made, body=body)
+    def careless(program: LoopProgram) -> LoopProgram:
+        for made in program.steps:
+            assert isinstance(made, Kernel)
+            made.body = [s for s in made.body if not isinstance(s, (Begin, Finish))]
+        return program
 
-    assert verify_loops.ACTIVE
-    monkeypatch.setattr(shape, "_LATER", (careless,))
-    with pytest.raises(BrokenLoops, match="after careless:"):
+    blocks = pass_of(in_blocks)
+    broken = replace(blocks, function=careless)
+    places = [p if p.run is not blocks else replace(p, run=broken) for p in shape.SHAPE.places]
+    monkeypatch.setattr(shape.SHAPE, "places", places)
+    with pytest.raises(BrokenPass, match="after the pass blocks: a0 is not begun here"):
         jit(lambda x: np.sum(np.exp(x)))(np.ones(20))
-    monkeypatch.setattr(verify_loops, "ACTIVE", False)
-    with pytest.raises(KeyError):
+    with verify_each(False), pytest.raises(KeyError):
         jit(lambda x: np.sum(np.cos(x)))(np.ones(20))
 
 

@@ -7,13 +7,16 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autojit.codegen import shape, verify_loops
-from autojit.codegen.loops import Kernel, Loop
+from autojit.codegen import shape
+from autojit.codegen.loops import Kernel, Loop, LoopProgram
+from autojit.ir.core.passes import verify_each
 from autojit.ir.ops import elementary
 from autojit.ir.passes import repetitions, roll_tables
 from tests.fuzz import differences, guarded, memory, plain
@@ -93,10 +96,18 @@ def _without_last(kernel: Kernel) -> Kernel:
 
 
 @pytest.fixture
-def short_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A pass over loops that is wrong, and that no verifier stops."""
-    monkeypatch.setattr(shape, "_FIRST", (_without_last, *shape._FIRST))
-    monkeypatch.setattr(verify_loops, "ACTIVE", False)
+
+    def run(program: LoopProgram) -> LoopProgram:
+        program.steps = [_without_last(s) if isinstance(s, Kernel) else s for s in program.steps]
+        return program
+
+    first, *others = shape.SHAPE.places
+    wrong = replace(first, run=replace(first.run, function=run))
+    monkeypatch.setattr(shape.SHAPE, "places", [wrong, *others])
+    with verify_each(False):
+        yield
 
 
 def test_a_wrong_pass_over_loops_is_found_and_made_small(short_loops: None) -> None:
