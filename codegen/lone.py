@@ -28,6 +28,7 @@ from . import affine
 from .affine import Affine, Var
 from .blocks import substitute
 from .lone_loops import Writer
+from .loop_ir.effects import changed_buffers
 from .loops import (
     Accumulate,
     AccumulateInto,
@@ -35,7 +36,6 @@ from .loops import (
     Compute,
     Constant,
     Finish,
-    Gather,
     IndexValue,
     Kernel,
     Load,
@@ -218,8 +218,7 @@ def _counted(
 
 def _changed(body: list[Any], read: list[Buffer]) -> bool:
     """Whether statements write what is read."""
-    others = (s for s in walk(body) if not isinstance(s, (Load, Gather)))
-    return any(memory(b) in read for s in others for b in buffers_named(s))
+    return any(memory(b) in read for s in walk(body) for b in changed_buffers(s))
 
 
 def _formula(x: Scalar, made: dict[int, Any], var: Var) -> Any:

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 
 from ..affine import Affine, Quotient, Var
 from ..arena import itemsize
+from ..loop_ir.effects import changed_buffers
 from ..loops import Compute, Constant, IndexValue, Load, Loop
-from ..walk import bodies_of, buffers_named, buffers_of, memory, used
+from ..walk import bodies_of, buffers_of, memory, used
 from .demands import can_fail
 
 #: A run of reads has at least this many, and the loop's arrays at most this many bytes.  Measured
@@ -92,7 +93,7 @@ def _free_reads(loop: Loop) -> list[Load]:
     """Reads that could be anywhere in the body of an innermost loop."""
     if any(bodies_of(s) for s in loop.body):
         return []
-    written = {memory(b) for s in loop.body if not isinstance(s, Load) for b in buffers_named(s)}
+    written = {memory(b) for s in loop.body for b in changed_buffers(s)}
     return [
         s
         for s in loop.body

@@ -1,0 +1,1 @@
+"""The loop IR as a language: declared effects of statements, their text, an interpreter."""
