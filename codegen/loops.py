@@ -416,6 +416,8 @@ class Recall:
     note: Buffer
 
 
+#: More steps than any loop whose number of steps is not known beforehand.
+MANY = 1 << 40
 #: How many integers a note has.
 NOTE = 3
 
