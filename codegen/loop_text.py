@@ -273,18 +273,18 @@ def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -
             _BLOCKS[type(s)](s, names, indent, lines)
 
 
-_ROLES = {"map": "", "reduce": ", reduces", "sequence": ", in turn"}
+_ROLES = {"map": "", "reduce": "  # reduces", "sequence": "  # in turn"}
 
 
 def _print_loop(s: Loop, names: _Names, indent: str, lines: list[str]) -> None:
     words = "" if s.share is None else f", share {names.var(s.share)}"
     words += "" if s.only is None else f", only {names.scalar(s.only)}"
-    words += _ROLES.get(s.role, f", {s.role}")
-    words += (", unrolled" if s.unroll else "") + (", apart" if s.apart else "")
+    remarks = _ROLES.get(s.role, f"  # {s.role}")
+    remarks += ("  # unrolled" if s.unroll else "") + ("  # apart" if s.apart else "")
+    remarks += names.remarks.get(id(s), "")
     last = names.ends.get(s.var, s.stop)
     extent = "" if s.var.extent == last else f" of {s.var.extent}"
-    remark = names.remarks.get(id(s), "")
-    lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{extent}{words}:{remark}")
+    lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{extent}{words}:{remarks}")
     _print_body(s.body, names, indent + "  ", lines)
 
 

@@ -5,8 +5,8 @@
 ...   input x: f64[3]
 ...   output y: f64[3]
 ...   kernel k0:
-...     for i in 0..3:      # a comment
-...       s0 = x[i]
+...     for i in 0..3:
+...       s0 = x[i]         # a comment
 ...       s1 = s0 + s0
 ...       y[i] = s1
 ... '''), end="")

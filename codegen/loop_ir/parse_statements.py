@@ -39,6 +39,9 @@ from .vocabulary import COMBINES, SYMBOLS, dtype_of_value
 _COMBINES = {SYMBOLS.get(name, name): name for name in COMBINES}
 _ACCUMULATOR = re.compile(r"a\d+")
 _SCALAR = re.compile(r"s\d+")
+_ROLES = {"reduces": "reduce", "in turn": "sequence"}
+#: What the stage `vectors` tells of a loop.
+_LANES = re.compile(r"vectors of \d+|scalar code")
 
 
 class Statements:
@@ -76,8 +79,11 @@ class Statements:
 
     def block(self) -> list[Any]:
         """A colon, and the statements of the deeper lines behind it."""
+        self.tokens.mark(":")
+        return self.lines()
+
+    def lines(self) -> list[Any]:
         t = self.tokens
-        t.mark(":")
         t.end_line()
         if t.next.kind != "indent":
             return []
@@ -198,28 +204,32 @@ class Statements:
         var = self.scalars.variable(token, extent, stop)
         made = Loop(var, start, stop, [], "map")
         while t.has(","):
-            self.setting(made)
-        made.body = self.block()
+            if t.has("share"):
+                made.share = self.scalars.known_variable()
+            else:
+                t.word("only")
+                made.only = self.scalars.use()
+        t.mark(":")
+        while t.next.kind == "remark":
+            self.remark(made)
+        made.body = self.lines()
         return made
 
-    def setting(self, loop: Loop) -> None:
-        t = self.tokens
-        token = t.next
-        if t.has("share"):
-            loop.share = self.scalars.known_variable()
-        elif t.has("only"):
-            loop.only = self.scalars.use()
-        elif t.has("reduces"):
-            loop.role = "reduce"
-        elif t.has_words("in", "turn"):
-            loop.role = "sequence"
-        elif t.has("unrolled"):
+    def remark(self, loop: Loop) -> None:
+        """How iterations depend on each other, and how the loop is compiled."""
+        token = self.tokens.take("remark", "a remark")
+        words = token.text.removeprefix("#").strip()
+        if words in _ROLES:
+            loop.role = _ROLES[words]
+        elif words == "unrolled":
             loop.unroll = True
-        elif t.has("apart"):
+        elif words == "apart":
             loop.apart = True
-        else:
-            t.fail("expected reduces, in turn, unrolled, apart, share … or only …, got "
-                   f"{token.text or 'the end of the line'}")  # fmt: skip
+        elif not _LANES.fullmatch(words):
+            self.tokens.fail(
+                "behind a loop stand # reduces, # in turn, # unrolled and # apart; a comment "
+                "needs a line of its own", token,
+            )  # fmt: skip
 
     def run_tasks(self) -> RunTasks:
         t = self.tokens

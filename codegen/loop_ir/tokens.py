@@ -11,7 +11,8 @@ __all__ = ["ParseError", "Token", "Tokens"]
 
 _TOKEN = re.compile(
     r"""
-      (?P<skip> [ \t\r]+ | \#[^\n]* )
+      (?P<skip> [ \t\r]+ )
+    | (?P<remark> \#[^\n\#]* )
     | (?P<number> \d+(?:\.\d+)?(?:e[+-]?\d+)? )
     | (?P<word> [A-Za-z_]\w* )
     | (?P<string> "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' )
@@ -36,9 +37,12 @@ def _of_line(text: str, start: int, end: int) -> list[Token]:
         if match is None:
             raise ParseError(f"unexpected character {text[position]!r}", text, position)
         if match.lastgroup != "skip":
-            found.append(Token(str(match.lastgroup), match.group(), position))
+            found.append(Token(str(match.lastgroup), match.group().strip(), position))
         position = match.end()
-    return found
+    # What is remarked of loops matters; other remarks are comments.
+    if found and found[0].text == "for":
+        return found
+    return [token for token in found if token.kind != "remark"]
 
 
 def _all(text: str) -> list[Token]:
