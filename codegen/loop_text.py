@@ -338,8 +338,10 @@ def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> st
     names = _Buffers()
     name = program.name if program.name.isidentifier() else repr(program.name)
     lines = [f"loops {name}:"]
-    for buffer in (*program.inputs, *program.outputs):
-        lines.append(f"  {_declared(buffer, names)}")
+    known = len(program.inputs) - program.captured
+    for n, buffer in enumerate((*program.inputs, *program.outputs)):
+        outside = " from outside" if known <= n < len(program.inputs) else ""
+        lines.append(f"  {_declared(buffer, names)}{outside}")
     lines += _memory(program, names)
     for step in program.steps:
         if isinstance(step, Kernel):

@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from autojit.ir.shapes import row_major_strides
+from autojit.ir.types import Type, dtype_from_name
 
 from .affine import Affine, Var
 from .loop_ir.effects import Access, declare
@@ -37,6 +38,11 @@ class Buffer:
         self.size = size
         self.kind = kind
         self.over = over
+
+    @property
+    def type(self) -> Type:
+        """The type of an array that is just this memory."""
+        return Type(dtype_from_name(self.dtype), (self.size,))
 
     def __repr__(self) -> str:
         return self.name
@@ -577,8 +583,8 @@ class LoopProgram:
     #: Temporaries in the memory of a buffer that is written when they are read last.
     taken: dict[Buffer, Buffer] = field(default_factory=dict)
     arena: int = 0
-    flops: int = 0
-    bytes: int = 0
+    #: How many of the last inputs are arrays that the traced function closed over.
+    captured: int = 0
 
     def __str__(self) -> str:
         from .loop_text import print_loops

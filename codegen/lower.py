@@ -406,4 +406,6 @@ class Lowering(ScalarCode):
 
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
     """Schedule a program and write its loop nests as a target wants them."""
-    return Lowering(without_last_reshapes(program), traits).run()
+    made = Lowering(without_last_reshapes(program), traits).run()
+    made.captured = len(program.captured)
+    return made

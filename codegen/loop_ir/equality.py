@@ -9,9 +9,7 @@ from ..affine import Affine, Quotient, Var
 from ..loops import Accumulator, Buffer, Kernel, LoopProgram, Scalar, Trips
 
 #: What does not change what a program does, or is compared by itself.
-_IGNORED = {
-    (Kernel, "buffers"), (Kernel, "values"), (LoopProgram, "flops"), (LoopProgram, "bytes"),
-}  # fmt: skip
+_IGNORED = {(Kernel, "buffers"), (Kernel, "values")}
 
 
 def difference(first: LoopProgram, second: LoopProgram) -> str | None:

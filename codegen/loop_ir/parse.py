@@ -56,6 +56,7 @@ class _Parser:
         self.numbers = count()
         self.temps: dict[Buffer, int] = {}
         self.taken: dict[Buffer, Buffer] = {}
+        self.captured = 0
 
     def program(self) -> LoopProgram:
         t = self.tokens
@@ -78,7 +79,9 @@ class _Parser:
                 step.values = values
         own = [b for b in every if b.over is None]
         inputs, outputs = ([b for b in own if b.kind == k] for k in ("input", "output"))
-        return LoopProgram(name, inputs, outputs, steps, self.temps, self.taken, arena=self.arena())
+        return LoopProgram(
+            name, inputs, outputs, steps, self.temps, self.taken, self.arena(), self.captured
+        )
 
     def name(self) -> str:
         if self.tokens.next.kind == "string":
@@ -108,6 +111,10 @@ class _Parser:
             made.over = self.known()
         elif t.has("in"):
             made.over = self.taken[made] = self.known()
+        elif kind == "input" and t.has_words("from", "outside"):
+            self.captured += 1
+        elif self.captured and kind == "input":
+            t.fail("inputs from outside are the last ones", name)
         elif t.has_words("at", "byte"):
             self.temps[made] = t.integer("a number of bytes")
         t.end_line()
