@@ -12,8 +12,7 @@ import pytest
 
 import autojit
 from autojit import fori_loop, grad, scan, while_loop
-from autojit.codegen import verify_loops
-from autojit.codegen.loop_ir import GRAMMAR
+from autojit.codegen import loop_ir, verify_loops
 from autojit.codegen.loop_ir.equality import difference
 from autojit.codegen.loop_ir.parse import ParseError, parse_loops
 from autojit.codegen.loop_text import print_loops
@@ -110,7 +109,7 @@ def test_differences_are_found() -> None:
 
 
 def test_the_example_of_the_grammar() -> None:
-    words = Path(GRAMMAR).read_text(encoding="utf-8")
+    words = Path(loop_ir.__file__).with_name("GRAMMAR.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```text\n(.*?)```", words, re.DOTALL)
     program = parse_loops(example)
     verify_loops.verify(program)

@@ -1,8 +1,9 @@
 """Exact-text tests of the passes over loops, from the `.loops` files beside this module.
 
-A file begins with `# pass: NAME`, and with `# set: module.NAME=value …` where thresholds keep the pass from
-small loops.  Its cases stand between lines `// ====`; each has comments, a program, a line `// ----`
-and the text that must come out.  `python -m tests.codegen.passes.test_text_cases` writes that anew.
+A file begins with `# pass: NAME`, and with `# set: module.NAME=value …` where thresholds keep the
+pass from small loops.  Cases stand between lines `// ====`; each has comments, a program, a line
+`// ----` and the text that must come out, which `python -m tests.codegen.passes.test_text_cases`
+writes anew.
 """
 
 from __future__ import annotations
