@@ -406,6 +406,4 @@ class Lowering(ScalarCode):
 
 def lower(program: Program, traits: Traits = CPU) -> LoopProgram:
     """Schedule a program and write its loop nests as a target wants them."""
-    made = Lowering(without_last_reshapes(program), traits).run()
-    made.captured = len(program.captured)
-    return made
+    return Lowering(without_last_reshapes(program), traits).run()
