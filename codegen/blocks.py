@@ -24,6 +24,7 @@ from autojit.ir.core.machine import current
 
 from .iterations import meet
 from .loop_ir.cost import cost, is_function
+from .loop_ir.effects import effects_of
 from .loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from .loops import (
     Accumulate,
@@ -43,7 +44,7 @@ from .loops import (
     ScatterInto,
     Store,
 )
-from .walk import buffers_of, in_sequence, is_whole, used, walk
+from .walk import buffers_of, in_sequence, is_whole, memory, used, walk
 
 #: Iterations that are run together, about; their rows should fit in the second-level cache.
 BLOCK = 128
@@ -101,18 +102,17 @@ def _independent(loop: Loop) -> bool:
         return False
     if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or meet(loop, adding=False):
         return False
-    added = {s.buffer for s in walk(loop.body) if isinstance(s, (AccumulateInto, ScatterInto))}
-    for s in walk(loop.body):
-        buffer = getattr(s, "buffer", None)
-        if buffer is None:
-            continue
-        if buffer.kind == "local" or (isinstance(s, ScatterInto) and s.combine == "set"):
-            return False
-        if isinstance(s, Store) and loop.var not in s.index.variables():
-            return False
-        if isinstance(s, (Gather, Load)) and buffer in added:
-            return False
-    return True
+    inner = [(s, effects_of(s)) for s in walk(loop.body)]
+    updates = [a for s, e in inner for a in e.updates(s)]
+    reads = [a for s, e in inner for a in e.reads(s)]
+    writes = [a for s, e in inner for a in e.writes(s)]
+    added = {memory(a.buffer) for a in updates}
+    return (
+        all(a.buffer.kind != "local" for a in (*updates, *reads, *writes))
+        and all(a.combine != "set" for a in updates)
+        and all(loop.var in a.index.variables() for a in writes)
+        and all(memory(a.buffer) not in added for a in reads)
+    )
 
 
 @dataclass

@@ -32,6 +32,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
 from .lone_loops import Writer
+from .loop_ir.effects import changed_buffers
 from .loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, steps_pass
 from .loops import (
     Accumulate,
@@ -40,7 +41,6 @@ from .loops import (
     Compute,
     Constant,
     Finish,
-    Gather,
     IndexValue,
     Kernel,
     Load,
@@ -228,8 +228,7 @@ def _counted(
 
 def _changed(body: list[Any], read: list[Buffer]) -> bool:
     """Whether statements write what is read."""
-    others = (s for s in walk(body) if not isinstance(s, (Load, Gather)))
-    return any(memory(b) in read for s in others for b in buffers_named(s))
+    return any(memory(b) in read for s in walk(body) for b in changed_buffers(s))
 
 
 def _formula(x: Scalar, made: dict[int, Any], var: Var) -> Any:

@@ -9,10 +9,14 @@ pairs of real scalars; a complex buffer holds real and imaginary parts in turn.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.shapes import row_major_strides
+from autojit.ir.types import Type, dtype_from_name
+
+from .loop_ir.effects import Access, declare
 
 
 class Buffer:
@@ -34,6 +38,11 @@ class Buffer:
         self.size = size
         self.kind = kind
         self.over = over
+
+    @property
+    def type(self) -> Type:
+        """The type of an array that is just this memory."""
+        return Type(dtype_from_name(self.dtype), (self.size,))
 
     def __repr__(self) -> str:
         return self.name
@@ -69,6 +78,28 @@ class Scalar:
         return self.kernel("neg", self)
 
 
+def _guards(s: Any) -> tuple[Scalar, ...]:
+    return () if s.guard is None else (s.guard,)
+
+
+def _at_places(s: Any, **more: Any) -> Access:
+    """Somewhere in the reach of computed places."""
+    ends = [p.stride * (p.extent - 1) for p in s.places]
+    low, high = sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
+    return Access(s.buffer, s.index, low, high, is_exact=False, **more)
+
+
+def _all_of(buffer: Buffer) -> Access:
+    return Access(buffer, Affine(0), 0, buffer.size - 1)
+
+
+def _rest_of(o: Operand) -> Access:
+    """What follows: results are contiguous, as far as they go."""
+    count = max(1, o.buffer.size - o.offset.constant)
+    return Access(o.buffer, o.offset, 0, count - 1, is_rest=True)
+
+
+@declare(defines=lambda s: s.result, uses=lambda s: s.args)
 @dataclass(slots=True)
 class Compute:
     """``result = name(args)`` in the scalar vocabulary."""
@@ -78,12 +109,14 @@ class Compute:
     args: tuple[Scalar, ...]
 
 
+@declare(defines=lambda s: s.result)
 @dataclass(slots=True)
 class Constant:
     result: Scalar
     value: Any
 
 
+@declare(defines=lambda s: s.result, indices=lambda s: (s.index,))
 @dataclass(slots=True)
 class IndexValue:
     """The value of an index expression as a number."""
@@ -92,6 +125,7 @@ class IndexValue:
     index: Affine
 
 
+@declare(defines=lambda s: s.result, indices=lambda s: (s.index,))
 @dataclass(slots=True)
 class InRange:
     """``low <= index < high`` (and ``index - low`` a multiple of ``step``) as a bool."""
@@ -103,6 +137,12 @@ class InRange:
     step: int = 1
 
 
+@declare(
+    defines=lambda s: s.result,
+    uses=_guards,
+    reads=lambda s: (Access(s.buffer, s.index, guard=s.guard),),
+    buffers=lambda s: (s.buffer,),
+)
 @dataclass(slots=True)
 class Load:
     """``result = buffer[index]``; where the guard is false nothing is read and it is 0."""
@@ -113,6 +153,12 @@ class Load:
     guard: Scalar | None
 
 
+@declare(
+    defines=lambda s: s.result,
+    uses=lambda s: (*_guards(s), *(p.scalar for p in s.places)),
+    reads=lambda s: (_at_places(s, guard=s.guard),),
+    buffers=lambda s: (s.buffer,),
+)
 @dataclass(slots=True)
 class Gather:
     """``result = buffer[index + sum(stride * place)]``, the places being computed scalars.
@@ -137,6 +183,11 @@ class Place:
     extent: int
 
 
+@declare(
+    uses=lambda s: (s.value, *(p.scalar for p in s.places)),
+    updates=lambda s: (_at_places(s, combine=s.combine),),
+    buffers=lambda s: (s.buffer,),
+)
 @dataclass(slots=True)
 class ScatterInto:
     """``buffer[index + sum(stride * place)] = combine(buffer[…], value)``; places may repeat.
@@ -151,6 +202,11 @@ class ScatterInto:
     value: Scalar
 
 
+@declare(
+    uses=lambda s: (s.value,),
+    writes=lambda s: (Access(s.buffer, s.index),),
+    buffers=lambda s: (s.buffer,),
+)
 @dataclass(slots=True)
 class Store:
     buffer: Buffer
@@ -158,6 +214,11 @@ class Store:
     value: Scalar
 
 
+@declare(
+    uses=lambda s: (s.value,),
+    updates=lambda s: (Access(s.buffer, s.index, combine=s.combine),),
+    buffers=lambda s: (s.buffer,),
+)
 @dataclass(slots=True)
 class AccumulateInto:
     """``buffer[index] = combine(buffer[index], value)``."""
@@ -168,6 +229,10 @@ class AccumulateInto:
     value: Scalar
 
 
+@declare(
+    writes=lambda s: (Access(s.buffer, s.start, 0, s.count - 1),),
+    buffers=lambda s: (s.buffer,),
+)
 @dataclass(slots=True)
 class Fill:
     """``count`` elements of a buffer from ``start`` on are set to a value."""
@@ -188,6 +253,7 @@ class Accumulator:
     identity: Any
 
 
+@declare(begins=lambda s: s.accumulator)
 @dataclass(slots=True)
 class Begin:
     """The accumulator starts from its neutral element."""
@@ -195,12 +261,14 @@ class Begin:
     accumulator: Accumulator
 
 
+@declare(uses=lambda s: (s.value,), adds_to=lambda s: s.accumulator)
 @dataclass(slots=True)
 class Accumulate:
     accumulator: Accumulator
     value: Scalar
 
 
+@declare(defines=lambda s: s.result, finishes=lambda s: s.accumulator)
 @dataclass(slots=True)
 class Finish:
     """``result`` is the accumulated value."""
@@ -209,6 +277,13 @@ class Finish:
     accumulator: Accumulator
 
 
+@declare(
+    uses=lambda s: () if s.only is None else (s.only,),
+    bodies=lambda s: [s.body],
+    variables=lambda s: {s.var: (s.start, s.stop - 1)},
+    share=lambda s: s.share,
+    in_turn=lambda s: s.role == "sequence",
+)
 @dataclass(slots=True)
 class Loop:
     """``for var in range(start, stop): body``.
@@ -251,6 +326,10 @@ class Tasks:
     measured: bool = False
 
 
+@declare(
+    bodies=lambda s: [s.tasks.body],
+    variables=lambda s: {s.tasks.var: (0, s.tasks.count - 1)},
+)
 @dataclass(slots=True)
 class RunTasks:
     """All tasks are run, in any order or at the same time."""
@@ -258,6 +337,15 @@ class RunTasks:
     tasks: Tasks
 
 
+@declare(
+    uses_of_bodies=lambda s: (s.test,),
+    moves=lambda s: s.tapes,
+    buffers=lambda s: s.tapes,
+    counts=lambda s: s.trips,
+    bodies=lambda s: [s.condition, s.body],
+    variables=lambda s: {s.step: (0, s.step.extent - 1)},
+    in_turn=lambda s: True,
+)
 @dataclass(slots=True)
 class Repeat:
     """``body`` as long as the scalar ``test``, which ``condition`` computes, is true.
@@ -278,6 +366,12 @@ class Trips:
     """How often a loop ran, known when it has."""
 
 
+@declare(
+    needs_count=lambda s: s.trips,
+    bodies=lambda s: [s.body],
+    variables=lambda s: {s.step: (0, s.step.extent - 1)},
+    in_turn=lambda s: True,
+)
 @dataclass(slots=True)
 class Steps:
     """``body`` for each step of a loop that ran, in its order or the other way round."""
@@ -288,6 +382,7 @@ class Steps:
     body: list[Any]
 
 
+@declare(moves=lambda s: s.tapes, buffers=lambda s: s.tapes)
 @dataclass(slots=True)
 class Release:
     """The memory of tapes is given back."""
@@ -295,6 +390,12 @@ class Release:
     tapes: list[Buffer]
 
 
+@declare(
+    needs_count=lambda s: s.trips,
+    writes=lambda s: (_all_of(s.note),),
+    moves=lambda s: s.tapes,
+    buffers=lambda s: (*s.tapes, s.note),
+)
 @dataclass(slots=True)
 class Keep:
     """What a loop has pushed is left for sweeps elsewhere: ``note`` says where it lies, and how
@@ -305,6 +406,13 @@ class Keep:
     note: Buffer
 
 
+@declare(
+    reads=lambda s: (_all_of(s.note),),
+    counts=lambda s: s.trips,
+    moves=lambda s: s.tapes,
+    buffers=lambda s: (*s.tapes, s.note),
+    in_turn=lambda s: True,
+)
 @dataclass(slots=True)
 class Recall:
     """The tapes and the number of steps that a note tells of."""
@@ -314,10 +422,13 @@ class Recall:
     note: Buffer
 
 
+#: More steps than any loop whose number of steps is not known beforehand.
+MANY = 1 << 40
 #: How many integers a note has.
 NOTE = 3
 
 
+@declare(uses=lambda s: (s.index,), bodies=lambda s: s.bodies, in_turn=lambda s: True)
 @dataclass(slots=True)
 class Branch:
     """One of several bodies: that with the number ``index`` (clipped to the range)."""
@@ -326,6 +437,10 @@ class Branch:
     bodies: list[list[Any]]
 
 
+@declare(
+    moves=lambda s: (s.first, s.second),
+    buffers=lambda s: (s.first, s.second),
+)
 @dataclass(slots=True)
 class Swap:
     """Two buffers of one size change places."""
@@ -353,6 +468,13 @@ class Operand:
     strides: tuple[int, ...]
 
 
+@declare(
+    reads=lambda s: s.read,
+    writes=lambda s: (s.written,),
+    scratch=lambda s: () if s.panel is None else (Access(s.panel.buffer, s.panel.offset),),
+    buffers=lambda s: s.buffers,
+    share=lambda s: s.share,
+)
 @dataclass(slots=True)
 class MatrixProduct:
     """``c[batch] = a[batch] @ b[batch]``; c is row-major and contiguous.
@@ -387,7 +509,38 @@ class MatrixProduct:
         """Strides of c, as those of an operand."""
         return row_major_strides((*self.batch, self.m, self.n))
 
+    @property
+    def buffers(self) -> list[Buffer]:
+        """Operands, the result, and the panel."""
+        found = [self.a.buffer, self.b.buffer, self.c]
+        return found if self.panel is None else [*found, self.panel.buffer]
 
+    @property
+    def read(self) -> list[Access]:
+        """Where the operands are; those without elements are nowhere."""
+        shapes = (self.a, self.m, self.k), (self.b, self.k, self.n)
+        found = []
+        for operand, rows, columns in shapes:
+            shape = (*self.batch, rows, columns)
+            if 0 not in shape:
+                ends = [(n - 1) * d for n, d in zip(shape, operand.strides, strict=True)]
+                low, high = sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
+                low, high = low * self.parts, (high + 1) * self.parts - 1
+                found.append(Access(operand.buffer, operand.offset * self.parts, low, high))
+        return found
+
+    @property
+    def written(self) -> Access:
+        """Where the result is."""
+        count = prod(self.batch) * self.m * self.n * self.parts
+        return Access(self.c, self.c_offset * self.parts, 0, count - 1)
+
+
+@declare(
+    reads=lambda s: [Access(o.buffer, o.offset) for o in s.inputs if s.is_some],
+    writes=lambda s: [_rest_of(o) for o in s.outputs if s.is_some],
+    buffers=lambda s: s.buffers,
+)
 @dataclass(slots=True)
 class Factorization:
     """A linear algebra op on every matrix of a batch.
@@ -408,6 +561,11 @@ class Factorization:
     outputs: tuple[Operand, ...]
 
     @property
+    def is_some(self) -> bool:
+        """Whether there are matrices, and these have elements."""
+        return 0 not in (*self.batch, self.m, self.n)
+
+    @property
     def buffers(self) -> list[Buffer]:
         """Inputs, then results."""
         return [o.buffer for o in (*self.inputs, *self.outputs)]
@@ -425,8 +583,8 @@ class LoopProgram:
     #: Temporaries in the memory of a buffer that is written when they are read last.
     taken: dict[Buffer, Buffer] = field(default_factory=dict)
     arena: int = 0
-    flops: int = 0
-    bytes: int = 0
+    #: How many of the last inputs are arrays that the traced function closed over.
+    captured: int = 0
 
     def __str__(self) -> str:
         from .loop_text import print_loops

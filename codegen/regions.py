@@ -21,6 +21,7 @@ from autojit.ir.program import Op, Program, Value
 from .carries import SMALL, Carries
 from .errors import TargetError
 from .loops import (
+    MANY,
     NOTE,
     Branch,
     Buffer,
@@ -39,9 +40,6 @@ from .placement import Frame, Location, Placement, parts_of, scalar_dtype
 from .scalar_code import parts
 from .schedule import Schedule
 from .storage import BodyCall
-
-#: More steps than any loop whose number of steps is not known beforehand.
-MANY = 1 << 40
 
 
 def lower_bodies(outer: Lowering, call: BodyCall) -> None:

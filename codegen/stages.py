@@ -26,7 +26,9 @@ def text(program: Program, stage: str) -> str:
     if stage == "optimized":
         return executable.optimized.text(sources=True)
     if stage == "loops":
-        return str(lower(executable.optimized))
+        loops = lower(executable.optimized)
+        loops.captured = len(executable.optimized.captured)
+        return str(loops)
     if stage == "vectors":
         from .cpu.vectors import lanes
 

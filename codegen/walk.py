@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from autojit.ir.core.affine import Bounds, Var
 
-from .loops import (
-    Branch,
-    Buffer,
-    Factorization,
-    Keep,
-    Kernel,
-    Loop,
-    LoopProgram,
-    MatrixProduct,
-    Recall,
-    Repeat,
-    RunTasks,
-    Scalar,
-    Steps,
-    Swap,
-)
-
-#: The lists of statements inside of those that have any, by their type.
-_BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {
-    Loop: lambda s: [s.body],
-    Steps: lambda s: [s.body],
-    RunTasks: lambda s: [s.tasks.body],
-    Repeat: lambda s: [s.condition, s.body],
-    Branch: lambda s: s.bodies,
-}
+from .loop_ir.effects import BODIES, EFFECTS
+from .loops import Buffer, Kernel, Loop, LoopProgram, MatrixProduct, RunTasks, Scalar
 
 
 def bodies_of(statement: Any) -> list[list[Any]]:
     """The lists of statements inside of a statement."""
-    bodies = _BODIES.get(type(statement))
+    bodies = BODIES.get(type(statement))
     return bodies(statement) if bodies else []
 
 
@@ -44,7 +21,7 @@ def walk(body: list[Any]) -> Iterator[Any]:
     """Every statement, loops before their bodies."""
     for statement in body:
         yield statement
-        bodies = _BODIES.get(type(statement))
+        bodies = BODIES.get(type(statement))
         if bodies:
             for inner in bodies(statement):
                 yield from walk(inner)
@@ -77,24 +54,18 @@ def product_of(step: Any) -> MatrixProduct | None:
 
 def used(statement: Any) -> list[Scalar]:
     """The scalars that a statement reads."""
-    found = list(getattr(statement, "args", ()))
-    for name in ("value", "guard", "test", "only"):
-        scalar = getattr(statement, name, None)
-        if isinstance(scalar, Scalar):
-            found.append(scalar)
-    if isinstance(statement, Branch):
-        found.append(statement.index)
-    found += [place.scalar for place in getattr(statement, "places", ())]
-    return found
+    e = EFFECTS[type(statement)]
+    return [*e.uses(statement), *e.uses_of_bodies(statement)]
+
+
+def defined(statement: Any) -> Scalar | None:
+    """The scalar that a statement computes."""
+    return EFFECTS[type(statement)].defines(statement)
 
 
 def in_sequence(body: list[Any]) -> bool:
     """Whether statements hold loops whose steps run in turn, or branches."""
-    return any(
-        isinstance(s, (Repeat, Steps, Branch, Recall))
-        or (isinstance(s, Loop) and s.role == "sequence")
-        for s in walk(body)
-    )
+    return any(EFFECTS[type(s)].in_turn(s) for s in walk(body))
 
 
 def is_whole(loop: Loop) -> bool:
@@ -110,29 +81,9 @@ def memory(buffer: Buffer) -> Buffer:
     return buffer
 
 
-def _of_product(product: MatrixProduct) -> list[Buffer]:
-    found = [product.a.buffer, product.b.buffer, product.c]
-    return found if product.panel is None else [*found, product.panel.buffer]
-
-
-#: The buffers that statements name, by their type, where these are others than its `buffer`.
-_NAMED: dict[type, Callable[[Any], list[Buffer]]] = {
-    MatrixProduct: _of_product,
-    Factorization: lambda s: s.buffers,
-    Swap: lambda s: [s.first, s.second],
-    Repeat: lambda s: s.tapes,
-    Keep: lambda s: [*s.tapes, s.note],
-    Recall: lambda s: [*s.tapes, s.note],
-}
-
-
-def buffers_named(statement: Any) -> list[Buffer]:
+def buffers_named(statement: Any) -> Sequence[Buffer]:
     """The buffers that a statement names itself."""
-    named = _NAMED.get(type(statement))
-    if named:
-        return named(statement)
-    buffer = getattr(statement, "buffer", None)
-    return [] if buffer is None else [buffer]
+    return EFFECTS[type(statement)].buffers(statement)
 
 
 def buffers_of(body: list[Any]) -> list[Buffer]:

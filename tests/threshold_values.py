@@ -206,7 +206,7 @@ FIXED: dict[str, str] = {
     "unrolled.BUDGET": "decides on a warning",
     "unrolled.MANY_NUMBERS": "decides on a warning",
     "unrolled.TRACE_BUDGET": "decides on a warning",
-    "regions.MANY": "more steps than any loop has",
+    "loops.MANY": "more steps than any loop has",
     "ops.cholesky.SMALL": "chooses between two derivatives that are rounded otherwise",
     "passes.recurrences.CANCELLED": "how much of a sum may cancel: part of what is legal",
     "passes.simplify_shifts.ROUNDING": "what counts as zero: part of what is legal",

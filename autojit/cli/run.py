@@ -25,7 +25,13 @@ def run(
     file: str, args: Sequence[Any], seed: int, low: float, high: float, interpret: bool
 ) -> None:
     """Print the outputs of the program in a file, compiled or interpreted."""
-    program = program_in(read_text(file), file)
+    text = read_text(file)
+    if is_loops(text):
+        from .run_loops import run_loops
+
+        run_loops(file, text, args, (seed, low, high), interpret)
+        return
+    program = program_in(text, file)
     if len(args) > len(program.inputs):
         raise Failure(
             f"program {program.name} takes {len(program.inputs)} arguments, {len(args)} were given"
@@ -41,13 +47,17 @@ def run(
                 results = apply(program, arrays)
         else:
             results = apply(program, arrays)
-    for i, (result, t) in enumerate(zip(results, program.out_types, strict=True)):
+    show_results(results, program.out_types)
+
+
+def show_results(results: Sequence[Any], types: Sequence[Type]) -> None:
+    for i, (result, t) in enumerate(zip(results, types, strict=True)):
         values = np.array2string(np.asarray(result), separator=", ", threshold=100)
         show(f"result {i}: {t} = {values}")
 
 
 def read_text(file: str) -> str:
-    """The text in a file, or on stdin for ``-``."""
+    """The text of a file, or stdin for ``-``."""
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -55,8 +65,15 @@ def read_text(file: str) -> str:
         raise Failure(f"cannot read {file}: {reason}") from None
 
 
+def is_loops(text: str) -> bool:
+    """Whether a text is a loop program, as the stage `loops` prints it."""
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return first.startswith("loops ")
+
+
 def program_in(text: str, file: str) -> Program:
-    """The verified program that is the text of a file."""
+    """The verified program that a text describes."""
     try:
         program = parse(text)
     except ParseError as error:

@@ -24,8 +24,9 @@ from autojit.ir.core.affine import Var
 from autojit.ir.core.machine import L2, current
 
 from ..loop_ir.cost import footprint
+from ..loop_ir.effects import changed_buffers
 from ..loops import Compute, Constant, IndexValue, Load, Loop
-from ..walk import bodies_of, buffers_named, buffers_of, memory, used
+from ..walk import bodies_of, buffers_of, memory, used
 from .demands import can_fail
 
 #: A run of reads has at least this many, and the loop's arrays take at most this part of the
@@ -94,7 +95,7 @@ def _free_reads(loop: Loop) -> list[Load]:
     """Reads that could be anywhere in the body of an innermost loop."""
     if any(bodies_of(s) for s in loop.body):
         return []
-    written = {memory(b) for s in loop.body if not isinstance(s, Load) for b in buffers_named(s)}
+    written = {memory(b) for s in loop.body for b in changed_buffers(s)}
     return [
         s
         for s in loop.body
