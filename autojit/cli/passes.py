@@ -20,7 +20,8 @@ from autojit.ir.passes.program_passes import SSA
 from .. import jit, remembered
 from ..execute import target_errors
 from .failures import Failure, closest, running
-from .run import program_in, read_text
+from .run import is_loops, program_in, read_text
+from .run_loops import loops_in
 from .terminal import console
 
 #: What ``opt`` runs by one name, beside single passes.
@@ -200,10 +201,6 @@ def _runnable(name: str, level: Level[Any]) -> Callable[[Any], Any]:
 def _read(file: str) -> tuple[Level[Any], Any]:
     """What is in a file, and of which level it is: a program, or loops by their first word."""
     text = read_text(file)
-    if text.lstrip().startswith("loops "):
-        # Once texts of loops can be read, what is read from this one is returned with LOOPS.
-        raise Failure(
-            f"{file} holds loops, which cannot be read yet. opt reads programs, as the stages "
-            "trace and optimized have them"
-        )
+    if is_loops(text):
+        return LOOPS, loops_in(text, file)
     return SSA, program_in(text, file)

@@ -24,7 +24,7 @@ def run_loops(
 
     Arguments may have any shape, as memory has none; those that are missing are drawn at random.
     """
-    program = _read(file, text)
+    program = loops_in(text, file)
     arrays = _arguments(program, args, drawn)
     with running(f"program {program.name}"):
         if interpret:
@@ -38,7 +38,8 @@ def run_loops(
     show_results(results, [b.type for b in program.outputs])
 
 
-def _read(file: str, text: str) -> LoopProgram:
+def loops_in(text: str, file: str) -> LoopProgram:
+    """The verified loop program that is the text of a file."""
     try:
         program = parse_loops(text)
         verify(program)

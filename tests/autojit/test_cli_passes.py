@@ -204,8 +204,7 @@ def test_errors_of_opt(tmp_path: Path) -> None:
     assert "autojit opt --list lists them" in complaint("opt", "--passes", "dce")
     assert "cannot read absent.ir" in complaint("opt", "absent.ir", "--passes", "dce")
     (tmp_path / "loops.txt").write_text("loops f:\n", encoding="utf-8")
-    assert "loops.txt holds loops, which cannot be read yet" in complaint(
-        "opt", "loops.txt", "--passes", "dce"
-    )
+    words = "dce is a pass over programs, and the file holds loops"
+    assert words in complaint("opt", "loops.txt", "--passes", "dce")
     (tmp_path / "bad.ir").write_text("program x", encoding="utf-8")
     assert complaint("opt", "bad.ir", "--passes", "dce").startswith("error: bad.ir: ")
