@@ -15,20 +15,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from .batching import vmap
-from .derivatives import hvp, jvp, linearize, stop_gradient, vjp
-from .execute import disable_jit
-from .gradients import grad, value_and_grad
-from .inspection import trace
-from .jacobians import hessian, jacfwd, jacrev
-from .jit_function import jit
+from .dispatch.jit_function import jit
+from .staging.execute import disable_jit
+from .staging.inspection import trace
+from .transformations.batching import vmap
+from .transformations.derivatives import hvp, jvp, linearize, stop_gradient, vjp
+from .transformations.gradients import grad, value_and_grad
+from .transformations.jacobians import hessian, jacfwd, jacrev
 
 if TYPE_CHECKING:
     from . import ode, testing
-    from .checkpointing import checkpoint, peak_memory, saved_residuals
-    from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
-    from .custom import custom_jvp, custom_vjp
-    from .implicit import custom_linear_solve, custom_root, fixed_point
+    from .control_flow.control import (
+        associative_scan,
+        cond,
+        fori_loop,
+        map,
+        scan,
+        switch,
+        while_loop,
+    )
+    from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
+    from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
+    from .transformations.custom import custom_jvp, custom_vjp
 
 __version__ = "0.1.0"
 
@@ -81,7 +89,7 @@ def parse(text: str) -> Any:
     >>> float(p(21.0))
     42.0
     """
-    from autojit.ir.text import parse as parse_text
+    from .ir.tools.text import parse as parse_text
 
     return parse_text(text)
 

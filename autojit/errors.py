@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import warnings
 
-from autojit.codegen.errors import CacheWarning, CorruptCacheWarning
-from autojit.ir.errors import AutojitError, DerivativeError
-from autojit.ir.errors import with_place as with_place
-from autojit.ir.program import Source
-from autojit.ir.types import TypeMismatch
+from .codegen.loop_ir.errors import CacheWarning, CorruptCacheWarning
+from .ir.core.errors import AutojitError, DerivativeError
+from .ir.core.errors import with_place as with_place
+from .ir.core.program import Source
+from .ir.core.types import TypeMismatch
 
 __all__ = [
     "ArgumentChangedError",

@@ -7,7 +7,7 @@
 >>> round(float(grad(last)(0.5)), 6)                    # -2 exp(-1)
 -0.735759
 
-Methods are explicit, for problems that are not stiff: see :mod:`autojit.runge_kutta`.
+Methods are explicit, for problems that are not stiff: see :mod:`autojit.solvers.runge_kutta`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import trees
-from .adjoint import Problem, continuous, discrete
-from .bodies import check_function, in_a_trace, name_of
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer, lift
+
 from .errors import DtypeError, ShapeError, StructureError, with_place
-from .functions.lifting import as_tracer, to_dtype, tracer
-from .runge_kutta import OUTSIDE, REACHED, TOO_MANY, TOO_SMALL, Settings
-from .tracer import Tracer
-from .tracing import current_trace, is_tracer, lift, user_source
+from .protocols.lifting import as_tracer, to_dtype, tracer
+from .solvers.adjoint import Problem, continuous, discrete
+from .solvers.runge_kutta import OUTSIDE, REACHED, TOO_MANY, TOO_SMALL, Settings
+from .staging import pytrees
+from .staging.bodies import check_function, in_a_trace, name_of
+from .tracing.tracer import Tracer
 
 METHODS = ("RK45", "RK4")
 ADJOINTS = {"discrete": discrete, "continuous": continuous}
@@ -178,9 +181,9 @@ def odeint(
     check_function(func, "argument 0", "odeint")
     settings = _settings("RK45", rtol, atol, mxstep, None, None, hmax)
     _check_choice(adjoint, ADJOINTS, "adjoint")
-    leaves, structure = trees.flatten(y0)
-    for leaf, path in zip(leaves, trees.paths(y0, "y0"), strict=True):
-        trees.check_argument(leaf, path, "odeint, with settings in closures")
+    leaves, structure = pytrees.flatten(y0)
+    for leaf, path in zip(leaves, pytrees.paths(y0, "y0"), strict=True):
+        pytrees.check_argument(leaf, path, "odeint, with settings in closures")
     times = _array(t)
     if np.ndim(times) != 1 or np.shape(times)[0] == 0:
         raise ShapeError(
@@ -192,8 +195,8 @@ def odeint(
         flat = _Flat(leaves)
 
         def slope(t: Any, y: Any) -> Any:
-            made = func(trees.unflatten(structure, flat.leaves(y)), t, *args)
-            given, other = trees.flatten(made)
+            made = func(pytrees.unflatten(structure, flat.leaves(y)), t, *args)
+            given, other = pytrees.flatten(made)
             if other != structure:
                 raise StructureError(
                     with_place(
@@ -210,7 +213,7 @@ def odeint(
         start = flat.vector([tracer(lift(x)) for x in leaves])
         problem = Problem(slope, times[0], times[-1], times, start, settings)
         rows = ADJOINTS[adjoint](problem).y
-        return trees.unflatten(structure, flat.leaves(rows))
+        return pytrees.unflatten(structure, flat.leaves(rows))
 
     return in_a_trace(run, list(map(_inexact, leaves)), times)
 

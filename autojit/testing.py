@@ -16,15 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.program import Program
-from autojit.ir.transforms import jvp, vjp
-
-from . import trees
-from .abstract import leaf_type, trace_function
-from .compiled import CompiledFunction
+from .dispatch.compiled import CompiledFunction
+from .dispatch.retraces import forbidden
 from .errors import IntegerGradientError, StructureError
-from .execute import apply
-from .retraces import forbidden
+from .ir.core.program import Program
+from .ir.transforms import jvp, vjp
+from .staging import pytrees
+from .staging.execute import apply
+from .staging.trace_function import leaf_type, trace_function
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 
@@ -234,19 +233,19 @@ class _Map:
 
 def _first_map(f: Callable[..., Any], args: Sequence[Any]) -> _Map:
     """The function itself, called as plain NumPy, and its traced program."""
-    leaves, structure = trees.flatten(tuple(args))
-    names = trees.call_paths(tuple(args), {})
+    leaves, structure = pytrees.flatten(tuple(args))
+    names = pytrees.call_paths(tuple(args), {})
     for leaf, name in zip(leaves, names, strict=True):
-        trees.check_argument(leaf, name, "check_grads(lambda x: f(x, setting), (x,))")
+        pytrees.check_argument(leaf, name, "check_grads(lambda x: f(x, setting), (x,))")
     types = [leaf_type(leaf) for leaf in leaves]
-    traced = trace_function(f, types, lambda g, values: g(*trees.arguments(structure, values)))
+    traced = trace_function(f, types, lambda g, values: g(*pytrees.arguments(structure, values)))
 
     def evaluate(arrays: Arrays) -> Arrays:
         given = [
             kind.weak(array) if kind.weak else array[()]
             for array, kind in zip(arrays, types, strict=True)
         ]
-        results, _ = trees.flatten(f(*trees.unflatten(structure, given)))
+        results, _ = pytrees.flatten(f(*pytrees.unflatten(structure, given)))
         return [np.asarray(r) for r in results]
 
     point = [np.asarray(leaf, t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]

@@ -53,7 +53,7 @@ def seconds(name: str, n: int) -> tuple[float, float]:
     """Processor time to trace a gradient with the passes, and of all else of the first call."""
     import autojit
     from autojit.errors import UnrolledLoopWarning
-    from autojit.execute import executable
+    from autojit.staging.execute import executable
 
     warnings.simplefilter("ignore", UnrolledLoopWarning)
     autojit.jit(autojit.grad(lambda x: np.sum(np.tanh(x))))(np.ones(3))  # imports

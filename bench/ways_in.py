@@ -45,7 +45,7 @@ def _programs() -> list[tuple[Any, tuple[np.ndarray, ...]]]:
 
 
 def _enter_library(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[..., Any]:
-    from autojit.codegen.runtime import Executable
+    from autojit.codegen.driver.executable import Executable
 
     function = Executable(lowered.program).direct([None] * len(arrays), [], as_tuple=False)
     assert function is not None
@@ -59,9 +59,9 @@ def _enter_intrinsic(lowered: Any, arrays: tuple[np.ndarray, ...]) -> Callable[.
     from numba.core import cgutils, types
     from numba.extending import intrinsic
 
-    from autojit.codegen.cpu import counted
-    from autojit.codegen.cpu.entry import Module
-    from autojit.codegen.lower import lower
+    from autojit.codegen.cpu.entry_point.entry import Module
+    from autojit.codegen.cpu.llvm import counted
+    from autojit.codegen.lowering.lower import lower
     from autojit.ir.passes.pipeline import optimize
 
     program = optimize(lowered.program)

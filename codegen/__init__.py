@@ -7,4 +7,4 @@ import time
 #: When this process began to load these sources (Unix time): files changed later are not what runs.
 LOADED = time.time()
 
-from .loop_ir import machine as _machine  # noqa: E402, F401 - programs are made for this machine
+from .loop_ir import machine as _machine  # noqa: E402, F401 - programs are made for this machine  # noqa: E402, F401 - programs are made for this machine

@@ -165,7 +165,7 @@ REFUSED = [
     ("ir", "x.py", "from autojit import jit", "may not import autojit:"),
     ("ir", "x.py", "from .. import jit", "may not import autojit:"),
     ("ir", "ops/x.py", "from ...codegen import run", "may not import autojit.codegen"),
-    ("ir", "ops/x.py", "from autojit.ir.types import Type", "are relative"),
+    ("ir", "ops/x.py", "from autojit.ir.core.types import Type", "are relative"),
     ("ir", "ops/x.py", "from .... import numpy", "leaves the package"),
     ("ir", "x.py", "class A:\n    import numba", "may not use numba"),
     ("ir", "x.py", "try:\n    import networkx\nexcept ImportError:\n    pass", "only inside"),
@@ -174,7 +174,7 @@ REFUSED = [
     ("codegen", "x.py", "def f():\n    import autojit", "may not import autojit:"),
     ("codegen", "x.py", "from ..ir import Program", "by its full name"),
     ("autojit", "x.py", "from .ir import Program", "by its full name"),
-    ("autojit", "x.py", "from autojit.tracer import trace", "are relative"),
+    ("autojit", "x.py", "from autojit.tracing.tracer import trace", "are relative"),
     ("autojit", "x.py", "def f():\n    import jax", "may not use jax"),
 ]
 
@@ -183,7 +183,11 @@ ALLOWED = [
     ("ir", "ops/x.py", "from ..types import Type\nfrom . import unary"),
     ("ir", "x.py", "def f():\n    import networkx"),
     ("ir", "x.py", "if TYPE_CHECKING:\n    import networkx"),
-    ("codegen", "x.py", "import numba\nfrom autojit.ir.types import Type\nfrom .loops import Nest"),
+    (
+        "codegen",
+        "x.py",
+        "import numba\nfrom autojit.ir.core.types import Type\nfrom .loops import Nest",
+    ),
     ("autojit", "x.py", "from autojit.ir import Program\nfrom autojit import codegen"),
     ("autojit", "scipy/x.py", "from ..tracer import trace\nimport optree"),
     ("autojit", "x.py", "import typer\n\ndef main():\n    import rich.console"),

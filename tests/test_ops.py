@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import remembered
-from autojit.functions import registry, ufuncs
+from autojit.ir.core.program import Program
 from autojit.ir.ops import ANSWERS, REGISTRY, arithmetic
-from autojit.ir.program import Program
-from autojit.ir.transforms import gradient, jvp
+from autojit.ir.transforms import jvp
+from autojit.ir.transforms.gradient import gradient
+from autojit.protocols import registry, ufuncs
+from autojit.tracing import transform_cache
 from tests.samples import SAMPLES, Sample
 
 DIFFERENTIABLE = [s for s in SAMPLES if s.order]
@@ -332,8 +333,8 @@ def test_the_checks_see_a_wrong_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     rules[0] = rules[1] = lambda t, y, a, b: t * b
     with monkeypatch.context() as patch:
         patch.setattr(arithmetic.mul, "rules", tuple(rules))
-        remembered.forget()
+        transform_cache.forget()
         for check in (test_first_derivative, test_complex_step, test_second_derivative):
             with pytest.raises(AssertionError):
                 check(wrong)
-    remembered.forget()
+    transform_cache.forget()

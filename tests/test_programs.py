@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit.codegen.loop_text import print_loops
-from autojit.codegen.lower import lower
+from autojit.codegen.loop_ir.text import print_loops
+from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.program import Op, Program
 from autojit.ir.passes import optimize
-from autojit.ir.program import Op, Program
-from autojit.ir.text import parse
-from autojit.ir.verify import verify
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from tests.samples import SAMPLES, Sample
 from tests.samples.kinds import unit
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import execute
-from autojit.codegen import carries, parallel, regions
-from autojit.codegen.loops import Fill, Kernel
-from autojit.codegen.runtime import Executable
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Fill, Kernel
+from autojit.codegen.loop_passes import parallelize
+from autojit.codegen.lowering import carries, regions
 from autojit.ir.core.machine import Costs, Machine, current
+from autojit.staging import execute
 from tests import thresholds
 from tests.threshold_values import OF_THE_MODEL, UNITS
 
@@ -53,11 +54,13 @@ def test_what_is_drawn_differs_from_what_is_usual() -> None:
 
 
 def test_copies_change_with_their_original_and_change_back() -> None:
-    usual = parallel.WORTH_TRYING, regions.SMALL
-    with thresholds.Thresholds({"parallel.WORTH_TRYING": 7, "carries.SMALL": 3}):
-        assert parallel.WORTH_TRYING == 7
+    usual = parallelize.WORTH_TRYING, regions.SMALL
+    with thresholds.Thresholds(
+        {"codegen.loop_passes.parallelize.WORTH_TRYING": 7, "codegen.lowering.carries.SMALL": 3}
+    ):
+        assert parallelize.WORTH_TRYING == 7
         assert carries.SMALL == regions.SMALL == 3
-    assert usual == (parallel.WORTH_TRYING, regions.SMALL)
+    assert usual == (parallelize.WORTH_TRYING, regions.SMALL)
 
 
 def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
@@ -68,7 +71,7 @@ def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
 
     usual = loops()
     assert "task" not in usual
-    with thresholds.Thresholds({"parallel.WORTH_TRYING": 0}):
+    with thresholds.Thresholds({"codegen.loop_passes.parallelize.WORTH_TRYING": 0}):
         assert "task" in loops()
     assert loops() == usual
 
@@ -96,7 +99,7 @@ def test_machines_are_told_and_forgotten() -> None:
 
 def test_a_name_that_is_none_is_refused() -> None:
     with pytest.raises(AssertionError, match=r"no thresholds: \['parallel.WORTH'\]"):
-        thresholds.Thresholds({"parallel.WORTH": 0})
+        thresholds.Thresholds({"codegen.loop_passes.parallelize.WORTH": 0})
 
 
 def test_draws_can_be_repeated_and_differ() -> None:

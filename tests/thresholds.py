@@ -29,11 +29,13 @@ from typing import Any
 import pytest
 
 import autojit
-from autojit import execute, remembered
-from autojit.codegen import cache as disk
-from autojit.codegen.cpu import engine, library
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm import library
+from autojit.codegen.driver import cache as disk
 from autojit.ir.core import machine
 from autojit.ir.core.machine import Costs, Machine, current, using
+from autojit.staging import execute
+from autojit.tracing import transform_cache
 from tests.threshold_values import CODEGEN, FIXED, MACHINE, PASSES
 
 __all__ = [
@@ -112,7 +114,7 @@ def share(level: int, size: int) -> float:
 
 def _forget() -> None:
     library._together.cache_clear()
-    remembered.forget()
+    transform_cache.forget()
 
 
 def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN | MACHINE) -> Thresholds:
@@ -130,7 +132,12 @@ def _has_part(module: str) -> bool:
     """Whether a module has a part in programs, or in code for the CPU."""
     if module.startswith("autojit.codegen."):
         return not module.startswith(("autojit.codegen.cuda", "autojit.codegen.vector_math"))
-    parts = ("autojit.ir.passes.", "autojit.ir.transforms.", "autojit.ir.ops.", "autojit.unrolled")
+    parts = (
+        "autojit.ir.passes.",
+        "autojit.ir.transforms.",
+        "autojit.ir.ops.",
+        "autojit.staging.unrolled",
+    )
     return module.startswith(parts)
 
 

@@ -47,7 +47,7 @@ def options(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
-        from .. import __version__
+        from autojit import __version__
 
         typer.echo(f"autojit {__version__}")
         raise typer.Exit

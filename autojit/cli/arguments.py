@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.types import DTYPE_NAMES, Type, TypeMismatch, parse_type
+from autojit.ir.core.types import DTYPE_NAMES, Type, TypeMismatch, parse_type
 
 from .failures import Failure
 

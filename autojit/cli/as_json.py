@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.passes.pipeline import optimize
-from autojit.ir.program import Op, Program, Value
-from autojit.ir.text import print_static
-
-from ..inspection import Lowered
+from autojit.ir.tools.text import print_static
+from autojit.staging.inspection import Lowered
 
 
 def as_json(lowered: Lowered, stage: str) -> str:

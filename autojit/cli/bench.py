@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import grad, jit, trees
-from ..errors import IntegerGradientError, NonScalarGradientError
+from autojit import grad, jit
+from autojit.errors import IntegerGradientError, NonScalarGradientError
+from autojit.staging import pytrees
+
 from .failures import FAULT, Failure, running
 from .terminal import console, state_line
 
@@ -66,7 +68,7 @@ def time_call(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Tim
 
 def check_same(expected: Any, got: Any, target: str) -> None:
     """Raise unless the compiled result is NumPy's to rounding."""
-    for a, b in zip(trees.flatten(expected)[0], trees.flatten(got)[0], strict=True):
+    for a, b in zip(pytrees.flatten(expected)[0], pytrees.flatten(got)[0], strict=True):
         a, b = np.asarray(a), np.asarray(b)
         loose = 1e-3 if a.dtype.itemsize < 8 and a.dtype.kind == "f" else 1e-8
         scale = np.max(np.abs(np.where(np.isfinite(a), a, 0)), initial=0.0)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from autojit.codegen.cache import (
+from autojit import __version__, jit
+from autojit.codegen.cpu.entry_point import key as keys
+from autojit.codegen.driver.cache import (
     FOLDER_VARIABLE,
     SIZE_VARIABLE,
     Cache,
@@ -16,12 +18,10 @@ from autojit.codegen.cache import (
     digest,
     user_cache,
 )
-from autojit.codegen.cpu import key as keys
-from autojit.codegen.runtime import signature
-from autojit.ir.program import Program
+from autojit.codegen.driver.executable import signature
+from autojit.dispatch.compiled import CompiledFunction
+from autojit.ir.core.program import Program
 
-from .. import __version__, jit
-from ..compiled import CompiledFunction
 from .failures import FAULT, Failure, running
 from .terminal import console, state_line
 

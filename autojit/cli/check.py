@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import disable_jit
-from ..testing import MODES, compare_grads
+from autojit import disable_jit
+from autojit.testing import MODES, compare_grads
+
 from .failures import FAULT, Failure, running
 from .terminal import console, state_line
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import jit
-from ..inspection import STAGES, Lowered
+from autojit import jit
+from autojit.staging.inspection import STAGES, Lowered
+
 from .failures import FAULT, Failure, closest, running
 from .terminal import give
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import AutojitError
+from autojit.errors import AutojitError
 
 #: The command was not understood; the user's function, or what was checked, is at fault.
 MISUSE, FAULT = 2, 1

@@ -7,18 +7,19 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from autojit.codegen.loop_level import LOOPS
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.shape import SHAPE
+from autojit import jit
+from autojit.codegen.analysis.loop_level import LOOPS
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_passes.pipeline import SHAPE
+from autojit.codegen.lowering.lower import lower
+from autojit.ir.autodiff.preparing import PREPARE
 from autojit.ir.core.passes import Level, Pass, verify_each
 from autojit.ir.core.records import Record, Run, recording
 from autojit.ir.passes.pipeline import OPTIMIZE
-from autojit.ir.passes.preparing import PREPARE
-from autojit.ir.passes.program_passes import SSA
+from autojit.ir.tools.program_passes import SSA
+from autojit.staging.execute import target_errors
+from autojit.tracing import transform_cache
 
-from .. import jit, remembered
-from ..execute import target_errors
 from .failures import Failure, closest, running
 from .run import is_loops, program_in, read_text
 from .run_loops import loops_in
@@ -33,7 +34,7 @@ PIPELINES = {"optimize": OPTIMIZE, "prepare": PREPARE}
 
 def recorded(f: Callable[..., Any], args: Sequence[Any], print_after: Sequence[str] = ()) -> Record:
     """The record of a function's way to loops, from its trace on."""
-    remembered.forget()  # what was made before would not run again
+    transform_cache.forget()  # what was made before would not run again
     with recording(print_after) as record, running(getattr(f, "__name__", "the function")):
         executable = Executable(jit(f).lower(*args).program)
         with target_errors():

@@ -86,7 +86,7 @@ _REGISTERS = ((r"%zmm\d+", "zmm", 512), (r"%ymm\d+", "ymm", 256), (r"%xmm\d+", "
 
 def vectors() -> Finding:
     """The widest registers in the code of a small elementwise loop that gives right results."""
-    from .. import jit
+    from autojit import jit
 
     def f(x: Any, y: Any) -> Any:
         return x * y + x
@@ -110,7 +110,7 @@ def widest_registers(assembly: str) -> Finding | None:
 
 def blas() -> Finding:
     """A compiled matrix product beside NumPy's, and which library made it."""
-    from .. import jit
+    from autojit import jit
 
     def product(x: Any, y: Any) -> Any:
         return x @ y
@@ -146,7 +146,7 @@ _MOST_ULP = 4.0
 
 def vector_math() -> Finding:
     """The largest error of compiled elementary functions, in units in the last place."""
-    from .. import jit
+    from autojit import jit
 
     errors = {}
     rng = np.random.default_rng(0)
@@ -172,7 +172,7 @@ def ulp_error(got: np.ndarray, reference: np.ndarray) -> float:
 
 def gradients() -> Finding:
     """Compiled first and second derivatives beside central differences."""
-    from ..testing import compare_grads
+    from autojit.testing import compare_grads
 
     def f(w: Any, x: Any) -> Any:
         return np.mean(np.tanh(x @ w) ** 2) + np.sum(np.exp(-w * w))
@@ -198,7 +198,7 @@ def cuda() -> list[Finding]:
 
 
 def _ptx() -> Finding:
-    from .. import jit
+    from autojit import jit
 
     try:
         text = jit(np.sin).lower(np.ones(1000)).text("ptx")
@@ -223,7 +223,7 @@ def _card() -> Finding:
         return Finding("absent", "Numba's CUDA simulator is on; no card is used", "GPU")
     if not numba_cuda.is_available():
         return Finding("absent", "no card or driver found", "GPU")
-    from .. import jit
+    from autojit import jit
 
     name = numba_cuda.get_current_device().name
     name = name.decode() if isinstance(name, bytes) else str(name)

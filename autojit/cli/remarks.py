@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
-from autojit.codegen.cpu import vector_remarks
-from autojit.codegen.runtime import Executable
+from autojit import jit
+from autojit.codegen.cpu.llvm import vector_remarks
+from autojit.codegen.driver.executable import Executable
 from autojit.ir.core.remarks import Remark, collecting
+from autojit.staging.execute import target_errors
+from autojit.tracing import transform_cache
 
-from .. import jit, remembered
-from ..execute import target_errors
 from .failures import running
 from .terminal import console
 
@@ -29,7 +30,7 @@ _QUESTIONS = {
 
 def collected(f: Callable[..., Any], args: Sequence[Any]) -> list[Remark]:
     """The remarks about a function, from its trace to its code, by pass."""
-    remembered.forget()  # what was made before would not be looked at again
+    transform_cache.forget()  # what was made before would not be looked at again
     with collecting() as remarks, running(getattr(f, "__name__", "the function")):
         executable = Executable(jit(f).lower(*args).program)
         with target_errors():

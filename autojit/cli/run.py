@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.program import Program
-from autojit.ir.text import ParseError, parse
-from autojit.ir.types import Type
-from autojit.ir.verify import verify
+from autojit import disable_jit
+from autojit.ir.core.program import Program
+from autojit.ir.core.types import Type
+from autojit.ir.tools.text import ParseError, parse
+from autojit.ir.tools.verifier import verify
+from autojit.staging.execute import apply
 
-from .. import disable_jit
-from ..execute import apply
 from .arguments import random_array
 from .failures import Failure, running
 from .terminal import show

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.analysis.verifier import BrokenLoops, verify
+from autojit.codegen.loop_ir.nodes import Buffer, LoopProgram
 from autojit.codegen.loop_ir.parse import ParseError, parse_loops
-from autojit.codegen.loops import Buffer, LoopProgram
-from autojit.codegen.verify_loops import BrokenLoops, verify
-from autojit.ir.types import dtype_from_name
+from autojit.ir.core.types import dtype_from_name
 
 from .arguments import random_array
 from .failures import Failure, running
@@ -32,7 +32,7 @@ def run_loops(
 
             results = interpret_loops(program, arrays)
         else:
-            from autojit.codegen.runtime import run_loops as compiled
+            from autojit.codegen.driver.executable import run_loops as compiled
 
             results = compiled(program, arrays)
     show_results(results, [b.type for b in program.outputs])

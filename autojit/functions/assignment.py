@@ -6,13 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import move
-from autojit.ir.ops.arithmetic import select
-from autojit.ir.program import Value
-from autojit.ir.types import Type
-
-from ..aliasing import assign
-from ..errors import (
+from autojit.errors import (
     DtypeError,
     InPlaceError,
     MissingDtypeError,
@@ -21,12 +15,25 @@ from ..errors import (
     UncoveredFunctionError,
     with_place,
 )
-from ..fresh import FreshArray, bare
-from ..tracer import Tracer
-from ..tracing import user_source
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type
+from autojit.ir.ops import move
+from autojit.ir.ops.arithmetic import select
+from autojit.protocols.lifting import (
+    as_tracer,
+    as_value,
+    contains_tracer,
+    dtype_of,
+    tracer,
+    weak_type,
+)
+from autojit.protocols.registry import uncovered
+from autojit.tracing.aliasing import assign
+from autojit.tracing.created_arrays import FreshArray, bare
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
 from .indices import Masked, Window, has_ellipsis, masked_part, selection
-from .lifting import as_tracer, as_value, contains_tracer, dtype_of, tracer, weak_type
-from .registry import uncovered
 
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:
@@ -122,7 +129,7 @@ def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
 def target(name: str, x: Any) -> Tracer:
     """The array that is written into, as a traced one."""
     if isinstance(x, (Tracer, FreshArray)):
-        from ..transition import traced
+        from autojit.interception.promotion import traced
 
         found = traced(x)
         _check_array(found)

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.program import Value
 from autojit.ir.ops import move
-from autojit.ir.program import Value
+from autojit.protocols.lifting import as_tracer, as_value, dtype_of, perhaps_view, shape_of, tracer
+from autojit.protocols.registry import implements
+from autojit.tracing.created_arrays import fresh
+from autojit.tracing.tracer import Tracer
 
-from ..fresh import fresh
-from ..tracer import Tracer
 from .assignment import cast
-from .lifting import as_tracer, as_value, dtype_of, perhaps_view, shape_of, tracer
 from .manipulation import reshape
-from .registry import implements
 
 
 def _is_vague(a: Any, order: str) -> bool:
@@ -127,7 +127,7 @@ def isrealobj(x: Any) -> bool:
 
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
-    from .lifting import result_dtype
+    from autojit.protocols.lifting import result_dtype
 
     is_dtype = [isinstance(x, (np.dtype, type, str)) for x in arrays_and_dtypes]
     pairs = list(zip(is_dtype, arrays_and_dtypes, strict=True))

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import ShapeError, UncoveredFunctionError, with_place
+from autojit.ir.core import shapes
+from autojit.protocols.lifting import as_tracer, as_value, shape_of, tracer, view
+from autojit.protocols.registry import implements, reject
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
-from ..errors import ShapeError, UncoveredFunctionError, with_place
-from ..tracer import Tracer
-from ..tracing import user_source
 from .indices import has_ellipsis, selection
-from .lifting import as_tracer, as_value, shape_of, tracer, view
 from .manipulation import along_one_axis
-from .registry import implements, reject
 
 
 def getitem(x: Tracer, index: Any) -> Tracer:
@@ -72,8 +72,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """``np.where`` with three arguments."""
     from autojit.ir.ops.arithmetic import select, truth
     from autojit.ir.ops.move import broadcast_to
-
-    from .lifting import common_shape, promoted, tracer
+    from autojit.protocols.lifting import common_shape, promoted, tracer
 
     if x is None or y is None:
         raise UncoveredFunctionError(

@@ -8,18 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import UncoveredFunctionError, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
-from autojit.ir.program import Value
-
-from ..errors import UncoveredFunctionError, with_place
-from ..fresh import bare, plain
-from ..tracer import Tracer
-from ..tracing import user_source
-from .lifting import as_value, by_values, common_shape, shape_of
+from autojit.protocols.lifting import as_value, by_values, common_shape, shape_of
+from autojit.tracing.created_arrays import bare, plain
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
 #: Known places in so many runs of neighbours are slices, joined; more are a gather.
 MOST_RUNS = 4

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import ShapeError, with_place
+from autojit.ir.core import shapes
 from autojit.ir.ops import move
-
-from ..errors import ShapeError, with_place
-from ..tracer import Tracer
-from ..tracing import is_tracer, user_source
-from .lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
-from .registry import implements, reject
+from autojit.protocols.lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
+from autojit.protocols.registry import implements, reject
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
 
 
 @implements(np.concatenate)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .lifting import as_tracer
-from .registry import implements, reject
+from autojit.protocols.lifting import as_tracer
+from autojit.protocols.registry import implements, reject
 
 
 @implements(np.isclose)

@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import ShapeError, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.declaration import full
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import imag as imag_op
 from autojit.ir.ops.arithmetic import make_complex
 from autojit.ir.ops.arithmetic import real as real_op
-from autojit.ir.ops.declaration import full
 from autojit.ir.ops.shear import windows
-
-from ..aliasing import Mapped
-from ..errors import ShapeError, with_place
-from ..tracer import Tracer
-from ..tracing import user_source
-from .lifting import as_tracer, as_value, perhaps_view, shape_of, tracer, view
-from .registry import implements, reject, uncovered
+from autojit.protocols.lifting import as_tracer, as_value, perhaps_view, shape_of, tracer, view
+from autojit.protocols.registry import implements, reject, uncovered
+from autojit.tracing.aliasing import Mapped
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
 # -- shape --------------------------------------------------------------------
 

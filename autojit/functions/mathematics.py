@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import DtypeError, ShapeError, with_place
+from autojit.ir.core import shapes
 from autojit.ir.ops.arithmetic import make_complex
+from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
+from autojit.protocols.registry import implements, reject, uncovered
+from autojit.tracing.source import user_source
 
-from ..errors import DtypeError, ShapeError, with_place
-from ..tracing import user_source
-from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from .manipulation import moveaxis, sliding_window_view
 from .reductions import safe_sqrt, squared
-from .registry import implements, reject, uncovered
 
 _MISSING = np._NoValue
 

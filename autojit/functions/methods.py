@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..hooks import hooks
-from ..tracer import Tracer
+from autojit.protocols.lifting import as_value, to_dtype, tracer
+from autojit.protocols.registry import uncovered
+from autojit.tracing.array_hooks import hooks
+from autojit.tracing.tracer import Tracer
+
 from .assignment import setitem
 from .indexing import getitem
-from .lifting import as_value, to_dtype, tracer
-from .registry import uncovered
 from .sorting import sort_in_place
 from .writing import fill
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..hooks import hooks
-from .registry import call_function
-from .ufuncs import call_operator, call_ufunc, call_unary_operator
+from autojit.protocols.registry import call_function
+from autojit.protocols.ufuncs import call_operator, call_ufunc, call_unary_operator
+from autojit.tracing.array_hooks import hooks
 
 hooks.call_ufunc = call_ufunc
 hooks.call_function = call_function

@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import MissingDtypeError, ShapeError, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, move, reduce
-from autojit.ir.ops.declaration import full
 from autojit.ir.ops.linear import iota
-from autojit.ir.program import Value
-
-from ..errors import MissingDtypeError, ShapeError, with_place
-from ..tracer import Tracer
-from ..tracing import user_source
-from .lifting import as_value, dtype_of, shape_of, to_dtype, tracer
-from .registry import implements, reject, uncovered
+from autojit.protocols.lifting import as_value, dtype_of, shape_of, to_dtype, tracer
+from autojit.protocols.registry import implements, reject, uncovered
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
 _MISSING = np._NoValue
 

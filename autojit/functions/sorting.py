@@ -11,20 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir import shapes
+from autojit.errors import UncoveredFunctionError, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.types import Type
+from autojit.ir.linalg import order as ordering
 from autojit.ir.ops import full
-from autojit.ir.ops import order as ordering
-from autojit.ir.types import Type
+from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
+from autojit.protocols.registry import implements, reject, uncovered
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
 
-from ..errors import UncoveredFunctionError, with_place
-from ..tracer import Tracer
-from ..tracing import is_tracer, user_source
 from .assignment import add_at, setitem
 from .indexing import take_along_axis
-from .lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from .manipulation import along_one_axis, moveaxis
 from .reductions import check_ordered
-from .registry import implements, reject, uncovered
 
 
 def _places(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) -> Tracer:

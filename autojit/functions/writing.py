@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from autojit.errors import ShapeError, with_place
+from autojit.ir.core.program import Value
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import select, truth
-from autojit.ir.program import Value
+from autojit.protocols.lifting import as_value, shape_of, tracer
+from autojit.protocols.registry import implements, uncovered
+from autojit.tracing.aliasing import assign
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
-from ..aliasing import assign
-from ..errors import ShapeError, with_place
-from ..tracer import Tracer
-from ..tracing import user_source
 from .assignment import cast, check_same_kind, fitted, setitem, target
 from .indexing import along_axis
-from .lifting import as_value, shape_of, tracer
-from .registry import implements, uncovered
 
 
 def _cycled(values: Any, x: Tracer, size: int) -> Value:

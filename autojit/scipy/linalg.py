@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import linalg as ops
+from autojit.functions.linalg import factorizations
+from autojit.ir.core.program import Value
+from autojit.ir.linalg import factorizations as ops
 from autojit.ir.ops.arithmetic import convert
-from autojit.ir.program import Value
-
-from ..functions import linalg
-from ..functions.lifting import as_tracer, as_value, tracer
-from ..functions.registry import uncovered
-from ..lists import takes_arrays
-from ..tracing import is_tracer
+from autojit.protocols.lifting import as_tracer, as_value, tracer
+from autojit.protocols.lists import takes_arrays
+from autojit.protocols.registry import uncovered
+from autojit.tracing.values import is_tracer
 
 #: SciPy's names of the structures for which `solve` does what it does for any matrix.
 _GENERAL = (None, "gen", "general")
@@ -59,7 +58,9 @@ def cholesky(
     """
     if _plain(a):
         return _scipy().cholesky(a, lower=lower, overwrite_a=overwrite_a, check_finite=check_finite)
-    return linalg.cholesky_factor(linalg.square("scipy.linalg.cholesky", a), lower=lower)
+    return factorizations.cholesky_factor(
+        factorizations.square("scipy.linalg.cholesky", a), lower=lower
+    )
 
 
 @takes_arrays()
@@ -71,8 +72,8 @@ def cho_factor(
         return _scipy().cho_factor(
             a, lower=lower, overwrite_a=overwrite_a, check_finite=check_finite
         )
-    x = linalg.square("scipy.linalg.cho_factor", a)
-    return linalg.cholesky_factor(x, lower=lower), lower
+    x = factorizations.square("scipy.linalg.cho_factor", a)
+    return factorizations.cholesky_factor(x, lower=lower), lower
 
 
 @takes_arrays("c_and_lower")
@@ -95,14 +96,14 @@ def cho_solve(
 
 
 def _cho_solve(name: str, c: Any, lower: bool, b: Any) -> Any:
-    x, y = linalg.matrices(name, c, b)
+    x, y = factorizations.matrices(name, c, b)
 
     def both(t: Value, b: Value) -> Value:
         half = ops.triangular_solve(t, b, lower=lower, transpose=not lower, unit=False)
         made: Value = ops.triangular_solve(t, half, lower=lower, transpose=lower, unit=False)
         return made
 
-    return linalg.solved_for(name, linalg.checked_square(name, x), y, both)
+    return factorizations.solved_for(name, factorizations.checked_square(name, x), y, both)
 
 
 @takes_arrays()
@@ -136,7 +137,7 @@ def solve_triangular(
             overwrite_b=overwrite_b,
             check_finite=check_finite,
         )
-    x, y = linalg.matrices("scipy.linalg.solve_triangular", a, b)
+    x, y = factorizations.matrices("scipy.linalg.solve_triangular", a, b)
     return _triangular(x, y, _transposed(trans), lower, unit_diagonal)
 
 
@@ -149,7 +150,7 @@ def _triangular(x: Value, y: Value, transpose: bool, lower: bool, unit: bool) ->
         )
         return made
 
-    return linalg.solved_for(name, linalg.checked_square(name, x), y, solve)
+    return factorizations.solved_for(name, factorizations.checked_square(name, x), y, solve)
 
 
 def _transposed(trans: Any) -> bool:
@@ -194,15 +195,15 @@ def solve(
             **options,
         )
     name = "scipy.linalg.solve"
-    x, y = linalg.matrices(name, a, b)
-    linalg.checked_square(name, x)
+    x, y = factorizations.matrices(name, a, b)
+    factorizations.checked_square(name, x)
     if assume_a in _GENERAL:
-        return linalg.solved(name, x, y, transpose=transposed)
+        return factorizations.solved(name, x, y, transpose=transposed)
     if assume_a in _POSITIVE:
-        factor = linalg.cholesky_factor(x, lower=lower)
+        factor = factorizations.cholesky_factor(x, lower=lower)
         return _cho_solve(name, factor, lower, tracer(y))
     if assume_a in _SYMMETRIC:
-        return linalg.solved(name, _mirrored(x, lower), y)
+        return factorizations.solved(name, _mirrored(x, lower), y)
     if assume_a in _TRIANGULAR:
         return _triangular(x, y, transposed, _TRIANGULAR[assume_a], False)
     raise uncovered(name, f" with assume_a={assume_a!r}")
@@ -226,8 +227,8 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """
     if _plain(a):
         return _scipy().inv(a, overwrite_a=overwrite_a, check_finite=check_finite)
-    x = linalg.square("scipy.linalg.inv", a)
-    return linalg.solved("scipy.linalg.inv", x, linalg.identity(x))
+    x = factorizations.square("scipy.linalg.inv", a)
+    return factorizations.solved("scipy.linalg.inv", x, factorizations.identity(x))
 
 
 @takes_arrays()
@@ -243,7 +244,9 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     if _plain(a):
         return _scipy().det(a, overwrite_a=overwrite_a, check_finite=check_finite)
     # As SciPy: the pivots are multiplied in double precision, whatever the matrix has.
-    sign, logarithm = linalg.pivots_product(linalg.square("scipy.linalg.det", a), np.float64)
+    sign, logarithm = factorizations.pivots_product(
+        factorizations.square("scipy.linalg.det", a), np.float64
+    )
     return sign * np.exp(logarithm)
 
 
@@ -260,7 +263,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     """
     if _plain(a):
         return _scipy().lu_factor(a, overwrite_a=overwrite_a, check_finite=check_finite)
-    packed, pivots = ops.lu(linalg.square("scipy.linalg.lu_factor", a))
+    packed, pivots = ops.lu(factorizations.square("scipy.linalg.lu_factor", a))
     return tracer(packed), tracer(convert(pivots, dtype=np.dtype(np.int32)))
 
 
@@ -282,7 +285,7 @@ def lu_solve(
             lu_and_piv, b, trans=trans, overwrite_b=overwrite_b, check_finite=check_finite
         )
     name = "scipy.linalg.lu_solve"
-    x, y = linalg.matrices(name, packed, b)
+    x, y = factorizations.matrices(name, packed, b)
     rows = ops.permutation(as_value(as_tracer(pivots), np.dtype(np.int64)))
     transpose = _transposed(trans)
 
@@ -299,7 +302,7 @@ def lu_solve(
         return ops.put_rows(x, rows)
 
     solve = backward if transpose else forward
-    return linalg.solved_for(name, linalg.checked_square(name, x), y, solve, rows)
+    return factorizations.solved_for(name, factorizations.checked_square(name, x), y, solve, rows)
 
 
 __all__ = [

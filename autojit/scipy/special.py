@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..functions import reductions
-from ..lists import takes_arrays
-from ..tracing import is_tracer
+from autojit.functions import reductions
+from autojit.protocols.lists import takes_arrays
+from autojit.tracing.values import is_tracer
 
 
 @takes_arrays()

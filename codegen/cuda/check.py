@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.interpreter import interpret
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.types import Type
 from autojit.ir.ops import REGISTRY
-from autojit.ir.program import Builder, Program, Value, building
-from autojit.ir.types import Type
+from autojit.ir.tools.interpreter import interpret
 
-from ..errors import TargetError
 from .runtime import CudaExecutable, compile_for_cuda, is_simulated, load_cuda
 
 Make = Callable[..., Value]

@@ -6,16 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..loops import (
-    Accumulator,
-    Begin,
-    Buffer,
-    Finish,
-    Kernel,
-    Loop,
-    Store,
-)
-from ..walk import walk
+from autojit.codegen.loop_ir.nodes import Accumulator, Begin, Buffer, Finish, Kernel, Loop, Store
+from autojit.codegen.loop_ir.traversal import walk
+
 from .statements import Statements
 from .structure import (
     Machine,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from math import prod
 
-from ..loops import MatrixProduct, Operand
+from autojit.codegen.loop_ir.nodes import MatrixProduct, Operand
+
 from .helpers import numpy_type
 from .kernels import Launch
 from .structure import Machine

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.locks import Lock
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.loop_ir.nodes import Buffer
+from autojit.codegen.lowering.lower import lower
+from autojit.codegen.scheduling.traits import CUDA
+from autojit.ir.core.locks import Lock
+from autojit.ir.core.program import Program
+from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
-from autojit.ir.program import Program
-from autojit.ir.types import Type
 
-from ..errors import TargetError
-from ..loop_ir.cost import itemsize
-from ..loops import Buffer
-from ..lower import lower
-from ..traits import CUDA
 from .source import print_source
 from .structure import Machine
 
@@ -138,7 +138,7 @@ class CudaExecutable:
         """Raise what went wrong in the kernels; the device is waited for only if it can."""
         if not self.printed.can_fail:
             return
-        from ..errors import FAILURES, NEGATIVE_POWER, OUT_OF_BOUNDS
+        from autojit.codegen.loop_ir.errors import FAILURES, NEGATIVE_POWER, OUT_OF_BOUNDS
 
         assert self._scratch is not None
         status = self._scratch[-1]

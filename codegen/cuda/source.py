@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..loops import Buffer, Kernel, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.nodes import Buffer, Kernel, LoopProgram, MatrixProduct
+
 from . import products
 from .kernels import STATUS, KernelWriter, Launch
 from .structure import Machine

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.lowering.lower import lower
+from autojit.codegen.scheduling.traits import CUDA
+from autojit.ir.core.program import Program
 from autojit.ir.passes.pipeline import optimize
-from autojit.ir.program import Program
 
-from ..errors import TargetError
-from ..lower import lower
-from ..traits import CUDA
 from .helpers import numpy_type
 from .kernels import Launch
 from .source import Source, print_source

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from autojit.ir.core.affine import Affine, Var
-
-from ..errors import ENSURED, TargetError
-from ..loops import (
+from autojit.codegen.loop_ir.errors import ENSURED, TargetError
+from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Accumulator,
@@ -28,6 +26,8 @@ from ..loops import (
     ScatterInto,
     Store,
 )
+from autojit.ir.core.affine import Affine, Var
+
 from .helpers import numpy_type
 from .words import Words, constant
 

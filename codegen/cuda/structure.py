@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from math import prod
 from typing import Any
 
-from ..loops import (
+from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
     Buffer,
@@ -20,7 +20,7 @@ from ..loops import (
     Scalar,
     ScatterInto,
 )
-from ..walk import walk
+from autojit.codegen.loop_ir.traversal import walk
 
 _COMBINING = (AccumulateInto, ScatterInto)
 #: What ``cuda.atomic.add`` takes.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import TargetError
+from autojit.codegen.loop_ir.errors import TargetError
+
 from .helpers import Helpers, family, libdevice, numpy_type
 
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}

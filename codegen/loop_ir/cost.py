@@ -13,7 +13,7 @@ from typing import Any
 from autojit.ir.core.affine import Affine
 from autojit.ir.core.machine import Machine, current
 
-from ..loops import (
+from .nodes import (
     Buffer,
     Compute,
     Constant,
@@ -25,7 +25,7 @@ from ..loops import (
     MatrixProduct,
     Scalar,
 )
-from ..walk import used
+from .traversal import used
 
 _SIZES = {"bool": 1, "f32": 4, "f64": 8}
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from autojit.ir.core.affine import Affine, Var
 
-    from ..loops import Accumulator, Buffer, Scalar
+    from .nodes import Accumulator, Buffer, Scalar
 
 C = TypeVar("C", bound=type)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from autojit.ir.core.affine import Affine, Quotient, Var
 
-from ..loops import Accumulator, Buffer, Kernel, LoopProgram, Scalar, Trips
+from .nodes import Accumulator, Buffer, Kernel, LoopProgram, Scalar, Trips
 
 #: What does not change what a program does, or is compared by itself.
 _IGNORED = {(Kernel, "buffers"), (Kernel, "values")}

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.affine import Affine, Var
-from autojit.ir.ops.declaration import declaration
-from autojit.ir.ops.linalg import Matrices
-from autojit.ir.shapes import row_major_strides
-from autojit.ir.types import Type, dtype_from_name
+from autojit.ir.core.declaration import declaration
+from autojit.ir.core.shapes import row_major_strides
+from autojit.ir.core.types import Type, dtype_from_name
+from autojit.ir.linalg.factorizations import Matrices
 
-from ..loops import (
+from .memory import Memory, place, poison
+from .nodes import (
     Accumulate,
     AccumulateInto,
     Begin,
@@ -53,8 +54,7 @@ from ..loops import (
     Swap,
     Trips,
 )
-from ..walk import buffers_of
-from .memory import Memory, place, poison
+from .traversal import buffers_of
 from .words import combined, converted, evaluate
 
 #: The order in which iterations, or tasks, are run.

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.types import dtype_from_name
+from autojit.codegen.analysis.arena import itemsize
+from autojit.ir.core.types import dtype_from_name
 
-from ..arena import itemsize
-from ..loops import Buffer, LoopProgram
-from ..walk import memory
+from .nodes import Buffer, LoopProgram
+from .traversal import memory
 
 
 class OutOfMemory(AssertionError):

@@ -26,13 +26,13 @@ import ast
 from itertools import count
 from typing import Any
 
-from autojit.ir.types import DTYPE_NAMES
+from autojit.codegen.analysis.arena import ALIGNMENT, itemsize
+from autojit.ir.core.types import DTYPE_NAMES
 
-from ..arena import ALIGNMENT, itemsize
-from ..loops import Buffer, Kernel, LoopProgram
-from ..walk import buffers_of
+from .nodes import Buffer, Kernel, LoopProgram
 from .parse_statements import Statements
 from .tokens import ParseError, Token, Tokens
+from .traversal import buffers_of
 
 __all__ = ["ParseError", "parse_loops"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from autojit.ir.core.affine import Affine
-from autojit.ir.shapes import row_major_strides
-from autojit.ir.types import DTYPE_NAMES, dtype_from_name
+from autojit.ir.core.shapes import row_major_strides
+from autojit.ir.core.types import DTYPE_NAMES, dtype_from_name
 
-from ..loops import Buffer, Factorization, MatrixProduct, Operand
+from .nodes import Buffer, Factorization, MatrixProduct, Operand
 from .parse_scalars import Scalars
 from .tokens import Tokens
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from autojit.ir.core.affine import Affine, Atom, Quotient, Var
-from autojit.ir.types import DTYPE_NAMES
+from autojit.ir.core.types import DTYPE_NAMES
 
-from ..loops import (
+from .nodes import (
     Accumulator,
     Buffer,
     Compute,

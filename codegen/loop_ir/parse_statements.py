@@ -8,7 +8,7 @@ from typing import Any
 
 from autojit.ir.core.affine import Var
 
-from ..loops import (
+from .nodes import (
     MANY,
     Accumulate,
     AccumulateInto,
@@ -30,10 +30,10 @@ from ..loops import (
     Tasks,
     Trips,
 )
-from ..walk import buffers_of
 from .parse_calls import Calls
 from .parse_scalars import Scalars
 from .tokens import Token, Tokens
+from .traversal import buffers_of
 from .vocabulary import COMBINES, SYMBOLS, dtype_of_value
 
 #: How values are combined, by the mark before the "=".

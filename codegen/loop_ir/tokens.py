@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, NoReturn
 
-from autojit.ir.text import ParseError
+from autojit.ir.tools.text import ParseError
 
 __all__ = ["ParseError", "Token", "Tokens"]
 

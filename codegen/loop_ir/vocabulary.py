@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..loops import Compute, Constant, Finish, Gather, InRange, Load
+from .nodes import Compute, Constant, Finish, Gather, InRange, Load
 
 #: Words that are written between their operands.
 SYMBOLS = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.types import dtype_from_name
 from autojit.ir.ops.checks import FAILURES
-from autojit.ir.types import dtype_from_name
 
 #: Functions that NumPy calls otherwise.
 _NUMPY = {

@@ -15,7 +15,7 @@ from functools import wraps
 from time import perf_counter as clock
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
-from ..locks import Lock
+from .locks import Lock
 
 if TYPE_CHECKING:
     from .passes import Pass

@@ -1,28 +1,11 @@
 """All op declarations.  Importing this package declares every op."""
 
-from . import (
-    arithmetic,
-    checkpoint,
-    checks,
-    cholesky,
-    contract,
-    custom,
-    elementary,
-    implicit,
-    index,
-    linalg,
-    linear,
-    move,
-    order,
-    reduce,
-    scan,
-    shear,
-    spectral,
-    switch,
-    update,
-    while_,
-)
-from .declaration import ANSWERS, REGISTRY, Declaration, declaration, full
+from autojit.ir.core.declaration import ANSWERS, Declaration, declaration, full
+from autojit.ir.core.registry import REGISTRY
+from autojit.ir.linalg import cholesky, factorizations, order, spectral
+from autojit.ir.regions import checkpoint, custom, implicit, scan, switch, while_
+
+from . import arithmetic, checks, contract, elementary, index, linear, move, reduce, shear, update
 
 __all__ = [
     "ANSWERS",

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Value
-from ..values import OPERATORS
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
+from autojit.ir.core.values import OPERATORS
+
 from . import complex_kernels
-from .declaration import full
 from .elementwise import (
     ANY,
     BITS,

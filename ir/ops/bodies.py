@@ -8,10 +8,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..program import Builder, Op, Program, Value, building, current_builder, readers_of
-from ..types import Type
-from .batching import Batched, along
-from .declaration import Declaration, MaybeValue, full, require
+from autojit.ir.core.batching import Batched, along
+from autojit.ir.core.declaration import Declaration, MaybeValue, full, require
+from autojit.ir.core.program import (
+    Builder,
+    Op,
+    Program,
+    Value,
+    building,
+    current_builder,
+    readers_of,
+)
+from autojit.ir.core.types import Type
 
 T = TypeVar("T")
 
@@ -164,7 +172,7 @@ def each_alone(op: Op, operands: Sequence[Batched], size: int) -> Sequence[Value
     different branches or numbers of steps: all of them together would compute bodies for elements
     that do not come to them.
     """
-    from .scan import scan
+    from autojit.ir.regions.scan import scan
 
     builder = Builder()
     inputs = [Value(v.type) for v in op.operands]
@@ -189,14 +197,14 @@ def read_inputs(body: Program) -> list[bool]:
 
 def with_outputs(body: Program, outputs: Sequence[Value]) -> Program:
     """The program returning other values, without the ops that these do not need."""
-    from ..passes import dce
+    from autojit.ir.rewriting import dce
 
     return dce.run(body.with_body(body.ops, outputs))
 
 
 def run(body: Program, arguments: Sequence[Any]) -> list[Any]:
     """The outputs of a body in the interpreter."""
-    from ..interpreter import interpret
+    from autojit.ir.tools.interpreter import interpret
 
     return interpret(body, arguments)
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Op, Value
-from ..types import Type
+from autojit.ir.core.declaration import require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type
+
 from .arithmetic import bitwise_not, bitwise_or
-from .declaration import require
 from .elementwise import Elementwise
 from .move import broadcast
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.machine import current
-from ..program import Op, Value
-from ..types import Type
-from .batching import Batched, later
-from .declaration import MaybeValue, SingleResult, require
+from autojit.ir.core.batching import Batched, later
+from autojit.ir.core.declaration import MaybeValue, SingleResult, require
+from autojit.ir.core.machine import current
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type
+
 from .move import transpose
 
 Axes = tuple[int, ...]

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Value
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
+
 from . import complex_kernels as kernels
-from .declaration import full
 from .elementwise import FLOAT, INEXACT, Elementwise, Rule
 
 _LN2 = float(np.log(2.0))

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Op, Value
-from ..types import Type, TypeMismatch
-from .batching import Batched, along
-from .declaration import Literal, MaybeValue, Scalar, SingleResult, require
+from autojit.ir.core.batching import Batched, along
+from autojit.ir.core.declaration import Literal, MaybeValue, Scalar, SingleResult, require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type, TypeMismatch
 
 #: ``rule(t, y, *operands)``; None where the derivative is zero everywhere.
 Rule = Callable[..., Value] | None

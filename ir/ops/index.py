@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import shapes
-from ..program import Op, Value
-from ..types import Type
+from autojit.ir.core import shapes
+from autojit.ir.core.batching import Batched, along, later
+from autojit.ir.core.declaration import MaybeValue, SingleResult, full, require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type
+
 from . import move
 from .arithmetic import select
-from .batching import Batched, along, later
-from .declaration import MaybeValue, SingleResult, full, require
 from .linear import iota
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Op, Value
-from ..types import Type, TypeMismatch, dtype_name
-from .declaration import MaybeValue, SingleResult, require
+from autojit.ir.core.declaration import MaybeValue, SingleResult, require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type, TypeMismatch, dtype_name
 
 _PYTHON_TYPES = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 

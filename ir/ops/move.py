@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import shapes
-from ..program import Op, Value
-from ..types import Type, TypeMismatch
-from .batching import Batched, along, later
-from .declaration import MaybeValue, Scalar, SingleResult, full, require
+from autojit.ir.core import shapes
+from autojit.ir.core.batching import Batched, along, later
+from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full, require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type, TypeMismatch
+
 from .linear import Linear
 from .sources import Condition, Source
 

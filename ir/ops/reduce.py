@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import shapes
-from ..program import Op, Value
-from ..types import Type, TypeMismatch
+from autojit.ir.core import shapes
+from autojit.ir.core.batching import Batched, later
+from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type, TypeMismatch
+
 from .arithmetic import convert, eq
-from .batching import Batched, later
-from .declaration import MaybeValue, Scalar, SingleResult, full
 from .move import broadcast, slice_axis
 
 

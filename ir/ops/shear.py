@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Op, Value
-from ..types import Type
-from .batching import Batched
-from .declaration import require
+from autojit.ir.core.batching import Batched
+from autojit.ir.core.declaration import require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type
+
 from .linear import Linear
 from .move import Move
 from .sources import Condition, Source

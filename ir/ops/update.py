@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Op, Value
-from ..types import Type
+from autojit.ir.core.batching import Batched, along, later
+from autojit.ir.core.declaration import MaybeValue, Scalar, SingleResult, full, require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type
+
 from . import move
 from .arithmetic import eq, select
-from .batching import Batched, along, later
-from .declaration import MaybeValue, Scalar, SingleResult, full, require
 from .index import (
     check_bounds,
     check_updates,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..program import Value
+from autojit.ir.core.program import Value
+
 from .move import flip, pad, reshape, slice_, slice_axis, transpose
 from .update import update
 

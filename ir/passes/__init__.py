@@ -1,6 +1,7 @@
 """Passes: programs to smaller programs that compute the same."""
 
+from autojit.ir.simplification.parts import resolve_parts
+
 from .pipeline import optimize
-from .simplify_parts import resolve_parts
 
 __all__ = ["optimize", "resolve_parts"]

@@ -5,27 +5,24 @@ Nothing is rewritten here.
 
 from __future__ import annotations
 
-from ..core.passes import Pass
-from ..core.pipelines import Pipeline, Place
-from ..program import Program
-from ..verify import verify as check
-from . import (
-    inline_calls,
-    loop_rows,
-    pick_first,
-    quotients,
-    recurrences,
-    restore,
-    scalar_steps,
-    shares,
-    sum_first,
-    swap_products,
-    tapes_in_segments,
+from autojit.ir.autodiff import indexed_scans
+from autojit.ir.core.passes import Pass
+from autojit.ir.core.pipelines import Pipeline, Place
+from autojit.ir.core.program import Program
+from autojit.ir.rewriting import inline_calls
+from autojit.ir.rewriting.bodies import everywhere
+from autojit.ir.simplification.simplified import simplified
+from autojit.ir.tools.program_passes import DERIVATIVES
+from autojit.ir.tools.verifier import verify as check
+
+from .algebra import push_gathers, push_reductions, quotients, shares, swap_products
+from .loops import (
+    distribute_recurrences,
+    rematerialize_tapes,
+    scalar_replacement,
+    undo_tapes,
     unroll,
 )
-from .bodies import everywhere
-from .program_passes import DERIVATIVES
-from .simplified import simplified
 
 
 def _place(run: Pass[Program], reason: str) -> Place[Program]:
@@ -41,16 +38,16 @@ OPTIMIZE = Pipeline(
             "All other passes look at operations, and a call hides those of its program.",
         ),
         _place(
-            loop_rows.run,
+            indexed_scans.run,
             "The passes over loops tell rows, which steps take apart or stack, from arrays that a "
             "step may read anywhere.",
         ),
         _place(
-            pick_first.run,
+            push_gathers.run,
             "Rows that are not picked are not computed, so nothing else has to look at them.",
         ),
         _place(
-            sum_first.run,
+            push_reductions.run,
             "It makes products smaller, as picking does: before passes that look at what is "
             "computed.",
         ),
@@ -68,21 +65,21 @@ OPTIMIZE = Pipeline(
             "Products are final now: those above may have left out, shrunk or moved some.",
         ),
         _place(
-            restore.run,
+            undo_tapes.run,
             "It finds tapes by the loop that makes them and the one that reads them, which the "
             "passes below take apart.",
         ),
         _place(
-            recurrences.run,
+            distribute_recurrences.run,
             "It takes apart loops over numbers, and those over small arrays that it reads as "
             "numbers; the rest of the latter become loops over numbers right after.",
         ),
         _place(
-            scalar_steps.run,
+            scalar_replacement.run,
             "A step over numbers has its tapes in numbers, which the next pass measures.",
         ),
         _place(
-            tapes_in_segments.run,
+            rematerialize_tapes.run,
             "The tapes that are left are long for good: those of what steps replace are gone.",
         ),
         _place(

@@ -1,9 +1,10 @@
 """Program-to-program transformations."""
 
-from .batch import batch
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.linearize import Linearized, jvp, linearize, vjp
+from autojit.ir.autodiff.transpose import transpose
+
 from .gradient import gradient
 from .jacobian import jacobian
-from .linearize import Linearized, jvp, linearize, vjp
-from .transpose import transpose
 
 __all__ = ["Linearized", "batch", "gradient", "jacobian", "jvp", "linearize", "transpose", "vjp"]

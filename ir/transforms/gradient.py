@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.records import phase
-from ..ops.declaration import full, require
-from ..program import Builder, Program, building
-from .linearize import linearize
-from .transpose import pulled_back
+from autojit.ir.autodiff.linearize import linearize
+from autojit.ir.autodiff.transpose import pulled_back
+from autojit.ir.core.declaration import full, require
+from autojit.ir.core.program import Builder, Program, building
+from autojit.ir.core.records import phase
 
 
 @phase("gradient")

@@ -13,17 +13,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.records import phase
-from ..ops.arithmetic import convert, eq
-from ..ops.declaration import full
-from ..ops.linear import iota
-from ..ops.move import reshape
-from ..ops.move import transpose as transpose_op
-from ..program import Builder, Program, Value, building
-from ..types import Type
-from .batch import batch
-from .linearize import linearize
-from .transpose import transpose
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.linearize import linearize
+from autojit.ir.autodiff.transpose import transpose
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.records import phase
+from autojit.ir.core.types import Type
+from autojit.ir.ops.arithmetic import convert, eq
+from autojit.ir.ops.linear import iota
+from autojit.ir.ops.move import reshape
+from autojit.ir.ops.move import transpose as transpose_op
 
 
 @phase("jacobian")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..program import Op, Program, Value
-from .linearize import linearize
-from .residuals import choose_residuals
+from autojit.ir.autodiff.linearize import linearize
+from autojit.ir.autodiff.residuals import choose_residuals
+from autojit.ir.core.program import Op, Program, Value
 
 
 def peak_bytes(program: Program) -> int:

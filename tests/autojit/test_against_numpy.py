@@ -16,7 +16,7 @@ import pytest
 
 import autojit
 from autojit import errors, grad, jit
-from autojit.functions import registry
+from autojit.protocols import registry
 
 registry.load()
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.calls import MOST
-from autojit.codegen.runtime import Executable
+from autojit.codegen.driver.executable import Executable
+from autojit.dispatch.calls import MOST
 from autojit.errors import UnhashableStaticError
 from autojit.testing import assert_no_retrace
 
@@ -67,10 +67,10 @@ def same(a: Any, b: Any) -> bool:
 
 
 def double(tree: Any) -> Any:
-    from autojit import trees
+    from autojit.staging import pytrees
 
-    leaves, structure = trees.flatten(tree)
-    return trees.unflatten(structure, [2 * leaf for leaf in leaves])
+    leaves, structure = pytrees.flatten(tree)
+    return pytrees.unflatten(structure, [2 * leaf for leaf in leaves])
 
 
 @pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, trace
-from autojit.captures import part_of_another
+from autojit.tracing.captures import part_of_another
 
 WHOLE = np.random.default_rng(0).normal(size=(6, 4, 5))
 PARTS: list[Callable[[np.ndarray], np.ndarray]] = [

@@ -23,9 +23,9 @@ from autojit import (
     vmap,
 )
 from autojit.errors import NotArrayError, ShapeError, StructureError
+from autojit.ir.core.program import Program
 from autojit.ir.passes.pipeline import optimize
-from autojit.ir.program import Program
-from autojit.ir.verify import verify
+from autojit.ir.tools.verifier import verify
 from autojit.testing import check_grads
 
 RNG = np.random.default_rng(0)
@@ -188,7 +188,11 @@ def test_segments_change_nothing(n: int, k: Any, reverse: bool) -> None:
         want = autojit.value_and_grad(recurrence, (0, 1, 2))(c, xs, W, None, reverse)
         f = lambda c, xs, w: recurrence(c, xs, w, k, reverse)  # noqa: E731
         got = autojit.value_and_grad(f, (0, 1, 2))(c, xs, W)
-        for g, w in zip(autojit.trees.flatten(got)[0], autojit.trees.flatten(want)[0], strict=True):
+        for g, w in zip(
+            autojit.staging.pytrees.flatten(got)[0],
+            autojit.staging.pytrees.flatten(want)[0],
+            strict=True,
+        ):
             np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-14)
 
 
@@ -215,12 +219,16 @@ def test_compiled_segments(k: Any, reverse: bool) -> None:
     f = lambda c, xs, w, k=k: recurrence(c, xs, w, k, reverse)  # noqa: E731
     got = jit(grad(f, (0, 1, 2)))(c, xs, W)
     want = grad(lambda c, xs, w: f(c, xs, w, None), (0, 1, 2))(c, xs, W)
-    for g, w in zip(autojit.trees.flatten(got)[0], autojit.trees.flatten(want)[0], strict=True):
+    for g, w in zip(
+        autojit.staging.pytrees.flatten(got)[0],
+        autojit.staging.pytrees.flatten(want)[0],
+        strict=True,
+    ):
         np.testing.assert_allclose(g, w, rtol=1e-11, atol=1e-13)
 
 
 def test_the_index_of_a_step_is_that_of_the_whole_loop() -> None:
-    from autojit.ir.transforms.segments import scan_in_segments
+    from autojit.ir.regions.segments import scan_in_segments
 
     text = """
     program main(%c: f64[], %x: f64[7]) {
@@ -235,11 +243,11 @@ def test_the_index_of_a_step_is_that_of_the_whole_loop() -> None:
     """
     for reverse in ("True", "False"):
         program = autojit.parse(text.replace("REVERSE", reverse))
-        builder = autojit.ir.program.Builder()
+        builder = autojit.ir.core.program.Builder()
         (op,) = program.ops
         for size in (1, 2, 3, 7):
-            builder = autojit.ir.program.Builder()
-            with autojit.ir.program.building(builder):
+            builder = autojit.ir.core.program.Builder()
+            with autojit.ir.core.program.building(builder):
                 outputs = scan_in_segments(program.inputs, op.params, size)
             cut = builder.finish(program.inputs, outputs)
             verify(cut)
@@ -283,14 +291,14 @@ def test_memory_of_second_derivatives() -> None:
 def test_auto_cuts_only_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones(WIDTH)
     assert stored(functools.partial(long_loop, k="auto"), x) == [f"f64[{STEPS},{WIDTH}]"]
-    monkeypatch.setattr("autojit.checkpointing.BUDGET", 8 * WIDTH * STEPS - 1)
+    monkeypatch.setattr("autojit.transformations.checkpointing.BUDGET", 8 * WIDTH * STEPS - 1)
     assert stored(functools.partial(long_loop, k="auto"), x)[0] == f"f64[31,{WIDTH}]"
-    monkeypatch.setattr("autojit.checkpointing.BUDGET", 8 * WIDTH * STEPS)
+    monkeypatch.setattr("autojit.transformations.checkpointing.BUDGET", 8 * WIDTH * STEPS)
     assert stored(functools.partial(long_loop, k="auto"), x) == [f"f64[{STEPS},{WIDTH}]"]
 
 
 def test_auto_where_a_constant_has_no_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autojit.checkpointing.BUDGET", 0)
+    monkeypatch.setattr("autojit.transformations.checkpointing.BUDGET", 0)
 
     def loss(x: Any, w: Any) -> Any:
         f = autojit.custom_jvp(lambda c: np.sin(c * w))

@@ -20,7 +20,7 @@ from autojit.cli import terminal
 from autojit.cli.app import app
 from autojit.cli.bench import show_time
 from autojit.cli.failures import Failure
-from autojit.ir.types import Type
+from autojit.ir.core.types import Type
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -99,7 +99,7 @@ def test_dump_applies_transformations() -> None:
 def test_dump_all_has_every_stage_under_a_heading() -> None:
     text = printed("dump", "functions.py:vector", "f32[4]", "--stage", "all")
     headings = [line for line in text.splitlines() if line.startswith("==== ")]
-    assert headings == [f"==== {stage} ====" for stage in autojit.inspection.STAGES]
+    assert headings == [f"==== {stage} ====" for stage in autojit.staging.inspection.STAGES]
 
 
 @pytest.mark.usefixtures("here")
@@ -284,7 +284,7 @@ def test_fault_of_ours_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         return {}["no such key"]  # type: ignore[index]
 
-    monkeypatch.setattr("autojit.inspection.Lowered.text", fail)
+    monkeypatch.setattr("autojit.staging.inspection.Lowered.text", fail)
     monkeypatch.setattr("autojit.cli.failures._OURS", [Path(__file__).parent])
     monkeypatch.setattr("autojit.cli.failures._LIBRARIES", [ROOT, Path(sys.prefix)])
     result = call("dump", "functions.py:vector", "f64[3]")

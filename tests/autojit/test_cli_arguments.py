@@ -7,7 +7,7 @@ import pytest
 
 from autojit.cli.arguments import fill, parse_argument
 from autojit.cli.failures import Failure
-from autojit.ir.types import Type
+from autojit.ir.core.types import Type
 
 
 def test_arguments() -> None:

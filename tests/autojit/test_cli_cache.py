@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import autojit
 from autojit.cli.app import app
-from autojit.codegen.cache import Cache, digest
+from autojit.codegen.driver.cache import Cache, digest
 
 FUNCTIONS = """\
 import numpy as np
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "functions", raising=False)
     monkeypatch.setenv("AUTOJIT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("autojit.execute._executables", OrderedDict())
+    monkeypatch.setattr("autojit.staging.execute._executables", OrderedDict())
     return tmp_path / "cache"
 
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import autojit
 from autojit.cli.app import app
 from autojit.ir.core.passes import Pass
-from autojit.ir.passes import cse
-from autojit.ir.passes.program_passes import SSA
+from autojit.ir.rewriting import cse
+from autojit.ir.tools.program_passes import SSA
 
 FUNCTIONS = """\
 import numpy as np

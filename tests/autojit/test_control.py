@@ -20,11 +20,11 @@ from autojit import (
     jit,
     scan,
     switch,
-    trees,
     value_and_grad,
     vmap,
     while_loop,
 )
+from autojit.staging import pytrees
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=5)
@@ -42,8 +42,8 @@ def results(f: Callable[..., Any], *arguments: Any) -> Any:
 
 def assert_same(got: Any, want: Any) -> None:
     """The same structure, dtypes and shapes, and values to rounding."""
-    got_leaves, got_structure = trees.flatten(got)
-    want_leaves, want_structure = trees.flatten(want)
+    got_leaves, got_structure = pytrees.flatten(got)
+    want_leaves, want_structure = pytrees.flatten(want)
     assert got_structure == want_structure
     for g, w in zip(got_leaves, want_leaves, strict=True):
         assert (np.asarray(g).dtype, np.shape(g)) == (np.asarray(w).dtype, np.shape(w))

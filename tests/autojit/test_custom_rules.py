@@ -30,7 +30,7 @@ from autojit import (
 )
 from autojit.errors import DerivativeError, DtypeError, NotArrayError, ShapeError, StructureError
 from autojit.ir.passes.pipeline import optimize
-from autojit.ir.verify import verify
+from autojit.ir.tools.verifier import verify
 from autojit.testing import check_grads
 
 X = np.array([0.3, -1.2, 2.0])

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import disable_jit, execute, fori_loop, jit
+from autojit import disable_jit, fori_loop, jit
+from autojit.staging import execute
 
 
 def line_of(error: BaseException) -> str:

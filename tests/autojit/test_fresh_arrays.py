@@ -16,10 +16,11 @@ from numpy import asarray as plain_asarray
 from numpy import zeros as plain_zeros
 
 import autojit
-from autojit import grad, jit, patches, vmap
+from autojit import grad, jit, vmap
 from autojit.errors import ConcreteValueError, InPlaceError, LeakedTracerError, ShapeError
-from autojit.fresh import FreshArray, TracedArray
+from autojit.interception import patches
 from autojit.testing import check_grads
+from autojit.tracing.created_arrays import FreshArray, TracedArray
 from tests.autojit.test_assignment import same
 
 X = np.array([1.0, -2.0, 3.0])

@@ -10,7 +10,8 @@ import pytest
 
 import autojit
 from autojit import grad, jit, scan, trace
-from autojit.ir.passes import idle_shifts, optimize
+from autojit.ir.autodiff import zero_cotangents
+from autojit.ir.passes import optimize
 from autojit.testing import check_grads
 
 RNG = np.random.default_rng(0)
@@ -74,7 +75,7 @@ def loss(step: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def idle(step: Callable[[Any, Any, Any], Any]) -> int:
     """How many shifts are found."""
     (op,) = [op for op in trace(loss(step))(A, E).ops if op.kind.name == "scan"]
-    ops = idle_shifts.run(op.params["body"]).ops
+    ops = zero_cotangents.run(op.params["body"]).ops
     return sum(op.kind.name == "stop_gradient" for op in ops)
 
 

@@ -28,7 +28,7 @@ from autojit import (
 )
 from autojit.errors import DerivativeError, DtypeError, ShapeError, StructureError
 from autojit.ir.passes.pipeline import optimize
-from autojit.ir.verify import verify
+from autojit.ir.tools.verifier import verify
 from autojit.testing import check_grads
 
 RNG = np.random.default_rng(0)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import execute, grad, jacfwd, jit, jvp, trace, vjp
-from autojit.codegen.cpu.entry import Module
-from autojit.codegen.lower import lower
+from autojit import grad, jacfwd, jit, jvp, trace, vjp
+from autojit.codegen.cpu.entry_point.entry import Module
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes.pipeline import optimize
+from autojit.staging import execute
 
 pytestmark = pytest.mark.filterwarnings("ignore::autojit.errors.UnrolledLoopWarning")
 

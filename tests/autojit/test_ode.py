@@ -15,20 +15,10 @@ import scipy.integrate
 import scipy.linalg
 
 import autojit
-from autojit import (
-    disable_jit,
-    grad,
-    hessian,
-    jacfwd,
-    jacrev,
-    jit,
-    jvp,
-    saved_residuals,
-    vmap,
-)
+from autojit import disable_jit, grad, hessian, jacfwd, jacrev, jit, jvp, saved_residuals, vmap
 from autojit.errors import DerivativeError, DtypeError, ShapeError, StructureError
 from autojit.ode import OdeResult, odeint, solve_ivp
-from autojit.runge_kutta import DENSE, ERROR, NODES, STAGES
+from autojit.solvers.runge_kutta import DENSE, ERROR, NODES, STAGES
 
 HERE = re.escape(__file__)
 WAYS = [("RK45", "discrete"), ("RK45", "continuous"), ("RK4", "discrete"), ("RK4", "continuous")]
@@ -402,7 +392,7 @@ def test_odeint_takes_trees() -> None:
         grad(lambda *x, a=adjoint: loss(*x, a), (0, 1, 2, 3))(y0, times, k, 0.3)
         for adjoint in ("discrete", "continuous")
     ]
-    for a, b in zip(*(autojit.trees.flatten(r)[0] for r in results), strict=True):
+    for a, b in zip(*(autojit.staging.pytrees.flatten(r)[0] for r in results), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     h = 1e-5
     numeric = loss(y0, times, k, 0.3 + h, "discrete") - loss(y0, times, k, 0.3 - h, "discrete")

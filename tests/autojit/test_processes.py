@@ -20,11 +20,12 @@ import numpy as np
 import pytest
 from llvmlite.binding import ffi, get_process_triple
 
-from autojit import grad, jit, pickling
-from autojit.codegen import lower as lowering
-from autojit.codegen.cpu import engine
+from autojit import grad, jit
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.lowering import lower as lowering
 from autojit.errors import MissingFunctionError
-from autojit.ir import locks
+from autojit.ir.core import locks
+from autojit.staging import pickling
 from autojit.testing import assert_no_retrace
 from tests.autojit import shipped
 from tests.autojit.shipped import MADE, X

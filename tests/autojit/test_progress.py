@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import grad, jit, progress
+from autojit import grad, jit
+from autojit.tracing import progress
 
 
 class Terminal(io.StringIO):

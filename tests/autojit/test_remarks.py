@@ -16,15 +16,15 @@ from typer.testing import CliRunner
 import autojit
 from autojit import grad, jit, scan, while_loop
 from autojit.cli.app import app
-from autojit.codegen.cpu import vector_remarks
-from autojit.codegen.runtime import Executable
+from autojit.codegen.cpu.llvm import vector_remarks
+from autojit.codegen.driver.executable import Executable
 from autojit.ir.core.remarks import Remark, collecting, current
 
 X, MANY, PLACES = np.ones(100), np.ones(200_000), np.zeros(1000, int)
 
 
 def remarks(by: str, f: Callable[..., Any], *args: Any) -> list[Remark]:
-    autojit.remembered.forget()
+    autojit.tracing.transform_cache.forget()
     with collecting() as found:
         executable = Executable(jit(f).lower(*args).program)
         if by == "vectors":

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import gradients, jit, remembered
-from autojit.ir.collection import SELDOM, seldom_collected
-from autojit.ir.program import Program
-from autojit.ir.transforms import gradient, linearize
+from autojit import jit
+from autojit.ir.autodiff.linearize import linearize
+from autojit.ir.core.collection import SELDOM, seldom_collected
+from autojit.ir.core.program import Program
+from autojit.ir.transforms.gradient import gradient
+from autojit.tracing import transform_cache
+from autojit.transformations import gradients
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -108,18 +111,18 @@ def test_a_gradient_inside_of_a_trace_has_the_lines_of_its_own_function() -> Non
 
 def test_parts_of_several_programs() -> None:
     program = autojit.trace(lambda x: np.sum(np.sin(x) * X))(X)
-    found = [remembered.remembered(linearize, program, (0,)) for _ in range(2)]
+    found = [transform_cache.remembered(linearize, program, (0,)) for _ in range(2)]
     for parts in found:
         assert parts == linearize(program, (0,))
         assert parts.primal.captured[0] is program.captured[0]
 
 
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "MOST_OPS", 300)
+    monkeypatch.setattr(transform_cache, "MOST_OPS", 300)
     for n in range(3, 60):
         autojit.grad(lambda x: np.sum(np.sin(x) * x))(np.ones(n))
-        assert remembered._ops <= 300
-    assert 1 < len(remembered._made) < 50
+        assert transform_cache._ops <= 300
+    assert 1 < len(transform_cache._made) < 50
 
 
 def test_another_array_makes_an_equal_program() -> None:
@@ -209,7 +212,7 @@ def test_a_trace_takes_few_calls_an_operation_however_long_it_is() -> None:
 
 def test_what_one_program_captures_another_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside of `grad` the other arguments are captured: the programs are equal but for that."""
-    monkeypatch.setattr(autojit.unrolled, "LEAST_OPS", 50)
+    monkeypatch.setattr(autojit.staging.unrolled, "LEAST_OPS", 50)
 
     def loss(p: Any, x: Any, y: Any) -> Any:
         total = x[0]
@@ -220,7 +223,7 @@ def test_what_one_program_captures_another_is_given(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(0)
     arguments = rng.uniform(0.5, 1.0, 80), rng.uniform(1, 2, 3), rng.uniform(1, 2, 3)
     for first, second in ((jit(autojit.grad(loss)), jit(loss)), (jit(loss), autojit.grad(loss))):
-        remembered.forget()
+        transform_cache.forget()
         first(*arguments)
         second(*arguments)
     assert jit(loss)(*arguments) == pytest.approx(loss(*arguments))

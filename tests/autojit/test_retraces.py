@@ -15,8 +15,8 @@ import pytest
 
 import autojit
 from autojit import grad, jit
+from autojit.dispatch.retraces import HANDFUL
 from autojit.errors import RetraceWarning, StructureError
-from autojit.retraces import HANDFUL
 from autojit.testing import assert_no_retrace
 
 X = np.array([1.0, 2.0, 3.0])
@@ -28,9 +28,9 @@ class Layer:
 
 
 def total(*args: Any, **kwargs: Any) -> Any:
-    from autojit import trees
+    from autojit.staging import pytrees
 
-    return sum(np.sum(leaf) for leaf in trees.flatten((args, kwargs))[0])
+    return sum(np.sum(leaf) for leaf in pytrees.flatten((args, kwargs))[0])
 
 
 #: Arguments of a first and a second call, and what is said of the difference.

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import grad, jit, remembered, scan, unrolled
+from autojit import grad, jit, scan
 from autojit.errors import UnrolledLoopWarning
-from autojit.ir.passes.roll import roll
-from autojit.ir.verify import verify
+from autojit.ir.passes.reroll.reroll import roll
+from autojit.ir.tools.verifier import verify
+from autojit.staging import unrolled
 from autojit.testing import check_grads
+from autojit.tracing import transform_cache
 
 
 def two_steps_back(a: Any, b: Any) -> Any:
@@ -470,7 +472,7 @@ def test_numbers_that_a_loop_carries_are_not_put_into_arrays(
     assert "concatenate" not in str(autojit.trace(chain)(np.ones(100)))
     roll = unrolled.roll
     monkeypatch.setattr(unrolled, "roll", lambda program, is_body: roll(program, False))
-    remembered.forget()
+    transform_cache.forget()
     text = str(autojit.trace(chain)(np.ones(100)))
-    remembered.forget()
+    transform_cache.forget()
     assert "concatenate" in text

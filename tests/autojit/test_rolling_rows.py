@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import grad, jit, unrolled
-from autojit.ir.interpreter import interpret
-from autojit.ir.passes.roll import roll
-from autojit.ir.verify import verify
+from autojit import grad, jit
+from autojit.ir.passes.reroll.reroll import roll
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.verifier import verify
+from autojit.staging import unrolled
 
 
 def squares(a: Any, x: Any, y: Any) -> Any:

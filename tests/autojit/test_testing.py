@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import execute
+from autojit.ir.core.declaration import full
 from autojit.ir.ops import arithmetic, elementary
-from autojit.ir.ops.declaration import full
+from autojit.staging import execute
 from autojit.testing import check_grads, compare_grads
 
 X = np.array([0.3, 0.7, 1.1])

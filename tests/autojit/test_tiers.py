@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, scan
-from autojit.codegen.cpu import engine
-from autojit.codegen.errors import TargetError
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.loop_ir.errors import TargetError
 from autojit.errors import UnsupportedTargetError
 
 X = np.linspace(0.1, 0.9, 5)

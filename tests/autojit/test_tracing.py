@@ -23,7 +23,7 @@ from autojit.errors import (
     StructureError,
     UnsupportedTargetError,
 )
-from autojit.tracing import current_trace
+from autojit.tracing.context import current_trace
 
 
 class Point(NamedTuple):
@@ -60,9 +60,9 @@ TREES = [
 
 def same(a: Any, b: Any) -> bool:
     """Whether two trees have one structure and equal leaves."""
-    from autojit import trees
+    from autojit.staging import pytrees
 
-    (left, one), (right, other) = trees.flatten(a), trees.flatten(b)
+    (left, one), (right, other) = pytrees.flatten(a), pytrees.flatten(b)
     return one == other and all(map(np.array_equal, left, right))
 
 
@@ -73,15 +73,15 @@ def test_trees_come_back_as_they_were(tree: Any) -> None:
 
 @pytest.mark.parametrize("tree", TREES, ids=lambda t: type(t).__name__)
 def test_gradients_have_the_structure_of_the_argument(tree: Any) -> None:
-    from autojit import trees
+    from autojit.staging import pytrees
 
     def loss(tree: Any) -> Any:
-        leaves, _ = trees.flatten(tree)
+        leaves, _ = pytrees.flatten(tree)
         return sum(np.sum(leaf * leaf) for leaf in leaves)
 
     gradient = grad(loss)(tree)
-    leaves, structure = trees.flatten(tree)
-    expected = trees.unflatten(structure, [2 * np.asarray(leaf)[()] for leaf in leaves])
+    leaves, structure = pytrees.flatten(tree)
+    expected = pytrees.unflatten(structure, [2 * np.asarray(leaf)[()] for leaf in leaves])
     assert same(gradient, expected)
     assert type(gradient) is (np.float64 if isinstance(tree, float) else type(tree))
 
@@ -375,12 +375,12 @@ def test_hits_are_counted() -> None:
 
 
 def test_programs_equal_in_structure_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from autojit.codegen import runtime
+    from autojit.codegen.driver import executable
 
     count = []
-    compile_program = runtime.compile_program
+    compile_program = executable.compile_program
     monkeypatch.setattr(
-        runtime, "compile_program", lambda *a: count.append(a) or compile_program(*a)
+        executable, "compile_program", lambda *a: count.append(a) or compile_program(*a)
     )
     scale = 0.123456
 
@@ -695,7 +695,7 @@ def test_arrays_that_compute_in_their_own_way_are_refused(tmp_path: Any) -> None
 
 
 def test_disable_jit() -> None:
-    from autojit import execute
+    from autojit.staging import execute
 
     f = jit(lambda x: np.sin(x) * 0.987)
     before = set(execute._executables)
@@ -711,7 +711,7 @@ def test_disable_jit() -> None:
 
 
 def test_disable_jit_ends_with_an_exception() -> None:
-    from autojit.execute import settings
+    from autojit.staging.execute import settings
 
     with pytest.raises(KeyError), autojit.disable_jit():
         raise KeyError

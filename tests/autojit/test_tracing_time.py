@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import grad, jit, unrolled, value_and_grad
+from autojit import grad, jit, value_and_grad
 from autojit.errors import UnrolledLoopWarning
-from autojit.ir.passes.roll import roll
-from autojit.remembered import forget
+from autojit.ir.passes.reroll.reroll import roll
+from autojit.staging import unrolled
 from autojit.testing import check_grads
+from autojit.tracing.transform_cache import forget
 from bench import tracing_programs
 from bench.tracing_programs import Made, list_of_floats
 
@@ -119,7 +120,7 @@ def test_values_and_gradients_are_those_of_the_steps(make: Callable[[int], Made]
     np.testing.assert_allclose(value, wanted, rtol=1e-12)
     np.testing.assert_allclose(value, f(*arguments), rtol=1e-12)
     got, want = (
-        np.array(autojit.trees.flatten(tree)[0]).ravel()
+        np.array(autojit.staging.pytrees.flatten(tree)[0]).ravel()
         if not isinstance(tree, np.ndarray)
         else tree
         for tree in (gradient, steps)

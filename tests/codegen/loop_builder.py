@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from autojit.codegen.loops import (
+from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     Accumulator,
     Begin,
@@ -19,7 +19,7 @@ from autojit.codegen.loops import (
     Scalar,
     Store,
 )
-from autojit.codegen.walk import buffers_of
+from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from autojit import trace
-from autojit.codegen.loops import LoopProgram
-from autojit.codegen.runtime import Executable
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import LoopProgram
+from autojit.ir.tools.interpreter import interpret
 
 
 def agrees(f: Any, *arguments: Any, rtol: float = 1e-10) -> LoopProgram:

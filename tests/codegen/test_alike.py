@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from autojit import disable_jit, grad, jit, trace
-from autojit.codegen.cpu import alike
-from autojit.codegen.cpu.entry import Module
-from autojit.codegen.lower import lower
+from autojit.codegen.cpu.entry_point import alike
+from autojit.codegen.cpu.entry_point.entry import Module
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes.pipeline import optimize
 
 

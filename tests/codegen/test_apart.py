@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from llvmlite import ir
 
-from autojit.codegen.cpu import abi, apart, engine
-from autojit.codegen.cpu.counted import text
+from autojit.codegen.cpu.abi import abi, thread_affinity
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm.counted import text
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2,
@@ -27,7 +28,7 @@ c_library.pthread_self.restype = ctypes.c_uint64
 def join() -> Any:
     """``join(told)`` as compiled code."""
     module = ir.Module("joining")
-    apart.join(module)
+    thread_affinity.join(module)
     compiled = engine.Compiled([text(module)])
     function = RUNNER(compiled.address("join"))
 

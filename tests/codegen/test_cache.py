@@ -10,8 +10,16 @@ from typing import Any
 
 import pytest
 
-from autojit.codegen import cache as cache_module
-from autojit.codegen.cache import DEFAULT_SIZE, Cache, Entry, digest, pack, unpack, user_cache
+from autojit.codegen.driver import cache as cache_module
+from autojit.codegen.driver.cache import (
+    DEFAULT_SIZE,
+    Cache,
+    Entry,
+    digest,
+    pack,
+    unpack,
+    user_cache,
+)
 from autojit.errors import CacheWarning, CorruptCacheWarning
 
 KEY = {"program": "p", "processor": "c"}

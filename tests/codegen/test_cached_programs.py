@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit.codegen.cache import Cache, digest
-from autojit.codegen.cpu import engine
-from autojit.codegen.cpu import key as keys
-from autojit.codegen.cpu.abi import Convention
-from autojit.codegen.runtime import Executable
+from autojit.codegen.cpu.abi.abi import Convention
+from autojit.codegen.cpu.entry_point import key as keys
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.driver.cache import Cache, digest
+from autojit.codegen.driver.executable import Executable
 from autojit.errors import CacheWarning, CorruptCacheWarning
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -286,7 +286,7 @@ def test_processes_that_write_one_entry_at_a_time(tmp_path: Path) -> None:
 
 def test_readers_see_whole_entries_while_others_write_them(cache: Cache) -> None:
     script = (
-        "import sys; from autojit.codegen.cache import Cache\n"
+        "import sys; from autojit.codegen.driver.cache import Cache\n"
         "for n in range(300): Cache(sys.argv[1]).store({}, {'n': n}, bytes([n % 256]) * 50_000)"
     )
     command = [sys.executable, "-W", "error", "-c", script, str(cache.folder)]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from autojit import grad, trace
-from autojit.codegen import chunks, parallel
-from autojit.codegen.loops import Kernel, Load, Store
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import walk
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Kernel, Load, Store
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_passes import parallelize, split_blocks
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
 from tests.codegen.row_chains import agrees
 
 X = np.random.default_rng(0).normal(size=(5, 5))
@@ -54,7 +54,7 @@ def test_chunks_give_what_the_whole_gives(
 ) -> None:
     program = trace(f)(X)
     whole = Executable(program).call([X])
-    monkeypatch.setattr(chunks, "STATEMENTS", size)
+    monkeypatch.setattr(split_blocks, "STATEMENTS", size)
     divided = Executable(program)
     kernels = [step for step in divided.loops.steps if isinstance(step, Kernel)]
     assert len(kernels) > 2
@@ -66,7 +66,7 @@ def test_chunks_give_what_the_whole_gives(
 
 
 def test_no_chunk_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "STATEMENTS", 50)
+    monkeypatch.setattr(split_blocks, "STATEMENTS", 50)
     loops = lower(optimize(trace(determinant)(X)))
     long = [k for k in loops.steps if isinstance(k, Kernel)]
     assert len(long) > 1
@@ -78,7 +78,7 @@ def test_no_chunk_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyP
             if hasattr(s, "result"):
                 own.add(s.result.number)
             stores += isinstance(s, (Load, Store))
-        assert len(kernel.body) - stores <= chunks.STATEMENTS
+        assert len(kernel.body) - stores <= split_blocks.STATEMENTS
 
 
 @pytest.mark.parametrize("shape", [(45, 2, 8, 7), (9, 2, 8, 5)])
@@ -87,9 +87,9 @@ def test_what_each_iteration_has_for_itself_is_not_shared(
 ) -> None:
     """Borders make a kernel long; its middle is in tasks, with what they compute again."""
     for module, name, value in (
-        (chunks, "STATEMENTS", 100),
-        (parallel, "WORTH_TRYING", 0),
-        (parallel, "WORK_OF_TASK", 1e-6),
+        (split_blocks, "STATEMENTS", 100),
+        (parallelize, "WORTH_TRYING", 0),
+        (parallelize, "WORK_OF_TASK", 1e-6),
     ):
         monkeypatch.setattr(module, name, value)
 

@@ -10,16 +10,16 @@ import pytest
 
 import autojit
 from autojit import fori_loop, hessian, jacfwd
-from autojit.codegen.loops import Compute, Loop
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import statements
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Compute, Loop
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.program import Builder, Value, building
+from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import convert, eq, mul
 from autojit.ir.ops.linear import iota
 from autojit.ir.passes import optimize
-from autojit.ir.program import Builder, Value, building
-from autojit.ir.types import Type
+from autojit.ir.tools.interpreter import interpret
 
 N = 64
 X = np.random.default_rng(0).uniform(1.0, 2.0, N)

@@ -18,7 +18,7 @@ from autojit.codegen.loop_ir.effects import (
     is_pure,
     is_read_only,
 )
-from autojit.codegen.loops import Accumulator, Buffer, Operand, Place, Scalar, Tasks, Trips
+from autojit.codegen.loop_ir.nodes import Accumulator, Buffer, Operand, Place, Scalar, Tasks, Trips
 from autojit.ir.core import affine, loops
 from autojit.ir.core.affine import Affine, Var
 

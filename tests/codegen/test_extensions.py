@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from autojit.codegen.cpu import extensions, threads
+from autojit.codegen.cpu.host import extensions, threads
 
 #: A product and a loop on threads in a new process, then what Numba and SciPy make of it.
 PROGRAM = """

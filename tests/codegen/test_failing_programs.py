@@ -14,17 +14,17 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from autojit.codegen.cpu import abi
-from autojit.codegen.runtime import Executable
-from autojit.ir.interpreter import interpret
+from autojit.codegen.cpu.abi import abi
+from autojit.codegen.driver.executable import Executable
+from autojit.ir.core.program import Program
+from autojit.ir.linalg.spectral import Eigh
 from autojit.ir.ops import Declaration
 from autojit.ir.ops.arithmetic import mul
-from autojit.ir.ops.scan import Scan
-from autojit.ir.ops.spectral import Eigh
-from autojit.ir.ops.switch import Switch
-from autojit.ir.ops.while_ import While
 from autojit.ir.passes import optimize
-from autojit.ir.program import Program
+from autojit.ir.regions.scan import Scan
+from autojit.ir.regions.switch import Switch
+from autojit.ir.regions.while_ import While
+from autojit.ir.tools.interpreter import interpret
 from tests.ir.random_programs import arguments_for, programs
 
 _POINTERS = [ctypes.c_void_p] * 11

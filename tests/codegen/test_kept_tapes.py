@@ -11,12 +11,12 @@ import pytest
 
 import autojit
 from autojit import cond, fori_loop, grad, hessian, jit, value_and_grad, vmap, while_loop
-from autojit.codegen.loops import Repeat
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import statements
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Repeat
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
 
 X = np.array([0.3, 0.5, 0.8])
 

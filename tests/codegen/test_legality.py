@@ -8,14 +8,11 @@ from typing import Any
 
 import pytest
 
-from autojit.codegen.blocks import in_blocks
-from autojit.codegen.collapse import collapsed
-from autojit.codegen.cpu import outlined
-from autojit.codegen.cpu.neighbours import neighbours
-from autojit.codegen.cpu.running import running
-from autojit.codegen.diagonals import off_diagonals
-from autojit.codegen.loop_text import text_of
-from autojit.codegen.loops import (
+from autojit.codegen.analysis.verifier import verify_kernel
+from autojit.codegen.cpu.emit import outlined
+from autojit.codegen.cpu.emit.predictive_commoning import neighbours
+from autojit.codegen.cpu.emit.prefix_scans import running
+from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Compute,
@@ -31,11 +28,14 @@ from autojit.codegen.loops import (
     ScatterInto,
     Store,
 )
-from autojit.codegen.parallel import parallelize
-from autojit.codegen.pieces import in_pieces
-from autojit.codegen.rows import in_whole_rows
-from autojit.codegen.uncollapse import uncollapsed
-from autojit.codegen.verify_loops import verify_kernel
+from autojit.codegen.loop_ir.text import text_of
+from autojit.codegen.loop_passes.coalesce import collapsed
+from autojit.codegen.loop_passes.delinearize import uncollapsed
+from autojit.codegen.loop_passes.fission import in_pieces
+from autojit.codegen.loop_passes.masked_fixups import off_diagonals
+from autojit.codegen.loop_passes.overrun_rows import in_whole_rows
+from autojit.codegen.loop_passes.parallelize import parallelize
+from autojit.codegen.loop_passes.strip_mine import in_blocks
 from autojit.ir.core.affine import Affine, Var
 from tests.codegen.loop_builder import (
     at,
@@ -59,22 +59,22 @@ ONE, RESULT = buffer("one", 1), buffer("result", 1, "output")
 #: All passes are worth it.
 EAGER = Thresholds(
     {
-        "blocks.BLOCK": 2,
-        "blocks.WORTH_BLOCKS": 0,
-        "cpu.neighbours.SHORTEST": 2,
-        "cpu.outlined.LEAST": 1,
-        "cpu.outlined.LONG": 0,
-        "diagonals.WORTH": 0,
-        "parallel.WORTH_TRYING": 0,
-        "pieces.LEAST": 2,
-        "pieces.LONG": 2,
-        "pieces.MOST": 4,
-        "pieces.OF_FUNCTION": 1,
-        "pieces.SIZE": 1,
-        "rows.MOST_AT_ENDS": 100,
-        "rows.PART_AT_ENDS": 1,
-        "uncollapse.LEAST_COLUMNS": 1,
-        "uncollapse.LEAST_ROWS": 1,
+        "codegen.loop_passes.strip_mine.BLOCK": 2,
+        "codegen.loop_passes.strip_mine.WORTH_BLOCKS": 0,
+        "codegen.cpu.emit.predictive_commoning.SHORTEST": 2,
+        "codegen.cpu.emit.outlined.LEAST": 1,
+        "codegen.cpu.emit.outlined.LONG": 0,
+        "codegen.loop_passes.masked_fixups.WORTH": 0,
+        "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+        "codegen.loop_passes.fission.LEAST": 2,
+        "codegen.loop_passes.fission.LONG": 2,
+        "codegen.loop_passes.fission.MOST": 4,
+        "codegen.loop_passes.fission.OF_FUNCTION": 1,
+        "codegen.loop_passes.fission.SIZE": 1,
+        "codegen.loop_passes.overrun_rows.MOST_AT_ENDS": 100,
+        "codegen.loop_passes.overrun_rows.PART_AT_ENDS": 1,
+        "codegen.loop_passes.delinearize.LEAST_COLUMNS": 1,
+        "codegen.loop_passes.delinearize.LEAST_ROWS": 1,
     }
 )
 
@@ -344,7 +344,7 @@ def running_sum(extent: int = 64, **settings: Any) -> Loop:
 
 
 def test_running_sums_are_whole_and_have_four_steps() -> None:
-    with Thresholds({"cpu.counted.MOST_UNROLLED": 0}):
+    with Thresholds({"codegen.cpu.llvm.counted.MOST_UNROLLED": 0}):
         assert running(running_sum(5)) is not None
         assert running(running_sum(3)) is None
         assert running(running_sum(share=Var(2))) is None

@@ -18,24 +18,14 @@ import pytest
 
 import autojit
 from autojit import grad, jit, scan, while_loop
-from autojit.codegen import (
-    arena,
-    carries,
-    chains,
-    in_place,
-    kept_tapes,
-    lone,
-    packing,
-    placement,
-    schedule,
-    slabs,
-    storage,
-    take_over,
-)
-from autojit.codegen.arena import itemsize
-from autojit.codegen.cpu import alike, tapes
-from autojit.codegen.cpu.entry import Module
-from autojit.codegen.loops import (
+from autojit.codegen.analysis import arena
+from autojit.codegen.analysis.arena import itemsize
+from autojit.codegen.analysis.verifier import BrokenLoops, verify_kernel
+from autojit.codegen.cpu.emit import tapes
+from autojit.codegen.cpu.entry_point import alike
+from autojit.codegen.cpu.entry_point.entry import Module
+from autojit.codegen.driver import packing
+from autojit.codegen.loop_ir.nodes import (
     Buffer,
     Kernel,
     Load,
@@ -50,8 +40,17 @@ from autojit.codegen.loops import (
     Swap,
     Trips,
 )
-from autojit.codegen.verify_loops import BrokenLoops, verify_kernel
-from autojit.codegen.walk import buffers_named, product_of, statements, walk
+from autojit.codegen.loop_ir.traversal import buffers_named, product_of, statements, walk
+from autojit.codegen.loop_passes import one_hot_rows, reuse_buffers, tile_rows
+from autojit.codegen.lowering import carries
+from autojit.codegen.scheduling import (
+    bufferization,
+    chains,
+    fusion,
+    in_place,
+    kept_tapes,
+    materialization,
+)
 from autojit.ir.core.affine import Affine, Var
 from tests.codegen.loop_builder import at, copied, kernel, number, scalar
 from tests.codegen.row_chains import agrees
@@ -66,16 +65,16 @@ FLOATS = [0.5, -1.5, 2.0, 0.25]
 #: All choices are worth it.
 EAGER = Thresholds(
     {
-        "cpu.alike.LEAST": 2,
-        "lone.LEAST": 2,
-        "packing.LEAST": 2,
-        "slabs.AGAIN": 1 << 40,
-        "slabs.CACHE": 1 << 10,
-        "slabs.LAST_LEVEL": 0,
-        "slabs.LEAST": 64,
-        "slabs.ROOM": 1 << 40,
-        "slabs.SLAB": 1 << 11,
-        "take_over.LEAST": 0,
+        "codegen.cpu.entry_point.alike.LEAST": 2,
+        "codegen.loop_passes.one_hot_rows.LEAST": 2,
+        "codegen.driver.packing.LEAST": 2,
+        "codegen.loop_passes.tile_rows.AGAIN": 1 << 40,
+        "codegen.loop_passes.tile_rows.CACHE": 1 << 10,
+        "codegen.loop_passes.tile_rows.LAST_LEVEL": 0,
+        "codegen.loop_passes.tile_rows.LEAST": 64,
+        "codegen.loop_passes.tile_rows.ROOM": 1 << 40,
+        "codegen.loop_passes.tile_rows.SLAB": 1 << 11,
+        "codegen.loop_passes.reuse_buffers.LEAST": 0,
     }
 )
 
@@ -204,16 +203,16 @@ class Row:
 
 
 TABLE = [
-    Row(schedule, "all rows are read", lambda x: x / np.sum(x, axis=1)[:, None],
+    Row(fusion, "all rows are read", lambda x: x / np.sum(x, axis=1)[:, None],
         lambda x: x / np.sum(x, axis=0), (X,), in_one_nest),
-    Row(schedule, "another iteration is read", lambda x: (np.exp(x), np.exp(x) + 1.0),
+    Row(fusion, "another iteration is read", lambda x: (np.exp(x), np.exp(x) + 1.0),
         lambda x: (np.exp(x), np.exp(x)[::-1] + 1.0), (LONG,), in_one_nest),
-    Row(placement, "readers are in another loop",
+    Row(bufferization, "readers are in another loop",
         lambda x: np.exp(x) / np.sum(np.exp(x), axis=1)[:, None],
         lambda x: np.exp(x) / np.sum(np.exp(x), axis=0), (X,), has_room_for_an_iteration_only),
-    Row(storage, "the old array is a result", updated(), updated(lambda y: y), (LONG,),
+    Row(materialization, "the old array is a result", updated(), updated(lambda y: y), (LONG,),
         copies_nothing),
-    Row(storage, "an input is updated", updated(),
+    Row(materialization, "an input is updated", updated(),
         lambda x: np.add.at(y := x.copy(), np.array([3, 1]), 1.0) or y, (LONG,), copies_nothing),
     Row(in_place, "other elements are read", stepped(lambda c: np.sin(c)),
         stepped(lambda c: np.sin(c[::-1])), (LONG,), exchanges_no_buffers),
@@ -228,15 +227,15 @@ TABLE = [
         written_in_turn(read_between=True), (LONG,), copies_nothing),
     Row(kept_tapes, "the loops end differently", two_loops(4.0), two_loops(50.0), (LONG[:3],),
         runs_one_loop),
-    Row(slabs, "all rows are needed", between_products(lambda h: h - np.max(h, 1, keepdims=True)),
+    Row(tile_rows, "all rows are needed", between_products(lambda h: h - np.max(h, 1, keepdims=True)),
         between_products(lambda h: h - np.max(h, 0)), (WIDE, W), runs_products_together),
-    Row(slabs, "other rows are needed", between_products(lambda h: h * 2.0),
+    Row(tile_rows, "other rows are needed", between_products(lambda h: h * 2.0),
         between_products(lambda h: h[::-1] * 2.0), (WIDE, W), runs_products_together),
-    Row(lone, "the shares are a result", grad(nearest, argnums=1), shares_too, (WIDE, W),
+    Row(one_hot_rows, "the shares are a result", grad(nearest, argnums=1), shares_too, (WIDE, W),
         runs_for_only_one),
-    Row(take_over, "rows move", lambda x, w: np.tanh(x @ w), lambda x, w: np.tanh(x @ w)[::-1],
+    Row(reuse_buffers, "rows move", lambda x, w: np.tanh(x @ w), lambda x, w: np.tanh(x @ w)[::-1],
         (X, W), reuses_memory),
-    Row(take_over, "it is read later", lambda x, w: np.tanh(x @ w),
+    Row(reuse_buffers, "it is read later", lambda x, w: np.tanh(x @ w),
         lambda x, w: (np.tanh(y := x @ w), y), (X, W), reuses_memory),
 ]  # fmt: skip
 

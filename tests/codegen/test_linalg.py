@@ -10,10 +10,10 @@ import pytest
 
 import autojit
 from autojit import jit, vmap
-from autojit.codegen.cpu.entry import Module
-from autojit.codegen.loops import Factorization
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
+from autojit.codegen.cpu.entry_point.entry import Module
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Factorization
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
 from autojit.scipy import linalg
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from autojit import grad, hvp, trace
-from autojit.codegen import lone, parallel, slabs
-from autojit.codegen.loops import Loop, LoopProgram, MatrixProduct
-from autojit.codegen.lower import lower
-from autojit.codegen.walk import statements
+from autojit.codegen.loop_ir.nodes import Loop, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.loop_passes import one_hot_rows, parallelize, tile_rows
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees
@@ -24,11 +24,11 @@ ROWS, WIDTH, COLUMNS = 203, 21, 6
 def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops as they are, and cut into tasks and slabs."""
     if request.param:
-        monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallel, "WORK_OF_TASK", 0.016)
+        monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
+        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 0.016)
         far_matrices(monkeypatch)
         for name, size in {"LEAST": 1 << 13, "SLAB": 1 << 12}.items():
-            monkeypatch.setattr(slabs, name, share(L2, size))
+            monkeypatch.setattr(tile_rows, name, share(L2, size))
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:
@@ -156,7 +156,7 @@ def test_what_is_read_elsewhere_is_stored() -> None:
 
 def test_short_rows_and_other_comparisons_stay() -> None:
     centers, points = points_of("numbers", "float64")
-    assert alone(agrees(grad(nearest), centers[: lone.LEAST - 1], points)) == 0
+    assert alone(agrees(grad(nearest), centers[: one_hot_rows.LEAST - 1], points)) == 0
 
     def equal(w: Any, x: Any) -> Any:  # any number of elements may be equal to a number
         scores = x @ w.T

@@ -11,18 +11,18 @@ import pytest
 
 import autojit
 from autojit import cond, fori_loop, grad, scan, while_loop
-from autojit.codegen import verify_loops
+from autojit.codegen.analysis import verifier
+from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_ir.interpreter import Order, flat, interpret_loops, shaped
 from autojit.codegen.loop_ir.memory import OutOfMemory
+from autojit.codegen.loop_ir.nodes import LoopProgram, RunTasks
 from autojit.codegen.loop_ir.parse import parse_loops
-from autojit.codegen.loops import LoopProgram, RunTasks
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.traits import CPU
-from autojit.codegen.walk import statements
-from autojit.ir.interpreter import interpret
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.lowering.lower import lower
+from autojit.codegen.scheduling.traits import CPU
+from autojit.ir.core.program import Program
 from autojit.ir.passes import optimize
-from autojit.ir.program import Program
+from autojit.ir.tools.interpreter import interpret
 from tests.samples import SAMPLES, Sample
 from tests.test_programs import LONG, programs
 from tests.thresholds import Thresholds
@@ -32,26 +32,26 @@ LOWERED = replace(CPU, tasks=False, chunks=False)
 #: Small arrays take every path.
 EAGER = Thresholds(
     {
-        "blocks.BLOCK": 3,
-        "blocks.WORTH_BLOCKS": 0,
-        "carries.SMALL": 2,
-        "chunks.STATEMENTS": 10,
-        "diagonals.WORTH": 0,
-        "parallel.WORK_OF_TASK": 10,
-        "parallel.WORTH_TRYING": 0,
-        "pieces.LEAST": 2,
-        "pieces.LONG": 2,
-        "pieces.MOST": 4,
-        "pieces.OF_FUNCTION": 1,
-        "pieces.SIZE": 1,
-        "products.LEAST_COLUMNS": 2,
-        "op_loops.SMALL_PRODUCT": 0,
-        "rows.MOST_AT_ENDS": 100,
-        "rows.PART_AT_ENDS": 1,
-        "scatters.LEAST": 2,
-        "take_over.LEAST": 1,
-        "uncollapse.LEAST_COLUMNS": 1,
-        "uncollapse.LEAST_ROWS": 1,
+        "codegen.loop_passes.strip_mine.BLOCK": 3,
+        "codegen.loop_passes.strip_mine.WORTH_BLOCKS": 0,
+        "codegen.lowering.carries.SMALL": 2,
+        "codegen.loop_passes.split_blocks.STATEMENTS": 10,
+        "codegen.loop_passes.masked_fixups.WORTH": 0,
+        "codegen.loop_passes.parallelize.WORK_OF_TASK": 10,
+        "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+        "codegen.loop_passes.fission.LEAST": 2,
+        "codegen.loop_passes.fission.LONG": 2,
+        "codegen.loop_passes.fission.MOST": 4,
+        "codegen.loop_passes.fission.OF_FUNCTION": 1,
+        "codegen.loop_passes.fission.SIZE": 1,
+        "codegen.loop_passes.products.LEAST_COLUMNS": 2,
+        "codegen.scheduling.op_loops.SMALL_PRODUCT": 0,
+        "codegen.loop_passes.overrun_rows.MOST_AT_ENDS": 100,
+        "codegen.loop_passes.overrun_rows.PART_AT_ENDS": 1,
+        "codegen.loop_passes.scatters.LEAST": 2,
+        "codegen.loop_passes.reuse_buffers.LEAST": 1,
+        "codegen.loop_passes.delinearize.LEAST_COLUMNS": 1,
+        "codegen.loop_passes.delinearize.LEAST_ROWS": 1,
     }
 )
 
@@ -147,7 +147,7 @@ def test_programs_in_any_order(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     f, x = PROGRAMS[name]
     program = autojit.trace(f)(x)
     # The verifier cannot tell that loops over real and imaginary parts write all of an array.
-    monkeypatch.setattr(verify_loops, "ACTIVE", name != "complex products")
+    monkeypatch.setattr(verifier, "ACTIVE", name != "complex products")
     with EAGER:
         loops = check(program, [x], compiled=True)
     if name in ("sums of rows", "a sum", "float32"):

@@ -12,13 +12,14 @@ import pytest
 
 import autojit
 from autojit import fori_loop, grad, scan, while_loop
-from autojit.codegen import loop_ir, verify_loops
+from autojit.codegen import loop_ir
+from autojit.codegen.analysis import verifier
 from autojit.codegen.loop_ir.equality import difference
+from autojit.codegen.loop_ir.nodes import Compute, Kernel, Load, Loop, LoopProgram
 from autojit.codegen.loop_ir.parse import ParseError, parse_loops
-from autojit.codegen.loop_text import print_loops
-from autojit.codegen.loops import Compute, Kernel, Load, Loop, LoopProgram
-from autojit.codegen.lower import lower
-from autojit.codegen.walk import statements
+from autojit.codegen.loop_ir.text import print_loops
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
 from tests.samples import SAMPLES, Sample
 from tests.test_programs import LONG, programs
@@ -43,18 +44,18 @@ def alone(kernel: Kernel) -> LoopProgram:
 def test_samples_read_back_after_every_pass(
     sample: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verify, seen = verify_loops.verify_kernel, list[str]()
+    verify, seen = verifier.verify_kernel, list[str]()
 
     def and_read_back(kernel: Kernel, name: str = "") -> None:
         verify(kernel, name)
         seen.append(name)
         read_back(alone(kernel))
 
-    monkeypatch.setattr(verify_loops, "verify_kernel", and_read_back)
+    monkeypatch.setattr(verifier, "verify_kernel", and_read_back)
     for program in programs(sample):
         loops = lower(optimize(program))
         read_back(loops)
-        verify_loops.verify(parse_loops(print_loops(loops)))
+        verifier.verify(parse_loops(print_loops(loops)))
         has_kernels = any(isinstance(s, Kernel) for s in loops.steps)
         assert seen or not has_kernels
 
@@ -112,7 +113,7 @@ def test_the_example_of_the_grammar() -> None:
     words = Path(loop_ir.__file__).with_name("GRAMMAR.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```text\n(.*?)```", words, re.DOTALL)
     program = parse_loops(example)
-    verify_loops.verify(program)
+    verifier.verify(program)
     without_comments = "".join(example.splitlines(keepends=True)[1:])
     assert print_loops(program) == without_comments
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import cond, fori_loop, grad, scan, switch, trees, while_loop
-from autojit.codegen import parallel
-from autojit.codegen.loops import (
+from autojit import cond, fori_loop, grad, scan, switch, while_loop
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import (
     Branch,
     Buffer,
     Factorization,
@@ -22,11 +22,12 @@ from autojit.codegen.loops import (
     Steps,
     Swap,
 )
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import buffers_named, statements, walk
-from autojit.ir.interpreter import interpret
+from autojit.codegen.loop_ir.traversal import buffers_named, statements, walk
+from autojit.codegen.loop_passes import parallelize
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
+from autojit.staging import pytrees
 
 RNG = np.random.default_rng(0)
 N = 100
@@ -177,7 +178,7 @@ def test_carries_of_every_size_and_dtype(size: int, dtype: str) -> None:
 
 
 def leaves(tree: Any) -> list[Any]:
-    return trees.flatten(tree)[0]
+    return pytrees.flatten(tree)[0]
 
 
 # -- elements and slices ------------------------------------------------------
@@ -273,7 +274,7 @@ def test_places_that_are_computed() -> None:
 
 def test_the_program_does_not_depend_on_the_length(monkeypatch: pytest.MonkeyPatch) -> None:
     # Whether what is around the loop runs on threads does.
-    monkeypatch.setattr(parallel, "WORTH_TRYING", 10**12)
+    monkeypatch.setattr(parallelize, "WORTH_TRYING", 10**12)
 
     def f(x: Any) -> Any:
         c, ys = scan(lambda c, r: (np.sin(c) + r, c * r), 0.0, x)

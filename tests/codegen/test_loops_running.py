@@ -13,11 +13,11 @@ import pytest
 
 import autojit
 from autojit import cond, fori_loop, grad, jit, scan, trace, while_loop
-from autojit.codegen.cpu.entry import Module
-from autojit.codegen.cpu.running import running
-from autojit.codegen.loops import Load, Loop, Scalar, Store
-from autojit.codegen.lower import lower
-from autojit.codegen.walk import statements
+from autojit.codegen.cpu.emit.prefix_scans import running
+from autojit.codegen.cpu.entry_point.entry import Module
+from autojit.codegen.loop_ir.nodes import Load, Loop, Scalar, Store
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes.pipeline import optimize
 
 X = np.array([0.5, -1.0, 2.0])

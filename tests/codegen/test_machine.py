@@ -11,7 +11,7 @@ import pytest
 
 import autojit
 from autojit import grad, jit
-from autojit.codegen.cpu import key
+from autojit.codegen.cpu.entry_point import key
 from autojit.codegen.loop_ir import caches, machine
 from autojit.codegen.loop_ir.caches import Cache, Caches
 from autojit.ir.core.machine import Costs, current, using

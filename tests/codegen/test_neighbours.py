@@ -10,13 +10,13 @@ import pytest
 
 import autojit
 from autojit import grad, scan
-from autojit.codegen.cpu.neighbours import Neighbours, neighbours
-from autojit.codegen.loops import Compute, Loop
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import statements
-from autojit.ir.interpreter import interpret
+from autojit.codegen.cpu.emit.predictive_commoning import Neighbours, neighbours
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Compute, Loop
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
 
 X = np.random.default_rng(0).uniform(0.5, 2.0, 1003)
 

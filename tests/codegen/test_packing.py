@@ -9,10 +9,10 @@ import pytest
 
 import autojit
 from autojit import grad, jit
-from autojit.codegen import packing
-from autojit.codegen.runtime import Executable
-from autojit.ir.interpreter import interpret
-from autojit.ir.verify import verify
+from autojit.codegen.driver import packing
+from autojit.codegen.driver.executable import Executable
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.verifier import verify
 
 
 @pytest.fixture(autouse=True)

@@ -13,12 +13,13 @@ from llvmlite import ir
 
 import autojit
 from autojit import grad, jit, trace
-from autojit.codegen.cpu import engine, outlined
-from autojit.codegen.cpu import parts as dividing
-from autojit.codegen.cpu.entry import Module
-from autojit.codegen.cpu.parts import parts
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
+from autojit.codegen.cpu.emit import outlined
+from autojit.codegen.cpu.entry_point import parts as dividing
+from autojit.codegen.cpu.entry_point.entry import Module
+from autojit.codegen.cpu.entry_point.parts import parts
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes.pipeline import optimize
 
 X = np.linspace(0.1, 0.9, 12).reshape(3, 4)

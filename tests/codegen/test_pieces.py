@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from autojit import grad, trace
-from autojit.codegen import parallel, pieces
-from autojit.codegen.loops import Kernel, Loop, LoopProgram
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import statements
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Kernel, Loop, LoopProgram
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.loop_passes import fission, parallelize
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees
@@ -49,8 +49,8 @@ def apart(loops: LoopProgram) -> list[Loop]:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "LONG", 120)
-    monkeypatch.setattr(pieces, "SIZE", 60)
+    monkeypatch.setattr(fission, "LONG", 120)
+    monkeypatch.setattr(fission, "SIZE", 60)
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (64,), (257,), (4001,), (31, 17), (6, 5, 7)])
@@ -92,9 +92,9 @@ def test_neighbours_and_picked_elements() -> None:
 @pytest.mark.parametrize("count", [1_000, 4_001])
 @pytest.mark.usefixtures("small_pieces")
 def test_tasks_have_memory_of_their_own(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallel, "WORK_OF_TASK", 0.016)
-    monkeypatch.setattr(pieces, "HANDED", share(L2, 1 << 12))
+    monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
+    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 0.016)
+    monkeypatch.setattr(fission, "HANDED", share(L2, 1 << 12))
     loops = agrees(grad(lambda x: np.sum(chain(x))), RNG.normal(size=count))
     assert apart(loops)
     assert "_of_task" in str(loops)
@@ -121,12 +121,12 @@ def test_no_loop_is_long(steps: int, count: int) -> None:
     x = RNG.normal(size=count)
     loops = lower(optimize(trace(grad(lambda x: np.sum(chain(x, steps))))(x)))
     sizes = [
-        sum(map(pieces._size, s.body))
+        sum(map(fission._size, s.body))
         for s in statements(loops)
         if isinstance(s, Loop) and not any(isinstance(inner, Loop) for inner in s.body)
     ]
     assert len(sizes) > steps // 120
-    assert max(sizes) < pieces.LONG
+    assert max(sizes) < fission.LONG
 
 
 def test_pieces_are_functions() -> None:

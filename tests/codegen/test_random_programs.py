@@ -16,15 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.program import Program
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops import Declaration
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.ops.linalg import Matrices
-from autojit.ir.program import Program
-from autojit.ir.text import parse
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
 from autojit.ir.transforms import vjp
 from tests.ir.noise import EXACT, noisy, parts, wrong_elements
 from tests.ir.random_programs import arguments_for, programs
@@ -44,34 +44,39 @@ def examples(count: int) -> Any:
 
 #: What only large arrays get: loops that are not unrolled, splits, blocks, library calls, threads.
 LARGE = {
-    "lower.UNROLL": 0,
-    "lower.WORTH_SPLITTING": 1,
-    "placement.LOCAL": 0,
-    "op_loops.SMALL_PRODUCT": 0,
-    "carries.SMALL": 0,
-    "storage.EXPENSIVE": 0.2,
-    "cpu.small_matrices.LARGEST": 0,
-    "chains.LONGEST_CHOICE": 0,
-    "take_over.LEAST": 0,
-    "products.LEAST_COLUMNS": 1,
-    "cpu.outlined.LONG": 0,
-    "cpu.outlined.LEAST": 1,
-    "diagonals.WORTH": 0,
-    "cpu.counted.MOST_UNROLLED": 0,
-    "cpu.neighbours.SHORTEST": 2,
-    "cpu.neighbours.WORTH": 1,
+    "codegen.lowering.lower.UNROLL": 0,
+    "codegen.lowering.lower.WORTH_SPLITTING": 1,
+    "codegen.scheduling.bufferization.LOCAL": 0,
+    "codegen.scheduling.op_loops.SMALL_PRODUCT": 0,
+    "codegen.lowering.carries.SMALL": 0,
+    "codegen.scheduling.materialization.EXPENSIVE": 0.2,
+    "codegen.cpu.linalg.small_matrices.LARGEST": 0,
+    "codegen.scheduling.chains.LONGEST_CHOICE": 0,
+    "codegen.loop_passes.reuse_buffers.LEAST": 0,
+    "codegen.loop_passes.products.LEAST_COLUMNS": 1,
+    "codegen.cpu.emit.outlined.LONG": 0,
+    "codegen.cpu.emit.outlined.LEAST": 1,
+    "codegen.loop_passes.masked_fixups.WORTH": 0,
+    "codegen.cpu.llvm.counted.MOST_UNROLLED": 0,
+    "codegen.cpu.emit.predictive_commoning.SHORTEST": 2,
+    "codegen.cpu.emit.predictive_commoning.WORTH": 1,
 }
 THREADED = LARGE | {
-    "chunks.STATEMENTS": 10,
-    "slabs.LEAST": 0,
-    "slabs.SLAB": 1e-4,
-    "slabs.LEAST_SLABS": 2,
-    "blocks.BLOCK": 2,
-    "blocks.WORTH_BLOCKS": 0,
-    "parallel.WORTH_TRYING": 0,
-    "parallel.WORK_OF_TASK": 1e-6,
+    "codegen.loop_passes.split_blocks.STATEMENTS": 10,
+    "codegen.loop_passes.tile_rows.LEAST": 0,
+    "codegen.loop_passes.tile_rows.SLAB": 1e-4,
+    "codegen.loop_passes.tile_rows.LEAST_SLABS": 2,
+    "codegen.loop_passes.strip_mine.BLOCK": 2,
+    "codegen.loop_passes.strip_mine.WORTH_BLOCKS": 0,
+    "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+    "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
 }
-PIECES = THREADED | {"pieces.LONG": 8, "pieces.SIZE": 4, "pieces.LEAST": 2, "pieces.MOST": 4}
+PIECES = THREADED | {
+    "codegen.loop_passes.fission.LONG": 8,
+    "codegen.loop_passes.fission.SIZE": 4,
+    "codegen.loop_passes.fission.LEAST": 2,
+    "codegen.loop_passes.fission.MOST": 4,
+}
 
 #: For a seed, the thresholds that a program is compiled with.
 Choices = Callable[[int], AbstractContextManager[Any]]

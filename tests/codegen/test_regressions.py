@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.codegen.runtime import Executable
-from autojit.ir.interpreter import interpret
-from autojit.ir.text import parse
+from autojit.codegen.driver.executable import Executable
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
 from tests.codegen.row_chains import agrees
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autojit import jit
-from autojit.codegen.cpu.results import POOLED, Block, Pool, allocator, pool
+from autojit.codegen.cpu.abi.results import POOLED, Block, Pool, allocator, pool
 
 LARGE = POOLED // 8 + 5
 

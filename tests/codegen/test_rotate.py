@@ -11,12 +11,12 @@ import pytest
 
 import autojit
 from autojit import fori_loop, grad, hessian, jit, jvp, value_and_grad, vmap, while_loop
-from autojit.codegen.loops import Compute, Repeat
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import statements, walk
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Compute, Repeat
+from autojit.codegen.loop_ir.traversal import statements, walk
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
 
 X, E = np.linspace(0.1, 3.0, 200), np.linspace(0.0, 0.9, 200)
 

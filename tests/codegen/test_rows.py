@@ -10,12 +10,12 @@ import pytest
 
 import autojit
 from autojit import grad, scan
-from autojit.codegen.loops import Compute, Loop, LoopProgram
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import statements
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import Compute, Loop, LoopProgram
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
 
 RNG = np.random.default_rng(0)
 FIELD = RNG.uniform(1.0, 2.0, size=(40, 32))

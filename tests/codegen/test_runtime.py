@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.codegen.runtime import Executable
+from autojit.codegen.driver.executable import Executable
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 8))

@@ -10,22 +10,15 @@ import pytest
 
 import autojit
 from autojit import grad
-from autojit.codegen.cpu.entry import Module
+from autojit.codegen.cpu.entry_point.entry import Module
+from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_ir.cost import work
-from autojit.codegen.loops import (
-    Compute,
-    Kernel,
-    Load,
-    Loop,
-    LoopProgram,
-    MatrixProduct,
-)
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.storage import MANY
-from autojit.codegen.walk import walk
-from autojit.ir.interpreter import interpret
+from autojit.codegen.loop_ir.nodes import Compute, Kernel, Load, Loop, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.lowering.lower import lower
+from autojit.codegen.scheduling.materialization import MANY
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
 
 
 def loops_of(f: Callable[..., Any], *arguments: Any) -> LoopProgram:

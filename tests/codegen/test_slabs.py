@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, trace
-from autojit.codegen import parallel, slabs
-from autojit.codegen.loops import Kernel, LoopProgram, MatrixProduct
-from autojit.codegen.lower import lower
-from autojit.codegen.walk import product_of, statements, walk
+from autojit.codegen.loop_ir.nodes import Kernel, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.traversal import product_of, statements, walk
+from autojit.codegen.loop_passes import parallelize, tile_rows
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees, random_chain
@@ -26,7 +26,7 @@ def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slabs of two kilobytes, of matrices of eight and more, which are far."""
     far_matrices(monkeypatch)
     for name, size in {"LEAST": 1 << 13, "SLAB": 1 << 11, "LARGEST": 1 << 13}.items():
-        monkeypatch.setattr(slabs, name, share(L2, size))
+        monkeypatch.setattr(tile_rows, name, share(L2, size))
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:
@@ -70,8 +70,8 @@ def test_a_batch_is_taken_one_by_one() -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:
-        monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallel, "WORK_OF_TASK", 1e-6)
+        monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
+        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1e-6)
     f, arguments, rtol = random_chain(seed)
     for which in (0, 1, 2, (0, 1, 2)):
         agrees(grad(f, argnums=which), *arguments, rtol=rtol)

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.codegen.cpu import abi, library, radix, ranks
-from autojit.control import fori_loop
+from autojit.codegen.cpu.abi import abi
+from autojit.codegen.cpu.linalg import radix, ranks
+from autojit.codegen.cpu.llvm import library
+from autojit.control_flow.control import fori_loop
 from autojit.errors import AutojitError
-from autojit.ir.types import DTYPE_NAMES
+from autojit.ir.core.types import DTYPE_NAMES
 
 DTYPES = [dtype for dtype in DTYPE_NAMES if dtype.kind in "iuf"]
 

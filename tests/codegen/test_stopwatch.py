@@ -11,10 +11,10 @@ import pytest
 from llvmlite import ir
 
 from autojit import grad, jit, trace
-from autojit.codegen import stages
-from autojit.codegen.cpu import engine, stopwatch
-from autojit.codegen.cpu.counted import text
-from autojit.codegen.cpu.stopwatch import EVERY, TRIALS, Stopwatch, memory
+from autojit.codegen.cpu.host import engine, stopwatch
+from autojit.codegen.cpu.host.stopwatch import EVERY, TRIALS, Stopwatch, memory
+from autojit.codegen.cpu.llvm.counted import text
+from autojit.codegen.driver import stages
 from autojit.codegen.loop_ir.machine import has_cycle_counter
 
 pytestmark = pytest.mark.skipif(not has_cycle_counter(), reason="no counter of cycles")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autojit import jit
-from autojit.codegen import blocks, parallel, take_over
+from autojit.codegen.loop_passes import parallelize, reuse_buffers, strip_mine
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 30))
@@ -19,10 +19,10 @@ W = RNG.standard_normal((30, 30))
 @pytest.fixture(autouse=True)
 def _everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small arrays too, and in tasks."""
-    monkeypatch.setattr(take_over, "LEAST", 0)
-    monkeypatch.setattr(blocks, "WORTH_BLOCKS", 0)
-    monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallel, "WORK_OF_TASK", 1e-6)
+    monkeypatch.setattr(reuse_buffers, "LEAST", 0)
+    monkeypatch.setattr(strip_mine, "WORTH_BLOCKS", 0)
+    monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
+    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1e-6)
 
 
 def taken(function: Callable[..., Any], *arguments: Any) -> set[str]:

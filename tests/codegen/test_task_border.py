@@ -10,10 +10,10 @@ import pytest
 
 import autojit
 from autojit import checkpoint, grad, jit, vmap
-from autojit.codegen import parallel
-from autojit.codegen.loops import RunTasks
-from autojit.codegen.walk import statements
-from autojit.execute import executable
+from autojit.codegen.loop_ir.nodes import RunTasks
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.loop_passes import parallelize
+from autojit.staging.execute import executable
 from tests.thresholds import Thresholds, drawn
 
 Function = Callable[[Any], Any]
@@ -110,7 +110,12 @@ CASES = [
 def test_checkpoints_of_small_arrays_in_tasks(name: str, use: str) -> None:
     """Whatever is cut, blocked and kept where: small arrays show what large ones do."""
     f = USES[use](FUNCTIONS[name])
-    with Thresholds({"parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1e-6}):
+    with Thresholds(
+        {
+            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+        }
+    ):
         agrees(grad(f), array(13, 5))
     rng = np.random.default_rng([len(name), len(use)])
     with drawn(rng):
@@ -143,7 +148,12 @@ def test_checkpoints_of_large_arrays(name: str, shape: tuple[int, int]) -> None:
 
 def test_scalars_of_earlier_reductions_are_handed_to_tasks() -> None:
     x = array(50)
-    with Thresholds({"parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1e-6}):
+    with Thresholds(
+        {
+            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+        }
+    ):
         f = grad(lambda x: np.sum(checkpoint(clipped)(x)))
         agrees(f, x)
         assert "_f64_of_tasks" in str(executable(jit(f).program(x)).loops)
@@ -151,7 +161,11 @@ def test_scalars_of_earlier_reductions_are_handed_to_tasks() -> None:
 
 def test_a_loop_that_is_written_out_is_counted_as_tasks_share_it() -> None:
     """Each task would have summed all of it."""
-    thresholds = {"parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1e-6, "lower.UNROLL": 16}
+    thresholds = {
+        "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+        "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+        "codegen.lowering.lower.UNROLL": 16,
+    }
     with Thresholds(thresholds):
         agrees(lambda x: np.sum(np.exp(x)), array(8))
 
@@ -166,18 +180,23 @@ COMBINED = [
 @pytest.mark.parametrize(("combine", "dtype"), COMBINED)
 def test_copies_of_tasks_begin_with_what_changes_nothing(combine: Any, dtype: str) -> None:
     x = np.random.default_rng(1).integers(0 if dtype == "?" else 1, 3, (40, 6)).astype(dtype)
-    with Thresholds({"parallel.WORTH_TRYING": 0, "parallel.WORK_OF_TASK": 1e-6}):
+    with Thresholds(
+        {
+            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+        }
+    ):
         np.testing.assert_array_equal(jit(lambda x: combine(x, axis=0))(x), combine(x, axis=0))
 
 
 def test_neutral_elements() -> None:
     inf = float("inf")
-    assert [parallel.identity(c, "f64") for c in ("add", "mul", "maximum", "minimum")] == [
+    assert [parallelize.identity(c, "f64") for c in ("add", "mul", "maximum", "minimum")] == [
         0.0, 1.0, -inf, inf,
     ]  # fmt: skip
-    assert [parallel.identity(c, "i32") for c in ("add", "mul", "maximum", "minimum")] == [
+    assert [parallelize.identity(c, "i32") for c in ("add", "mul", "maximum", "minimum")] == [
         0, 1, -(2**31), 2**31 - 1,
     ]  # fmt: skip
-    assert [parallel.identity(c, "bool") for c in ("or", "and", "maximum", "minimum")] == [
+    assert [parallelize.identity(c, "bool") for c in ("or", "and", "maximum", "minimum")] == [
         False, True, False, True,
     ]  # fmt: skip

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 from llvmlite import ir
 
-from autojit.codegen.cpu import engine, nests, tasks
-from autojit.codegen.cpu.counted import text
-from autojit.codegen.loops import Buffer, Fill, Loop
+from autojit.codegen.cpu.emit import nests, tasks
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm.counted import text
+from autojit.codegen.loop_ir.nodes import Buffer, Fill, Loop
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 

@@ -14,9 +14,11 @@ import pytest
 
 import autojit
 from autojit import jit
-from autojit.codegen import products
-from autojit.codegen.cpu import engine, library, tile_functions
-from autojit.codegen.cpu.tiles import tile_for
+from autojit.codegen.cpu.host import engine
+from autojit.codegen.cpu.llvm import library
+from autojit.codegen.cpu.matmul import tile_functions
+from autojit.codegen.cpu.matmul.tiles import tile_for
+from autojit.codegen.loop_passes import products
 from autojit.ir.core import machine
 
 TOLERANCE = {"f4": 2e-5, "f8": 1e-13}

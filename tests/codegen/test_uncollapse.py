@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.codegen import uncollapse
+from autojit.codegen.loop_passes import delinearize
 
 RNG = np.random.default_rng(0)
 N, WIDTH = 40, 21
@@ -99,8 +99,8 @@ def test_what_stays_one_loop() -> None:
 
 
 def test_every_way_to_cut_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uncollapse, "LEAST_COLUMNS", 2)
-    monkeypatch.setattr(uncollapse, "LEAST_ROWS", 1)
+    monkeypatch.setattr(delinearize, "LEAST_COLUMNS", 2)
+    monkeypatch.setattr(delinearize, "LEAST_ROWS", 1)
     for seed in range(60):
         rng = np.random.default_rng(seed)
         shape = tuple(rng.integers(2, 9, 3))

@@ -9,25 +9,18 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, trace, vmap
-from autojit.codegen import parallel
-from autojit.codegen.loops import (
-    InRange,
-    Loop,
-    LoopProgram,
-    RunTasks,
-    ScatterInto,
-    Store,
-)
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.codegen.walk import walk
-from autojit.ir.interpreter import interpret
-from autojit.ir.ops.declaration import full
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import InRange, Loop, LoopProgram, RunTasks, ScatterInto, Store
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_passes import parallelize
+from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.types import Type, TypeMismatch
 from autojit.ir.ops.move import slice_
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.passes import optimize
-from autojit.ir.program import Builder, Program, Value, building
-from autojit.ir.types import Type, TypeMismatch
+from autojit.ir.tools.interpreter import interpret
 
 RNG = np.random.default_rng(0)
 X, V, AT = RNG.normal(size=(40, 12)), RNG.normal(size=(5, 12)), np.array([3, 0, 3, 39, 0])
@@ -159,8 +152,8 @@ def test_long_chains_of_elements_are_one_kernel() -> None:
 
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks add to copies of their own; what is set in order is not cut into tasks."""
-    monkeypatch.setattr(parallel, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallel, "WORK_OF_TASK", 1e-6)
+    monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
+    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1e-6)
     x, v, i = RNG.normal(size=7), RNG.normal(size=5000), RNG.integers(0, 7, 5000)
     for op in (scatter, add_at):
         program = check(lambda x, v, i, op=op: op(x, v, i, axes=(0,)), x, v, i)

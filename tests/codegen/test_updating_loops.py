@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from autojit import fori_loop, grad, jit, jvp, scan, trace, value_and_grad, vmap
-from autojit.codegen.loops import LoopProgram
-from autojit.codegen.lower import lower
-from autojit.codegen.runtime import Executable
-from autojit.ir.interpreter import interpret
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_ir.nodes import LoopProgram
+from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
 
 RNG = np.random.default_rng(0)
 N = 40

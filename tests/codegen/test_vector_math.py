@@ -16,7 +16,7 @@ from llvmlite import ir
 from mpmath import mp, mpf
 
 from autojit.codegen import vector_math
-from autojit.codegen.cpu import library
+from autojit.codegen.cpu.llvm import library
 from autojit.codegen.loop_ir.machine import has_fused
 from autojit.codegen.vector_math import constants
 from autojit.codegen.vector_math.coefficients import COEFFICIENTS
@@ -363,7 +363,7 @@ def test_a_large_argument_says_nothing_about_its_neighbours(name: str, bits: int
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_forms_for_vectors_of_all_widths_agree(bits: int, register: int) -> None:
     """Two lanes up to two registers, whichever is written from the formula."""
-    from autojit.codegen.cpu.engine import AS_WRITTEN, Compiled
+    from autojit.codegen.cpu.host.engine import AS_WRITTEN, Compiled
     from autojit.codegen.vector_math import called
 
     module = ir.Module("forms")

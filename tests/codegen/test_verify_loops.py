@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from autojit import jit
-from autojit.codegen import shape
-from autojit.codegen.blocks import in_blocks
-from autojit.codegen.exposed import exposed
-from autojit.codegen.loop_level import pass_of
-from autojit.codegen.loops import (
+from autojit.codegen.analysis.exposed import exposed
+from autojit.codegen.analysis.loop_level import pass_of
+from autojit.codegen.analysis.verifier import BrokenLoops, verify, verify_kernel
+from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
     Fill,
@@ -27,8 +26,9 @@ from autojit.codegen.loops import (
     Store,
     Tasks,
 )
-from autojit.codegen.verify_loops import BrokenLoops, verify, verify_kernel
-from autojit.codegen.walk import buffers_of
+from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.codegen.loop_passes import pipeline
+from autojit.codegen.loop_passes.strip_mine import in_blocks
 from autojit.ir.core.affine import Var
 from autojit.ir.core.passes import BrokenPass, verify_each
 from tests.codegen.loop_builder import (
@@ -252,8 +252,8 @@ def test_a_broken_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     blocks = pass_of(in_blocks)
     broken = replace(blocks, function=careless)
-    places = [p if p.run is not blocks else replace(p, run=broken) for p in shape.SHAPE.places]
-    monkeypatch.setattr(shape.SHAPE, "places", places)
+    places = [p if p.run is not blocks else replace(p, run=broken) for p in pipeline.SHAPE.places]
+    monkeypatch.setattr(pipeline.SHAPE, "places", places)
     with pytest.raises(BrokenPass, match="after the pass blocks: a0 is not begun here"):
         jit(lambda x: np.sum(np.exp(x)))(np.ones(20))
     with verify_each(False), pytest.raises(KeyError):

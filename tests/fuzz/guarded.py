@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import execute
-from autojit.codegen.cpu import abi, engine, results
+from autojit.codegen.cpu.abi import abi, results
+from autojit.codegen.cpu.host import engine
+from autojit.staging import execute
 
 PAGE = 4096
 #: So many blocks of compiled code may be alive.
@@ -143,7 +144,7 @@ class _Native:
     """The functions for compiled code, compiled once a process."""
 
     def __init__(self) -> None:
-        from autojit.codegen.cpu.engine import Compiled
+        from autojit.codegen.cpu.host.engine import Compiled
 
         functions = _functions()
         addresses = {n: ctypes.cast(f, ctypes.c_void_p).value for n, f in functions.items()}
@@ -186,7 +187,11 @@ def native() -> _Native:
 
 
 #: With these, every temporary and every result is memory that is guarded.
-THRESHOLDS = {"cpu.results.POOLED": 0, "cpu.entry.STACK_ARENA": 0, "cpu.matrices.ON_STACK": 0}
+THRESHOLDS = {
+    "codegen.cpu.abi.results.POOLED": 0,
+    "codegen.cpu.entry_point.entry.STACK_ARENA": 0,
+    "codegen.cpu.linalg.matrices.ON_STACK": 0,
+}
 
 
 class _Filled:

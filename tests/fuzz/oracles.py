@@ -19,7 +19,7 @@ import numpy as np
 
 import autojit
 from autojit.errors import AutojitError, RetraceWarning, UnrolledLoopWarning
-from autojit.ir.interpreter import interpret
+from autojit.ir.tools.interpreter import interpret
 from tests.fuzz import plain
 from tests.fuzz.case import Case, autojit_names, leaves
 from tests.ir.noise import noisy, parts, wrong_elements

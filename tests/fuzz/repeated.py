@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit import jit
-from autojit.codegen.cpu import threads
+from autojit.codegen.cpu.host import threads
 from tests.fuzz.case import autojit_names, leaves
 from tests.fuzz.memory import laid_out, owned, same_bits
 from tests.fuzz.oracles import Fault, Run, faults

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import autojit
-from autojit import execute, jit
-from autojit.ir.interpreter import interpret
+from autojit import jit
 from autojit.ir.passes.pipeline import optimize
-from autojit.ir.verify import verify
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.verifier import verify
+from autojit.staging import execute
 from tests.fuzz.case import autojit_names, leaves
 from tests.fuzz.memory import owned, same_bits
 from tests.fuzz.oracles import Fault, Run, faults

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit.codegen import shape
-from autojit.codegen.loops import Kernel, Loop, LoopProgram
+from autojit.codegen.loop_ir.nodes import Kernel, Loop, LoopProgram
+from autojit.codegen.loop_passes import pipeline
 from autojit.ir.core.passes import verify_each
 from autojit.ir.ops import elementary
-from autojit.ir.passes import repetitions, roll_tables
+from autojit.ir.passes.reroll import repetitions, tables
 from tests.fuzz import differences, guarded, memory, plain
 from tests.fuzz.case import Case
 from tests.fuzz.generators import GENERATORS, make
@@ -52,13 +52,13 @@ def test_thresholds_of_passes_change_what_they_do() -> None:
     """A loop of ten steps stays as it is, and rolls up where less is enough."""
     source = "def f(x):\n    for _ in range(10):\n        x = np.sin(x)\n    return x"
     case = Case("", source, "f(x)", {"x": "np.ones(3)"})
-    few = {"unrolled.LEAST_OPS": 2, "unrolled.LEAST_LOOP": 2}
+    few = {"staging.unrolled.LEAST_OPS": 2, "staging.unrolled.LEAST_LOOP": 2}
     assert "scan" not in str(Run(case).program)
     with Thresholds(few):
         assert "scan" in str(Run(case).program)
-    with Thresholds({"passes.repetitions.LEAST_STEPS": 3}):
-        assert roll_tables.LEAST_STEPS == repetitions.LEAST_STEPS == 3
-    assert roll_tables.LEAST_STEPS == repetitions.LEAST_STEPS > 3
+    with Thresholds({"ir.passes.reroll.repetitions.LEAST_STEPS": 3}):
+        assert tables.LEAST_STEPS == repetitions.LEAST_STEPS == 3
+    assert tables.LEAST_STEPS == repetitions.LEAST_STEPS > 3
 
 
 # -- faults that are planted ------------------------------------------------------
@@ -103,9 +103,9 @@ def short_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         program.steps = [_without_last(s) if isinstance(s, Kernel) else s for s in program.steps]
         return program
 
-    first, *others = shape.SHAPE.places
+    first, *others = pipeline.SHAPE.places
     wrong = replace(first, run=replace(first.run, function=run))
-    monkeypatch.setattr(shape.SHAPE, "places", [wrong, *others])
+    monkeypatch.setattr(pipeline.SHAPE, "places", [wrong, *others])
     with verify_each(False):
         yield
 

@@ -112,7 +112,7 @@ def serve() -> None:
     limit_memory(MEMORY)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a case prints is no answer
-    from autojit.codegen.cpu import engine
+    from autojit.codegen.cpu.host import engine
     from autojit.ir.core import passes
     from tests.fuzz.oracles import check
 

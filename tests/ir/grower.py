@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from autojit.ir.core.program import Builder, Value
+from autojit.ir.core.types import Type
 from autojit.ir.ops import Declaration, full
-from autojit.ir.program import Builder, Value
-from autojit.ir.types import Type
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.interpreter import interpret
+from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.ops import REGISTRY
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.linear import Constant
-from autojit.ir.program import Op, Program, Value
-from autojit.ir.text import ParseError, parse
-from autojit.ir.verify import VerificationError, verify
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import ParseError, parse
+from autojit.ir.tools.verifier import VerificationError, verify
 
 Rng = np.random.Generator
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit.ir import interpreter
+from autojit.ir.core.program import Program
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops import Declaration
 from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.ops.linalg import Matrices
 from autojit.ir.ops.reduce import Product, Sum
-from autojit.ir.program import Program
+from autojit.ir.tools import interpreter
 
 EXACT = {
     "add", "sub", "mul", "neg", "abs", "sign", "floor", "ceil", "trunc", "rint", "maximum",

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.program import Value, building
+from autojit.ir.core.types import Type
 from autojit.ir.ops import Declaration, arithmetic, full
 from autojit.ir.ops.bodies import BOOL, INDEX, BodyOp
-from autojit.ir.ops.custom import CustomJVP
-from autojit.ir.ops.scan import Scan
-from autojit.ir.ops.switch import Switch
-from autojit.ir.ops.while_ import While
-from autojit.ir.program import Value, building
-from autojit.ir.types import Type
+from autojit.ir.regions.custom import CustomJVP
+from autojit.ir.regions.scan import Scan
+from autojit.ir.regions.switch import Switch
+from autojit.ir.regions.while_ import While
 from tests.ir.grower import MAX_SIZE, Grower
 
 #: Bodies within bodies, at most.

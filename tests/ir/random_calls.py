@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.ir.autodiff.linearize import forward
+from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.types import Type
 from autojit.ir.ops import Declaration, full
 from autojit.ir.ops.bodies import or_zero
-from autojit.ir.ops.checkpoint import POLICIES, Checkpoint
-from autojit.ir.ops.custom import CustomJVP
-from autojit.ir.ops.implicit import LinearSolve, Root
-from autojit.ir.program import Builder, Program, Value, building
-from autojit.ir.transforms.linearize import forward
-from autojit.ir.types import Type
+from autojit.ir.regions.checkpoint import POLICIES, Checkpoint
+from autojit.ir.regions.custom import CustomJVP
+from autojit.ir.regions.implicit import LinearSolve, Root
 from tests.ir.grower import Grower
 from tests.ir.random_bodies import FindSampler, Inner
 

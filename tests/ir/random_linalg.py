@@ -9,20 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.ops import (
-    Declaration,
-    arithmetic,
-    cholesky,
-    elementary,
-    full,
-    linalg,
-    move,
-    order,
-    spectral,
-)
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type
+from autojit.ir.linalg import cholesky, factorizations, order, spectral
+from autojit.ir.ops import Declaration, arithmetic, elementary, full, move
 from autojit.ir.ops.linear import iota
-from autojit.ir.program import Value
-from autojit.ir.types import Type
 
 
 def regular(grow: Any, *, graded: bool = False) -> Any:
@@ -38,7 +29,7 @@ def regular(grow: Any, *, graded: bool = False) -> Any:
         x, start=(0,) * x.type.ndim, stop=(*x.shape[:-2], n, n), stride=(1,) * x.type.ndim
     )
     bounded = arithmetic.select(arithmetic.eq(x, x), elementary.arctan(x), full(1, x.type))
-    rows, columns = linalg.places(x.type)
+    rows, columns = factorizations.places(x.type)
     unit = arithmetic.convert(arithmetic.eq(rows, columns), dtype=x.dtype)
     grades = arithmetic.convert(rows + 1, dtype=x.dtype) if graded else full(1, x.type)
     return bounded + unit * grades * (16.0 if graded else 8.0)
@@ -53,7 +44,7 @@ def eigh(grow: Any, kind: spectral.Eigh) -> Any:
     a = regular(grow, graded=True)
     if a is None:
         return None
-    values, vectors = kind(linalg.symmetrised(a), lower=grow.flag())
+    values, vectors = kind(factorizations.symmetrised(a), lower=grow.flag())
     # The sign of a vector is nobody's promise.
     return values if grow.flag() else vectors * vectors
 
@@ -62,7 +53,7 @@ def svd(grow: Any, kind: spectral.SVD) -> Any:
     a = tall(grow, regular(grow, graded=True))
     if a is None:
         return None
-    u, values, vt = kind(linalg.swapped(a) if grow.flag() else a)
+    u, values, vt = kind(factorizations.swapped(a) if grow.flag() else a)
     return grow.pick([u * u, values, vt * vt])
 
 
@@ -84,7 +75,7 @@ def one_matrix(grow: Any, kind: Declaration) -> Any:
     a = regular(grow)
     if a is None or not isinstance(kind, cholesky.Cholesky):
         return a and grow.pick(kind(a))
-    return kind(linalg.symmetrised(a))
+    return kind(factorizations.symmetrised(a))
 
 
 def cholesky_derivative(grow: Any, kind: Declaration) -> Any:
@@ -92,22 +83,22 @@ def cholesky_derivative(grow: Any, kind: Declaration) -> Any:
     return a and kind(a, grow.like(a.type))
 
 
-def triangular_solve(grow: Any, kind: linalg.TriangularSolve) -> Any:
+def triangular_solve(grow: Any, kind: factorizations.TriangularSolve) -> Any:
     a = regular(grow)
     settings = {name: grow.flag() for name in kind.parameters}
     return a and kind(a, right_side(grow, a), **settings)
 
 
-def lu_solve(grow: Any, kind: linalg.Solve) -> Any:
+def lu_solve(grow: Any, kind: factorizations.Solve) -> Any:
     a = regular(grow)
     if a is None:
         return None
     if grow.flag():  # rows are exchanged
         a = move.flip(a, axes=(a.type.ndim - 2,))
-    return kind(a, *linalg.lu(a), right_side(grow, a), transpose=grow.flag())
+    return kind(a, *factorizations.lu(a), right_side(grow, a), transpose=grow.flag())
 
 
-def permutation(grow: Any, kind: linalg.Permutation) -> Any:
+def permutation(grow: Any, kind: factorizations.Permutation) -> Any:
     shape = (*grow.shape()[:1], grow.integer(1, 3))
     type = Type(np.dtype(np.int64), shape)
     numbers = iota(axis=len(shape) - 1, dtype=type.dtype, shape=shape)
@@ -128,11 +119,11 @@ LINALG: dict[type[Declaration], Any] = {
     cholesky.Cholesky: one_matrix,
     cholesky.CholeskyTangent: cholesky_derivative,
     cholesky.CholeskyCotangent: cholesky_derivative,
-    linalg.LU: one_matrix,
-    linalg.TriangularSolve: triangular_solve,
-    linalg.Permutation: permutation,
+    factorizations.LU: one_matrix,
+    factorizations.TriangularSolve: triangular_solve,
+    factorizations.Permutation: permutation,
     order.Argsort: argsort,
-    linalg.Solve: lu_solve,
+    factorizations.Solve: lu_solve,
     spectral.Eigh: eigh,
     spectral.SVD: svd,
     spectral.QR: qr,

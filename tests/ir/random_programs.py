@@ -14,7 +14,8 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from autojit.ir.interpreter import interpret
+from autojit.ir.core.program import Program, Value, building
+from autojit.ir.core.types import Type
 from autojit.ir.ops import REGISTRY, Declaration, arithmetic, full
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.contract import Dot, free_axes
@@ -26,8 +27,7 @@ from autojit.ir.ops.move import Broadcast, Concatenate, Flip, Pad, Reshape, Slic
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.ops.shear import Shear, Windows
 from autojit.ir.ops.update import AddAt, Scatter, Update
-from autojit.ir.program import Program, Value, building
-from autojit.ir.types import Type
+from autojit.ir.tools.interpreter import interpret
 from tests.ir.grower import DTYPES, MAX_NDIM, SPECIAL, Draw, Grower
 from tests.ir.random_bodies import bodies, loop_index
 from tests.ir.random_calls import calls

@@ -6,11 +6,12 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autojit.ir.interpreter import interpret
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.core.program import Program
 from autojit.ir.ops import REGISTRY, Declaration
-from autojit.ir.program import Program
-from autojit.ir.transforms import batch, gradient
-from autojit.ir.verify import verify
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.verifier import verify
+from autojit.ir.transforms.gradient import gradient
 from tests.ir.random_programs import arguments_for, programs
 
 SIZE = 3
@@ -62,7 +63,7 @@ def test_every_op_has_a_batching_rule() -> None:
 
 
 def test_gradient_of_a_batch_is_the_batch_of_gradients() -> None:
-    from autojit.ir.text import parse
+    from autojit.ir.tools.text import parse
 
     program = parse(
         """

@@ -9,14 +9,16 @@ import pytest
 
 import autojit
 from autojit.errors import DerivativeError
-from autojit.ir.interpreter import interpret
+from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.transpose import transpose
+from autojit.ir.core.program import Program
+from autojit.ir.core.types import TypeMismatch
 from autojit.ir.ops import REGISTRY
 from autojit.ir.passes.pipeline import optimize
-from autojit.ir.program import Program
-from autojit.ir.text import parse
-from autojit.ir.transforms import batch, jvp, transpose, vjp
-from autojit.ir.types import TypeMismatch
-from autojit.ir.verify import VerificationError, verify
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import VerificationError, verify
+from autojit.ir.transforms import jvp, vjp
 
 #: f(w, x, n) = w x with the tangent 10 w t; n is a whole number.
 JVP = """
@@ -154,7 +156,7 @@ def test_backward_rules_of_a_batch(pattern: int) -> None:
 
 def test_a_linear_op_of_a_batch() -> None:
     op: Any = REGISTRY["custom_linear"]
-    from autojit.ir.transforms import linearize
+    from autojit.ir.autodiff.linearize import linearize
 
     parts = linearize(PROGRAMS["custom_vjp"], [1, 2])
     (linear,) = parts.linear.ops

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit.ir.interpreter import interpret
-from autojit.ir.program import Program
-from autojit.ir.text import parse
-from autojit.ir.types import TypeMismatch
+from autojit.ir.core.program import Program
+from autojit.ir.core.types import TypeMismatch
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
 
 
 def program(inputs: str, *lines: str, result: str = "%y") -> Program:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from autojit.ir.core.program import Program, building
 from autojit.ir.ops import REGISTRY, Declaration
-from autojit.ir.program import Program, building
-from autojit.ir.verify import verify
+from autojit.ir.tools.verifier import verify
 from tests.ir.random_programs import DTYPES, Grower, programs, sampler
 
 

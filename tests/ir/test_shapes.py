@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autojit.ir import shapes
-from autojit.ir.types import TypeMismatch
+from autojit.ir.core import shapes
+from autojit.ir.core.types import TypeMismatch
 
 EXTENTS = st.integers(0, 3)
 SHAPES = st.lists(EXTENTS, max_size=3).map(tuple)

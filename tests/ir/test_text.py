@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autojit.ir
+from autojit.ir.core.program import Builder, Program, Source, Value, building
+from autojit.ir.core.types import DTYPE_NAMES, Type, parse_type
 from autojit.ir.ops import REGISTRY, Declaration, full
-from autojit.ir.program import Builder, Program, Source, Value, building
-from autojit.ir.text import ParseError, parse, print_static
-from autojit.ir.types import DTYPE_NAMES, Type, parse_type
+from autojit.ir.tools.text import ParseError, parse, print_static
 from tests.ir.random_programs import programs
 
 EXAMPLES = settings(max_examples=150, derandomize=True, deadline=None)

@@ -15,14 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autojit.ir.interpreter import interpret
+from autojit.ir.autodiff.linearize import linearize
+from autojit.ir.autodiff.transpose import transpose
+from autojit.ir.core.program import Program
 from autojit.ir.ops import REGISTRY, Declaration, arithmetic
 from autojit.ir.ops.elementwise import Compare, Elementwise
 from autojit.ir.passes import optimize
-from autojit.ir.program import Program
-from autojit.ir.text import parse
-from autojit.ir.transforms import gradient, jvp, linearize, transpose, vjp
-from autojit.ir.verify import verify
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
+from autojit.ir.transforms import jvp, vjp
+from autojit.ir.transforms.gradient import gradient
 from tests.ir.random_programs import (
     CUTS,
     EXAMPLES,

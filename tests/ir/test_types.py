@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autojit.ir.types import (
+from autojit.ir.core.types import (
     DTYPE_NAMES,
     Type,
     TypeMismatch,

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit.ir.ops import REGISTRY, Declaration, arithmetic, declaration, elementary
-from autojit.ir.program import Op, Program, Value
-from autojit.ir.types import Type, parse_type
-from autojit.ir.verify import VerificationError, verify
+from autojit.ir.core import declaration
+from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.core.types import Type, parse_type
+from autojit.ir.ops import REGISTRY, Declaration, arithmetic, elementary
+from autojit.ir.tools.verifier import VerificationError, verify
 
 VECTOR = parse_type("f64[3]")
 

@@ -17,16 +17,16 @@ from hypothesis import given
 
 import autojit
 from autojit import grad, jit
-from autojit.codegen import op_loops
 from autojit.codegen.cuda.kernels import KernelWriter
 from autojit.codegen.cuda.runtime import compile_for_cuda, is_simulated
+from autojit.codegen.scheduling import op_loops
+from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.types import Type
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.index import scatter_add
-from autojit.ir.ops.linalg import Matrices
 from autojit.ir.passes import optimize
-from autojit.ir.program import Builder, Program, Value, building
-from autojit.ir.types import Type
 from tests.codegen import test_random_programs as checks
 from tests.samples import SAMPLES, Sample
 from tests.thresholds import Thresholds

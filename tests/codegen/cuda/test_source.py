@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from autojit import grad, jit, trace
 from autojit.codegen.cuda import stages
 from autojit.codegen.cuda.source import print_source
-from autojit.codegen.errors import TargetError
-from autojit.codegen.loops import Kernel, LoopProgram
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.loop_ir.nodes import Kernel, LoopProgram
+from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.types import Type
 from autojit.ir.ops import REGISTRY
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.elementwise import Convert, Elementwise, IntegerPower, Select
-from autojit.ir.program import Builder, Program, Value, building
-from autojit.ir.types import Type
 from tests.codegen.test_random_programs import ALL_ON_CUDA
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -17,24 +17,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit.codegen import shape
-from autojit.codegen.blocks import in_blocks
-from autojit.codegen.chunks import in_chunks
-from autojit.codegen.collapse import collapsed
-from autojit.codegen.diagonals import off_diagonals
-from autojit.codegen.lone import only_ones
+from autojit.codegen.analysis.verifier import verify
 from autojit.codegen.loop_ir.interpreter import Order, interpret_loops
+from autojit.codegen.loop_ir.nodes import Kernel, LoopProgram, MatrixProduct
 from autojit.codegen.loop_ir.parse import parse_loops
-from autojit.codegen.loops import Kernel, LoopProgram, MatrixProduct
-from autojit.codegen.parallel import parallelize
-from autojit.codegen.pieces import in_pieces
-from autojit.codegen.products import in_tasks
-from autojit.codegen.rows import in_whole_rows
-from autojit.codegen.scatters import scatters_apart
-from autojit.codegen.slabs import in_slabs
-from autojit.codegen.take_over import take_over
-from autojit.codegen.uncollapse import uncollapsed
-from autojit.codegen.verify_loops import verify
+from autojit.codegen.loop_passes import pipeline
+from autojit.codegen.loop_passes.coalesce import collapsed
+from autojit.codegen.loop_passes.delinearize import uncollapsed
+from autojit.codegen.loop_passes.fission import in_pieces
+from autojit.codegen.loop_passes.masked_fixups import off_diagonals
+from autojit.codegen.loop_passes.one_hot_rows import only_ones
+from autojit.codegen.loop_passes.overrun_rows import in_whole_rows
+from autojit.codegen.loop_passes.parallelize import parallelize
+from autojit.codegen.loop_passes.products import in_tasks
+from autojit.codegen.loop_passes.reuse_buffers import take_over
+from autojit.codegen.loop_passes.scatters import scatters_apart
+from autojit.codegen.loop_passes.split_blocks import in_chunks
+from autojit.codegen.loop_passes.strip_mine import in_blocks
+from autojit.codegen.loop_passes.tile_rows import in_slabs
 from tests.thresholds import Thresholds
 
 HERE = Path(__file__).parent
@@ -154,7 +154,7 @@ def test_each_pass_changes_one_case_and_leaves_one_alone() -> None:
 
 
 def test_passes_of_the_pipeline_have_cases() -> None:
-    names = {run.__module__.rpartition(".")[2] for run in (*shape._FIRST, *shape._LATER)}
+    names = {run.__module__.rpartition(".")[2] for run in (*pipeline._FIRST, *pipeline._LATER)}
     assert names <= PASSES.keys()
 
 

@@ -9,20 +9,23 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit.codegen.loop_level import LOOPS
-from autojit.codegen.lower import lower
-from autojit.codegen.shape import SHAPE
-from autojit.codegen.traits import CPU, CUDA
+from autojit.codegen.analysis.loop_level import LOOPS
+from autojit.codegen.loop_passes.pipeline import SHAPE
+from autojit.codegen.lowering.lower import lower
+from autojit.codegen.scheduling.traits import CPU, CUDA
+from autojit.ir.autodiff import indexed_scans
+from autojit.ir.autodiff.preparing import BY_THEMSELVES, PREPARE
 from autojit.ir.core.passes import BrokenPass, Pass, is_verifying, verify_each
 from autojit.ir.core.pipelines import Pipeline, Place, UnmetNeed
+from autojit.ir.core.program import Program
 from autojit.ir.core.records import Run, current, phase, recording
-from autojit.ir.passes import bodies, cse, dce, inline_calls, loop_rows, optimize, simplify
+from autojit.ir.passes import optimize
 from autojit.ir.passes.pipeline import OPTIMIZE
-from autojit.ir.passes.preparing import BY_THEMSELVES, PREPARE
-from autojit.ir.passes.program_passes import CALLS_INLINED, SIMPLIFIED, SSA
-from autojit.ir.passes.simplified import simplified
-from autojit.ir.program import Program
-from autojit.ir.text import parse
+from autojit.ir.rewriting import bodies, cse, dce, inline_calls
+from autojit.ir.simplification import simplify
+from autojit.ir.simplification.simplified import simplified
+from autojit.ir.tools.program_passes import CALLS_INLINED, SIMPLIFIED, SSA
+from autojit.ir.tools.text import parse
 
 TWICE = parse("""program main(%0: f64[3]) {
   %1: f64[3] = sin %0
@@ -164,7 +167,7 @@ def test_passes_stand_below_what_runs_them() -> None:
     def total(x: np.ndarray) -> object:
         return autojit.scan(lambda c, y: (c * np.sin(y), None), 1.0, x)[0]
 
-    autojit.remembered.forget()
+    autojit.tracing.transform_cache.forget()
     with recording() as record:
         program = autojit.trace(autojit.grad(total))(np.ones(5))
         optimize(program)
@@ -222,7 +225,7 @@ def test_what_is_simplified_is_not_simplified_again() -> None:
 
 
 def test_bodies_come_before_what_they_are_in() -> None:
-    run = bodies.everywhere(loop_rows.run)
+    run = bodies.everywhere(indexed_scans.run)
     program = autojit.trace(lambda x: autojit.scan(lambda c, y: (c + y, c), 0.0, x))(np.ones(4))
     with recording() as record:
         assert run(program) is program

@@ -14,14 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import autojit
-from autojit.ir.interpreter import interpret
+from autojit.ir.core.program import Program
 from autojit.ir.ops import Declaration
 from autojit.ir.ops.elementwise import Compare
-from autojit.ir.passes import bodies, optimize, pipeline, simplify
-from autojit.ir.passes.roll import roll
-from autojit.ir.program import Program
-from autojit.ir.text import parse
-from autojit.ir.verify import verify
+from autojit.ir.passes import optimize, pipeline
+from autojit.ir.passes.reroll.reroll import roll
+from autojit.ir.rewriting import bodies
+from autojit.ir.simplification import simplify
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from tests import thresholds
 from tests.ir.random_programs import (
     CUTS,

@@ -14,15 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autojit.ir.interpreter import interpret
+from autojit.ir.core.program import Program
 from autojit.ir.ops.linear import constant
-from autojit.ir.passes import bodies, optimize, simplify
-from autojit.ir.passes.rewrite import rewrite
-from autojit.ir.passes.roll import roll
-from autojit.ir.passes.roll_numbers import with_arrays
-from autojit.ir.program import Program
-from autojit.ir.text import parse
-from autojit.ir.verify import verify
+from autojit.ir.passes import optimize
+from autojit.ir.passes.reroll.numbers import with_arrays
+from autojit.ir.passes.reroll.reroll import roll
+from autojit.ir.rewriting import bodies
+from autojit.ir.rewriting.rewrite import rewrite
+from autojit.ir.simplification import simplify
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from tests.ir.passes.legal_programs import (
     CHAIN,
     CHOSEN,

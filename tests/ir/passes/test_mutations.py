@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit.ir.passes import dce
-from autojit.ir.program import Program
-from autojit.ir.text import parse
-from autojit.ir.transforms.separate import depends
-from autojit.ir.verify import verify
+from autojit.ir.autodiff.partition import depends
+from autojit.ir.core.program import Program
+from autojit.ir.rewriting import dce
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from tests import thresholds
 from tests.ir.mutations import mutated, results_of
 from tests.ir.passes.test_each_pass import EXACT, PASSES, bits_of

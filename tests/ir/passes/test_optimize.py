@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from autojit.ir.core.declaration import SingleResult
+from autojit.ir.core.program import Builder, Program, Source, Value, building
+from autojit.ir.core.types import Type, parse_type
 from autojit.ir.ops import REGISTRY, Declaration, arithmetic, elementary, full, reduce
-from autojit.ir.ops.declaration import SingleResult
 from autojit.ir.ops.elementwise import Compare, Elementwise
 from autojit.ir.ops.move import broadcast_to
-from autojit.ir.passes import cse, dce, fold, optimize, simplify
-from autojit.ir.passes.rewrite import rewrite
-from autojit.ir.program import Builder, Program, Source, Value, building
-from autojit.ir.text import parse
+from autojit.ir.passes import optimize
+from autojit.ir.rewriting import cse, dce, fold
+from autojit.ir.rewriting.rewrite import rewrite
+from autojit.ir.simplification import simplify
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from autojit.ir.transforms import vjp
-from autojit.ir.types import Type, parse_type
-from autojit.ir.verify import verify
 from tests.ir.random_programs import (
     CUTS,
     DTYPES,

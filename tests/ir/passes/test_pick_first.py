@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from autojit import grad, trace, value_and_grad, vmap
-from autojit.ir.interpreter import interpret
+from autojit.ir.core.program import Program
 from autojit.ir.ops.contract import Dot
 from autojit.ir.passes import optimize
-from autojit.ir.program import Program
+from autojit.ir.tools.interpreter import interpret
 
 RNG = np.random.default_rng(0)
 N = 24

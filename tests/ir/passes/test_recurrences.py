@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 from autojit import fori_loop, grad, jit, scan, trace
-from autojit.ir.interpreter import interpret
+from autojit.ir.autodiff import indexed_scans
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import gt, select
-from autojit.ir.ops.declaration import full
 from autojit.ir.ops.elementary import exp, sin
-from autojit.ir.ops.scan import Scan
-from autojit.ir.ops.scan import scan as emit_scan
-from autojit.ir.passes import loop_rows, optimize, recurrences
-from autojit.ir.program import Builder, Program, Value, building
-from autojit.ir.types import Type
-from autojit.ir.verify import verify
+from autojit.ir.passes import optimize
+from autojit.ir.passes.loops import distribute_recurrences
+from autojit.ir.regions.scan import Scan
+from autojit.ir.regions.scan import scan as emit_scan
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.verifier import verify
 
 FLOAT, INDEX = Type(np.dtype(np.float64), ()), Type(np.dtype(np.int64), ())
 
@@ -87,17 +89,17 @@ class Drawn:
         return kinds[int(self.random.integers(len(kinds)))]()
 
 
-def has_more_than_its_chain(loop: recurrences._Recurrence) -> bool:
+def has_more_than_its_chain(loop: distribute_recurrences._Recurrence) -> bool:
     return loop._work(loop._before()) + loop._work(loop._after()) > 0
 
 
 @pytest.mark.parametrize("length", [64, 100, 512, 513, 523, 1200, 1009])
 @pytest.mark.parametrize("seed", range(6))
 def test_linear_loops_in_blocks(length: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recurrences._Recurrence, "pays", has_more_than_its_chain)
-    monkeypatch.setattr(recurrences._Recurrence, "_cancel", lambda *_: False)
+    monkeypatch.setattr(distribute_recurrences._Recurrence, "pays", has_more_than_its_chain)
+    monkeypatch.setattr(distribute_recurrences._Recurrence, "_cancel", lambda *_: False)
     program = Drawn(seed, length).program()
-    blocks = recurrences.run(program)
+    blocks = distribute_recurrences.run(program)
     verify(blocks)
     assert blocks is not program
     random = np.random.default_rng(seed)
@@ -318,7 +320,7 @@ def test_an_index_out_of_bounds_is_an_error_as_before() -> None:
 
 def test_a_loop_without_indices_is_left_alone() -> None:
     program = Drawn(0, 64).program()
-    assert loop_rows.run(program) is program
+    assert indexed_scans.run(program) is program
 
 
 # -- what is more than rounding stays as it is ---------------------------------

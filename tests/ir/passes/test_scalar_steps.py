@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from autojit import fori_loop, grad, hessian, jit, scan, trace
-from autojit.ir.ops.scan import Scan
-from autojit.ir.passes import optimize, scalar_steps
-from autojit.ir.program import Program
+from autojit.ir.core.program import Program
+from autojit.ir.passes import optimize
+from autojit.ir.passes.loops import scalar_replacement
+from autojit.ir.regions.scan import Scan
+from autojit.ir.tools.verifier import verify
 from autojit.ir.transforms import vjp
-from autojit.ir.verify import verify
 
 STATE = np.array([0.3, 0.7, -0.2, 0.5])
 
@@ -91,14 +92,14 @@ def test_carries_are_numbers(function: Callable[[Any], Any]) -> None:
     for op in loops:
         n, m = op.params["constants"], op.params["carries"]
         assert all(v.shape == () for v in op.params["body"].inputs[n + 1 : n + 1 + m])
-    again = scalar_steps.run(program)
+    again = scalar_replacement.run(program)
     verify(again)
     assert again is program
 
 
 def unchanged(function: Callable[..., Any], *arguments: Any) -> bool:
     program: Program = trace(function)(*arguments)
-    return scalar_steps.run(program) is program
+    return scalar_replacement.run(program) is program
 
 
 def test_what_stays() -> None:

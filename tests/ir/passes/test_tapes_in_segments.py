@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 
 from autojit import grad, hessian, jit, scan, trace, vmap
-from autojit.ir.ops.scan import Scan
-from autojit.ir.passes import optimize, tapes_in_segments
-from autojit.ir.program import Program
+from autojit.ir.core.program import Program
+from autojit.ir.passes import optimize
+from autojit.ir.passes.loops import rematerialize_tapes
+from autojit.ir.regions.scan import Scan
+from autojit.ir.tools.verifier import verify
 from autojit.ir.transforms import vjp
-from autojit.ir.verify import verify
 
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tapes of any size, and steps of any work."""
-    monkeypatch.setattr(tapes_in_segments, "LARGE", 0)
-    monkeypatch.setattr(tapes_in_segments, "WORK_OF_A_BYTE", inf)
+    monkeypatch.setattr(rematerialize_tapes, "LARGE", 0)
+    monkeypatch.setattr(rematerialize_tapes, "WORK_OF_A_BYTE", inf)
 
 
 def last(x: Any, length: int, reverse: bool) -> Any:
@@ -67,7 +68,7 @@ def loops(program: Program) -> list[tuple[int, bool]]:
 def test_gradients(function: Callable[..., Any], length: int, reverse: bool) -> None:
     x = np.linspace(0.3, 0.9, 24)
     backward = vjp(trace(lambda x: function(x, length, reverse))(x), [0])
-    segments = tapes_in_segments.run(backward)
+    segments = rematerialize_tapes.run(backward)
     assert segments is not backward
     verify(segments)
     seed = np.float64(1.0)
@@ -130,7 +131,7 @@ def test_a_tape_that_something_else_reads_stays() -> None:
     x = np.linspace(0.3, 0.9, 24)
     program = vjp(trace(loss)(x), [0])
     stacked = [op for op in program.ops if isinstance(op.kind, Scan)]
-    segments = tapes_in_segments.run(program)
+    segments = rematerialize_tapes.run(program)
     seed = np.float64(1.0)
     np.testing.assert_array_equal(segments(x, seed)[1], program(x, seed)[1])
     assert len(stacked) == 2

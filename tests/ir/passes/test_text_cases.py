@@ -16,11 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autojit.ir.interpreter import interpret
-from autojit.ir.passes import optimize, simplify
-from autojit.ir.program import Program
-from autojit.ir.text import parse
-from autojit.ir.verify import verify
+from autojit.ir.core.program import Program
+from autojit.ir.passes import optimize
+from autojit.ir.simplification import simplify
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from tests.ir.random_programs import arguments_for, assert_same_results
 
 HERE = Path(__file__).parent

@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from autojit.ir.autodiff.linearize import Linearized, forward, linearize
+from autojit.ir.autodiff.partition import depends, separate
+from autojit.ir.autodiff.residuals import choose_residuals, repeatable
+from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import chosen, others
 from autojit.ir.passes.pipeline import simplified
-from autojit.ir.program import Builder, Op, Program, Value, building
-from autojit.ir.transforms.linearize import Linearized, forward, linearize
-from autojit.ir.transforms.residuals import choose_residuals, repeatable
-from autojit.ir.transforms.separate import depends, separate
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,18 @@ import autojit
 from autojit import cond, grad, jit, vmap, while_loop
 from autojit.errors import DerivativeError
 from autojit.ir import transforms
-from autojit.ir.interpreter import interpret
+from autojit.ir.autodiff.hoist import hoist
+from autojit.ir.autodiff.linearize import linearize
+from autojit.ir.autodiff.min_cut import source_side
+from autojit.ir.autodiff.transpose import transpose
+from autojit.ir.core.types import TypeMismatch
 from autojit.ir.ops import REGISTRY
 from autojit.ir.passes import optimize
-from autojit.ir.text import parse
-from autojit.ir.transforms import gradient, linearize, transpose
-from autojit.ir.transforms.hoist import hoist
-from autojit.ir.transforms.min_cut import source_side
-from autojit.ir.transforms.segments import in_segments
-from autojit.ir.types import TypeMismatch
-from autojit.ir.verify import verify
+from autojit.ir.regions.segments import in_segments
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
+from autojit.ir.transforms.gradient import gradient
 
 TABLE = np.arange(4.0)
 

@@ -8,7 +8,7 @@ import networkx
 import numpy as np
 import pytest
 
-from autojit.ir.transforms.min_cut import source_side
+from autojit.ir.autodiff.min_cut import source_side
 
 Edges = list[tuple[Any, Any, int | None]]
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from autojit.ir.program import Program
-from autojit.ir.text import parse
-from autojit.ir.transforms.linearize import linearize
-from autojit.ir.transforms.residuals import choose_residuals, repeatable
-from autojit.ir.verify import verify
+from autojit.ir.autodiff.linearize import linearize
+from autojit.ir.autodiff.residuals import choose_residuals, repeatable
+from autojit.ir.core.program import Program
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from tests.ir.random_programs import EXAMPLES, SEEDS, arguments_for, assert_same_results, programs
 from tests.ir.transforms.splits import Split, linearized, separated
 

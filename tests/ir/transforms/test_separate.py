@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from autojit.ir.autodiff.partition import depends, free_values, halves, needed, parted
+from autojit.ir.core.program import Op, Program, Source, Value
 from autojit.ir.ops.bodies import chosen
-from autojit.ir.program import Op, Program, Source, Value
-from autojit.ir.text import parse
-from autojit.ir.transforms.separate import depends, free_values, halves, needed, parted
-from autojit.ir.verify import verify
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from tests.ir.random_programs import arguments_for, assert_same_results, programs
 from tests.ir.transforms.splits import separated
 

@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autojit.ir.interpreter import interpret
-from autojit.ir.ops.checkpoint import POLICIES
-from autojit.ir.program import Op
-from autojit.ir.text import parse
-from autojit.ir.transforms.residuals import repeatable
-from autojit.ir.verify import verify
+from autojit.ir.autodiff.residuals import repeatable
+from autojit.ir.core.program import Op
+from autojit.ir.regions.checkpoint import POLICIES
+from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.text import parse
+from autojit.ir.tools.verifier import verify
 from tests.ir.random_programs import arguments_for, assert_same_results
 from tests.ir.transforms.splits import Split, linearized, separated
 

@@ -1,0 +1,1 @@
+"""Compiled functions: signatures, native calls, retraces, static arguments."""

@@ -1,0 +1,118 @@
+"""Calls of native code with trees: taking arguments apart and putting results together, fast."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.driver.executable import LARGE, canonical
+from autojit.ir.core.types import DTYPE_NAMES
+
+#: What a call returns that fits none of the native functions.
+MISS: Any = object()
+
+#: How many native functions are tried for arguments of one structure.
+MOST = 8
+
+#: Native code asks for just these objects.
+_DTYPES = {dtype: dtype for dtype in DTYPE_NAMES}
+
+Path = tuple[Any, ...]
+
+
+class NativeCalls:
+    """The native functions for arguments of one structure, the latest first.
+
+    Each checks the types itself and returns None where they are not its own.
+    """
+
+    def __init__(self, structure: Any) -> None:
+        self.structure = structure
+        self._take_apart = structure.flatten_up_to
+        self._dicts = _plain_dicts(structure)
+        self._natives: tuple[tuple[Callable[..., Any], Callable[[Any], Any] | None], ...] = ()
+
+    def add(self, native: Callable[..., Any], results: Any) -> None:
+        """Another one, and the structure of its results (None where they are returned as they
+        are)."""
+        rebuild = None if results is None else results.unflatten
+        self._natives = ((native, rebuild), *self._natives[: MOST - 1])
+
+    def leaves(self, tree: Any) -> list[Any] | None:
+        """The leaves of a tree, if it has just this structure and that is fast to find out."""
+        if self._dicts is None:
+            return None
+        try:
+            leaves: list[Any] = self._take_apart(tree)
+        except ValueError:
+            return None
+        # To optree, dicts with an order or a default are as good as plain ones here.
+        for path in self._dicts:
+            node = tree
+            for key in path:
+                node = node[key]
+            if type(node) is not dict:
+                return None
+        return leaves
+
+    def call(self, leaves: Sequence[Any]) -> Any:
+        """The result, or MISS; arrays with any strides are copied."""
+        result = self._try(leaves)
+        if result is MISS:
+            copied = _contiguous(leaves)
+            if copied is not None:
+                result = self._try(copied)
+        return result
+
+    def _try(self, leaves: Sequence[Any]) -> Any:
+        for native, rebuild in self._natives:
+            result = native(*leaves)
+            if result is not None:
+                return result if rebuild is None else rebuild(result)
+        return MISS
+
+
+def _plain_dicts(structure: Any) -> list[Path] | None:
+    """Where the dicts of a tree are; None if a fast comparison would miss a difference."""
+    try:
+        return list(_dicts_below(structure, ()))
+    except LookupError:
+        return None
+
+
+def _dicts_below(structure: Any, path: Path) -> Iterator[Path]:
+    kind = structure.type
+    if kind is None:  # a leaf, or None
+        return
+    if kind is dict:
+        yield path
+    elif kind in (collections.OrderedDict, collections.defaultdict, collections.deque):
+        raise LookupError(kind)
+    for entry, child in zip(structure.entries(), structure.children(), strict=True):
+        inner = list(_dicts_below(child, (*path, entry)))
+        if inner and not issubclass(kind, (dict, tuple, list)):
+            raise LookupError(kind)  # a dict in a dataclass, which takes no index
+        yield from inner
+
+
+def _contiguous(leaves: Sequence[Any]) -> list[Any] | None:
+    """The leaves with arrays as native code takes them; None if they are so already."""
+    copied = list(map(_as_native, leaves))
+    return copied if any(a is not b for a, b in zip(copied, leaves, strict=True)) else None
+
+
+def _as_native(leaf: Any) -> Any:
+    """An array with the strides and the dtype object that native code asks for."""
+    if type(leaf) is not np.ndarray:
+        return leaf
+    dtype = _DTYPES.get(leaf.dtype)
+    if dtype is leaf.dtype and leaf.flags.c_contiguous and leaf.flags.aligned:
+        return leaf
+    if dtype is None:
+        dtype = _DTYPES.get(leaf.dtype.newbyteorder("="))
+    if dtype is None:
+        return leaf
+    return np.array(leaf, dtype, order="C") if leaf.nbytes < LARGE else canonical(leaf, dtype)

@@ -1,0 +1,343 @@
+"""What ``jit`` returns: traced once a signature, compiled, and called natively."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.codegen.driver.executable import canonical
+from autojit.ir.core.locks import Lock
+from autojit.ir.core.program import Program
+from autojit.staging import pytrees
+from autojit.staging.background import start
+from autojit.staging.execute import (
+    apply,
+    executable,
+    failing_lines,
+    interpreted,
+    is_quick,
+    loaded_entries,
+    settings,
+    target_errors,
+)
+from autojit.staging.failing_lines import FAILURES, name_failing_line
+from autojit.staging.pickling import global_name, loaded, pickles, portable
+from autojit.staging.trace_function import LeafType, Traced, leaf_type, trace_function
+from autojit.staging.transformed import look_like
+from autojit.tracing.progress import stage
+from autojit.tracing.values import is_tracer
+
+from .calls import MISS, NativeCalls
+from .retraces import Retraces, Signature, check_allowed
+from .specialization import Specialization
+from .static import StaticArguments, StaticCalls, exact, together
+
+_NO_STATIC = exact(())
+
+
+class CacheInfo(NamedTuple):
+    """What a compiled function has done so far."""
+
+    traces: int
+    hits: int
+    last_retrace: str | None
+    #: Native entries that came from the cache on disk.
+    loaded: int
+
+
+class _State(NamedTuple):
+    """What a compiled function is pickled as."""
+
+    function: Any
+    name: str
+    static: tuple[Any, ...]
+    device: str
+    tier: str
+    programs: list[tuple[Signature, Traced]]
+
+
+def _unpickled(state: _State) -> CompiledFunction:
+    function = loaded(state.function, state.name)
+    made = CompiledFunction(function, (), (), state.device, state.tier)
+    made.static.given, made.static.numbers, made.static.names = state.static
+    made.remember(state.programs)
+    return made
+
+
+class CompiledFunction:
+    """The result of ``jit``: call it like the function."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static_argnums: Sequence[int],
+        static_argnames: Sequence[str],
+        device: str,
+        tier: str = "compiled",
+    ) -> None:
+        look_like(self, function)
+        self.function = function
+        self.device = device
+        self.tier = tier
+        self.static = StaticArguments(function, static_argnums, static_argnames)
+        self._specializations: dict[Any, Specialization] = {}
+        self._fast: Callable[..., Any] | None = None
+        #: The same by static arguments.
+        self._by_static: StaticCalls | None = None
+        #: Native code by the static arguments and the structure of the others.
+        self._natives: dict[Any, NativeCalls] = {}
+        #: Of these, what was called last with the same static arguments.
+        self._latest: dict[Any, NativeCalls] = {}
+        self._lock = Lock()
+        self._hits = 0
+        self._retraces = Retraces(_name(function))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # The fast path: native code checks the types itself and says when they differ.
+        try:
+            if self._fast is not None and not kwargs and not settings.interpret:
+                result = self._fast(*args)
+                if result is not None:
+                    return result
+            if self._by_static is not None and not settings.interpret:
+                result = self._by_static.call(args, kwargs)
+                if result is not MISS:
+                    return result
+            if self._natives and not settings.interpret:
+                result = self._call_native(args, kwargs)
+                if result is not MISS:
+                    return result
+        except FAILURES as error:
+            self._name_line(error, args, kwargs)
+            raise
+        return self._call(args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Methods: ``@jit def f(self, x)`` binds like a function."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        """By name, or with the function; where that does not pickle, with the traced programs."""
+        name = global_name(self)
+        return name or (_unpickled, (self._state(),))
+
+    def _state(self) -> _State:
+        function, name = portable(self.function), _name(self.function)
+        programs: list[tuple[Signature, Traced]] = []
+        if not pickles(self.function):
+            with self._lock:
+                known = list(self._specializations.values())
+            pairs = [(found.signature, found.traced) for found in known]
+            programs = [pair for pair in pairs if pickles(pair)]
+            if function is None and not programs:
+                raise pickle.PicklingError(
+                    f"{name} cannot be pickled: pickle finds functions by name, and it is a lambda "
+                    "or made inside of another function; nor was it called, so that there would "
+                    "be a program to pickle instead. Define it at the top of a module, or call it "
+                    "once first."
+                )
+        static = self.static.given, self.static.numbers, self.static.names
+        return _State(function, name, static, self.device, self.tier, programs)
+
+    def __repr__(self) -> str:
+        return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
+
+    def _call_native(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of native code that is there, or MISS."""
+        key: Any = _NO_STATIC
+        tree: Any = (args, kwargs)
+        if self.static:
+            static, tree = self.static.split(args, kwargs)
+            key = exact(static)
+        calls = self._latest.get(key)
+        leaves = calls.leaves(tree) if calls is not None else None
+        if leaves is None:
+            leaves, structure = pytrees.flatten(tree)
+            calls = self._natives.get((key, structure))
+            if calls is None:
+                return MISS
+            self._latest[key] = calls
+        assert calls is not None
+        return calls.call(leaves)
+
+    def _name_line(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Add the user's line to what native code has raised."""
+        leaves, found = self._specialize(args, kwargs)
+        program = found.traced.program
+        everything = [*leaves, *program.captured]
+        pairs = zip(everything, program.in_types, strict=True)
+        arrays = [np.asarray(leaf, t.dtype) for leaf, t in pairs]
+        name_failing_line(error, program, arrays, quick=is_quick(program))
+
+    # -- the slow path ----------------------------------------------------
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves, found = self._specialize(args, kwargs)
+        program = found.traced.program
+        structure = found.traced.structure
+        inside = any(map(is_tracer, (*leaves, *program.captured)))
+        if inside or settings.interpret:
+            return pytrees.unflatten(structure, apply(program, leaves))
+        with target_errors():
+            return pytrees.unflatten(structure, self._run(leaves, found))
+
+    def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
+        """The results of the compiled code, which is made or loaded here at the first call."""
+        program = found.traced.program
+        code = executable(program, self.device)
+        if self.device != "cpu":
+            return _results(code, [*leaves, *program.captured])
+        arrays = [
+            canonical(np.asarray(leaf, type.dtype), type.dtype)
+            for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
+        ]
+        if not found.ready:
+            if self.tier == "auto" and self._is_compiling(code, found):
+                with np.errstate(all="ignore"):
+                    return interpreted(program, [*arrays, *program.captured])
+            with stage("compiling", _name(self.function), lambda: len(program.ops)):
+                self._make_ready(code, found)
+        with failing_lines(program, [*arrays, *program.captured]):
+            if found.native is not None:
+                given = [
+                    array if weak is None else leaf
+                    for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
+                ]
+                made = found.native(*given)
+                if made is not None:
+                    return (made,) if found.traced.structure.is_leaf() else made
+            return _results(code, [*arrays, *program.captured])
+
+    def _is_compiling(self, code: Any, found: Specialization) -> bool:
+        """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
+
+        def work() -> None:
+            with target_errors():
+                self._make_ready(code, found)
+                if found.native is None:
+                    code.prepare()
+
+        with self._lock:
+            if found.job is None or found.job.lost:
+                found.job = start(work)
+            job = found.job
+        if job.done or not is_quick(found.traced.program):
+            job.wait()
+            return False
+        return True
+
+    def _make_ready(self, code: Any, found: Specialization) -> None:
+        """Native code for this signature, which checks it; further calls go there."""
+        bare = found.traced.structure.is_leaf()
+        native = code.direct(found.weak, found.traced.program.captured, as_tuple=not bare)
+        with self._lock:
+            if found.ready:
+                return  # another thread was faster
+            found.native, found.ready = native, True
+            if native is None:
+                return
+            static, structure, *_ = found.signature
+            calls = self._natives.setdefault((exact(static), structure), NativeCalls(structure))
+            calls.add(native, found.results)
+            positional, by_name = structure.children()
+            if found.is_flat and not static:
+                self._fast = native
+            elif static and not by_name.num_children:
+                self._by_static = self._by_static or StaticCalls(self.static)
+                self._by_static.add(static, positional.num_children, calls, found.is_flat)
+
+    def _specialize(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], Specialization]:
+        static, dynamic = self.static.split(args, kwargs)
+        leaves, structure = pytrees.flatten(dynamic)
+        types = self._types(leaves, dynamic)
+        key = (exact(static), structure, types)
+        with self._lock:
+            found = self._specializations.get(key)
+            if found is not None:
+                self._hits += 1
+                return leaves, found
+            earlier = [known.signature for known in self._specializations.values()]
+        signature = Signature(static, structure, types, tuple(pytrees.call_paths(*dynamic)))
+        check_allowed(self, _name(self.function), signature, earlier)
+
+        def call(f: Callable[..., Any], values: Sequence[Any]) -> Any:
+            positional, by_name = together(static, pytrees.arguments(structure, values))
+            return f(*positional, **by_name)
+
+        with stage("tracing", _name(self.function), lambda: 0):
+            traced = trace_function(self.function, types, call, lambda: signature.paths)
+        found = Specialization(signature, traced)
+        if any(map(is_tracer, traced.program.captured)):
+            return leaves, found
+        with self._lock:
+            kept = self._specializations.setdefault(key, found)
+        if kept is found:
+            self._retraces.add(signature, earlier)
+        return leaves, kept
+
+    def _types(self, leaves: list[Any], dynamic: Any) -> tuple[LeafType, ...]:
+        for leaf in leaves:
+            if not pytrees.is_array(leaf):
+                for each, path in zip(leaves, pytrees.call_paths(*dynamic), strict=True):
+                    pytrees.check_argument(each, path, "jit(f, static_argnums=...)")
+        return tuple(map(leaf_type, leaves))
+
+    def remember(self, programs: Sequence[tuple[Signature, Traced]]) -> None:
+        """Take over signatures that were traced before, in another process."""
+        for signature, traced in programs:
+            key = (exact(signature.static), signature.structure, signature.leaves)
+            self._specializations.setdefault(key, Specialization(signature, traced))
+
+    # -- looking inside ---------------------------------------------------
+
+    def cache_info(self) -> CacheInfo:
+        """How often the function was traced, and which argument differed at the last retrace:
+        "argument 0['x'] was f64[3], is f64[4]".
+
+        Calls on the fast path are not counted as hits. ``loaded`` says how often native code came
+        from the cache on disk, where it would have been compiled without.
+        """
+        programs = {found.traced.program for found in self._specializations.values()}
+        from_disk = sum(loaded_entries(program, self.device) for program in programs)
+        traces = len(self._specializations)
+        return CacheInfo(traces, self._hits, self._retraces.last, from_disk)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """Trace and optimise for these arguments (or types), without running.
+
+        Returns an object with ``text(stage)``, ``compile()`` and ``cost()``.
+        """
+        from autojit.staging.inspection import Lowered
+
+        _, found = self._specialize(args, kwargs)
+        return Lowered(found.traced.program, self.device)
+
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """The traced program for these arguments."""
+        return self._specialize(args, kwargs)[1].traced.program
+
+    def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """What native code for these arguments depends on: its key on disk, None if it has none."""
+        _, found = self._specialize(args, kwargs)
+        if self.device != "cpu":
+            return None
+        program, bare = found.traced.program, found.traced.structure.is_leaf()
+        code = executable(program)
+        key: dict[str, Any] | None
+        key = code.key(found.weak, len(program.captured), as_tuple=not bare)
+        return key
+
+
+def _results(code: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+    made: Sequence[Any] = code.call(arrays)
+    return made
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)

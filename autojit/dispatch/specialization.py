@@ -1,0 +1,50 @@
+"""What ``jit`` keeps for one signature of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autojit.staging.background import Job
+from autojit.staging.trace_function import Traced
+
+from .retraces import Signature
+
+
+class Specialization:
+    """One signature of a compiled function, and the program for it."""
+
+    def __init__(self, signature: Signature, traced: Traced) -> None:
+        self.signature = signature
+        self.traced = traced
+        #: Native code, which is made or loaded at the first call; None where there is none.
+        self.native: Callable[..., Any] | None = None
+        self.ready = False
+        #: What makes it in the background.
+        self.job: Job | None = None
+
+    @property
+    def weak(self) -> tuple[type | None, ...]:
+        """Python's types of those leaves that are numbers."""
+        return tuple(leaf.weak for leaf in self.signature.leaves)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the arguments that are not static are leaves given by position, and the results
+        leaves in order."""
+        positional, by_name = self.signature.structure.children()
+        static = {where for where, _ in self.signature.static}
+        return (
+            not by_name.num_children
+            and all(c.is_leaf() or i in static for i, c in enumerate(positional.children()))
+            and self.results is None
+        )
+
+    @property
+    def results(self) -> Any:
+        """The structure of the results; None where native code returns them in it."""
+        structure = self.traced.structure
+        bare = structure.is_leaf() or (
+            structure.type is tuple and all(child.is_leaf() for child in structure.children())
+        )
+        return None if bare else structure

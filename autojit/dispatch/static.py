@@ -1,0 +1,186 @@
+"""Static arguments: settings of a compiled function, each value of which is compiled by itself."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import UnhashableStaticError
+
+from .calls import MISS, NativeCalls
+
+#: The static arguments of a call, by position or name.
+Static = tuple[tuple[Any, Any], ...]
+
+#: Types of which equal values are the same setting.
+_EQUAL = frozenset({bool, bytes, int, str, type(None)})
+
+
+class StaticArguments:
+    """Which arguments of a function are static."""
+
+    def __init__(
+        self, function: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
+    ) -> None:
+        self.function = function
+        self.given = tuple(numbers)
+        self.numbers = _numbers_of(function, names)
+        self.names = set(names) | _names_of(function, numbers)
+
+    def __bool__(self) -> bool:
+        return bool(self.given or self.names)
+
+    def positions(self, n: int) -> set[int]:
+        """Which of so many arguments by position are static; and of more."""
+        return {i % n if -n <= i < n else i for i in self.given} | self.numbers
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Static, Any]:
+        """The static arguments (hashable), and the others as (positional, by name)."""
+        n = len(args)
+        numbers = self.positions(n)
+        static: list[tuple[Any, Any]] = []
+        for i in sorted(numbers):
+            if i < n:
+                self._check_hashable(args[i], f"argument {i}")
+                static.append((i, args[i]))
+        for name in sorted(self.names):
+            if name in kwargs:
+                self._check_hashable(kwargs[name], f"argument {name!r}")
+                static.append((name, kwargs[name]))
+        positional = tuple(None if i in numbers else a for i, a in enumerate(args))
+        by_name = {k: v for k, v in sorted(kwargs.items()) if k not in self.names}
+        return tuple(static), (positional, by_name)
+
+    def _check_hashable(self, value: Any, what: str) -> None:
+        try:
+            hash(value)
+        except TypeError:
+            name = getattr(self.function, "__name__", type(self.function).__name__)
+            raise UnhashableStaticError(
+                f"{what} of {name} is static, so it must be hashable; "
+                f"got {value!r:.60} of type {type(value).__name__}.\n"
+                "Pass a tuple for a list, a frozenset for a set, a frozen dataclass for a dict, "
+                "or leave the argument traced if it is an array:\n"
+                f"    f({_hashable_form(value)})"
+            ) from None
+
+
+def together(static: Static, dynamic: Any) -> tuple[list[Any], dict[str, Any]]:
+    """All arguments in their places again: (positional, by name)."""
+    positional, by_name = list(dynamic[0]), dict(dynamic[1])
+    for where, value in static:
+        if isinstance(where, int):
+            positional[where] = value
+        else:
+            by_name[where] = value
+    return positional, by_name
+
+
+def exact(static: Static) -> Any:
+    """A key of static arguments: 1 and True are equal, and not the same setting."""
+    return tuple([(where, _exactly(value)) for where, value in static])
+
+
+def key_of(values: Sequence[Any]) -> Any:
+    """The same for values alone, fast where they are plain."""
+    types = tuple(map(type, values))
+    if not _EQUAL.issuperset(types):
+        return tuple(map(_exactly, values))
+    return (*values, types)
+
+
+def _exactly(value: Any) -> Any:
+    """What is equal for just the same setting: also inside of tuples, and of 0.0 and -0.0."""
+    kind = type(value)
+    if kind in _EQUAL:
+        return value, kind
+    if issubclass(kind, (float, complex, np.inexact)):
+        return repr(value), kind
+    if issubclass(kind, (tuple, frozenset)):
+        parts = map(_exactly, value)
+        return frozenset(parts) if issubclass(kind, frozenset) else tuple(parts), kind
+    return value, kind
+
+
+def _hashable_form(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{tuple(value)!r:.60}"
+    return "..., " + f"frozenset({value!r:.40})" if isinstance(value, set) else "...)"[:-1]
+
+
+class StaticCalls:
+    """The native functions by the static arguments of calls, whose others are given by position."""
+
+    def __init__(self, static: StaticArguments) -> None:
+        self.static = static
+        #: By the number of arguments given by position, and the names of the others.
+        self._forms: dict[Any, _Form] = {}
+
+    def add(self, static: Static, count: int, calls: NativeCalls, is_flat: bool) -> None:
+        """The functions for calls with so many arguments by position, which are leaves or trees."""
+        names = sorted(where for where, _ in static if isinstance(where, str))
+        form = self._forms.setdefault((count, *names), _Form(self.static, count, names))
+        form.natives[key_of([value for _, value in static])] = calls, is_flat
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result, or MISS where there is no function for the call."""
+        form = self._forms.get((len(args), *kwargs))
+        if form is None:
+            form = self._forms.get((len(args), *sorted(kwargs)))
+            if form is None:
+                return MISS
+            self._forms[(len(args), *kwargs)] = form
+        values = [args[i] for i in form.static]
+        if kwargs:
+            values += [kwargs[name] for name in form.names]
+        try:
+            found = form.natives.get(key_of(values))
+        except TypeError:  # not hashable, as is said elsewhere
+            return MISS
+        if found is None:
+            return MISS
+        calls, is_flat = found
+        leaves = form.others(args) if is_flat else calls.leaves((form.without_static(args), {}))
+        return MISS if leaves is None else calls.call(leaves)
+
+
+class _Form:
+    """Calls with so many arguments by position, and static ones by name."""
+
+    def __init__(self, static: StaticArguments, count: int, names: list[str]) -> None:
+        positions = static.positions(count)
+        self.names = names
+        self.static = sorted(positions.intersection(range(count)))
+        self.rest = [i for i in range(count) if i not in positions]
+        self.natives: dict[Any, tuple[NativeCalls, bool]] = {}
+
+    def others(self, args: tuple[Any, ...]) -> list[Any]:
+        """The arguments by position that are not static."""
+        return [args[i] for i in self.rest]
+
+    def without_static(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """All of them, with None for those that are, as :meth:`StaticArguments.split` has them."""
+        return tuple([None if i in self.static else a for i, a in enumerate(args)])
+
+
+@functools.lru_cache(maxsize=512)
+def _parameters(f: Callable[..., Any]) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _names_of(f: Callable[..., Any], numbers: Sequence[int]) -> set[str]:
+    if not numbers:
+        return set()
+    names = _parameters(f)
+    return {names[i] for i in numbers if -len(names) <= i < len(names)}
+
+
+def _numbers_of(f: Callable[..., Any], names: Sequence[str]) -> set[int]:
+    return {i for i, name in enumerate(_parameters(f)) if name in names} if names else set()

@@ -1,0 +1,242 @@
+"""``np.linalg``, continued: eigenvalues, singular values, orthogonal factors, and norms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import ShapeError, with_place
+from autojit.functions.reductions import safe_sqrt, squared
+from autojit.ir.core import shapes
+from autojit.ir.core.program import Value
+from autojit.ir.linalg import spectral
+from autojit.protocols.lifting import as_tracer, tracer
+from autojit.protocols.registry import implements, uncovered
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
+
+from .factorizations import matrices, square, swapped
+
+_EIGH: Any = type(np.linalg.eigh(np.eye(1)))
+_QR: Any = type(np.linalg.qr(np.eye(1)))
+_SVD: Any = type(np.linalg.svd(np.eye(1)))
+
+
+def matrix(name: str, a: Any) -> Value:
+    """A stack of matrices."""
+    (x,) = matrices(name, a)
+    if x.type.ndim < 2:
+        raise ShapeError(
+            with_place(
+                f"{name} takes matrices in the last two axes; got shape {x.shape}.", user_source()
+            )
+        )
+    return x
+
+
+def _tracers(*values: Value) -> list[Any]:
+    return [tracer(v) for v in values]
+
+
+# -- factorisations -----------------------------------------------------------
+
+
+def _eigh(name: str, a: Any, uplo: str) -> list[Any]:
+    if uplo.upper() not in ("L", "U"):
+        raise ValueError(f"UPLO argument must be 'L' or 'U'; got {uplo!r}")
+    return _tracers(*spectral.eigh(square(name, a), lower=uplo.upper() == "L"))
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """The vectors have a derivative where the values are distinct; elsewhere theirs is NaN."""
+    return _EIGH(*_eigh("np.linalg.eigh", a, UPLO))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    return _eigh("np.linalg.eigvalsh", a, UPLO)[0]
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """The first columns must be linearly independent for there to be a derivative."""
+    x: Any = tracer(matrix("np.linalg.qr", a))
+    m, n = x.shape[-2:]
+    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+        raise uncovered("np.linalg.qr", f" with mode={mode!r} of {m} rows and {n} columns")
+    if m >= n:
+        q, r = _tracers(*spectral.qr(x.value))
+    else:  # the factors of the first columns turn the others
+        q, left = _tracers(*spectral.qr(x[..., :m].value))
+        rest: Any = swapped(q) @ x[..., m:]
+        r = np.concatenate([left, rest], axis=-1)
+    return r if mode == "r" else _QR(q, r)
+
+
+@implements(np.linalg.svd)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """The vectors have a derivative where the singular values are distinct and not 0."""
+    x = matrix("np.linalg.svd", a)
+    if hermitian:
+        raise uncovered("np.linalg.svd", " with hermitian=True")
+    if compute_uv and full_matrices and x.shape[-1] != x.shape[-2]:
+        raise uncovered("np.linalg.svd", " with full_matrices=True (pass full_matrices=False)")
+    u, s, vt = _tracers(*spectral.svd(x))
+    return _SVD(u, s, vt) if compute_uv else s
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    return svd(x, compute_uv=False)
+
+
+# -- least squares ------------------------------------------------------------
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Tracer:
+    """The derivative is that along matrices of the same rank."""
+    x = matrix("np.linalg.pinv", a)
+    if hermitian:
+        raise uncovered("np.linalg.pinv", " with hermitian=True")
+    if rcond is not None and rtol is not np._NoValue:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    given = rtol if rcond is None else rcond
+    tolerance: Any = 1e-15 if given is np._NoValue else _default(x) if given is None else given
+    if is_tracer(tolerance) or np.ndim(tolerance):
+        raise uncovered("np.linalg.pinv", " with a tolerance that is not a number")
+    return tracer(spectral.pinv(x, rtol=float(tolerance)))
+
+
+def _default(x: Value) -> float:
+    return max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """By the pseudo-inverse. The residuals are those of a matrix of full rank; NumPy leaves them
+    out where the rank, the third result, is less than the number of columns."""
+    x, y = _tracers(*matrices("np.linalg.lstsq", a, b))
+    if x.ndim != 2 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0]:
+        raise ShapeError(
+            with_place(
+                f"np.linalg.lstsq takes a matrix and as many right-hand sides as it has rows; got "
+                f"shapes {x.shape} and {y.shape}.",
+                user_source(),
+            )
+        )
+    tolerance = _default(x.value) if rcond is None else float(rcond)
+    solution: Any = tracer(spectral.pinv(x.value, rtol=tolerance)) @ y
+    values = svd(x, compute_uv=False)
+    rank = np.sum(values > tolerance * np.max(values, initial=0.0))
+    m, n = x.shape
+    residuals: Any = np.zeros(0, x.dtype)
+    if m > n:
+        residuals = np.sum(np.square(y - x @ solution), axis=0).reshape(-1)
+    return solution, residuals, rank.astype(np.int32), values
+
+
+# -- norms --------------------------------------------------------------------
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Norms of vectors and matrices; the derivative at 0, and by elements that are 0, is 0 where
+    there is no other finite one."""
+    x = as_tracer(x)
+    if x.dtype.kind not in "fc":
+        x = x.astype(np.float64)
+    axes = shapes.normalize_axes(axis, x.ndim)
+    if ord is None or (ord == 2 and len(axes) == 1) or (ord == "fro" and len(axes) == 2):
+        return safe_sqrt(np.sum(squared(x), axis, keepdims=keepdims))
+    if len(axes) == 2:
+        return _norm_of_matrix(x, ord, (0, 1) if axis is None else axis, keepdims)
+    if len(axes) != 1 or isinstance(ord, str):
+        raise _no_norm(ord, len(axes))
+    return _norm_of_vector(x, ord, axis, keepdims)
+
+
+def _no_norm(ord: Any, axes: int) -> ShapeError:
+    words = (
+        f"np.linalg.norm: there is no norm with ord={ord!r} over {axes} axes. Norms of vectors, "
+        "over one axis, take numbers; norms of matrices, over two axes, take 1, -1, 2, -2, np.inf, "
+        "-np.inf, 'fro' and 'nuc'."
+    )
+    return ShapeError(with_place(words, user_source()))
+
+
+def _norm_of_vector(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    size = np.abs(x)
+    if ord == 0:
+        return np.sum((x != 0).astype(size.dtype), axis, keepdims=keepdims)
+    if ord == np.inf:  # of nothing it is 0
+        return np.max(size, axis, keepdims=keepdims, initial=0 if not x.size else np._NoValue)
+    if ord == -np.inf:
+        return np.min(size, axis, keepdims=keepdims)
+    if ord == 1:
+        return np.sum(size, axis, keepdims=keepdims)
+    dtype = size.dtype.type
+    powers = size**ord if ord > 2 and ord == int(ord) else _power(size, ord)
+    return _power(np.sum(powers, axis, keepdims=keepdims), dtype(1) / dtype(ord))
+
+
+def _power(x: Any, exponent: Any) -> Any:
+    """A power of what is not negative; its derivative at 0 is taken as 0."""
+    zero = x == 0
+    return np.where(
+        zero,
+        x.dtype.type(0 if exponent > 0 else np.inf),
+        np.where(zero, x.dtype.type(1), x) ** exponent,
+    )
+
+
+def _norm_of_matrix(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    axes = tuple(shapes.normalize_axis(k, np.ndim(x)) for k in axis)
+    moved = np.moveaxis(x, axes, (-2, -1))
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = np.sum(np.abs(moved), axis=-2 if abs(ord) == 1 else -1)
+    elif ord in (2, -2, "nuc"):
+        sums = svd(moved, compute_uv=False)
+    else:
+        raise _no_norm(ord, 2)
+    if ord == "nuc":
+        result = np.sum(sums, axis=-1)
+    elif ord > 0:
+        result = np.max(sums, axis=-1, initial=np._NoValue if sums.shape[-1] else 0)
+    else:
+        result = np.min(sums, axis=-1)
+    return np.expand_dims(result, axes) if keepdims else result
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    x = as_tracer(x)
+    axes = shapes.normalize_axes(axis, x.ndim)
+    outer = shapes.without_axes(x.shape, axes)
+    count = math.prod(x.shape[k] for k in axes)
+    kept = [k for k in range(x.ndim) if k not in axes]
+    together = np.reshape(np.transpose(x, (*kept, *axes)), (*outer, count))
+    result = norm(together, ord, -1)
+    return np.reshape(result, shapes.keep_axes(x.shape, axes)) if keepdims else result
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    if p not in (None, 2, -2):
+        raise uncovered("np.linalg.cond", " with p= other than None, 2 and -2")
+    values = svd(x, compute_uv=False)
+    largest, smallest = values[..., 0], values[..., -1]
+    ratio = smallest / largest if p == -2 else largest / smallest
+    undefined = np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1))
+    return np.where(undefined, ratio.dtype.type(np.inf), ratio)

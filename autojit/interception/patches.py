@@ -1,0 +1,245 @@
+"""What NumPy does not let us see through dispatch, made visible while a function is traced.
+
+``np.zeros(3)`` and ``np.array([x, y])`` do not ask their arguments.  While any thread
+traces, these names of the ``numpy`` module are bound to wrappers.  A wrapper behaves
+as the original in a thread that does not trace, and for callers in NumPy, SciPy,
+Numba and autojit itself.  For the user's code in a tracing thread what they create
+is fresh (see ``created_arrays``), and nests of lists with traced values in them become traced
+arrays, which they also do as arguments of the other functions (see ``lists``).  The
+last trace to end restores the names, whatever ended it.
+
+A name that was imported by itself (``from numpy import zeros``) stays the original.
+Its arrays are plain, and an assignment of traced values into them is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.locks import Lock
+from autojit.protocols import lists
+from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import FreshArray, bare, fresh, is_traced, is_vague, plain
+from autojit.tracing.trace import trace_flat
+
+from .name_patching import Maker, Names, StandIn
+from .pandas_methods import PandasMethods
+
+#: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
+Answer = Callable[..., Any]
+ANSWERS: dict[str, Answer] = {}
+
+
+def _answers(*names: str) -> Callable[[Answer], Answer]:
+    def register(answer: Answer) -> Answer:
+        ANSWERS.update(dict.fromkeys(names, answer))
+        return answer
+
+    return register
+
+
+class _Wrapper(StandIn):
+    """Asks its answer if the user's code calls in a thread that traces."""
+
+    def __init__(self, original: Any, answer: Answer) -> None:
+        super().__init__(original)
+        self.answer = answer
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current_trace() is None or not _is_users(sys._getframe(1)):
+            return self.original(*args, **kwargs)
+        return self.answer(self.original, *args, **kwargs)
+
+
+# -- who calls ------------------------------------------------------------------
+
+_LIBRARIES = ("numpy", "scipy", "pandas", "numba", "llvmlite", "optree")
+_users_files: dict[str, bool] = {}
+
+
+def _is_users(frame: FrameType) -> bool:
+    """Whether a call comes from the user's code, and not from a module that is being imported."""
+    filename = frame.f_code.co_filename
+    known = _users_files.get(filename)
+    if known is None:
+        known = _users_files[filename] = not _is_of_library(filename)
+    return known and not _is_importing(frame)
+
+
+def _is_of_library(filename: str) -> bool:
+    if filename.startswith("<"):
+        return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
+    return str(Path(filename).resolve()).startswith(_folders())
+
+
+@functools.cache
+def _folders() -> tuple[str, ...]:
+    here = Path(__file__).resolve().parent
+    specs = [importlib.util.find_spec(name) for name in _LIBRARIES]
+    found = [Path(s.origin).resolve().parent for s in specs if s is not None and s.origin]
+    ours = (here, here.parent / "ir", here.parent / "codegen")
+    return tuple(f"{folder}{os.sep}" for folder in (*ours, *found))
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether a module's body runs below, whose arrays outlive the trace."""
+    while frame is not None and frame.f_code is not trace_flat.__code__:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
+# -- the answers ----------------------------------------------------------------
+
+#: Arguments of creation functions that decide about shapes, by their positions.
+_OF_SHAPES: dict[str, dict[int, str]] = {
+    "arange": {0: "start", 1: "stop", 2: "step"},
+    "identity": {0: "n"},
+    "indices": {0: "dimensions"},
+    "full_like": {5: "shape"},
+    **{name: {0: "shape"} for name in ("zeros", "ones", "empty", "full")},
+    **{name: {4: "shape"} for name in ("zeros_like", "ones_like", "empty_like")},
+    **{name: {0: "N", 1: "M", 2: "k"} for name in ("eye", "tri")},
+    **{name: {2: "num"} for name in ("linspace", "logspace", "geomspace")},
+}
+
+
+def _check_shape_is_known(original: Any, args: Any, kwargs: Any) -> None:
+    """Raise our error where NumPy would say that it expects integers."""
+    for position, argument in _OF_SHAPES.get(original.__name__, {}).items():
+        if is_traced(args[position] if position < len(args) else kwargs.get(argument)):
+            from autojit.protocols.registry import must_be_known
+
+            raise must_be_known(f"np.{original.__name__}", argument)
+
+
+@_answers("zeros", "ones", "arange", "eye", "identity", "linspace", "zeros_like", "ones_like",
+          "full_like", "copy", "tri", "logspace", "geomspace", "indices")  # fmt: skip
+def _created(original: Any, *args: Any, **kwargs: Any) -> Any:
+    _check_shape_is_known(original, args, kwargs)
+    return fresh(original(*args, **kwargs))
+
+
+@_answers("empty", "empty_like")
+def _empty(original: Any, *args: Any, **kwargs: Any) -> Any:
+    _check_shape_is_known(original, args, kwargs)
+    made = fresh(original(*args, **kwargs))
+    if isinstance(made, FreshArray):
+        made[...] = 0  # what is in it would become part of the program
+    return made
+
+
+@_answers("full")
+def _full(original: Any, shape: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    _check_shape_is_known(original, (shape,), {})
+    if not is_traced(fill_value):
+        return fresh(original(shape, fill_value, *args, **kwargs))
+    from autojit.functions.creation import full
+
+    return full(shape, bare(fill_value), *args, **kwargs)
+
+
+@_answers("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+def _converted(original: Any, *args: Any, **kwargs: Any) -> Any:
+    x = args[0] if args else None
+    if is_traced(x) and kwargs.get("dtype", args[1] if args[1:] else None) is not object:
+        from autojit.functions.creation import converted
+
+        result = converted(original.__name__, bare(x), *args[1:], **kwargs)
+        return x if result is bare(x) else result
+    if isinstance(x, FreshArray):
+        vague = is_vague(x)
+        if vague and original.__name__ != "array":
+            from .promotion import traced
+
+            return _converted(original, traced(x), *args[1:], **kwargs)
+        result = original(plain(x), *args[1:], **kwargs)
+        return x if _is_same(result, x) else fresh(result, vague)
+    result = original(*args, **kwargs)
+    return fresh(result) if result is not x and result.flags.owndata else result
+
+
+def _is_same(result: np.ndarray, x: np.ndarray) -> bool:
+    """Whether a conversion has changed nothing."""
+    described = ("data", "shape", "strides", "typestr")
+    a, b = result.__array_interface__, x.__array_interface__
+    return all(a[key] == b[key] for key in described)
+
+
+@_answers("stack", "vstack", "hstack", "dstack", "column_stack", "concatenate")
+def _joined(original: Any, *args: Any, **kwargs: Any) -> Any:
+    """Lists in the list of arrays are not asked by NumPy's dispatch."""
+    if args and isinstance(args[0], (list, tuple)):
+        from autojit.functions.joining import stack_nested
+
+        args = ([stack_nested(a) if is_traced(a) else a for a in args[0]], *args[1:])
+    return fresh(original(*args, **kwargs))
+
+
+@_answers("take")
+def _taken(original: Any, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's dispatch asks the array, and not the indices."""
+    args, kwargs = lists.all_as_arrays(args, kwargs)
+    given = dict(zip(("a", "indices"), args, strict=False)) | kwargs
+    if not is_traced(given.get("indices")):
+        return original(*args, **kwargs)
+    from autojit.functions.indexing import take
+
+    return take(bare(given.pop("a")), given.pop("indices"), *args[2:], **given)
+
+
+# -- installing -----------------------------------------------------------------
+
+
+_lock = Lock()
+_count = 0
+
+
+@functools.cache
+def _names() -> tuple[Names, ...]:
+    makers: dict[str, Maker] = dict.fromkeys(lists.covered(np), lists.Listed)
+    answers = {getattr(np, name): answer for name, answer in ANSWERS.items()}
+    for name, found in vars(np).items():  # np.concat is np.concatenate too
+        if callable(found) and found in answers:
+            makers[name] = functools.partial(_Wrapper, answer=answers[found])
+    return (
+        Names(np, makers),
+        Names(np.linalg, dict.fromkeys(lists.covered(np.linalg), lists.Listed)),
+    )
+
+
+_pandas = PandasMethods()
+
+
+def _all_names() -> tuple[Names | PandasMethods, ...]:
+    return (*_names(), _pandas)
+
+
+@contextmanager
+def visible() -> Iterator[None]:
+    """The wrappers are in place inside the block, in whatever thread it runs."""
+    global _count
+    with _lock:
+        if _count == 0:
+            for names in _all_names():
+                names.install()
+        _count += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _count -= 1
+            if _count == 0:
+                for names in _all_names():
+                    names.restore()

@@ -1,0 +1,176 @@
+"""Values in and out of the current trace, with NumPy's promotion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import ShapeError, TypeMismatch, with_place
+from autojit.ir.core import shapes
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type, canonical_dtype
+from autojit.ir.ops.arithmetic import convert
+from autojit.ir.ops.move import broadcast_to
+from autojit.tracing.aliasing import Uncertain, View
+from autojit.tracing.context import WEAK_TYPES, check_dtype, current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
+
+
+def tracer(value: Value, weak: type | None = None) -> Tracer:
+    """A value of the current trace, as the user sees it."""
+    trace = current_trace()
+    assert trace is not None
+    return Tracer(value, trace, weak)
+
+
+def view(base: Tracer, how: View) -> Tracer:
+    """What shares memory with ``base`` in NumPy."""
+    before = as_value(base)
+    result = tracer(how.read(before))
+    if not base.is_scalar:  # of a scalar NumPy makes an array of its own
+        result.base, result.how, result.seen = base, how, base.value
+    return result
+
+
+def perhaps_view(base: Tracer, value: Value) -> Tracer:
+    """The same where NumPy decides by the layout in memory whether memory is shared."""
+    result = tracer(value)
+    if not base.is_scalar:
+        result.base, result.how, result.seen = base, Uncertain(), base.value
+    return result
+
+
+def kind_of(x: Any) -> Any:
+    """What decides about dtypes: Python's type of a number, the dtype of anything else."""
+    if isinstance(x, Tracer):
+        return x.weak or x.own.type.dtype
+    kind = type(x)
+    return kind if kind in WEAK_TYPES else np.asarray(x).dtype
+
+
+def kind_and_shape(x: Any) -> tuple[Any, tuple[int, ...]]:
+    """All that decides about what is done with an operand."""
+    if isinstance(x, Tracer):
+        type = x.own.type
+        return x.weak or type.dtype, type.shape
+    return kind_of(x), shape_of(x)
+
+
+def weak_type(x: Any) -> type | None:
+    """Python's scalar type of a number that takes the dtype of what it meets."""
+    if isinstance(x, Tracer):
+        return x.weak
+    return type(x) if type(x) in WEAK_TYPES else None
+
+
+def dtype_of(x: Any) -> np.dtype:
+    """The dtype of an operand; Python's numbers have their default one."""
+    if isinstance(x, Tracer):
+        return x.dtype
+    dtype = WEAK_TYPES.get(type(x))
+    return dtype if dtype is not None else np.asarray(x).dtype
+
+
+def as_tracer(x: Any) -> Tracer:
+    """An array or number of the user's as a value of the trace."""
+    return x if isinstance(x, Tracer) else tracer(as_value(x))
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    if isinstance(x, Tracer):
+        return x.own.type.shape
+    return () if type(x) in WEAK_TYPES else np.shape(x)
+
+
+def by_values(x: Any) -> Any:
+    """A Series, DataFrame or another array of pandas as the array of its values."""
+    if isinstance(x, (Tracer, np.ndarray)):
+        return x
+    return np.asarray(x) if hasattr(type(x), "__pandas_priority__") else x
+
+
+def as_value(x: Any, dtype: np.dtype | None = None) -> Value:
+    """A value of the current trace in a dtype."""
+    if isinstance(x, Tracer):
+        value = x.value if x.owner is current_trace() else lift(x)
+    elif contains_tracer(x):
+        from autojit.functions.joining import stack_nested
+
+        value = lift(stack_nested(x))
+    else:
+        value = lift(x, dtype)
+    return value if dtype is None or value.type.dtype is dtype else to_dtype(value, dtype)
+
+
+def operand(x: Any, type: Type) -> Value:
+    """A value of the current trace in a dtype, broadcast to a shape."""
+    if x.__class__ in WEAK_TYPES:
+        return full(x, type)
+    value = as_value(x, type.dtype)
+    if value.type is type or value.type.shape == type.shape:
+        return value
+    return broadcast_to(value, type.shape)
+
+
+@lru_cache(maxsize=256)
+def operand_type(dtype: np.dtype, shape: tuple[int, ...]) -> Type:
+    """The type of an operand, or DtypeError."""
+    check_dtype(dtype)
+    return Type(canonical_dtype(dtype), shape)
+
+
+def to_dtype(value: Value, dtype: np.dtype | type) -> Value:
+    """The value converted, unless it has the dtype."""
+    if value.type.dtype == dtype:
+        return value
+    dtype = np.dtype(dtype)
+    check_dtype(dtype)
+    return convert(value, dtype=dtype)
+
+
+def contains_tracer(x: Any) -> bool:
+    """Whether a value is traced, or a nest of lists with traced values in it."""
+    if isinstance(x, Tracer):
+        return True
+    return isinstance(x, (list, tuple)) and any(map(contains_tracer, x))
+
+
+def common_shape(*operands: Any) -> tuple[int, ...]:
+    """The broadcast shape, or ShapeError with the user's line."""
+    return common_shape_of(map(shape_of, operands))
+
+
+def common_shape_of(given: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """The same of operands of these shapes."""
+    try:
+        return shapes.broadcast_shapes(*given)
+    except TypeMismatch as error:
+        raise ShapeError(
+            with_place(
+                f"{error}.\nAxes align at the right; insert one with x[:, None], or check "
+                "which operand should be transposed.",
+                user_source(),
+            )
+        ) from None
+
+
+def result_dtype(*operands: Any) -> np.dtype:
+    """NumPy's promotion of the operands."""
+    weak = [weak_type(x) for x in operands]
+    if all(w is not None for w in weak):
+        return np.result_type(*map(dtype_of, operands))
+    return np.result_type(
+        *(w(0) if w is not None else dtype_of(x) for w, x in zip(weak, operands, strict=True))
+    )
+
+
+def promoted(*operands: Any) -> list[Value]:
+    """The operands in their common dtype, not broadcast."""
+    dtype = result_dtype(*operands)
+    return [as_value(x, dtype) for x in operands]

@@ -1,0 +1,136 @@
+"""The table of NumPy functions that answer through ``__array_function__``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from autojit.errors import (
+    AutojitError,
+    ConcreteValueError,
+    ShapeError,
+    UncoveredFunctionError,
+    with_place,
+)
+from autojit.ir.core.types import TypeMismatch
+from autojit.tracing.created_arrays import bare, is_traced
+from autojit.tracing.source import user_source
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: NumPy function -> our implementation, with the same signature.
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+#: Names of ndarray methods and attributes -> implementation; attached to Tracer.
+_MODULES = (
+    "reductions",
+    "manipulation",
+    "matrices",
+    "joining",
+    "creation",
+    "indexing",
+    "writing",
+    "products",
+    "linalg",
+    "spectral",
+    "mathematics",
+    "running",
+    "sorting",
+    "logic",
+)
+_loaded = False
+
+
+#: NumPy function -> position and name of each parameter that decides about shapes.
+KNOWN: dict[Any, tuple[tuple[int, str], ...]] = {}
+
+
+def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Register the implementation of NumPy functions.
+
+    ``known`` are parameters that cannot be traced, because the shape of the result depends on them.
+    """
+
+    def register(implementation: F) -> F:
+        names = list(inspect.signature(implementation).parameters) if known else []
+        for function in functions:
+            FUNCTIONS[function] = implementation
+            if known:
+                KNOWN[function] = tuple((names.index(name), name) for name in known)
+        return implementation
+
+    return register
+
+
+def load() -> None:
+    """Import the modules that fill the table, and the one of what traced arrays call."""
+    global _loaded
+    if not _loaded:
+        for module in _MODULES:
+            importlib.import_module(f"autojit.functions.{module}")
+        importlib.import_module("autojit.functions.operators")
+        importlib.import_module("autojit.functions.methods")
+        _loaded = True
+
+
+def call_function(function: Any, args: Any, kwargs: Any) -> Any:
+    """Answer a NumPy function called with a traced array among its arguments."""
+    load()
+    implementation = FUNCTIONS.get(function)
+    if implementation is None:
+        raise uncovered(_name_of(function))
+    for position, name in KNOWN.get(function, ()):
+        value = args[position] if position < len(args) else kwargs.get(name)
+        if is_traced(value):
+            raise must_be_known(_name_of(function), name)
+    try:
+        return implementation(*bare(args), **bare(kwargs))
+    except TypeMismatch as error:
+        raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
+
+
+def must_be_known(function: str, argument: str) -> AutojitError:
+    """The error for a traced value where a shape is decided."""
+    return ConcreteValueError(
+        with_place(
+            f"{function}: the shape of the result depends on {argument}, which is traced and must "
+            "be known when the function is traced. Make it a static argument, or close over it:\n"
+            "    jit(f, static_argnums=1)(x, n)\n"
+            "    grad(lambda x: f(x, n))(x)         # n is a Python integer here",
+            user_source(),
+        )
+    )
+
+
+def _name_of(function: Any) -> str:
+    module = getattr(function, "__module__", None) or "numpy"
+    return f"{module}.{function.__name__}".replace("numpy.", "np.", 1)
+
+
+def uncovered(name: str, detail: str = "") -> AutojitError:
+    """The error for a function that is not covered."""
+    from .ufuncs import covered_ufuncs
+
+    known = {_name_of(f) for f in FUNCTIONS} | set(covered_ufuncs())
+    close = [] if detail else difflib.get_close_matches(name, known, n=3, cutoff=0.75)
+    hint = f" Covered and similar: {', '.join(close)}." if close else ""
+    return UncoveredFunctionError(
+        with_place(
+            f"{name}{detail} is not covered by autojit.{hint}\n"
+            "Write it with covered functions, or apply it outside of the traced function "
+            "if its arguments do not depend on the traced ones.",
+            user_source(),
+        )
+    )
+
+
+def reject(name: str, **unsupported: Any) -> None:
+    """Raise for keyword arguments that are given and not supported."""
+    for keyword, value in unsupported.items():
+        if value is not None and value is not np._NoValue and value is not True:
+            raise uncovered(name, f" with {keyword}=")

@@ -1,0 +1,1 @@
+"""Implicit functions and differential equations."""

@@ -1,0 +1,150 @@
+"""Tracing the functions that control flow takes into the bodies of ops."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import StructureError, with_place
+from autojit.ir.core.program import Program, Value
+from autojit.ir.core.types import Type
+from autojit.protocols.lifting import to_dtype
+from autojit.tracing.context import Paths, current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.trace import trace_flat
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
+
+from . import pytrees
+from .containers import watched
+from .execute import apply
+from .trace_function import LeafType, leaf_type
+from .unrolled import without_long_stretches
+
+
+class Body(NamedTuple):
+    """A traced function: its program, the structure and weak types of its results, and the
+    values of the trace around it that it closes over (the program's last inputs)."""
+
+    program: Program
+    structure: Any
+    weak: list[type | None]
+    captured: list[Value]
+
+    @property
+    def own(self) -> list[Value]:
+        """The inputs that are not captured."""
+        return list(self.program.inputs[: len(self.program.inputs) - len(self.captured)])
+
+    @property
+    def bound(self) -> list[Value]:
+        """The inputs that captured values are bound to."""
+        return list(self.program.inputs[len(self.own) :])
+
+
+def trace_body(
+    function: Callable[..., Any],
+    leaves: Sequence[LeafType],
+    call: Callable[[Callable[..., Any], Sequence[Any]], Any],
+    what: str,
+    dtypes: Sequence[np.dtype] | None = None,
+    paths: Paths | None = None,
+) -> Body:
+    """Trace ``call(function, leaves)``; its results are converted to ``dtypes`` if given.
+
+    With ``paths`` the leaves are arrays of a caller, which the function may not change.
+    """
+    structure: Any = None
+    weak: list[type | None] = []
+
+    def flat(*tracers: Tracer) -> list[Any]:
+        nonlocal structure, weak
+        traced = function if paths is None else watched(function)
+        results, structure = pytrees.flatten(call(traced, tracers))
+        results = [pytrees.check_result(r, f"The result of {what}") for r in results]
+        weak = [leaf_type(r).weak for r in results]
+        if dtypes is None:
+            return results
+        return [_converted(r, d) for r, d in zip(results, dtypes, strict=True)]
+
+    name = name_of(function)
+    types, kinds = [t for t, _ in leaves], [w for _, w in leaves]
+    program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths)
+    program = without_long_stretches(program, is_body=True)
+    return Body(program, structure, weak, [lift(c) for c in program.captured])
+
+
+def _converted(x: Any, dtype: np.dtype) -> Tracer:
+    trace = current_trace()
+    assert trace is not None
+    return Tracer(to_dtype(lift(x), dtype), trace)
+
+
+def name_of(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
+    """``function(*arguments)`` inside of a trace: the active one, or one of its own.
+
+    Arguments are trees of arrays.  Outside of any trace the program is compiled and run.
+    """
+    if current_trace() is not None:
+        return function(*arguments)
+    leaves, structure = pytrees.flatten(arguments)
+    for leaf, path in zip(leaves, pytrees.call_paths(arguments, {}), strict=True):
+        pytrees.check_argument(leaf, path, "jit(f, static_argnums=...)")
+    body = None
+
+    def flat(*tracers: Tracer) -> list[Any]:
+        nonlocal body
+        results, body = pytrees.flatten(function(*pytrees.unflatten(structure, tracers)))
+        return results
+
+    kinds = [leaf_type(leaf) for leaf in leaves]
+    program = trace_flat(flat, [t for t, _ in kinds], [w for _, w in kinds], "main")
+    return pytrees.unflatten(body, apply(program, leaves))
+
+
+def check_function(f: Any, what: str, of: str) -> None:
+    """Raise StructureError unless the argument is a function."""
+    if not callable(f):
+        raise StructureError(with_place(f"{what} of {of} must be a function, not {f!r:.60}",
+                                        user_source()))  # fmt: skip
+
+
+def merged(bodies: Sequence[Body]) -> tuple[list[Program], list[Value]]:
+    """Programs of bodies with equal own inputs that all take all captured values, and these.
+
+    A body takes a value as often as it captured it: more than once where arrays are the same value.
+    """
+    numbered = [_numbered(body.captured) for body in bodies]
+    places = dict.fromkeys(place for found in numbered for place in found)
+    values = [v for v, _ in places]
+    programs = []
+    for body, found in zip(bodies, numbered, strict=True):
+        own = dict(zip(found, body.bound, strict=True))
+        bound = [own.get(place) or Value(place[0].type) for place in places]
+        inputs = [*bound, *body.own]
+        programs.append(
+            Program(inputs, body.program.ops, body.program.outputs, name=body.program.name)
+        )
+    return programs, values
+
+
+def _numbered(values: Sequence[Value]) -> list[tuple[Value, int]]:
+    """Each value, and how often it has come before."""
+    before: Counter[Value] = Counter()
+    found = []
+    for v in values:
+        found.append((v, before[v]))
+        before[v] += 1
+    return found
+
+
+def same_kind(a: Type, b: Type) -> bool:
+    """Whether two leaves differ in their dtype at most."""
+    return a.shape == b.shape

@@ -1,0 +1,163 @@
+"""Running programs: inlined into the active trace, compiled, or interpreted."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.errors import UnsupportedTargetError, with_place
+from autojit.ir.core.locks import Lock
+from autojit.ir.core.program import Program
+from autojit.ir.ops.bodies import BodyOp
+from autojit.tracing.progress import stage
+from autojit.tracing.values import inline, is_tracer
+
+from .failing_lines import FAILURES, name_failing_line
+
+
+class _Settings:
+    interpret = 0
+
+
+settings = _Settings()
+
+
+@contextmanager
+def disable_jit() -> Iterator[None]:
+    """Everything inside the block runs in the interpreter: nothing is compiled.
+
+    >>> import autojit
+    >>> with autojit.disable_jit():
+    ...     float(autojit.jit(lambda x: 2 * x)(21.0))
+    42.0
+    """
+    settings.interpret += 1
+    try:
+        yield
+    finally:
+        settings.interpret -= 1
+
+
+@contextmanager
+def target_errors() -> Iterator[None]:
+    """What a target does not support becomes the user's error, with the line."""
+    try:
+        yield
+    except TargetError as error:
+        raise UnsupportedTargetError(with_place(str(error), error.source)) from None
+
+
+#: Compiled programs by structure, least recently used first.
+_executables: OrderedDict[Any, Any] = OrderedDict()
+_MOST = 1024
+_lock = Lock()
+
+
+def executable(program: Program, device: str = "cpu") -> Any:
+    """The compiled code of a program; programs equal in structure share it, but no arrays.
+
+    For the CPU it is compiled, or loaded from disk, when it is first called.
+    """
+    with _lock:
+        found = _executables.get((device, program))
+        if found is not None:
+            _executables.move_to_end((device, program))
+            return found
+    from autojit import __version__
+    from autojit.codegen.driver.cache import user_cache
+    from autojit.codegen.driver.executable import compile_program
+
+    bare = program.bound_to(())
+    with target_errors():
+        made = compile_program(bare, device, user_cache(), __version__)
+    with _lock:
+        found = _executables.setdefault((device, bare), made)
+        while len(_executables) > _MOST:
+            _executables.popitem(last=False)
+    return found
+
+
+def apply(
+    program: Program, arguments: Sequence[Any], device: str = "cpu", *, once: bool = False
+) -> list[Any]:
+    """The outputs of a program; its captured things are bound here.
+
+    ``once``: the function is traced anew for each call, and may be interpreted (:func:`is_dear`).
+    """
+    everything = [*arguments, *program.captured]
+    if any(map(is_tracer, everything)):
+        return list(inline(program, arguments))
+    arrays = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+    if settings.interpret or (once and is_dear(program)):
+        return interpreted(program, arrays)
+    with target_errors(), failing_lines(program, arrays):
+        code = executable(program, device)
+        if getattr(code, "is_ready", True):
+            results: list[Any] = code.call(arrays)
+        else:
+            with stage("compiling", program.name, lambda: len(program.ops)):
+                results = code.call(arrays)
+    return results
+
+
+@contextmanager
+def failing_lines(program: Program, arrays: Sequence[Any]) -> Iterator[None]:
+    """What the program's code raises inside of the block for these inputs gets the user's line."""
+    try:
+        yield
+    except FAILURES as error:
+        name_failing_line(error, program, arrays, quick=is_quick(program))
+        raise
+
+
+def interpreted(program: Program, arrays: Sequence[Any]) -> list[Any]:
+    """The outputs of a program by NumPy, op by op."""
+    from autojit.ir.tools.interpreter import interpret
+
+    return interpret(program, arrays)
+
+
+#: The interpreter may answer in the place of code that is being compiled where a program computes
+#: at most this many elements: some ten milliseconds.
+QUICK = 5_000_000
+
+
+def is_quick(program: Program) -> bool:
+    """Whether the interpreter takes no longer than to compile; how long loops run is not known."""
+    total = 0
+    for op in program.ops:
+        if isinstance(op.kind, BodyOp):
+            return False
+        total += sum(v.type.size for v in (*op.operands, *op.results))
+    return total <= QUICK
+
+
+def loaded_entries(program: Program, device: str = "cpu") -> int:
+    """How many entries of a program came from the cache on disk, as far as it is in memory."""
+    with _lock:
+        return getattr(_executables.get((device, program)), "loaded", 0)
+
+
+#: Operations of a program for which it takes more than a second to make code: 0.3 ms each, as
+#: measured on the gradient of 10,000 operations drawn at random.
+DEAR = 3_000
+#: Elements of a mean result up to which the interpreter takes at most 4 us an operation: 2 us to
+#: call NumPy, and 2 ns an element.  To trace and to differentiate takes 30 us an operation.
+MEAN = 1_000
+
+
+def is_dear(program: Program) -> bool:
+    """Whether code for a program would not pay where each call traces the function anew.
+
+    To make code takes as long as some ten calls, and interpreted, the operations take at most a
+    seventh of a call's time, however often the function is called.  The answer depends on the
+    program alone, so that equal calls have equal results.  How long loops run is not known.
+    """
+    if len(program.ops) < DEAR or program.has(BodyOp):
+        return False
+    return sum(v.type.size for op in program.ops for v in op.results) <= MEAN * len(program.ops)

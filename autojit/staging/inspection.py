@@ -1,0 +1,82 @@
+"""Looking inside: programs, stages, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autojit.errors import AutojitError
+from autojit.ir.core.program import Program
+
+from . import pytrees
+from .execute import executable, target_errors
+from .trace_function import leaf_type, trace_function
+
+#: The stages of a compilation, in order.
+STAGES = ("trace", "optimized", "loops", "vectors", "llvm", "asm", "cuda", "ptx")
+
+
+def trace(f: Callable[..., Any]) -> Callable[..., Program]:
+    """A function of the same arguments that returns the traced program.
+
+    Leaves of the arguments become inputs, in order; arrays that ``f`` closes over
+    become the last inputs and are bound to them.
+
+    >>> import autojit, numpy as np
+    >>> print(autojit.trace(lambda x: np.sum(np.sin(x)))(np.ones(3)))
+    program main(%0: f64[3]) {
+      %1: f64[3] = sin %0
+      %2: f64[] = sum %1 {axes=(0,)}
+      return %2
+    }
+    """
+
+    def traced(*args: Any, **kwargs: Any) -> Program:
+        leaves, structure = pytrees.flatten((args, kwargs))
+
+        def call(function: Callable[..., Any], values: Any) -> Any:
+            positional, by_name = pytrees.arguments(structure, values)
+            return function(*positional, **by_name)
+
+        for leaf, path in zip(leaves, pytrees.call_paths(args, kwargs), strict=True):
+            pytrees.check_argument(leaf, path, "autojit.trace(lambda x: f(x, setting))(x)")
+        types = [leaf_type(leaf) for leaf in leaves]
+        return trace_function(f, types, call, lambda: pytrees.call_paths(args, kwargs)).program
+
+    return traced
+
+
+class Lowered:
+    """A program on its way to code: the text of every stage."""
+
+    def __init__(self, program: Program, device: str = "cpu") -> None:
+        self.program = program
+        self.device = device
+
+    def text(self, stage: str = "optimized") -> str:
+        """The text of a stage: one of ``STAGES``."""
+        if stage not in STAGES:
+            raise AutojitError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}")
+        if stage == "trace":
+            return self.program.text(sources=True)
+        from autojit.codegen.driver import stages
+
+        with target_errors():
+            text: str = stages.text(self.program, stage)
+        return text
+
+    def compile(self) -> Any:
+        """The executable: ``.call(arrays)`` runs it."""
+        with target_errors():
+            code = executable(self.program, self.device)
+            if self.device == "cpu":
+                code.prepare()
+        return code
+
+    def cost(self) -> dict[str, int]:
+        """Floating-point operations, bytes moved and bytes of temporaries, as scheduled."""
+        from autojit.codegen.driver import stages
+
+        with target_errors():
+            cost: dict[str, int] = stages.cost(self.program)
+        return cost

@@ -1,0 +1,93 @@
+"""Pickles of what transformations make: by name, by parts, or by the programs that were traced.
+
+Native code is not part of a pickle.  The process that loads it finds the code in the cache on
+disk, or compiles it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from autojit.errors import MissingFunctionError
+
+#: Modules that pickle functions by value, under the names by which their users load them.
+LIBRARIES = ("cloudpickle", "joblib.externals.cloudpickle", "ray.cloudpickle")
+
+
+def global_name(thing: Any) -> str | None:
+    """The name under which a thing's module has it; None where that is something else.
+
+    What a script or a notebook defines has no name in other processes, unless they load the same
+    script, as those of ``multiprocessing`` do; libraries that pickle by value do not ask for it.
+    """
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str):
+        return None
+    if module == "__main__" and _cloudpickle() is not None:
+        return None
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return name if found is thing else None
+
+
+class ByValue(NamedTuple):
+    """A function that a library has pickled with its code."""
+
+    data: bytes
+
+
+def portable(function: Callable[..., Any]) -> Any:
+    """The function, or its bytes by a library that is loaded; None where it does not pickle."""
+    if pickles(function):
+        return function
+    library = _cloudpickle()
+    if library is None:
+        return None
+    try:
+        return ByValue(library.dumps(function))
+    except Exception:  # whatever the function holds on to may raise
+        return None
+
+
+def loaded(function: Any, name: str) -> Callable[..., Any]:
+    """The function that :func:`portable` has given, or one that says that it is missing."""
+    if isinstance(function, ByValue):
+        made: Callable[..., Any] = pickle.loads(function.data)
+        return made
+    return Missing(name) if function is None else function
+
+
+class Missing:
+    """In the place of a function that did not come along."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __reduce__(self) -> NoReturn:
+        raise pickle.PicklingError(f"the code of {self.__name__} is missing")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise MissingFunctionError(
+            f"{self.__name__} was pickled without its Python function, which pickle finds by name "
+            "only: it is a lambda, or made inside of another function. With it came the programs "
+            "that had been traced, and this call fits none of them.\n"
+            "Define the function at the top of a module, or call it once with arguments of these "
+            "types before it is pickled."
+        )
+
+
+def pickles(thing: Any) -> bool:
+    """Whether a thing can be pickled."""
+    try:
+        pickle.dumps(thing)
+    except Exception:  # PicklingError, AttributeError, TypeError, and what its own methods raise
+        return False
+    return True
+
+
+def _cloudpickle() -> Any:
+    return next((sys.modules[name] for name in LIBRARIES if name in sys.modules), None)

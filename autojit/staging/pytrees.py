@@ -1,0 +1,124 @@
+"""Trees of arguments and results (pytrees), by optree.
+
+Tuples, lists, dicts, namedtuples and ``None`` are nodes, and so are dataclasses
+(registered when first met).  Everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any
+
+import numpy as np
+import optree
+
+from autojit.errors import NotArrayError, with_place
+from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import TracedArray, bare
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.values import SPECIAL, is_special_array
+
+NAMESPACE = "autojit"
+#: Types of leaves that are known not to be dataclasses, for speed.
+_COMMON = frozenset({np.ndarray, np.float64, float, int, bool, complex, Tracer, Argument})
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of a tree, and its structure."""
+    leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
+    unknown = [leaf for leaf in leaves if type(leaf) not in _COMMON]
+    if any(type(leaf) is TracedArray for leaf in unknown):
+        leaves = bare(leaves)
+    if any(dataclasses.is_dataclass(leaf) and not isinstance(leaf, type) for leaf in unknown):
+        for leaf in unknown:
+            _register_dataclass(leaf)
+        return flatten(tree)
+    return leaves, structure
+
+
+def unflatten(structure: Any, leaves: Any) -> Any:
+    """The tree of a structure with the given leaves."""
+    return optree.tree_unflatten(structure, leaves)
+
+
+def arguments(structure: Any, leaves: Any) -> Any:
+    """The same for arguments of the function that is being traced, which may not change the
+    containers (``containers.watched``)."""
+    tree = unflatten(structure, leaves)
+    trace = current_trace()
+    assert trace is not None
+    trace.rebuilt.append(tree)
+    return tree
+
+
+def _register_dataclass(leaf: Any) -> None:
+    kind = type(leaf)
+    if not dataclasses.is_dataclass(leaf) or isinstance(leaf, type):
+        return
+    names = [f.name for f in dataclasses.fields(kind)]
+
+    def rebuild(_: Any, children: Any) -> Any:
+        made = object.__new__(kind)  # fields as they were: __init__ may check or convert
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(made, name, child)
+        return made
+
+    def take_apart(instance: Any) -> Any:
+        return [getattr(instance, name) for name in names], None, names
+
+    with contextlib.suppress(ValueError):  # another thread was faster
+        optree.register_pytree_node(kind, take_apart, rebuild, namespace=NAMESPACE)
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether a leaf is an array or a number."""
+    kinds = (np.ndarray, np.generic, bool, int, float, complex, Tracer)
+    return (isinstance(leaf, kinds) and not is_special_array(leaf)) or is_on_device(leaf)
+
+
+def is_on_device(leaf: Any) -> bool:
+    """Whether a leaf is an array on a GPU (or numba's simulation of one)."""
+    return hasattr(leaf, "__cuda_array_interface__") or hasattr(leaf, "__cuda_ndarray__")
+
+
+def paths(tree: Any, root: str) -> list[str]:
+    """How the user writes each leaf: ``params['w'][0]``."""
+    return [path.codify(root) for path in optree.tree_accessors(tree, namespace=NAMESPACE)]
+
+
+def call_paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """The same for the leaves of ``(args, kwargs)``.
+
+    >>> call_paths(({"w": 1.0}, 2.0), {"rate": 0.1})
+    ["argument 0['w']", 'argument 1', "argument 'rate'"]
+    """
+    named = [*enumerate(args), *sorted(kwargs.items())]
+    return [path for name, tree in named for path in paths(tree, f"argument {name!r}")]
+
+
+def check_result(leaf: Any, what: str) -> Any:
+    """A leaf of a traced function's result, or NotArrayError."""
+    if is_array(leaf):
+        return leaf
+    raise NotArrayError(
+        with_place(
+            f"{what} contains {leaf!r:.60} of type {type(leaf).__name__}. The result of a "
+            "transformed function must be an array, a number, or tuples, lists, dicts or "
+            "dataclasses of these.",
+            user_source(),
+        )
+    )
+
+
+def check_argument(leaf: Any, path: str, keyword: str) -> Any:
+    """A leaf of the arguments of a compiled function, or NotArrayError."""
+    if is_array(leaf):
+        return leaf
+    if is_special_array(leaf):
+        raise NotArrayError(f"{path}: " + SPECIAL.format(type(leaf).__name__))
+    raise NotArrayError(
+        f"{path} is {leaf!r:.60} of type {type(leaf).__name__}, which is neither an array nor a "
+        f"number. Make the argument static if it is a setting:\n    {keyword}"
+    )

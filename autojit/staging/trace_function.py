@@ -1,0 +1,77 @@
+"""From a Python function and its arguments to a program and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.ir.core.program import Program
+from autojit.ir.core.types import Type, canonical_dtype
+from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype
+from autojit.tracing.trace import trace_flat
+from autojit.tracing.tracer import Tracer
+
+from . import pytrees
+from .containers import watched
+from .unrolled import without_long_stretches
+
+
+class Traced(NamedTuple):
+    """A program, the structure of its result, and (``aux``) what else the function returned."""
+
+    program: Program
+    structure: Any
+    results: int
+
+
+class LeafType(NamedTuple):
+    """The type of a leaf, and Python's type if it is a Python number."""
+
+    type: Type
+    weak: Any
+
+
+def leaf_type(leaf: Any) -> LeafType:
+    """What the trace may know of an argument."""
+    if isinstance(leaf, Tracer):
+        return LeafType(leaf.type, leaf.weak)
+    if hasattr(leaf, "__cuda_array_interface__"):  # its dtype may not be one of NumPy's
+        described = leaf.__cuda_array_interface__
+        dtype = np.dtype(described["typestr"])
+        check_dtype(dtype)
+        return LeafType(Type(canonical_dtype(dtype), described["shape"]), None)
+    weak = type(leaf) if type(leaf) in WEAK_TYPES else None
+    dtype = WEAK_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
+    check_dtype(dtype)
+    return LeafType(Type(canonical_dtype(dtype), tuple(np.shape(leaf))), weak)
+
+
+def trace_function(
+    function: Callable[..., Any],
+    leaves: Sequence[LeafType],
+    call: Callable[[Callable[..., Any], Sequence[Any]], Any],
+    paths: Paths | None = None,
+) -> Traced:
+    """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths.
+
+    Where it does so by ``trees.arguments``, ArgumentChangedError is raised if the function changes
+    a container.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    name = name if name.isidentifier() else "main"
+    structure: Any = None
+
+    def flat(*tracers: Tracer) -> list[Any]:
+        nonlocal structure
+        results, structure = pytrees.flatten(call(watched(function), tracers))
+        return [pytrees.check_result(r, f"The result of {name}") for r in results]
+
+    def numbered() -> list[str]:
+        return [f"argument {i}" for i in range(len(leaves))]
+
+    types, weak = [t for t, _ in leaves], [w for _, w in leaves]
+    program = trace_flat(flat, types, weak, name, paths or numbered)
+    program = without_long_stretches(program)
+    return Traced(program, structure, len(program.outputs))

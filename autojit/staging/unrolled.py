@@ -1,0 +1,122 @@
+"""Python loops in traced functions: rolled up where they repeat themselves, else warned of."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from autojit.errors import UnrolledLoopWarning, warn_at
+from autojit.ir.core import remarks
+from autojit.ir.core.program import Program, Source
+from autojit.ir.ops.move import Move
+from autojit.ir.tools.program_passes import DERIVATIVES, program_pass
+from autojit.tracing.transform_cache import remembered
+
+#: Shorter traces are left alone.
+LEAST_OPS = 100
+#: Repetitions of fewer operations are no loops: unrolled, they are fused as a whole.
+LEAST_LOOP = 500
+#: Ops beyond which compilation takes seconds.
+BUDGET = 5_000
+#: Ops beyond which tracing itself takes seconds (20 to 40 us each), before anything is rolled up.
+TRACE_BUDGET = 100_000
+#: Arguments that are numbers beyond which a warning names them.
+MANY_NUMBERS = 1_000
+
+
+@program_pass(
+    "Makes repeated stretches operations on arrays, or loops.",
+    name="roll",
+    needs=[DERIVATIVES],
+    keeps=[DERIVATIVES],
+)
+def roll(program: Program, is_body: bool = False) -> Program:
+    """The program with repeated stretches as arrays or loops."""
+    from autojit.ir.passes.reroll.reroll import roll
+
+    notes = remarks.current()
+    before = 0 if notes is None else len(notes)
+    made = roll(program, LEAST_OPS, LEAST_LOOP, is_body=is_body)
+    if notes is not None:
+        from autojit.ir.passes.reroll.remarks import not_found
+
+        if len(made.ops) <= len(program.ops) // 2:
+            notes.forget("roll", before)  # what was tried in vain, before a way was found
+        else:
+            not_found(program, LEAST_OPS)
+    return made
+
+
+def _merged(program: Program) -> Program:
+    """The program with what it computes twice computed once, as what is compiled is."""
+    from autojit.ir.rewriting import cse, dce
+
+    return dce.run(cse.run(program))
+
+
+def without_long_stretches(program: Program, *, is_body: bool = False) -> Program:
+    """The program with repeated stretches as arrays or loops; warns where it stays very long."""
+    if len(program.ops) >= LEAST_OPS:
+        program = remembered(roll, program, is_body)
+    elif remarks.current() is not None:
+        from autojit.ir.passes.reroll.remarks import not_found
+
+        not_found(program, LEAST_OPS)
+    if _size(program) > BUDGET and _size(remembered(_merged, program)) > BUDGET:
+        _warn(program)
+    return program
+
+
+def _size(program: Program) -> int:
+    """How many ops are compiled: those that move numbers from the arguments, or to the results,
+    become parts of copies of whole arrays (``codegen.driver.packing``)."""
+    if len(program.ops) <= BUDGET:
+        return 0
+    taken = {v for v in program.inputs if not v.shape}
+    for op in program.ops:
+        if isinstance(op.kind, Move) and op.operands[0] in taken:
+            taken.add(op.result)
+    given = {v for v in program.outputs if not v.shape}
+    for op in reversed(program.ops):
+        if isinstance(op.kind, Move) and op.result in given:
+            given.update(op.operands)
+    moved = taken | given
+    return sum(not (isinstance(op.kind, Move) and op.result in moved) for op in program.ops)
+
+
+_FIX = (
+    "A loop that is one operation:\n"
+    "    x = fori_loop(0, n, lambda i, x: step(x, w[i]), x)  "
+    "# for i in range(n): x = step(x, w[i])\n"
+    "    x, ys = scan(lambda x, row: (step(x, row), x), x, w)  "
+    "# for row in w: ys.append(x); x = step(x, row)"
+)
+_NUMBERS = (
+    "\nEach of its {} numbers is an argument of its own, which takes operations of its own. Pass "
+    "arrays:\n"
+    "    f(np.array(weights))                                # and not f(weights)"
+)
+
+
+def warn_while_tracing(source: Source | None) -> None:
+    """Warn of a trace that is not over yet."""
+    warn_at(
+        source,
+        UnrolledLoopWarning,
+        f"The trace has {TRACE_BUDGET} operations so far, and goes on: Python's loops, "
+        "comprehensions and recursion are unrolled while a function is traced. " + _FIX,
+    )
+
+
+def _warn(program: Program) -> None:
+    """Warn of a trace that stayed long, by the line that most of it comes from."""
+    lines = Counter(op.source for op in program.ops if op.source is not None)
+    source, count = lines.most_common(1)[0] if lines else (None, 0)
+    numbers = sum(not v.shape for v in program.inputs)
+    warn_at(
+        source,
+        UnrolledLoopWarning,
+        f"The trace has {len(program.ops)} operations, {count} of them from one line: a Python "
+        "loop is unrolled while a function is traced, and compiling takes time in proportion. "
+        + _FIX
+        + (_NUMBERS.format(numbers) if numbers >= MANY_NUMBERS else ""),
+    )

@@ -1,0 +1,1 @@
+"""Traces: contexts, the traced array, views, arrays that are captured and created."""

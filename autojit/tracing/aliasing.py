@@ -1,0 +1,153 @@
+"""Arrays that share memory, as NumPy's views do.
+
+A view remembers its base and how it shows it: ``read`` gives its value from the
+base's, ``write`` the base's value with the view's in place.  Values are in single
+assignment, so a view is up to date as long as its base still has the value that
+it was read from; if not, it is read again when it is next used.  What is written
+to a view is written to its base, and so on down.
+
+For some arrays NumPy decides by their layout in memory whether they are views or
+copies: a reshape that joins axes, or ``ravel``.  The layout of an argument is not
+known while a function is traced.  Such a pair is used freely until one of the two
+is changed; after that the other one, which may have changed with it or not, is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from autojit.errors import ArgumentChangedError, InPlaceError, RefusedInPlaceError, with_place
+from autojit.ir.core.program import Value, building
+
+from .context import current_trace
+from .source import user_source
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+
+class View(Protocol):
+    """How an array shows its base."""
+
+    def read(self, base: Value) -> Value:
+        """The view's value."""
+
+    def write(self, base: Value, part: Value) -> Value:
+        """The base's value once the view has another one."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A view given by two functions; without the second it is read-only."""
+
+    reading: Callable[[Value], Value]
+    writing: Callable[[Value, Value], Value] | None = None
+
+    def read(self, base: Value) -> Value:
+        return self.reading(base)
+
+    def write(self, base: Value, part: Value) -> Value:
+        if self.writing is None:
+            raise InPlaceError(
+                with_place(
+                    "This view is read-only in NumPy too. Change a copy:\n    y = x.copy()",
+                    user_source(),
+                )
+            )
+        return self.writing(base, part)
+
+
+@dataclass(frozen=True)
+class Uncertain:
+    """Perhaps a view, perhaps a copy."""
+
+    def read(self, base: Value) -> Value:
+        raise _uncertain()
+
+    def write(self, base: Value, part: Value) -> Value:
+        raise _uncertain()
+
+
+def _uncertain() -> RefusedInPlaceError:
+    return RefusedInPlaceError(
+        with_place(
+            "This array may share memory with one that has been changed in place (one of the two "
+            "is a reshape or ravel of the other). Whether NumPy makes a view or a copy there "
+            "depends on the layout in memory, which is not known while a function is traced.\n"
+            "Say which one is meant:\n"
+            "    y = x.reshape(-1).copy()           # a copy: x keeps its value\n"
+            "    y[...] = 0; x = y.reshape(x.shape) # x has the new value",
+            user_source(),
+        )
+    )
+
+
+def refreshed(x: Tracer) -> Value:
+    """The present value of an array with a base, or of one that is not known any more."""
+    if x.lost:
+        raise _uncertain()
+    assert x.base is not None
+    assert x.how is not None
+    now = x.base.value
+    if now is not x.seen:
+        x.check_owner(x.base.owner)
+        with building(x.owner.builder):
+            x.own = x.how.read(now)
+        x.seen = now
+    return x.own
+
+
+def assign(x: Tracer, value: Value, part: str = "") -> None:
+    """Give an array another value of the same type: all that share its memory see it.
+
+    ``part`` says in messages what of the array is changed, if not the whole.
+    """
+    x.check_owner(current_trace())
+    _check_own(x, part)
+    base, view = x.base, x.how
+    if isinstance(view, Uncertain):
+        assert base is not None
+        base.check_owner(x.owner)
+        _check_own(_root(base), "What may be a view of ")
+        x.value  # noqa: B018 - raises if the base has been changed
+        _lose(base)
+        x.base = x.how = None
+    elif base is not None:
+        assert view is not None
+        base.check_owner(x.owner)
+        assign(base, view.write(base.value, value), "A view of ")
+        x.seen = base.value
+    x.own = value
+
+
+def _root(x: Tracer) -> Tracer:
+    while x.base is not None:
+        x = x.base
+    return x
+
+
+def _check_own(x: Tracer, part: str) -> None:
+    """Raise ArgumentChangedError if an array belongs to the caller."""
+    from .tracer import Argument
+
+    if isinstance(x, Argument):
+        raise ArgumentChangedError(
+            with_place(
+                f"{part}{x.path} is changed in place. In NumPy the caller's array would change "
+                "with it, and transformed functions never write to their arguments.\n"
+                "Work on a copy, or bind the name anew:\n"
+                "    x = x.copy()                       # the function's first line\n"
+                "    x = x - y                          # not: x -= y",
+                user_source(),
+            )
+        )
+
+
+def _lose(x: Tracer) -> None:
+    """Its memory may have been changed, and that of all that it is a view of."""
+    while x.base is not None:
+        x = x.base
+    x.lost = True

@@ -1,0 +1,113 @@
+"""Errors of tracing that the traced function has caught: they are raised again.
+
+With arrays there is no such error, so what the function's ``except`` goes on with is no answer to
+anything, and its derivative is 0.  Libraries that ask a value what it can do (``hasattr``, a
+``try`` in NumPy or the standard library) may catch what they like, and so may whatever turns a
+value into text.  So may a handler that names classes of `autojit.errors`: it knows of tracing.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+
+from autojit.errors import AutojitError, TracingError, raised
+
+from .handlers import handler_line
+
+#: What these return is read by people, debuggers among them.
+_DISPLAY = frozenset({"__repr__", "__str__", "__format__", "_repr_html_", "_repr_pretty_"})
+
+
+class RaisedAgain:
+    """A context in which a traced function runs: at its end, what it has caught is raised."""
+
+    __slots__ = ("before", "first", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        self.before = raised.errors
+        if self.before is None:
+            raised.errors = []
+        self.first = len(raised.errors or ())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        found = (raised.errors or [])[self.first :]
+        if self.before is None:
+            raised.errors = None
+        if not found or error in found or (error is not None and not isinstance(error, Exception)):
+            return  # none, or one is on its way, which an outer function may catch
+        if raised.errors is not None:
+            del raised.errors[self.first :]
+        for each in found:
+            place = _caught_at(each)
+            if place is not None:
+                each.add_note(_NOTE.format(self.name, place))
+                raise each from None
+
+
+#: Our own files, which catch none of these errors.
+_OURS = f"{Path(__file__).parent}{os.sep}"
+
+_NOTE = (
+    "This error was caught by {1} while {0} was traced. It is raised again because it comes from "
+    "tracing: with arrays there is no such error, so the result of that handler would be wrong, "
+    "and its derivative 0."
+)
+
+
+def _caught_at(error: TracingError) -> str | None:
+    """Who has ended an error, if it was the user's code: its trail begins there."""
+    trail = error.__traceback__
+    if trail is None:
+        return None
+    if trail.tb_frame.f_code.co_filename.startswith(_OURS):  # C code, which leaves no trail
+        return None if error.asked else "`except` around an assignment or another call of C code"
+    if _is_library(trail):
+        return None
+    if any(step.tb_frame.f_code.co_name in _DISPLAY for step in _steps(trail)):
+        return None
+    frame, at = trail.tb_frame, trail.tb_lasti
+    line = handler_line(frame, at, type(error))
+    if line is not None and handler_line(frame, at, _pythons(error)) != line:
+        return None  # it catches errors of autojit by their name
+    return f"`except` at {frame.f_code.co_filename}:{line or trail.tb_lineno}"
+
+
+def _pythons(error: TracingError) -> type[BaseException]:
+    """Python's own class of an error."""
+    kinds = (k for k in type(error).__mro__ if not issubclass(k, AutojitError))
+    return next(k for k in kinds if issubclass(k, BaseException))
+
+
+def _steps(trail: TracebackType | None) -> list[TracebackType]:
+    found = []
+    while trail is not None:
+        found.append(trail)
+        trail = trail.tb_next
+    return found
+
+
+def _is_library(trail: TracebackType) -> bool:
+    from .source import is_internal
+
+    name = trail.tb_frame.f_code.co_filename
+    return is_internal(name) or _is_of_python(name)
+
+
+@cache
+def _is_of_python(name: str) -> bool:
+    """Whether a file is part of Python itself."""
+    import sysconfig
+
+    path = Path(name).resolve()
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return False
+    paths = sysconfig.get_paths()
+    return any(path.is_relative_to(Path(paths[key]).resolve()) for key in ("stdlib", "platstdlib"))

@@ -1,0 +1,208 @@
+"""Traced values that outlive their trace, because the function has kept them somewhere.
+
+Python would have kept an array.  Each traced value refers to its trace, so the number of references
+to the trace says whether any is left: that is all that is looked at where none is.  Otherwise
+garbage in cycles is collected, and what still lives is followed to whoever holds it.  What only
+exceptions, with the frames of their tracebacks, and suspended generators hold is kept by nobody.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from types import (
+    AsyncGeneratorType,
+    CellType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    ModuleType,
+    TracebackType,
+)
+from typing import TYPE_CHECKING, Any
+
+from autojit.errors import LeakedTracerError, with_place
+
+if TYPE_CHECKING:
+    from .context import Trace
+
+#: What holds values until somebody lets go of an exception, or of an iterator.
+_PASSING = (
+    FrameType, TracebackType, BaseException, GeneratorType, CoroutineType, AsyncGeneratorType,
+)  # fmt: skip
+#: How many steps a holder is followed.
+_FAR = 8
+
+
+class _Own(list[Any]):
+    """A list of the search, which itself refers to what is looked for."""
+
+
+def check_nothing_left(trace: Trace, known: int, name: str) -> None:
+    """Raise LeakedTracerError if values of an ended trace are kept; ``known`` is the number of
+    references to the trace without any."""
+    if _is_free_after(1, trace, known) or _path_to_a_holder(_living(trace)) is None:
+        return
+    if not _is_free_after(2, trace, known):  # the holder may be garbage of long ago
+        path = _path_to_a_holder(_living(trace))
+        if path is not None:
+            raise _error(name, path, trace)
+
+
+def _is_free_after(generation: int, trace: Trace, known: int) -> bool:
+    gc.collect(generation)
+    return sys.getrefcount(trace) - 2 <= known  # two are the parameters of these functions
+
+
+def _living(trace: Trace) -> _Own:
+    from .tracer import Tracer
+
+    return _Own(x for x in gc.get_referrers(trace) if isinstance(x, Tracer))
+
+
+def _path_to_a_holder(tracers: _Own) -> _Own | None:
+    """A tracer, who holds it, who holds that, and so on, to a module, a class or whoever is held
+    by what is not seen, such as a running function; None where nobody keeps any."""
+    level = _Own(_Own([tracer]) for tracer in tracers)
+    seen = {id(tracer) for tracer in tracers}
+    for _ in range(_FAR):
+        above = _Own()
+        for path, referrers in _with_referrers(level):
+            if not referrers and _is_kept(path):
+                return path
+            for x in referrers:
+                longer = _Own([*path, x])
+                if _is_root(x):
+                    return longer
+                if id(x) not in seen and not _is_passing(x):
+                    seen.add(id(x))
+                    above.append(longer)
+        level = above
+    return next((path for path in level if _is_kept(path)), None)
+
+
+def _with_referrers(level: _Own) -> _Own:
+    """Paths with all that refers to where they end; the collector is asked once."""
+    ends = {id(path[-1]): _Own() for path in level}
+    for x in gc.get_referrers(*(path[-1] for path in level)):
+        if not _is_ours(x):
+            for number in {id(y) for y in gc.get_referents(x)} & ends.keys():
+                ends[number].append(x)
+    return _Own((path, ends[id(path[-1])]) for path in level)
+
+
+def _is_ours(x: Any) -> bool:
+    """Whether something belongs to the search."""
+    if isinstance(x, tuple) and len(x) == 2:
+        return isinstance(x[0], _Own)
+    return isinstance(x, _Own) or (isinstance(x, FrameType) and x.f_globals is globals())
+
+
+def _is_passing(x: Any) -> bool:
+    logging = sys.modules.get("logging")
+    return isinstance(x, _PASSING) or (logging is not None and isinstance(x, logging.LogRecord))
+
+
+def _is_kept(path: _Own) -> bool:
+    """Whether somebody holds a tracer who is not one: views hold what they are views of."""
+    return any(not _is_traced(x) for x in path)
+
+
+def _is_traced(x: Any) -> bool:
+    """Whether something is a traced array, or the namespace of one."""
+    from .created_arrays import TracedArray
+    from .tracer import Tracer
+
+    if isinstance(x, dict):
+        return set(x) >= {"tracer", "memory", "counted"}
+    return isinstance(x, (Tracer, TracedArray))
+
+
+def _is_root(x: Any) -> bool:
+    return isinstance(x, (ModuleType, type)) or (isinstance(x, dict) and "__builtins__" in x)
+
+
+# -- words ------------------------------------------------------------------------------
+
+
+def _error(name: str, path: _Own, trace: Trace) -> LeakedTracerError:
+    from .context import RETURN_IT
+
+    tracer = path[0]
+    made = next((op.source for op in trace.builder.ops if tracer.own in op.results), None)
+    return LeakedTracerError(
+        with_place(
+            f"{name} keeps a traced value of type {tracer.type} in {_where(path)}. "
+            "Python would find an array there after the call; a traced value cannot be used once "
+            f"its trace has ended.\nReturn it instead:\n{RETURN_IT}",
+            made,
+        )
+    )
+
+
+def _where(path: _Own) -> str:
+    """Where something is kept: the list, the variable, the attribute."""
+    words, inner = [], path[0]
+    for holder in path[1:]:
+        if _is_namespace(holder):
+            continue  # of the next holder, whose attribute it is
+        if not _is_traced(holder):
+            words.append(_said(holder, inner))
+        if isinstance(holder, CellType) or "__builtins__" in _space(holder):
+            break
+        inner = holder
+    else:
+        words.extend(_local(path))
+    return ", in ".join(words)
+
+
+def _is_namespace(x: Any) -> bool:
+    if not isinstance(x, dict) or "__builtins__" in x:
+        return False
+    return any(getattr(r, "__dict__", None) is x for r in gc.get_referrers(x))
+
+
+def _said(holder: Any, inner: Any) -> str:
+    kind = type(holder).__name__
+    if isinstance(holder, CellType):
+        return f"the variable `{_variable(holder)}` of an enclosing function"
+    if isinstance(holder, dict):
+        key = next((k for k, v in holder.items() if v is inner), None)
+        return f"the global variable `{key}`" if "__builtins__" in holder else f"a dict, at {key!r}"
+    if kind == "_lru_cache_wrapper":
+        return f"the cache of `{holder.__name__}`"
+    name = _attribute(holder, inner)
+    return f"the attribute `{name}` of a {kind}" if name else f"a {kind}"
+
+
+def _space(x: Any) -> dict[str, Any]:
+    return x if isinstance(x, dict) else {}
+
+
+def _attribute(holder: Any, inner: Any) -> str | None:
+    space = getattr(holder, "__dict__", {})
+    slots = [name for kind in type(holder).__mro__ for name in getattr(kind, "__slots__", ())]
+    found = [*space.items(), *((n, getattr(holder, n, None)) for n in slots)]
+    return next((name for name, value in found if value is inner), None)
+
+
+def _variable(cell: CellType) -> str:
+    for closure in gc.get_referrers(cell):
+        for f in gc.get_referrers(closure) if isinstance(closure, tuple) else ():
+            if isinstance(f, FunctionType) and f.__closure__ is closure:
+                pairs = zip(f.__code__.co_freevars, f.__closure__, strict=True)
+                return next(name for name, c in pairs if c is cell)
+    return "?"
+
+
+def _local(path: _Own) -> Iterator[str]:
+    """The variable of a running function that is one of the holders."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        for name, value in frame.f_locals.items() if frame.f_globals is not globals() else ():
+            if any(value is x for x in path):
+                yield f"the variable `{name}` of {frame.f_code.co_name}"
+                return
+        frame = frame.f_back

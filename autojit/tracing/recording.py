@@ -1,0 +1,106 @@
+"""The builder of a trace, and what it refuses as operations are recorded: handlers that would run
+in Python when an operation fails, and that a trace, in which nothing is computed, cannot run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import HandledFailureError, with_place
+from autojit.ir.core.program import Builder, Op, Source
+
+from .handlers import handler_line
+
+
+def _found_error_state() -> Callable[[], Any]:
+    """What tells NumPy's error states apart, by identity if possible: it is asked very often."""
+    from numpy._core import umath
+
+    variable = getattr(umath, "_extobj_contextvar", None)
+    return (lambda: variable.get(None)) if variable is not None else np.geterr
+
+
+_error_state = _found_error_state()
+
+
+class TracingBuilder(Builder):
+    """Records the operations of a trace, which may lie inside of another one's."""
+
+    def __init__(self, source: Callable[[], Source | None], outer: TracingBuilder | None) -> None:
+        super().__init__(source)
+        #: The error state outside of the outermost traced function, which has no effect.
+        self.outside: Any = _error_state() if outer is None else outer.outside
+        self.state = self.outside
+        #: How many traces are open.
+        self.depth: int = 1 if outer is None else outer.depth + 1
+
+    def append(self, op: Op) -> None:
+        self.ops.append(op)
+        if op.kind.fallible:
+            self._check_handlers(op)
+        state = _error_state()
+        if state is not self.state:
+            self._check_error_state(op.source)
+            self.state = state
+
+    def _check_handlers(self, op: Op) -> None:
+        """Refuse an operation whose failure, as the code runs, the function would handle."""
+        for error in sorted(op.kind.raises(op), key=lambda kind: kind.__name__):
+            for frame in _users_frames(self.depth):
+                line = handler_line(frame, frame.f_lasti, error)
+                if line is not None:
+                    file = frame.f_code.co_filename
+                    raise _handled(op, error, f"{file}:{line}")
+
+    def _check_error_state(self, source: Source | None) -> None:
+        found = [f"{k}={v!r}" for k, v in np.geterr().items() if v in ("raise", "call")]
+        if found and _error_state() is not self.outside:
+            raise HandledFailureError(
+                with_place(
+                    f"np.errstate({', '.join(found)}) inside of a traced function has no effect: "
+                    "warnings are off in compiled code, where infinities and NaN are results. "
+                    "Check the result instead, where the transformed function is called:\n"
+                    "    y = jit(f)(x)\n"
+                    "    if not np.all(np.isfinite(y)): raise FloatingPointError",
+                    source,
+                )
+            )
+
+
+def _users_frames(depth: int) -> Iterator[FrameType]:
+    """The functions on the stack that are not ours, NumPy's or SciPy's, innermost first, up to the
+    beginning of the outermost trace."""
+    from .source import is_internal
+    from .trace import trace_flat
+
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code is trace_flat.__code__:
+            depth -= 1
+            if not depth:
+                return
+        elif not is_internal(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+def _handled(op: Op, error: type[Exception], place: str) -> HandledFailureError:
+    name = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
+    return HandledFailureError(
+        with_place(
+            f"The operation `{op.kind.name}` may raise {name} when the compiled code runs. The "
+            f"`except` at {place} would handle it in Python; it runs only while the function is "
+            "traced, when no value is known. Handle it where the transformed function is called, "
+            "without a `try` in the function itself:\n"
+            "    try:\n"
+            "        value = jit(f)(x)\n"
+            f"    except {name}:\n"
+            "        value = np.inf",
+            op.source,
+        )
+    )

@@ -1,0 +1,299 @@
+"""The traced array: what a user's function sees instead of its arguments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autojit.errors import (
+    ConcreteValueError,
+    RefusedInPlaceError,
+    UncoveredAttributeError,
+    with_place,
+)
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type
+
+from .aliasing import View, refreshed
+from .array_methods import ArrayMethods
+from .context import Trace, check_not_leaked
+from .source import user_instruction, user_source
+
+#: Assignment into an ordinary array asks for a number or an array.
+_ASSIGN = (
+    "If it is assigned into an array, make that array in the traced function, by the name in the "
+    "module:\n"
+    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
+)
+#: The same where that array is known to be an ordinary one.
+_COPY = (
+    "The array that it is assigned into was not made in the traced function, or not by the name in "
+    "the module:\n"
+    "    y = np.copy(y0); y[0] = x          # not: y = y0.copy(), or y0 * 1.0\n"
+    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
+)
+_TAKE = (
+    "To pick from an array that is known:\n"
+    "    np.take(table, i)                  # not: table[i]\n"
+    "    jit(f)(table, x)                   # or make it an argument of jit, which traces all\n"
+)
+#: SciPy's functions in Python make arrays of what they are given.
+#: Frames in which a function of SciPy's is looked for.
+NEAREST = 12
+
+
+def _function_of_scipy() -> tuple[str, str] | None:
+    """Package and name of the function of SciPy's that the user's code has called, if it is among
+    the nearest on the stack."""
+    frame: FrameType | None = sys._getframe(2)
+    found = None
+    for _ in range(NEAREST):
+        if frame is None:
+            break
+        path = frame.f_globals.get("__name__", "").split(".")
+        if path[0] == "scipy":
+            found = _named(frame, path) or found
+        frame = frame.f_back
+    return found
+
+
+def _named(frame: FrameType, path: list[str]) -> tuple[str, str] | None:
+    """Package and name of what a frame in a module of SciPy's runs: a function, a method or class,
+    or what a decorator wraps."""
+    name, known = frame.f_code.co_name, frame.f_locals
+    if path[1:] and not path[1].startswith("_"):
+        if "self" in known:
+            own = type(known["self"]).__name__
+            name = own if name == "__init__" else f"{own}.{name}"
+        return path[1], name
+    for thing in known.values():
+        module = str(getattr(thing, "__module__", "")).split(".")
+        if callable(thing) and module[0] == "scipy" and module[1:] and module[1][0] != "_":
+            return module[1], getattr(thing, "__name__", name)
+    return None
+
+
+def _instead_of(package: str, name: str) -> str:
+    """What the user can write in the place of a function of SciPy's."""
+    from autojit import ode
+    from autojit.scipy import linalg, special
+
+    ours = {"linalg": linalg, "special": special, "integrate": ode}.get(package)
+    if ours is None or not callable(getattr(ours, name, None)):
+        return (
+            "SciPy's own functions cannot be traced, but for ufuncs. Write it with NumPy's, or "
+            "give its derivative by a rule:\n"
+            "    @autojit.custom_jvp                            # or custom_vjp"
+        )
+    return (
+        "autojit has one that can be traced:\n"
+        f"    from {ours.__name__} import {name:<16} # not: from scipy.{package} import {name}"
+    )
+
+
+class Tracer(ArrayMethods):
+    """An array or number whose value is not known yet, only its type.
+
+    It takes part in NumPy's protocols, so ``np.sin(x)``, ``x + 1``, ``x.T`` and
+    ``np.linalg.norm(x)`` record operations in the trace instead of computing.
+    ``weak`` is Python's scalar type for a traced Python number, which takes the
+    dtype of the arrays that it meets.
+    """
+
+    __slots__ = ("base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "weak")
+    __array_priority__ = 1000.0
+    #: Above that of a DataFrame: pandas leaves its operators to the traced array.
+    __pandas_priority__ = 5000
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Value, trace: Trace, weak: type | None = None) -> None:
+        self.own = value
+        self.owner = trace
+        self.weak = weak
+        #: Of a view: what it is a view of, how, and the base's value that was last seen.
+        self.base: Tracer | None = None
+        self.how: View | None = None
+        self.seen: Value | None = None
+        #: Whether a change elsewhere may have changed it (see ``aliasing``).
+        self.lost = False
+        #: Whether it lies in memory in row-major order without gaps, as far as is known.
+        self.ordered = False
+        #: Whether it is an array in NumPy even if it has no axes, and not a scalar.
+        self.boxed = False
+
+    @property
+    def value(self) -> Value:
+        """Its present value in the trace that it belongs to."""
+        return self.own if self.base is None and not self.lost else refreshed(self)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether NumPy has a scalar here, which is immutable."""
+        return not self.shape and not self.boxed and self.base is None
+
+    # -- what is known ----------------------------------------------------
+
+    @property
+    def type(self) -> Type:
+        return self.own.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.own.type.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.own.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.own.type.ndim
+
+    @property
+    def size(self) -> int:
+        return self.own.type.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.own.type.nbytes
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a traced scalar")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a traced scalar")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __repr__(self) -> str:
+        return f"Tracer<{self.type}>"
+
+    def __getattr__(self, name: str) -> Any:
+        # NumPy and Python probe for protocols, also on half-made copies: they get a plain answer.
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"a traced array has no attribute {name!r}")
+        error = UncoveredAttributeError(
+            with_place(
+                f"x.{name} of a traced array of type {self.type} is not covered by autojit.",
+                user_source(),
+            )
+        )
+        error.asked = True
+        raise error
+
+    # -- what needs a value -----------------------------------------------
+
+    def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
+        check_not_leaked(self)
+        if not asked and user_instruction() == "STORE_SUBSCR":
+            what, fix = "Assigning x into an ordinary array", _COPY
+        error = ConcreteValueError(
+            with_place(
+                f"{what} needs the value of a traced array of type {self.type}, "
+                f"and while a function is traced only its type is known.\n{fix}",
+                user_source(),
+            )
+        )
+        error.asked = asked
+        raise error
+
+    def __bool__(self) -> bool:
+        self._refuse(
+            "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,",
+            "Choose element by element instead of branching:\n"
+            "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
+            "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
+            "or make the argument static: jit(f, static_argnums=...).",
+        )
+
+    def __float__(self) -> float:
+        self._refuse(
+            "float(x)",
+            "Leave it an array (NumPy functions take it as it is):\n"
+            "    y = np.sin(x)                      # not: math.sin(x) or float(x)\n" + _ASSIGN,
+        )
+
+    def __complex__(self) -> complex:
+        self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{_ASSIGN}")
+
+    def __int__(self) -> int:
+        self._refuse(
+            "int(x)", f"Use `x.astype(int)` instead, or make the argument static.\n{_ASSIGN}"
+        )
+
+    def __round__(self, digits: int | None = None) -> Any:
+        self._refuse("round(x)", "Use `np.rint(x)` instead, or round the result of jit(f).")
+
+    def __format__(self, form: str) -> str:
+        if not form:
+            return repr(self)
+        self._refuse(
+            f"formatting x as {form!r}",
+            "Print the type instead with f'{x}', or format the result of jit(f).",
+        )
+
+    def __index__(self) -> int:
+        self._refuse(
+            "using x as an index, a shape or a range",
+            "Shapes and loop bounds must be Python integers. Make the argument static:\n"
+            "    jit(f, static_argnums=1)\n" + _TAKE,
+            asked=True,
+        )
+
+    def item(self) -> Any:
+        """Refused: a traced array has no value yet."""
+        self._refuse("x.item()", "Leave it an array, and call .item() on the result of jit(f).")
+
+    tolist = item
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        if (function := _function_of_scipy()) is not None:
+            name = "scipy." + ".".join(function)
+            self._refuse(
+                f"converting x to a NumPy array, which {name} does,", _instead_of(*function)
+            )
+        self._refuse(
+            "converting x to a NumPy array",
+            f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"
+            "Convert by the name in the module, which is followed while a function is traced:\n"
+            "    np.array([x, y])                   # not: from numpy import array\n"
+            "    np.sum([x, y])                     # not: from numpy import sum",
+        )
+
+    def check_owner(self, trace: Trace | None) -> None:
+        """Raise unless the array belongs to that trace."""
+        check_not_leaked(self)
+        if self.owner is not trace:
+            raise RefusedInPlaceError(
+                with_place(
+                    "A traced array of an outer function is changed in place inside of a "
+                    "transformed function. Return the new value instead.",
+                    user_source(),
+                )
+            )
+
+
+class Argument(Tracer):
+    """An array that belongs to the caller of the traced function: it is never changed."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, value: Value, trace: Trace, weak: type | None, number: int) -> None:
+        super().__init__(value, trace, weak)
+        self.number = number
+
+    @property
+    def path(self) -> str:
+        """How the user writes it: ``argument 0['w']``."""
+        assert self.owner.paths is not None
+        return self.owner.paths()[self.number]

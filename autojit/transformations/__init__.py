@@ -1,0 +1,1 @@
+"""Gradients, Jacobians, batching, checkpoints, custom derivatives."""

@@ -1,0 +1,116 @@
+"""``vmap``: a function of one element becomes a function of a batch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from autojit.errors import ShapeError, StructureError
+from autojit.ir.autodiff.batch import batch
+from autojit.staging import pytrees
+from autojit.staging.execute import apply
+from autojit.staging.trace_function import LeafType, leaf_type, trace_function
+from autojit.staging.transformed import Transformed
+from autojit.tracing.transform_cache import remembered
+
+
+def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
+    """Map a function over an axis of its arguments, as one program.
+
+    Args:
+        f: a function of single elements. Omitted in ``@vmap(in_axes=1)``.
+        in_axes: for each positional argument the axis to map over, or None to pass it whole;
+            one number for all, or a tuple whose members may be trees that match the argument
+            or a prefix of it.
+        out_axes: where the batch axis goes in the results, likewise.
+
+    Raises:
+        ShapeError: if the mapped axes have different extents, or there is no such axis.
+        StructureError: if ``in_axes`` does not fit the arguments, or maps none.
+
+    >>> import numpy as np
+    >>> from autojit import grad, vmap
+    >>> vmap(grad(lambda w, x: w * x ** 2), in_axes=(None, 0))(2.0, np.array([1.0, 3.0]))
+    array([1., 9.])
+    """
+    if f is None:
+        return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes)
+    function = f
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = pytrees.flatten(args)
+        axes = _leaf_axes(in_axes, args, "in_axes")
+        moved = [_to_front(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)]
+        size = _size(moved, axes, pytrees.call_paths(args, {}))
+        types = [_element(leaf, axis) for leaf, axis in zip(moved, axes, strict=True)]
+        traced = trace_function(
+            function, types, lambda g, v: g(*pytrees.arguments(structure, v), **kwargs),
+            lambda: pytrees.call_paths(args, {}),
+        )  # fmt: skip
+        marked = [axis is not None for axis in axes]
+        marked += [False] * len(traced.program.captured)
+        program = remembered(batch, traced.program, size, tuple(marked))
+        results = apply(program, moved, once=True)
+        out = pytrees.unflatten(traced.structure, results)
+        placed = [
+            result if not axis else np.moveaxis(result, 0, axis)
+            for result, axis in zip(results, _leaf_axes(out_axes, out, "out_axes"), strict=True)
+        ]
+        return pytrees.unflatten(traced.structure, placed)
+
+    settings = {"in_axes": in_axes, "out_axes": out_axes}
+    return Transformed(vmap, function, settings, mapped)
+
+
+def _leaf_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
+    """One axis a leaf, from a tree of axes that is a prefix of the tree."""
+    if isinstance(axes, list):
+        axes = tuple(axes)
+    try:
+        spread = optree.broadcast_prefix(
+            axes, tree, is_leaf=lambda x: x is None, namespace=pytrees.NAMESPACE
+        )
+    except ValueError as error:
+        raise StructureError(f"{what} of vmap does not fit: {error}") from None
+    _, structure = pytrees.flatten(tree)
+    if len(spread) != structure.num_leaves:  # None in the tree itself is no leaf
+        spread = [a for a in spread][: structure.num_leaves]
+    return spread
+
+
+def _to_front(leaf: Any, axis: int | None) -> Any:
+    if axis is None:
+        return leaf
+    ndim = np.ndim(leaf)
+    if not -ndim <= axis < ndim:
+        raise ShapeError(
+            f"vmap over axis {axis} of an argument of shape {np.shape(leaf)}: there is no such "
+            "axis. Pass it whole with in_axes=None for that argument:\n"
+            "    vmap(f, in_axes=(0, None))(x, w)"
+        )
+    return np.moveaxis(leaf, axis, 0) if axis % ndim else leaf
+
+
+def _element(leaf: Any, axis: int | None) -> LeafType:
+    whole = leaf_type(leaf)
+    if axis is None:
+        return whole
+    return LeafType(whole.type.with_shape(whole.type.shape[1:]), None)
+
+
+def _size(leaves: Sequence[Any], axes: Sequence[int | None], paths: Sequence[str]) -> int:
+    sizes = {
+        path: np.shape(leaf)[0]
+        for leaf, axis, path in zip(leaves, axes, paths, strict=True)
+        if axis is not None
+    }
+    if not sizes:
+        raise StructureError("vmap needs at least one argument with an axis in in_axes")
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{path}: {n}" for path, n in sizes.items())
+        raise ShapeError(f"vmap over axes of different extents ({listed})")
+    return next(iter(sizes.values()))

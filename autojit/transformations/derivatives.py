@@ -1,0 +1,212 @@
+"""``vjp``, ``jvp``, ``linearize``, ``hvp`` and ``stop_gradient``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import IntegerGradientError, ShapeError, StructureError
+from autojit.ir.autodiff.linearize import linearize as linearize_program
+from autojit.ir.autodiff.transpose import transpose as transpose_program
+from autojit.ir.core.types import Type
+from autojit.ir.ops.arithmetic import stop_gradient as stop_op
+from autojit.ir.transforms import Linearized
+from autojit.ir.transforms import jvp as jvp_program
+from autojit.staging import pytrees
+from autojit.staging.execute import apply
+from autojit.staging.trace_function import Traced, leaf_type, trace_function
+from autojit.staging.transformed import Transformed
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.transform_cache import remembered
+
+from .gradients import grad
+
+
+class _Traced(NamedTuple):
+    traced: Traced
+    leaves: list[Any]
+    structure: Any
+
+
+def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
+    """Trace ``f(*primals)``; every leaf of the primals must have a derivative."""
+    if not callable(f):
+        raise StructureError(f"{name} takes a function first, not {f!r:.60}")
+    leaves, structure = pytrees.flatten(tuple(primals))
+    for leaf, path in zip(leaves, pytrees.call_paths(tuple(primals), {}), strict=True):
+        pytrees.check_argument(leaf, path, f"{name}(lambda x: f(x, setting), x)")
+        dtype = leaf_type(leaf).type.dtype
+        if dtype.kind not in "fc":
+            raise IntegerGradientError(
+                f"{name} of {_name(f)} at {path}, which is {dtype.name}: only floating-point "
+                "arguments have derivatives. Convert it, or close over it:\n"
+                f"    {name}(lambda x: f(n, x), x)"
+            )
+    traced = trace_function(
+        f, [leaf_type(leaf) for leaf in leaves], lambda g, v: g(*pytrees.arguments(structure, v)),
+        lambda: pytrees.call_paths(tuple(primals), {}),
+    )  # fmt: skip
+    return _Traced(traced, leaves, structure)
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def _matching(tree: Any, structure: Any, types: Sequence[Type], what: str) -> list[Any]:
+    """The leaves of a tree that must have a structure, shapes and dtypes."""
+    leaves, given = pytrees.flatten(tree)
+    if given != structure:
+        raise StructureError(f"{what} must have the structure {structure}; got {given}")
+    for leaf, type in zip(leaves, types, strict=True):
+        if np.shape(leaf) != type.shape:
+            raise ShapeError(f"{what} must have the shape {type.shape}; got {np.shape(leaf)}")
+    return [
+        _in_dtype(leaf, type.dtype) if isinstance(leaf, Tracer) else np.asarray(leaf, type.dtype)
+        for leaf, type in zip(leaves, types, strict=True)
+    ]
+
+
+def _in_dtype(x: Tracer, dtype: np.dtype) -> Any:
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """The value of ``f`` and its derivative along tangents, in one forward pass.
+
+    Args:
+        f: a function of arrays or trees of them.
+        primals: its positional arguments, as a tuple.
+        tangents: directions, with the structure, shapes and dtypes of the primals.
+
+    Returns:
+        ``(out, tangent_out)``.
+
+    >>> import numpy as np
+    >>> from autojit import jvp
+    >>> jvp(np.sin, (0.0,), (2.0,))
+    (np.float64(0.0), np.float64(2.0))
+    """
+    traced, leaves, structure = _trace(f, primals, "jvp")
+    types = [leaf_type(leaf).type for leaf in leaves]
+    moving = _matching(tuple(tangents), structure, types, "The tangents of jvp")
+    program = remembered(jvp_program, traced.program, tuple(range(len(leaves))))
+    results = apply(program, [*leaves, *moving], once=True)
+    n = traced.results
+    out, tangent = results[:n], results[n:]
+    return pytrees.unflatten(traced.structure, out), pytrees.unflatten(traced.structure, tangent)
+
+
+class _Linear(NamedTuple):
+    parts: Linearized
+    residuals: list[Any]
+    out: Any
+
+
+def _linearized(problem: _Traced) -> _Linear:
+    traced, leaves, _ = problem
+    parts = remembered(linearize_program, traced.program, tuple(range(len(leaves))))
+    results = apply(parts.primal, leaves, once=True)
+    n = traced.results
+    return _Linear(parts, results[n:], pytrees.unflatten(traced.structure, results[:n]))
+
+
+def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of ``f`` and its derivative there, as a linear function of tangents.
+
+    >>> import numpy as np
+    >>> from autojit import linearize
+    >>> out, derivative = linearize(lambda x: x * x, np.array([1.0, 2.0]))
+    >>> derivative(np.array([1.0, 0.0]))
+    array([2., 0.])
+    """
+    problem = _trace(f, primals, "linearize")
+    parts, residuals, out = _linearized(problem)
+    types = [leaf_type(leaf).type for leaf in problem.leaves]
+    out_types = problem.traced.program.out_types
+
+    def derivative(*tangents: Any) -> Any:
+        moving = _matching(tangents, problem.structure, types, "The tangents")
+        results: list[Any] = [np.zeros(t.shape, t.dtype)[()] for t in out_types]
+        for i, moved in zip(parts.active, apply(parts.linear, [*residuals, *moving]), strict=True):
+            results[i] = moved
+        return pytrees.unflatten(problem.traced.structure, results)
+
+    return out, derivative
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of ``f`` and the pullback of cotangents through it (reverse mode).
+
+    Args:
+        f: a function of arrays or trees of them.
+        primals: its positional arguments.
+        has_aux: whether ``f`` returns ``(out, auxiliary)``.
+
+    Returns:
+        ``(out, pullback)``, with ``has_aux`` ``(out, pullback, auxiliary)``;
+        ``pullback(cotangent)`` is a tuple with the cotangents of the primals.
+
+    >>> import numpy as np
+    >>> from autojit import vjp
+    >>> out, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
+    >>> pullback(1.0)
+    (np.float64(3.0), np.float64(2.0))
+    """
+    problem = _trace(f, primals, "vjp")
+    parts, residuals, out = _linearized(problem)
+    structure, types = problem.traced.structure, problem.traced.program.out_types
+    if has_aux:
+        if not (isinstance(out, tuple) and len(out) == 2):
+            raise StructureError("With has_aux=True, the function must return (out, auxiliary)")
+        structure = structure.child(0)
+        types = types[: structure.num_leaves]
+    backward = remembered(transpose_program, parts.linear, parts.residuals)
+
+    def pullback(cotangent: Any) -> Any:
+        seeds = _matching(cotangent, structure, types, "The cotangent")
+        every = problem.traced.program.out_types
+        given = [
+            seeds[i] if i < len(seeds) else np.zeros(every[i].shape, every[i].dtype)
+            for i in parts.active
+        ]
+        results = apply(backward, [*residuals, *given], once=True)
+        return pytrees.unflatten(problem.structure, results)
+
+    return (out[0], pullback, out[1]) if has_aux else (out, pullback)
+
+
+def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Hessian-vector products of a scalar function, forward over reverse.
+
+    ``hvp(f)(x, v)`` has the structure of ``x``; the Hessian is never formed.
+
+    >>> import numpy as np
+    >>> from autojit import hvp
+    >>> hvp(lambda x: np.sum(x ** 3))(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+    array([ 6., 12.])
+    """
+
+    def product(x: Any, v: Any) -> Any:
+        return jvp(grad(f), (x,), (v,))[1]
+
+    return Transformed(hvp, f, {}, product)
+
+
+def stop_gradient(x: Any) -> Any:
+    """The identity, with derivative 0, on every array of a tree.
+
+    >>> import numpy as np
+    >>> from autojit import grad, stop_gradient
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    np.float64(3.0)
+    """
+    from autojit.protocols.lifting import as_value, tracer
+
+    leaves, structure = pytrees.flatten(x)
+    stopped = [
+        tracer(stop_op(as_value(leaf))) if isinstance(leaf, Tracer) else leaf for leaf in leaves
+    ]
+    return pytrees.unflatten(structure, stopped)

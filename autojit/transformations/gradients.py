@@ -1,0 +1,242 @@
+"""``grad`` and ``value_and_grad``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from autojit.errors import IntegerGradientError, NonScalarGradientError, StructureError
+from autojit.ir.core.types import Type
+from autojit.ir.transforms.gradient import gradient
+from autojit.staging import pytrees
+from autojit.staging.execute import apply
+from autojit.staging.trace_function import leaf_type, trace_function
+from autojit.staging.transformed import Transformed
+from autojit.tracing.transform_cache import remembered
+
+Argnums = int | Sequence[int]
+
+
+def grad(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The gradient of a scalar function.
+
+    Args:
+        f: a function of arrays (or trees of arrays) that returns a real scalar; with
+            ``has_aux``, a pair of it and anything else. Omitted in ``@grad(argnums=1)``.
+        argnums: the positional argument, or a tuple of them, to differentiate by.
+        has_aux: whether ``f`` returns ``(value, auxiliary)``; then the result is
+            ``(gradient, auxiliary)``.
+        holomorphic: whether ``f`` is a holomorphic function of complex arguments.
+
+    Returns:
+        A function of the same arguments. Its result has the structure, shapes and dtypes
+        of the argument, or is a tuple of these for a tuple of ``argnums``. For a real
+        function of a complex argument z = x + iy it is df/dx - i df/dy, as in JAX.
+
+    Raises:
+        NonScalarGradientError: if the result of ``f`` is not a real scalar.
+        IntegerGradientError: if an argument to differentiate by is not floating point.
+
+    >>> import numpy as np
+    >>> from autojit import grad
+    >>> grad(lambda x: np.sum(x ** 3))(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    if f is None:
+        return functools.partial(grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
+    derived = _derive(f, argnums, has_aux, holomorphic, keep_value=False)
+    settings = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
+    return Transformed(grad, f, settings, derived)
+
+
+def value_and_grad(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+) -> Callable[..., Any]:
+    """The value of a scalar function together with its gradient.
+
+    As :func:`grad`, but the result is ``(value, gradient)``, with ``has_aux``
+    ``((value, auxiliary), gradient)``. Usable as
+    ``scipy.optimize.minimize(value_and_grad(f), x0, jac=True)``.
+
+    >>> import numpy as np
+    >>> from autojit import value_and_grad
+    >>> value_and_grad(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    """
+    if f is None:
+        return functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux)
+    derived = _derive(f, argnums, has_aux, False, keep_value=True)
+    return Transformed(value_and_grad, f, {"argnums": argnums, "has_aux": has_aux}, derived)
+
+
+def _derive(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, keep_value: bool
+) -> Callable[..., Any]:
+    if not callable(f):
+        raise StructureError(
+            f"grad takes a function, not {f!r:.60}. Differentiate first, then call:\n"
+            "    grad(f)(x)                         # not: grad(f(x))"
+        )
+
+    def derived(*args: Any, **kwargs: Any) -> Any:
+        problem = _Problem(f, args, kwargs, argnums, holomorphic)
+        value, aux, gradients = problem.solve(has_aux, keep_value)
+        if keep_value:
+            return ((value, aux) if has_aux else value), gradients
+        return (gradients, aux) if has_aux else gradients
+
+    return derived
+
+
+def positions(f: Callable[..., Any], argnums: Argnums, given: int) -> tuple[list[int], bool]:
+    """The positions that ``argnums`` names among so many arguments, and whether it names one."""
+    single = not isinstance(argnums, (tuple, list))
+    numbers: Any = [argnums] if single else argnums
+    for number in numbers:
+        if not -given <= number < given:
+            raise StructureError(
+                f"argnums={number}, but {_name(f)} was called with {given} positional "
+                f"argument{'' if given == 1 else 's'}. Pass what is differentiated by position."
+            )
+    return [number % given for number in numbers], single
+
+
+class _Problem:
+    """One call of a gradient function: the arguments, split into moving leaves and the rest."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Argnums,
+        holomorphic: bool,
+    ) -> None:
+        self.f = f
+        self.args = args
+        self.kwargs = kwargs
+        self.holomorphic = holomorphic
+        self.numbers, self.single = positions(f, argnums, len(args))
+        self.leaves: list[Any] = []
+        self.structures: list[Any] = []
+        for number in self.numbers:
+            leaves, structure = pytrees.flatten(args[number])
+            for position, leaf in enumerate(leaves):
+                if not self._is_fine(leaf):
+                    paths = pytrees.paths(args[number], f"argument {number}")
+                    self._refuse(leaf, paths[position])
+            self.leaves.extend(leaves)
+            self.structures.append(structure)
+
+    @staticmethod
+    def _is_fine(leaf: Any) -> bool:
+        return pytrees.is_array(leaf) and leaf_type(leaf).type.is_inexact
+
+    def _refuse(self, leaf: Any, path: str) -> NoReturn:
+        pytrees.check_argument(leaf, path, "grad(lambda x: f(x, setting))(x)")
+        raise IntegerGradientError(
+            f"grad of {_name(self.f)} with respect to {path}, which is "
+            f"{leaf_type(leaf).type.dtype.name}: only "
+            "floating-point arguments have gradients. Convert it, or choose others:\n"
+            f"    grad(f)(x.astype(float))           # or a literal: 3.0, not 3\n"
+            "    grad(f, argnums=1)(n, x)"
+        )
+
+    def _call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+        arguments = list(self.args)
+        start = 0
+        for number, structure in zip(self.numbers, self.structures, strict=True):
+            stop = start + structure.num_leaves
+            arguments[number] = pytrees.arguments(structure, leaves[start:stop])
+            start = stop
+        return f(*arguments, **self.kwargs)
+
+    def _paths(self) -> list[str]:
+        """How the user writes each leaf."""
+        named = [(number, self.args[number]) for number in self.numbers]
+        return [p for number, x in named for p in pytrees.paths(x, f"argument {number}")]
+
+    def solve(self, has_aux: bool, keep_value: bool) -> tuple[Any, Any, Any]:
+        """(value, auxiliary, gradients)."""
+        types = [leaf_type(leaf) for leaf in self.leaves]
+
+        def call(f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+            result = self._call(f, leaves)
+            if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+                raise StructureError(
+                    f"With has_aux=True, {_name(f)} must return a pair (value, auxiliary); "
+                    f"it returned {_shown(result)}."
+                )
+            return result
+
+        traced = trace_function(self.f, types, call, self._paths)
+        self._check_scalar(traced.structure, traced.program.out_types, has_aux)
+        wrt, kept = tuple(range(len(types))), keep_value or has_aux
+        program = remembered(gradient, traced.program, wrt, keep_outputs=kept)
+        results = apply(program, self.leaves, once=True)
+        split = len(results) - len(self.leaves)
+        value, aux = None, None
+        if has_aux:
+            value, aux = pytrees.unflatten(traced.structure, results[:split])
+        elif keep_value:
+            value = results[0]
+        return value, aux, self._gradient_trees(results[split:])
+
+    def _gradient_trees(self, gradients: Sequence[Any]) -> Any:
+        result = []
+        start = 0
+        for structure in self.structures:
+            stop = start + structure.num_leaves
+            result.append(pytrees.unflatten(structure, gradients[start:stop]))
+            start = stop
+        return result[0] if self.single else tuple(result)
+
+    def _check_scalar(self, structure: Any, types: Sequence[Type], has_aux: bool) -> None:
+        name = _name(self.f)
+        first = structure.child(0) if has_aux else structure
+        if not first.num_leaves:
+            raise NonScalarGradientError(
+                f"grad needs a scalar, and {name} returns nothing. Is its `return` missing?"
+            )
+        if not (first.is_leaf() and first.num_leaves == 1):
+            raise NonScalarGradientError(
+                f"grad needs a scalar, and {name} returns {first.num_leaves} arrays. If it returns "
+                "a value and something else:\n    grad(f, has_aux=True)"
+            )
+        result = types[0]
+        if result.shape:
+            raise NonScalarGradientError(
+                f"grad needs a scalar, and {name} returns an array of type {result}. "
+                "Sum it, or ask for the Jacobian:\n"
+                "    grad(lambda x: f(x).sum())"
+            )
+        allowed = "fc" if self.holomorphic else "f"
+        if result.dtype.kind not in allowed:
+            raise NonScalarGradientError(
+                f"grad needs a real floating-point scalar, and {name} returns {result}. "
+                + (
+                    "Take a real part or a modulus, or pass holomorphic=True."
+                    if result.dtype.kind == "c"
+                    else "Counts and comparisons have no derivative."
+                )
+            )
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def _shown(result: Any) -> str:
+    if isinstance(result, tuple):
+        return f"a tuple of {len(result)}"
+    return f"a {type(result).__name__}"

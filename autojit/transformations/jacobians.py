@@ -1,0 +1,115 @@
+"""``jacfwd``, ``jacrev`` and ``hessian``: dense derivatives."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autojit.errors import IntegerGradientError
+from autojit.ir.transforms.jacobian import jacobian
+from autojit.staging import pytrees
+from autojit.staging.execute import apply
+from autojit.staging.trace_function import leaf_type, trace_function
+from autojit.staging.transformed import Transformed
+from autojit.tracing.transform_cache import remembered
+
+from .gradients import Argnums, positions
+
+Function = Callable[..., Any]
+
+
+def jacfwd(f: Function | None = None, argnums: Argnums = 0) -> Function:
+    """The Jacobian by forward mode: for functions with fewer inputs than outputs.
+
+    Args:
+        f: a function of arrays or trees of them. Omitted in ``@jacfwd(argnums=1)``.
+        argnums: the positional argument, or a tuple of them, to differentiate by.
+
+    Returns:
+        A function of the same arguments. Its result has the structure of the result of
+        ``f``, with the structure of the argument inside of each leaf; each array has the
+        axes of the output, then those of the argument.
+
+    >>> import numpy as np
+    >>> from autojit import jacfwd
+    >>> jacfwd(lambda x: x ** 2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if f is None:
+        return functools.partial(jacfwd, argnums=argnums)
+    return Transformed(jacfwd, f, {"argnums": argnums}, _dense(f, argnums, forward=True))
+
+
+def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Function:
+    """The Jacobian by reverse mode: for functions with fewer outputs than inputs.
+
+    As :func:`jacfwd`.
+
+    >>> import numpy as np
+    >>> from autojit import jacrev
+    >>> jacrev(np.sum)(np.array([1.0, 2.0]))
+    array([1., 1.])
+    """
+    if f is None:
+        return functools.partial(jacrev, argnums=argnums)
+    return Transformed(jacrev, f, {"argnums": argnums}, _dense(f, argnums, forward=False))
+
+
+def hessian(f: Function | None = None, argnums: Argnums = 0) -> Function:
+    """The second derivatives of a function, forward over reverse.
+
+    The result is nested like the argument twice over, for a tuple of ``argnums`` a tuple of
+    tuples.
+
+    >>> import numpy as np
+    >>> from autojit import hessian
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    if f is None:
+        return functools.partial(hessian, argnums=argnums)
+    return jacfwd(jacrev(f, argnums), argnums)
+
+
+def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
+    def derived(*args: Any, **kwargs: Any) -> Any:
+        numbers, single = positions(f, argnums, len(args))
+        chosen = tuple(args[n] for n in numbers)
+        leaves, structure = pytrees.flatten(chosen)
+        _check(f, leaves, numbers)
+
+        def call(g: Function, values: Sequence[Any]) -> Any:
+            replaced = list(args)
+            for n, tree in zip(numbers, pytrees.arguments(structure, values), strict=True):
+                replaced[n] = tree
+            return g(*replaced, **kwargs)
+
+        traced = trace_function(
+            f, [leaf_type(leaf) for leaf in leaves], call,
+            lambda: [p for n in numbers for p in pytrees.paths(args[n], f"argument {n}")],
+        )  # fmt: skip
+        wrt = tuple(range(len(leaves)))
+        program = remembered(jacobian, traced.program, wrt, forward=forward)
+        results = apply(program, leaves, once=True)
+        n = len(leaves)
+        rows = [
+            pytrees.unflatten(structure, results[k * n : (k + 1) * n])
+            for k in range(traced.results)
+        ]
+        return pytrees.unflatten(traced.structure, [row[0] for row in rows] if single else rows)
+
+    return derived
+
+
+def _check(f: Function, leaves: Sequence[Any], numbers: Sequence[int]) -> None:
+    for leaf in leaves:
+        pytrees.check_argument(leaf, f"an argument of {f}", "jacfwd(lambda x: f(x, setting))(x)")
+        dtype = leaf_type(leaf).type.dtype
+        if dtype.kind != "f":
+            raise IntegerGradientError(
+                f"a Jacobian with respect to argument {numbers[0]}, which is {dtype.name}: only "
+                "real floating-point arguments are covered. Convert it:\n    x.astype(float)"
+            )

@@ -1,0 +1,1 @@
+"""What is known of loop programs: dependences, what crosses tasks, and the verifier."""

@@ -1,0 +1,49 @@
+"""The arena: temporaries of one call share one block of memory.
+
+Each temporary lives from the step that writes it to the last one that reads it;
+two that do not live at the same time may share bytes.
+
+Legal where temporaries that live at the same step have bytes of their own.
+"""
+
+from __future__ import annotations
+
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.nodes import Buffer, Factorization, Kernel, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.traversal import buffers_named, memory
+
+from .loop_level import NESTS, NOT_PLACED, loop_pass
+
+#: Cache lines; enough for any vector.
+ALIGNMENT = 64
+
+
+@loop_pass("Gives temporaries places in one block of memory.", needs=[NOT_PLACED], keeps=[NESTS])
+def plan(program: LoopProgram) -> None:
+    """Give every temporary an offset: first fit, in the order of their first use."""
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for position, step in enumerate(program.steps):
+        for buffer in _used(step):
+            if buffer.kind == "temp":
+                first.setdefault(buffer, position)
+                last[buffer] = position
+    placed: list[tuple[int, int, Buffer]] = []  # offset, end, buffer
+    for buffer, start in first.items():
+        size = -(-buffer.size * itemsize(buffer.dtype) // ALIGNMENT) * ALIGNMENT
+        offset = 0
+        for low, high, other in sorted(placed, key=lambda p: p[0]):
+            if last[other] < start or first[other] > last[buffer]:
+                continue
+            if offset + size <= low:
+                break
+            offset = max(offset, high)
+        placed.append((offset, offset + size, buffer))
+        program.temps[buffer] = offset
+        program.arena = max(program.arena, offset + size)
+
+
+def _used(step: Kernel | MatrixProduct | Factorization) -> list[Buffer]:
+    if isinstance(step, (MatrixProduct, Factorization)):
+        return [memory(buffer) for buffer in buffers_named(step)]
+    return step.buffers

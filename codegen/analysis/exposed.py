@@ -1,0 +1,275 @@
+"""What statements read of memory that they have not written themselves.
+
+    for i in 0..100:
+      t[0] = x[i]
+      y[i] = t[0] + u[0]        # exposed: u, of which nothing is written, and x; not t
+
+A body whose reads of a buffer are all covered by its own writes may run anywhere with a copy of the
+buffer: in a task, in another order, at the same time as other iterations.  What is exposed has to
+come from outside.
+
+Elements are told apart by affine forms.  A write counts from where it stands on: within its loop
+for the iteration alone, behind the loop for all of them, if together they leave no gaps.  What
+cannot be decided counts as not written, so what is found not to be exposed is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from autojit.codegen.loop_ir.effects import EFFECTS, Access
+from autojit.codegen.loop_ir.nodes import Branch, Buffer, Loop, Repeat, RunTasks, Steps, Swap
+from autojit.codegen.loop_ir.traversal import memory
+from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
+
+#: What loops that are open add to an index.
+Terms = frozenset[tuple[Any, int]]
+
+
+def exposed(body: Iterable[Any], bounds: Bounds | None = None) -> dict[Buffer, Any]:
+    """The memory that statements may read before they have written it, and who reads it first.
+
+    ``bounds`` are the ranges of loops around.
+    """
+    found = Reads(bounds or {})
+    found.follow(body)
+    return found.exposed
+
+
+class Step(NamedTuple):
+    """Places that are so far apart, of a loop that has run from ``start`` to ``last``."""
+
+    size: int
+    start: int
+    last: int
+
+
+class Written:
+    """Elements of one buffer: intervals, by what open loops, and steps, add to their places."""
+
+    def __init__(self) -> None:
+        self.intervals: dict[Terms, list[tuple[int, int]]] = {}
+
+    def add(self, terms: Terms, low: int, high: int) -> None:
+        """Count ``low`` to ``high``, the last included, as written."""
+        known = self.intervals.setdefault(terms, [])
+        for position in range(len(known) - 1, -1, -1):
+            first, last = known[position]
+            if low <= last + 1 and first <= high + 1:
+                del known[position]
+                low, high = min(low, first), max(high, last)
+        known.append((low, high))
+
+    def covers(self, index: Affine, count: int, bounds: Bounds) -> bool:
+        """Whether all elements from an index on are written, wherever open loops are."""
+        for terms, known in self.intervals.items():
+            rest = _without(index, terms, bounds)
+            if rest is not None:
+                low, high = rest.range(bounds)
+                if any(first <= low and high + count - 1 <= last for first, last in known):
+                    return True
+        return False
+
+    def is_whole(self, size: int) -> bool:
+        """Whether all elements of a buffer are written."""
+        known = self.intervals.get(frozenset(), [])
+        return any(first <= 0 and size - 1 <= last for first, last in known)
+
+    def close(self, var: Var, start: int, stop: int) -> None:
+        """A loop has run over its range."""
+        for terms in [t for t in self.intervals if any(_depends(a, var) for a, _ in t)]:
+            known = self.intervals.pop(terms)
+            step = next((c for a, c in terms if a is var), 0)
+            rest = frozenset(t for t in terms if t[0] is not var)
+            if any(_depends(a, var) for a, _ in rest):
+                continue  # it is divided somewhere
+            for low, high in known:
+                if abs(step) <= high - low + 1 or stop - start == 1:
+                    ends = start * step, (stop - 1) * step
+                    self.add(rest, low + min(ends), high + max(ends))
+                else:
+                    self.add(rest | {(Step(step, start, stop - 1), 1)}, low, high)
+
+
+def _without(index: Affine, terms: Terms, bounds: Bounds) -> Affine | None:
+    """What is left of an index without the terms of what is written; None if no loop of the index
+    takes the place of one that has run."""
+    left = dict(index.terms)
+    for atom, coefficient in terms:
+        if isinstance(atom, Step):
+            found = next(
+                (a for a, c in left.items() if c == atom.size and _within(a, atom, bounds)), None
+            )
+            if found is None:
+                return None
+            del left[found]
+        else:
+            left[atom] = left.get(atom, 0) - coefficient
+    return Affine(index.constant, tuple((a, c) for a, c in left.items() if c))
+
+
+def _within(atom: Any, step: Step, bounds: Bounds) -> bool:
+    low, high = Affine(0, ((atom, 1),)).range(bounds)
+    return step.start <= low and high <= step.last
+
+
+def _depends(atom: Any, var: Var) -> bool:
+    return atom is var or (isinstance(atom, Quotient) and var in atom.operand.variables())
+
+
+_NOTHING = Written()
+
+
+class Reads:
+    """Follows statements in their order."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = dict(bounds)
+        self.exposed: dict[Buffer, Any] = {}
+        self.written: dict[Buffer, Written] = {}
+        #: What all tasks have written together, when they are done.
+        self._together: list[tuple[Buffer, Terms, int, int]] = []
+
+    def follow(self, body: Iterable[Any]) -> None:
+        for s in body:
+            handler = _HANDLERS.get(type(s))
+            if handler is not None:
+                handler(self, s)
+            else:
+                self.touch(s)
+
+    def touch(self, s: Any) -> None:
+        """What a statement reads comes first.  An update leaves unwritten what was."""
+        e = EFFECTS[type(s)]
+        for access in (*e.reads(s), *e.updates(s)):
+            self.read(s, access)
+        for access in e.writes(s):
+            self.write(access)
+
+    def read(self, s: Any, access: Access) -> None:
+        buffer = memory(access.buffer)
+        if buffer.kind in ("input", "tape") or buffer in self.exposed or not buffer.size:
+            return
+        written = self.written.get(buffer, _NOTHING)
+        if written.is_whole(buffer.size):
+            return
+        index = access.index + access.low if access.low else access.index
+        if not written.covers(index, access.size, self.bounds):
+            self.exposed[buffer] = s
+
+    def write(self, access: Access) -> None:
+        buffer, index = memory(access.buffer), access.index
+        if access.size > 0 and buffer.size:
+            first = index.constant + access.low
+            known = self.written.setdefault(buffer, Written())
+            known.add(frozenset(index.terms), first, first + access.size - 1)
+
+    # -- statements with others inside, and what moves memory ---------------------
+
+    def loop(self, s: Loop) -> None:
+        if s.stop <= s.start:
+            return  # it never runs
+        self.bounds[s.var] = (s.start, s.stop - 1)
+        self.follow(s.body)
+        for buffer, written in self.written.items():
+            if s.share is None and s.only is None:
+                written.close(s.var, s.start, s.stop)
+            else:
+                self._close_in_part(buffer, written, s)
+        del self.bounds[s.var]
+
+    def _close_in_part(self, buffer: Buffer, written: Written, s: Loop) -> None:
+        """A part of a loop has run: what it has written is known when all parts have."""
+        whole = Written()
+        mine = [t for t in written.intervals if any(_depends(a, s.var) for a, _ in t)]
+        whole.intervals = {t: written.intervals.pop(t) for t in mine}
+        whole.close(s.var, s.start, s.stop)
+        if s.share is not None:
+            self._together += [
+                (buffer, terms, low, high)
+                for terms, known in whole.intervals.items()
+                for low, high in known
+            ]
+
+    def tasks(self, s: RunTasks) -> None:
+        """Each has locals of its own; what others write is there when all are done."""
+        locals_ = {b: w for b, w in self.written.items() if b.kind == "local"}
+        for buffer in locals_:
+            del self.written[buffer]
+        var = s.tasks.var
+        self.bounds[var] = (0, s.tasks.count - 1)
+        self.follow(s.tasks.body)
+        self.written = {b: w for b, w in self.written.items() if b.kind != "local"} | locals_
+        for buffer, terms, low, high in self._together:
+            if buffer.kind != "local":
+                self.written.setdefault(buffer, Written()).add(terms, low, high)
+        self._together.clear()
+        for written in self.written.values():
+            written.close(var, 0, s.tasks.count)
+        del self.bounds[var]
+
+    def branch(self, s: Branch) -> None:
+        """What all bodies have written is written."""
+        before = self.written
+        after = []
+        for body in s.bodies:
+            self.written = _copied(before)
+            self.follow(body)
+            after.append(self.written)
+        self.written = _in_all(after) if after else before
+
+    def repeat(self, s: Repeat) -> None:
+        """The condition runs at least once, the body perhaps never."""
+        self.follow(s.condition)
+        self._perhaps(s.body)
+
+    def steps(self, s: Steps) -> None:
+        self._perhaps(s.body)
+
+    def _perhaps(self, body: list[Any]) -> None:
+        before = _copied(self.written)
+        self.follow(body)
+        self.written = before
+
+    def swap(self, s: Swap) -> None:
+        first, second = memory(s.first), memory(s.second)
+        one, other = self.written.get(first, Written()), self.written.get(second, Written())
+        self.written[first], self.written[second] = other, one
+
+
+def _copied(written: dict[Buffer, Written]) -> dict[Buffer, Written]:
+    found = {}
+    for buffer, w in written.items():
+        found[buffer] = Written()
+        found[buffer].intervals = {t: list(known) for t, known in w.intervals.items()}
+    return found
+
+
+def _in_all(states: list[dict[Buffer, Written]]) -> dict[Buffer, Written]:
+    """What is written in each of several states, where they say it in the same way."""
+    first, *others = states
+    found: dict[Buffer, Written] = {}
+    for buffer, written in first.items():
+        kept = found[buffer] = Written()
+        for terms, known in written.intervals.items():
+            for low, high in known:
+                if all(_has(state.get(buffer), terms, low, high) for state in others):
+                    kept.add(terms, low, high)
+    return found
+
+
+def _has(written: Written | None, terms: Terms, low: int, high: int) -> bool:
+    known = [] if written is None else written.intervals.get(terms, [])
+    return any(first <= low and high <= last for first, last in known)
+
+
+#: Statements that do more than touch memory.
+_HANDLERS: dict[type, Any] = {
+    Loop: Reads.loop,
+    RunTasks: Reads.tasks,
+    Branch: Reads.branch,
+    Repeat: Reads.repeat,
+    Steps: Reads.steps,
+    Swap: Reads.swap,
+}

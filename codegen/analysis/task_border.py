@@ -1,0 +1,200 @@
+"""What crosses the border of tasks: memory and scalars that a loop shares with what is around it.
+
+A task is a function of its own, which may run beside the others.  It sees inputs, results and
+temporaries, and nothing else of what surrounds it.  So for a loop that is cut into tasks, each
+buffer is one of these:
+
+    read only      nothing in the loop writes it
+    own            each iteration writes its own elements
+    added to       iterations only add to it: tasks have copies, which are combined afterwards
+    scratch        each iteration writes it before reading it, and nothing reads it afterwards:
+                   tasks have copies
+
+A local buffer that is not scratch becomes a temporary.  A scalar from before the loop is computed
+again in the task, if that is cheap and gives the same, or stored before and loaded inside.
+
+Legal where every buffer is one of these, and every statement one that a task may hold: otherwise
+there are no tasks (``Border.of`` says why).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from autojit.codegen.loop_ir.effects import EFFECTS, Access, effects_of, is_read_only
+from autojit.codegen.loop_ir.nodes import (
+    Accumulate,
+    AccumulateInto,
+    Begin,
+    Buffer,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    Gather,
+    IndexValue,
+    InRange,
+    Load,
+    Loop,
+    MatrixProduct,
+    Scalar,
+    ScatterInto,
+    Store,
+)
+from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, defined, memory, used, walk
+
+from .exposed import exposed
+from .iterations import meet
+
+#: What tasks may hold.
+_KNOWN = (
+    Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
+    Load, Loop, MatrixProduct, ScatterInto, Store,
+)  # fmt: skip
+
+
+@dataclass
+class Border:
+    """What a loop's tasks need beside its body."""
+
+    #: Buffers that each task has a copy of, and how copies are combined; of scratch not at all.
+    copied: dict[Buffer, str | None]
+    #: Local buffers that have to be temporaries.
+    shared: list[Buffer]
+    #: Statements that are carried out in the task again, and scalars that are handed over.
+    again: list[Any]
+    handed: list[Scalar]
+
+    @staticmethod
+    def of(
+        before: list[Any], main: Loop, after: list[Any], outside: Collection[Buffer]
+    ) -> Border | str:
+        """The border of a loop between other statements of a kernel, or why it may not be cut.
+
+        ``outside`` is memory that is touched elsewhere in the program.
+        """
+        inner = list(walk(main.body))
+        if main.role == "sequence" or main.only is not None or main.share is not None:
+            return "its iterations have to run in their order"
+        if not all(map(_may_be_in_task, inner)):
+            return "it holds a loop with steps, a branch or a call of a library"
+        if buffer := meet(main):
+            return f"iterations read or write elements of {buffer} that others write"
+        found = Border({}, [], [], [])
+        uses = _Uses(main, inner)
+        later = {*exposed(after), *outside}
+        for buffer in uses.touched:
+            if not found._place(buffer, uses, later):
+                return f"iterations write elements of {buffer} together that are read, too"
+        if not found._scalars(before, main, uses.written):
+            return "it takes numbers from a loop that is not complete"
+        return found
+
+    def _place(self, buffer: Buffer, uses: _Uses, later: Collection[Buffer]) -> bool:
+        """Find out which of the four a buffer is; False if none."""
+        is_read_later = buffer in later or buffer.kind == "output"
+        is_scratch = buffer not in uses.exposed and not is_read_later
+        is_together = buffer in uses.together
+        if is_together and buffer in uses.adds:
+            self.copied[buffer] = uses.adds[buffer]
+        elif is_together and not is_scratch:
+            return False
+        elif is_together and buffer.kind != "local":
+            self.copied[buffer] = None
+        if buffer.kind == "local" and not is_scratch:
+            self.shared.append(buffer)
+        return True
+
+    def _scalars(self, before: list[Any], main: Loop, written: Collection[Buffer]) -> bool:
+        """Sort the scalars that the loop takes from outside; False if one is not known there."""
+        made = {x.number: s for s in before if (x := defined(s)) is not None}
+        repeatable = _repeatable(before, written)
+        needed = from_outside(main.body, set())
+        if not needed.keys() <= made.keys():
+            return False
+        self.handed = [scalar for number, scalar in needed.items() if number not in repeatable]
+        wanted = {number for number in needed if number in repeatable}
+        for s in reversed(before):
+            if (x := defined(s)) is not None and x.number in wanted:
+                self.again.append(s)
+                wanted |= {a.number for a in used(s)}
+        self.again.reverse()
+        return True
+
+
+def _may_be_in_task(s: Any) -> bool:
+    return isinstance(s, _KNOWN) and (not isinstance(s, MatrixProduct) or s.tiled)
+
+
+class _Uses:
+    """What a loop does with memory."""
+
+    def __init__(self, main: Loop, inner: list[Any]) -> None:
+        self.var = main.var
+        self.touched: dict[Buffer, None] = {}
+        self.written: dict[Buffer, None] = {}
+        #: What several iterations write to.
+        self.together: dict[Buffer, None] = {}
+        #: Of what is only added to: how.
+        self.adds: dict[Buffer, str] = {}
+        others: set[Buffer] = set()
+        for s in inner:
+            self.touched.update(dict.fromkeys(map(memory, buffers_named(s))))
+            e = EFFECTS[type(s)]
+            for access in (*e.writes(s), *e.scratch(s), *e.updates(s)):
+                self._note(access)
+            for access in e.updates(s):
+                if self.adds.setdefault(memory(access.buffer), access.combine) != access.combine:
+                    others.add(memory(access.buffer))
+            for access in (*e.reads(s), *e.writes(s), *e.scratch(s)):
+                others.add(memory(access.buffer))
+        for buffer in others:
+            self.adds.pop(buffer, None)
+        # What is touched first comes first.
+        self.exposed = exposed(main.body, {main.var: (main.start, main.stop - 1)})
+
+    def _note(self, access: Access) -> None:
+        buffer = memory(access.buffer)
+        self.written[buffer] = None
+        if not access.is_exact or self.var not in access.index.variables():
+            self.together[buffer] = None
+
+
+def _repeatable(before: list[Any], written: Collection[Buffer]) -> set[int]:
+    """The scalars that a task may compute again, by number.
+
+    What is read has to be there still: nothing that follows writes to it, the loop neither.
+    """
+    later = set(written)
+    readable = set()
+    for s in reversed(before):
+        if is_read_only(s):
+            read = {memory(access.buffer) for access in effects_of(s).reads(s)}
+            if later.isdisjoint(read) and all(b.kind != "local" for b in read):
+                readable.add(id(s))
+        else:
+            later |= {memory(b) for x in walk([s]) if not is_read_only(x) for b in buffers_named(x)}
+    found: set[int] = set()
+    for s in before:
+        result = defined(s)
+        if result is not None and id(s) in readable and all(a.number in found for a in used(s)):
+            found.add(result.number)
+    return found
+
+
+def from_outside(body: list[Any], known: set[int]) -> dict[int, Scalar]:
+    """The scalars that statements use and that neither they nor those around them compute.
+
+    What is computed in a loop, or again in a task, is known there only.
+    """
+    known = set(known)
+    found: dict[int, Scalar] = {}
+    for s in body:
+        for inner in bodies_of(s):
+            found.update(from_outside(inner, known))
+        found.update({a.number: a for a in used(s) if a.number not in known})
+        if (result := defined(s)) is not None:
+            known.add(result.number)
+    return found

@@ -1,0 +1,1 @@
+"""What native code knows of CPython and NumPy."""

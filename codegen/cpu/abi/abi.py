@@ -1,0 +1,247 @@
+"""What native code knows of CPython and NumPy: struct offsets and a table of addresses.
+
+Compiled code refers to nothing by address: it finds functions, types and dtype
+descriptors in a table that it is handed, so that it can be kept and loaded by
+another process.  Offsets are those of NumPy 2's C ABI (``ndarraytypes.h``) and
+of CPython's ``PyObject``, ``PyVarObject`` and ``PyTupleObject``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from autojit.codegen.cpu.host import threads
+from autojit.codegen.cpu.host.extensions import extension
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.types import DTYPE_NAMES, dtype_from_name
+
+HEADER = object.__basicsize__  # reference count and type
+TYPE_OFFSET = HEADER - ctypes.sizeof(ctypes.c_void_p)
+ARRAY_DATA = HEADER
+ARRAY_NDIM = HEADER + 8
+ARRAY_SHAPE = HEADER + 16
+ARRAY_DESCR = HEADER + 40
+ARRAY_FLAGS = HEADER + 48
+TUPLE_ITEMS = tuple.__basicsize__ if tuple.__itemsize__ else HEADER + 8
+BYTES_DATA = bytes.__basicsize__ - 1
+#: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
+REQUIRED_FLAGS = 0x0001 | 0x0100
+
+# Positions in PyArray_API, fixed by NumPy's ABI.
+_PYARRAY_SCALAR = 60
+_PYARRAY_NEW = 93
+_PYARRAY_GET_FUNCTIONS = 365
+#: Where ``PyArray_ArrFuncs`` has the stable ``argsort``: after 21 casts, 12 functions, 3 ``sort``
+#: and two other kinds of ``argsort``.
+_STABLE_ARGSORT = 21 + 12 + 3 + 2
+#: What the names of NumPy's sorting functions begin with.
+ARGSORT = "argsort_"
+
+_PYTHON = (
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyTuple_New",
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyLong_AsLongLong",
+    "PyObject_CallNoArgs",
+    "PyErr_Occurred",
+    "PyErr_Clear",
+    "PyErr_SetString",
+)
+#: What is known of threads, and 0 where the system does not say.
+_SYSTEM = ("pthread_self", "sched_getcpu", "pthread_getaffinity_np",
+           "pthread_setaffinity_np")  # fmt: skip
+_NUMPY = {"PyArray_New": _PYARRAY_NEW, "PyArray_Scalar": _PYARRAY_SCALAR}
+
+#: The fixed part of the table, by name.
+SLOTS: dict[str, int] = {}
+for _name in (
+    "ndarray",
+    "float",
+    "int",
+    "None",
+    "PyExc_IndexError",
+    "PyExc_ValueError",
+    "PyExc_MemoryError",
+    "PyExc_LinAlgError",
+    "PyExc_OverflowError",
+    "PyExc_ZeroDivisionError",
+    "malloc",
+    "free",
+    "threads_allowed",
+    *_SYSTEM,
+    *_PYTHON,
+    *_NUMPY,
+    *(f"descr_{name}" for name in DTYPE_NAMES.values()),
+    *(f"scalar_{name}" for name in DTYPE_NAMES.values()),
+):
+    SLOTS[_name] = len(SLOTS)
+#: The arena that the last call left for the next one (0 if it is in use).
+ARENA_SLOT = len(SLOTS)
+#: The block of tapes that the last call left, likewise.
+TAPE_SLOT = ARENA_SLOT + 1
+#: The threading layer's parallel_for and get_num_threads, for programs that use threads.
+PARALLEL_SLOT, COUNT_SLOT = TAPE_SLOT + 1, TAPE_SLOT + 2
+#: Where a program's own entries begin: BLAS functions, allocators of results, captured arrays.
+OWN_SLOTS = COUNT_SLOT + 1
+
+
+class Convention(NamedTuple):
+    """How an entry takes its inputs: Python's type of each number, what is bound, tuple or bare."""
+
+    weak: tuple[type | None, ...]
+    bound: int
+    as_tuple: bool
+
+
+class Needs(NamedTuple):
+    """What a program's own part of the table holds."""
+
+    #: BLAS and LAPACK functions by name.
+    functions: tuple[str, ...]
+    #: The results, by number, that come from the pool.
+    pooled: tuple[int, ...]
+    #: Whether some loop runs on threads.
+    parallel: bool
+
+
+def _c_library() -> ctypes.CDLL:
+    return ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
+
+
+_library = _c_library()
+_free = _library.free
+_free.restype, _free.argtypes = None, [ctypes.c_void_p]
+
+
+def load(
+    builder: ir.IRBuilder, table: ir.Value, position: int, kind: ir.Type | None = None
+) -> ir.Value:
+    """An entry of the table, as a pointer unless another type is given."""
+    offset = ir.Constant(ir.IntType(64), 8 * position)
+    address = builder.gep(table, [offset], inbounds=True, source_etype=ir.IntType(8))
+    return builder.load(address, typ=kind or ir.PointerType(), align=8)
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1)
+def fixed_table() -> tuple[int, ...]:
+    """The addresses of this process for the fixed part of the table."""
+    api = _numpy_api()
+    entries: dict[str, int] = {
+        "ndarray": id(np.ndarray),
+        "float": id(float),
+        "int": id(int),
+        "None": id(None),
+        "PyExc_IndexError": id(IndexError),
+        "PyExc_ValueError": id(ValueError),
+        "PyExc_MemoryError": id(MemoryError),
+        "PyExc_LinAlgError": id(np.linalg.LinAlgError),
+        "PyExc_OverflowError": id(OverflowError),
+        "PyExc_ZeroDivisionError": id(ZeroDivisionError),
+        "threads_allowed": ctypes.addressof(threads.allowed),
+        "malloc": _address(_library.malloc),
+        "free": _address(_free),
+    }
+    for name in _SYSTEM:
+        on_linux = sys.platform == "linux" and hasattr(_library, name)
+        entries[name] = _address(getattr(_library, name)) if on_linux else 0
+    for name in _PYTHON:
+        entries[name] = _address(getattr(ctypes.pythonapi, name))
+    for name, position in _NUMPY.items():
+        entries[name] = api[position] or 0
+    for dtype, name in DTYPE_NAMES.items():
+        entries[f"descr_{name}"] = id(dtype)
+        entries[f"scalar_{name}"] = id(dtype.type)
+    return tuple(entries[name] for name in SLOTS)
+
+
+def _numpy_api() -> Any:
+    """``PyArray_API``, NumPy's table of functions."""
+    import numpy._core.multiarray as multiarray
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+@cache
+def library_function(name: str) -> int:
+    """The address of a function of the BLAS or LAPACK that SciPy ships, or of NumPy's sorting."""
+    if name.startswith(ARGSORT):
+        return _sorting_function(name)
+    import scipy  # where its libraries lie, for the operating system  # noqa: F401
+
+    blas, lapack = map(extension, ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"))
+    capsule = {**lapack.__pyx_capi__, **blas.__pyx_capi__}[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    found: int = get(capsule, get_name(capsule))
+    return found
+
+
+def _sorting_function(name: str) -> int:
+    """NumPy's stable ``argsort`` of a dtype."""
+    dtype = name.removeprefix(ARGSORT)
+    signature = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)
+    functions = signature(_numpy_api()[_PYARRAY_GET_FUNCTIONS])(dtype_from_name(dtype))
+    table = ctypes.cast(functions, ctypes.POINTER(ctypes.c_void_p))
+    found: int | None = table[_STABLE_ARGSORT]
+    if not found:
+        raise TargetError(f"NumPy {np.__version__} has no function that sorts {dtype}")
+    return found
+
+
+class MethodDef(ctypes.Structure):
+    """CPython's ``PyMethodDef``."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+METH_FASTCALL = 0x0080
+
+
+class Handle(bytes):
+    """``self`` of a native function: a table's address in bytes, which keeps its owners alive."""
+
+    owners: tuple[Any, ...] = ()
+
+    def __del__(self, slots: Any = (ARENA_SLOT, TAPE_SLOT), free: Any = _free) -> None:
+        """Free the memory that the last call left; no call can be running now.
+
+        What it needs is bound above: when the interpreter ends, globals may be gone.
+        """
+        for slot in slots:
+            if self.owners and (left := self.owners[0][slot]):
+                self.owners[0][slot] = 0
+                free(left)
+
+
+def native_function(
+    address: int, name: str, table: ctypes.Array[ctypes.c_int64], *owners: object
+) -> Any:
+    """A builtin that calls ``PyObject *f(PyObject *self, PyObject **args, Py_ssize_t n)``."""
+    handle = Handle(ctypes.addressof(table).to_bytes(8, "little"))
+    method = MethodDef(name.encode(), address, METH_FASTCALL, None)
+    handle.owners = (table, method, *owners)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.addressof(method), handle, None)

@@ -1,0 +1,173 @@
+"""Python's arrays in LLVM IR: what entries ask of them, as functions of the library."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from autojit.codegen.cpu.llvm import library
+from autojit.codegen.cpu.llvm.constants import constant_array
+from autojit.codegen.cpu.llvm.counted import CountedLoop
+from autojit.ir.core.types import Type, dtype_name
+
+from . import abi
+
+I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
+VOID = ir.VoidType()
+_NULL = ir.Constant(POINTER, None)
+_ZERO, _ONE = ir.Constant(I64, 0), ir.Constant(I64, 1)
+
+#: object, table, dtype, number of axes, shape
+_ARRAY = ir.FunctionType(POINTER, [POINTER, POINTER, POINTER, I64, POINTER])
+#: object, table, dtype, type of NumPy's scalars of that dtype
+_SCALAR = ir.FunctionType(POINTER, [POINTER] * 4)
+#: table, number of axes, shape, number of the dtype
+_NEW = ir.FunctionType(POINTER, [POINTER, I64, POINTER, I64])
+#: table, objects, how many
+_TUPLE = ir.FunctionType(POINTER, [POINTER, POINTER, I64])
+_RELEASE = ir.FunctionType(VOID, [POINTER, POINTER, I64])
+
+
+def data_of(b: ir.IRBuilder, table: ir.Value, object: ir.Value, type: Type) -> ir.Value:
+    """Where the elements of an object are, or null: it is no contiguous array of just that type.
+
+    What has no axes may be one of NumPy's scalars as well.
+    """
+    name = dtype_name(type.dtype)
+    descr = abi.load(b, table, abi.SLOTS[f"descr_{name}"])
+    if not type.shape:
+        function = library.plain_function(b.module, "scalar_data", _SCALAR, _write_scalar)
+        kind = abi.load(b, table, abi.SLOTS[f"scalar_{name}"])
+        return b.call(function, [object, table, descr, kind])
+    function = library.plain_function(b.module, "array_data", _ARRAY, _write_array)
+    shape = constant_array(b.module, type.shape)
+    return b.call(function, [object, table, descr, ir.Constant(I64, type.ndim), shape])
+
+
+def new_array(b: ir.IRBuilder, table: ir.Value, type: Type) -> ir.Value:
+    """A new array, or null and a Python exception."""
+    function = library.plain_function(b.module, "new_array", _NEW, _write_new)
+    shape = constant_array(b.module, type.shape)
+    numbers = [ir.Constant(I64, n) for n in (type.ndim, type.dtype.num)]
+    return b.call(function, [table, numbers[0], shape, numbers[1]])
+
+
+def new_tuple(b: ir.IRBuilder, table: ir.Value, objects: ir.Value, count: int) -> ir.Value:
+    """A tuple of objects, which it takes over."""
+    function = library.plain_function(b.module, "new_tuple", _TUPLE, _write_tuple)
+    return b.call(function, [table, objects, ir.Constant(I64, count)])
+
+
+def release(b: ir.IRBuilder, table: ir.Value, objects: ir.Value, count: int) -> None:
+    """Let go of some objects; those that are null are none."""
+    function = library.plain_function(b.module, "release", _RELEASE, _write_release)
+    b.call(function, [table, objects, ir.Constant(I64, count)])
+
+
+# -- the functions ------------------------------------------------------------------
+
+
+def at(b: ir.IRBuilder, base: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
+    """What an object has so many bytes from its beginning."""
+    address = b.gep(base, [ir.Constant(I64, offset)], inbounds=True, source_etype=ir.IntType(8))
+    return b.load(address, typ=kind, align=4 if kind is I32 else 8)
+
+
+def _write_array(function: ir.Function) -> None:
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    b.ret(_data(b, *function.args))
+
+
+def _data(
+    b: ir.IRBuilder,
+    object: ir.Value,
+    table: ir.Value,
+    descr: ir.Value,
+    ndim: ir.Value,
+    shape: ir.Value,
+) -> ir.Value:
+    """Where an array's elements are, at the end; else null is returned."""
+    array = abi.load(b, table, abi.SLOTS["ndarray"])
+    _require(b, b.icmp_unsigned("==", at(b, object, abi.TYPE_OFFSET, POINTER), array))
+    _require(b, b.icmp_unsigned("==", at(b, object, abi.ARRAY_DESCR, POINTER), descr))
+    axes = b.zext(at(b, object, abi.ARRAY_NDIM, I32), I64)
+    _require(b, b.icmp_unsigned("==", axes, ndim))
+    wanted = ir.Constant(I32, abi.REQUIRED_FLAGS)
+    flags = at(b, object, abi.ARRAY_FLAGS, I32)
+    _require(b, b.icmp_unsigned("==", b.and_(flags, wanted), wanted))
+    some, done = (b.append_basic_block(name) for name in ("some", "done"))
+    b.cbranch(b.icmp_unsigned("==", ndim, _ZERO), done, some)
+    b.position_at_end(some)
+    own = at(b, object, abi.ARRAY_SHAPE, POINTER)
+    with CountedLoop(b, _ZERO, ndim, keep_rolled=True) as axis:
+        extents = [b.load(b.gep(p, [axis], source_etype=I64), typ=I64) for p in (own, shape)]
+        _require(b, b.icmp_unsigned("==", *extents))
+    b.branch(done)
+    b.position_at_end(done)
+    data = at(b, object, abi.ARRAY_DATA, POINTER)
+    # An array without elements may have no memory.
+    return b.select(b.icmp_unsigned("==", data, _NULL), object, data)
+
+
+def _write_scalar(function: ir.Function) -> None:
+    object, table, descr, kind = function.args
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    is_scalar = b.icmp_unsigned("==", at(b, object, abi.TYPE_OFFSET, POINTER), kind)
+    with b.if_then(is_scalar):
+        # A NumPy scalar holds its value right after the header.
+        inside = [ir.Constant(I64, abi.HEADER)]
+        b.ret(b.gep(object, inside, inbounds=True, source_etype=ir.IntType(8)))
+    b.ret(_data(b, object, table, descr, _ZERO, _NULL))
+
+
+def _require(b: ir.IRBuilder, condition: ir.Value) -> None:
+    good, bad = (b.append_basic_block(name) for name in ("good", "bad"))
+    b.cbranch(condition, good, bad)
+    b.position_at_end(bad)
+    b.ret(_NULL)
+    b.position_at_end(good)
+
+
+def _write_new(function: ir.Function) -> None:
+    table, ndim, shape, number = function.args
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    made = call(
+        b, table, "PyArray_New", POINTER,
+        abi.load(b, table, abi.SLOTS["ndarray"]), b.trunc(ndim, I32), shape,
+        b.trunc(number, I32), _NULL, _NULL, ir.Constant(I32, 0), ir.Constant(I32, 0), _NULL,
+    )  # fmt: skip
+    b.ret(made)
+
+
+def _write_tuple(function: ir.Function) -> None:
+    table, objects, count = function.args
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    made = call(b, table, "PyTuple_New", POINTER, count)
+    _require(b, b.icmp_unsigned("!=", made, _NULL))
+    items = b.gep(made, [ir.Constant(I64, abi.TUPLE_ITEMS)], source_etype=ir.IntType(8))
+    with _each(b, count) as i:
+        object = b.load(b.gep(objects, [i], source_etype=I64), typ=POINTER)
+        place = b.gep(items, [i], source_etype=I64)
+        b.store(object, place, align=8)
+    b.ret(made)
+
+
+def _write_release(function: ir.Function) -> None:
+    table, objects, count = function.args
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    with _each(b, count) as i:
+        object = b.load(b.gep(objects, [i], source_etype=I64), typ=POINTER)
+        with b.if_then(b.icmp_unsigned("!=", object, _NULL)):
+            call(b, table, "Py_DecRef", VOID, object)
+    b.ret_void()
+
+
+def _each(b: ir.IRBuilder, count: ir.Value) -> CountedLoop:
+    return CountedLoop(b, _ZERO, count, keep_rolled=True)
+
+
+def call(
+    b: ir.IRBuilder, table: ir.Value, name: str, result: ir.Type, *arguments: ir.Value
+) -> ir.Value:
+    """Call a function of Python's or NumPy's, whose address is in the table."""
+    kind = ir.FunctionType(result, [a.type for a in arguments])
+    return b.call(abi.load(b, table, abi.SLOTS[name], kind.as_pointer()), arguments)

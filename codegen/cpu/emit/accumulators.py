@@ -1,0 +1,67 @@
+"""What loops combine values into, in LLVM IR.
+
+A maximum or minimum is two reductions, of the numbers and of whether one was NaN: LLVM computes
+several vectors of them at a time.  An intrinsic that propagates NaN is one long chain of four
+instructions for each vector, and took four times as long.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+
+from autojit.codegen.cpu.llvm.scalars import constant, is_float, llvm_type
+from autojit.codegen.loop_ir.nodes import Accumulate, Accumulator, Begin, Finish
+
+if TYPE_CHECKING:
+    from .kernels import KernelEmitter
+
+I1 = ir.IntType(1)
+
+
+def begin(emitter: KernelEmitter, s: Begin) -> None:
+    accumulator, b = s.accumulator, emitter.builder
+    slot = emitter.slots[accumulator.number] = emitter.allocas.alloca(llvm_type(accumulator.dtype))
+    b.store(constant(accumulator.identity, accumulator.dtype), slot)
+    if _is_extreme(accumulator):
+        flag = emitter.not_numbers[accumulator.number] = emitter.allocas.alloca(I1)
+        b.store(ir.Constant(I1, 0), flag)
+
+
+def accumulate(emitter: KernelEmitter, s: Accumulate) -> None:
+    accumulator: Accumulator = s.accumulator
+    slot = emitter.slots[accumulator.number]
+    old = emitter.builder.load(slot, typ=llvm_type(accumulator.dtype))
+    value = emitter.registers[s.value.number]
+    if _is_extreme(accumulator):
+        new = _extreme(emitter, accumulator, old, value)
+    else:
+        new = emitter.combine(accumulator.combine, old, value, accumulator.dtype)
+    emitter.builder.store(new, slot)
+
+
+def _extreme(
+    emitter: KernelEmitter, accumulator: Accumulator, old: ir.Value, value: ir.Value
+) -> ir.Value:
+    """The larger or the smaller of two, where both are numbers; NaN is remembered beside it."""
+    b, flag = emitter.builder, emitter.not_numbers[accumulator.number]
+    b.store(b.or_(b.load(flag, typ=I1), b.fcmp_unordered("uno", value, value)), flag)
+    relation = ">" if accumulator.combine == "maximum" else "<"
+    flags = ("nnan", "nsz")
+    return b.select(b.fcmp_ordered(relation, value, old, flags=flags), value, old, flags=flags)
+
+
+def finish(emitter: KernelEmitter, s: Finish) -> None:
+    accumulator: Accumulator = s.accumulator
+    kind = llvm_type(accumulator.dtype)
+    found = emitter.builder.load(emitter.slots[accumulator.number], typ=kind)
+    if _is_extreme(accumulator):
+        is_nan = emitter.builder.load(emitter.not_numbers[accumulator.number], typ=I1)
+        nan = constant(float("nan"), accumulator.dtype)
+        found = emitter.builder.select(is_nan, nan, found)
+    emitter.registers[s.result.number] = found
+
+
+def _is_extreme(accumulator: Accumulator) -> bool:
+    return accumulator.combine in ("maximum", "minimum") and is_float(accumulator.dtype)

@@ -1,0 +1,250 @@
+"""Loops over arrays in LLVM IR: what they hand on in registers, and what LLVM is told of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from autojit.codegen.cpu.llvm.counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
+from autojit.codegen.cpu.llvm.scalars import constant, memory_type
+from autojit.codegen.cpu.llvm.vectors import is_dear
+from autojit.codegen.loop_ir.cost import CHEAP, itemsize
+from autojit.codegen.loop_ir.machine import has_masks
+from autojit.codegen.loop_ir.nodes import (
+    Accumulate,
+    Compute,
+    Fill,
+    Gather,
+    InRange,
+    Load,
+    Loop,
+    MatrixProduct,
+    Store,
+)
+from autojit.codegen.loop_ir.traversal import used, walk
+from autojit.ir.core.affine import Affine, Var
+
+from . import outlined, prefix_scans
+from .independent import is_independent
+from .predictive_commoning import Neighbours, neighbours
+
+if TYPE_CHECKING:
+    from .kernels import KernelEmitter
+
+I64 = ir.IntType(64)
+#: Loops of fewer iterations LLVM puts under masks, unless they are whole vectors
+#: (its `TinyTripCountVectorThreshold`).
+FOLDED = 16
+#: Fills of at most this many scalars are written out.
+FEW = 16
+#: Parts of a range have a multiple of so many iterations, where the range has.
+GRAIN = 64
+#: So many of them a task has at least, that none has far more than others.
+EVEN = 16
+#: From so many iterations on two, or four, vectors are worked on at a time; of fewer, too many
+#: would be left over.
+INTERLEAVED = {"sums": (32, 200), "extremes": (256, 256)}
+#: The most statements of such a loop.
+MOST_INTERLEAVED = 16
+
+
+def fill(e: KernelEmitter, s: Fill) -> None:
+    """Elements set to a number."""
+    dtype = s.buffer.dtype
+    value = constant(s.value, dtype)
+    if s.count <= FEW:
+        for i in range(s.count):
+            e.store_to(e.address(s.buffer, s.start + i), value, dtype)
+        return
+    start = e.index(s.start)
+    zero, count = ir.Constant(I64, 0), ir.Constant(I64, s.count)
+    rolled = s.count > MOST_UNROLLED
+    with CountedLoop(e.builder, zero, count, keep_rolled=rolled) as i:
+        address = e.builder.gep(
+            e.pointer(s.buffer),
+            [e.builder.add(start, i)],
+            inbounds=True,
+            source_etype=memory_type(dtype),
+        )
+        e.store_to(address, value, dtype)
+
+
+def loop(e: KernelEmitter, s: Loop) -> None:
+    """A loop: written out, a function of its own, or counted."""
+    if s.unroll and s.share is None:
+        e.apart += s.var in e.looped
+        for i in range(s.start, s.stop):
+            e.vars[s.var] = ir.Constant(I64, i)
+            e.body(s.body)
+        e.apart -= s.var in e.looped
+        return
+    if id(s) in e.outlined:
+        outlined.emit(e, s, e.outlined[id(s)])
+        return
+    if prefix_scans.emit(e, s):
+        return
+    e.looped.add(s.var)
+    start, stop = ir.Constant(I64, s.start), ir.Constant(I64, s.stop)
+    if s.share is not None:
+        start, stop = _own_part(e, s)
+    if s.only is not None:
+        b, only = e.builder, e.registers[s.only.number]
+        is_one = b.icmp_signed(">=", only, ir.Constant(I64, 0))
+        start = b.select(is_one, only, start)
+        stop = b.select(is_one, b.add(only, ir.Constant(I64, 1)), stop)
+    _counted(e, s, start, stop)
+
+
+def _counted(e: KernelEmitter, s: Loop, start: ir.Value, stop: ir.Value) -> None:
+    long = s.stop - s.start > MOST_UNROLLED
+    found = neighbours(s) if long and s.only is None else Neighbours([], s.body, False)
+    e.vars[s.var] = start
+    firsts = []
+    for a, _ in found.carried:
+        e.body(found.before(a, s))
+        firsts.append(e.registers[a.result.number])
+    alone = long and is_independent(s, e.moving)
+    group = access_group(e.module) if alone else None
+    unrolled = not long and s.share is None and s.expanded <= MOST_EXPANDED
+    # LLVM knows of two conditions where one implies the other, and puts a place that it knows then
+    # in for the address.  Its vectoriser (of LLVM 22) takes a vector's address from the first
+    # element even if that one is not read, and with it that place: other elements would be read.
+    # So it is not told where the ranges end.
+    guards = _guards(s)
+    are_ranges = _are_ranges(s, guards)
+    counted = CountedLoop(
+        e.builder, start, stop, label=e.labels.get(id(s)),
+        keep_rolled=long, unrolled=unrolled,
+        masked=is_dear(s) and has_masks() and not found.computed and not _is_narrow(s),
+        interleaved=_interleaved(s),
+        group=group,
+        scalar=_has_strides_back(s) or (len(guards) > 1 and not are_ranges) or (
+            _is_narrow(s) and _may_be_folded(s)
+        ),
+    )  # fmt: skip
+    with counted as i:
+        e.vars[s.var] = i
+        phis = [counted.carry(first) for first in firsts]
+        for (a, _), phi in zip(found.carried, phis, strict=True):
+            e.registers[a.result.number] = phi
+        around = e.group, e.veiled
+        e.group, e.veiled = group, e.veiled or len(guards) > 1
+        e.body(found.body)
+        e.group, e.veiled = around
+        for (_, b), phi in zip(found.carried, phis, strict=True):
+            phi.add_incoming(e.registers[b.result.number], e.builder.block)
+
+
+def _is_narrow(s: Loop) -> bool:
+    """Whether a loop touches numbers of one or two bytes.
+
+    Eight of one byte are half of the shortest vector.  LLVM (22) makes a whole one of them, and of
+    a mask that says the same of all eight one that says it of sixteen: eight bytes too many are
+    read, or written.  It has such masks where no iterations are left over.
+    """
+    return any(itemsize(x.buffer.dtype) < 4 for x in s.body if hasattr(x, "buffer"))
+
+
+def _may_be_folded(s: Loop) -> bool:
+    """Whether LLVM may put masks into a loop for its being short, asked or not."""
+    extent = s.stop - s.start
+    return extent < FOLDED and extent & (extent - 1) != 0
+
+
+def _interleaved(s: Loop) -> int:
+    """How many vectors a loop works on at a time: several, where each waits for what the one before
+    has added."""
+    combined = {x.accumulator.combine for x in s.body if isinstance(x, Accumulate)}
+    if not combined or len(s.body) > MOST_INTERLEAVED or not all(map(_is_plain, s.body)):
+        return 1
+    extremes = not combined.isdisjoint(("maximum", "minimum"))
+    few, many = INTERLEAVED["extremes" if extremes else "sums"]
+    extent = s.stop - s.start
+    return 4 if extent >= many else 2 if extent >= few else 1
+
+
+def _guards(s: Loop) -> list[int]:
+    """The conditions of reads that change with a loop."""
+    guards = {x.guard.number for x in walk(s.body) if isinstance(x, (Gather, Load)) and x.guard}
+    changing: set[int] = set()
+    for x in walk(s.body) if len(guards) > 1 else ():
+        index = getattr(x, "index", None)
+        moves = isinstance(index, Affine) and s.var in index.variables()
+        if hasattr(x, "result") and (moves or any(a.number in changing for a in used(x))):
+            changing.add(x.result.number)
+    return sorted(guards & changing)
+
+
+def _has_strides_back(s: Loop) -> bool:
+    """Whether a loop touches every second element, or fewer, backwards.
+
+    LLVM (22) computes what vectors of such reads cost in two ways that differ, and ends the process
+    when it finds out.
+    """
+    accesses = (x for x in walk(s.body) if isinstance(x, (Load, Store)))
+    return any((x.index.stride(s.var) or 0) < -1 for x in accesses)
+
+
+def _is_nest(s: Any) -> bool:
+    """Whether a statement keeps the loop around it from becoming vectors."""
+    is_long = isinstance(s, Loop) and s.stop - s.start > MOST_UNROLLED
+    return is_long or isinstance(s, MatrixProduct)
+
+
+def _are_ranges(s: Loop, guards: list[int]) -> bool:
+    """Whether conditions are ranges of indices."""
+    made = {x.result.number for x in walk(s.body) if isinstance(x, InRange)}
+    return made.issuperset(guards)
+
+
+def _is_plain(s: Any) -> bool:
+    return not isinstance(s, (Loop, Gather)) and (
+        not isinstance(s, Compute) or s.name in CHEAP or s.result.dtype == "bool"
+    )
+
+
+def part(
+    e: KernelEmitter, var: Var, start: int, extent: int, grain: int = 1
+) -> tuple[ir.Value, ir.Value]:
+    """A task's part of a range: all parts are equal to within one grain of so many iterations."""
+    b, task, count = e.builder, e.vars[var], ir.Constant(I64, var.extent)
+    bounds = []
+    for number in (task, b.add(task, ir.Constant(I64, 1))):
+        pieces = b.mul(number, ir.Constant(I64, extent // grain), flags=("nuw", "nsw"))
+        part = b.udiv(pieces, count)
+        if grain > 1:
+            part = b.mul(part, ir.Constant(I64, grain), flags=("nuw", "nsw"))
+        bounds.append(b.add(part, ir.Constant(I64, start), flags=("nuw", "nsw")))
+    return bounds[0], bounds[1]
+
+
+def _own_part(e: KernelEmitter, s: Loop) -> tuple[ir.Value, ir.Value]:
+    """A task's part of a loop.
+
+    LLVM is told that it is not empty, and sees of what it is a multiple: then nothing is left for
+    a loop behind that of the vectors.
+    """
+    assert s.share is not None
+    start, stop = part(e, s.share, s.start, s.stop - s.start, grain(s))
+    if s.stop - s.start >= s.share.extent:
+        assume = e.module.globals.get("llvm.assume") or ir.Function(
+            e.module, ir.FunctionType(ir.VoidType(), [ir.IntType(1)]), "llvm.assume"
+        )
+        e.builder.call(assume, [e.builder.icmp_unsigned("<", start, stop)])
+    return start, stop
+
+
+def grain(s: Loop) -> int:
+    """Of how many iterations the parts of tasks are multiples.
+
+    Of a loop that may become vectors: whole ones, if the loop has no others, and so many that no
+    task has far more than another.
+    """
+    assert s.share is not None
+    extent, found = s.stop - s.start, GRAIN
+    if any(_is_nest(x) for x in s.body):
+        return 1
+    while found > 1 and (extent % found or extent // found < EVEN * s.share.extent):
+        found //= 2
+    return found

@@ -1,0 +1,1 @@
+"""The entry of a program, and its module in parts."""

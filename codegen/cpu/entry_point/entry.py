@@ -1,0 +1,392 @@
+"""The entry of a program: one native call from Python arrays to Python arrays.
+
+``PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t n)`` checks types,
+shapes and contiguity of its arguments, allocates the results, gives up the GIL,
+runs kernels and library calls, and wraps the results.  Where an argument is not
+just what the program was compiled for it returns None, and Python converts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from autojit.codegen.cpu.abi import abi, arrays
+from autojit.codegen.cpu.abi.abi import Convention
+from autojit.codegen.cpu.abi.results import POOLED
+from autojit.codegen.cpu.emit.kernels import I64, POINTER, KernelEmitter
+from autojit.codegen.cpu.emit.places import poison
+from autojit.codegen.cpu.linalg import matrices
+from autojit.codegen.cpu.llvm.constants import constant_text
+from autojit.codegen.cpu.llvm.counted import CountedLoop
+from autojit.codegen.cpu.llvm.demands import can_fail
+from autojit.codegen.cpu.llvm.scalars import memory_type
+from autojit.codegen.cpu.matmul import blas, tiles
+from autojit.codegen.loop_ir.errors import FAILURES
+from autojit.codegen.loop_ir.nodes import (
+    Buffer,
+    Factorization,
+    Kernel,
+    LoopProgram,
+    MatrixProduct,
+    RunTasks,
+)
+from autojit.codegen.loop_ir.traversal import memory, statements
+from autojit.ir.core.affine import Affine
+from autojit.ir.core.types import Type, dtype_name
+
+from . import alike
+
+I32 = ir.IntType(32)
+_NULL = ir.Constant(POINTER, None)
+
+#: What tells loops of equal text apart.
+_LOOP_LABEL = re.compile(r", !llvm\.loop !\d+")
+
+#: Arenas up to this size live on the stack.
+STACK_ARENA = 4096
+
+
+class Module:
+    """The LLVM module of one program: kernels, the core that runs them, and entries."""
+
+    def __init__(
+        self, program: LoopProgram, in_types: Sequence[Type], out_types: Sequence[Type]
+    ) -> None:
+        self.program = program
+        self.in_types = in_types
+        self.out_types = out_types
+        self.module = ir.Module("autojit")
+        self.functions = sorted({*blas.needed(program), *matrices.needed(program)})
+        #: Results that come from the pool.
+        self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
+        #: Kernels by their text.
+        self.kernels: dict[str, ir.Function] = {}
+        #: Their text, by name.
+        self.printed: dict[str, str] = {}
+        self.calls: list[alike.Call] = []
+        self.core = self._core()
+        alike.merged(self.module, self.calls, self.printed)
+
+    # -- the core: buffers in, buffers out --------------------------------
+
+    def _core(self) -> ir.Function:
+        """``void core(ptr table, ptr arena, ptr status, ptr buffer, …)``."""
+        buffers = [*self.program.inputs, *self.program.outputs]
+        signature = ir.FunctionType(ir.VoidType(), [POINTER] * (3 + len(buffers)))
+        core = ir.Function(self.module, signature, "core")
+        core.linkage = "internal"
+        core.attributes.add("nounwind")
+        builder = ir.IRBuilder(core.append_basic_block("entry"))
+        table, arena, self.status, *pointers = core.args
+        self.table = table
+        places: dict[Buffer, ir.Value] = dict(zip(buffers, pointers, strict=True))
+        for buffer, offset in self.program.temps.items():
+            places[buffer] = _offset(builder, arena, ir.Constant(I64, offset))
+            poison(builder, places[buffer], buffer)
+        for buffer in self.program.outputs:
+            poison(builder, places[buffer], buffer)
+        for number, step in enumerate(self.program.steps):
+            if isinstance(step, MatrixProduct) and step.tiled:
+                tiles.emit(self.module, builder, step, _addresses(builder, places))
+            elif isinstance(step, MatrixProduct):
+                function = blas.load(builder, table, self.functions, step)
+                blas.emit(self.module, builder, function, step, _addresses(builder, places))
+            elif isinstance(step, Factorization):
+                symbol = f"matrices{number}"
+                addresses = _addresses(builder, places)
+                matrices.call(
+                    self.module, builder, step, symbol, self.functions, addresses,
+                    self.status, table,
+                )  # fmt: skip
+            else:
+                self._call_kernel(builder, step, number, places)
+        builder.ret_void()
+        return core
+
+    def _call_kernel(
+        self, builder: ir.IRBuilder, kernel: Kernel, number: int, places: dict[Buffer, ir.Value]
+    ) -> None:
+        if not kernel.body:
+            return
+        emitter = KernelEmitter(
+            self.module,
+            kernel,
+            f"kernel{number}",
+            functions=self.functions,
+            temps=self.program.temps,
+        )
+        function = self._first_like(emitter.emit())
+        if any(b.kind == "local" for b in kernel.buffers):
+            function = self._inlined_once(function)
+        arguments = [places[b] for b in emitter.arguments]
+        if emitter.checks:
+            arguments.append(self.status)
+        if emitter.needs_table:
+            arguments.append(self.table)
+        made = builder.call(function, arguments)
+        if function.name in self.printed:
+            self.calls.append(alike.Call(made, function))
+
+    def _inlined_once(self, function: ir.Function) -> ir.Function:
+        """A function that does nothing but call one.
+
+        LLVM simplifies what it inlines once more, and there finds the loops gone that it has
+        unrolled: what their index kept in memory moves to registers.
+        """
+        symbol = f"{function.name}_again"
+        if symbol in self.module.globals:
+            return self.module.globals[symbol]
+        outer = ir.Function(self.module, function.ftype, symbol)
+        outer.linkage = "internal"
+        outer.attributes.add("nounwind")
+        for own, inner in zip(outer.args, function.args, strict=True):
+            own.attributes = inner.attributes
+        builder = ir.IRBuilder(outer.append_basic_block("entry"))
+        builder.call(function, outer.args)
+        builder.ret_void()
+        return outer
+
+    def _first_like(self, function: ir.Function) -> ir.Function:
+        """The first function that is equal but for its name; what is written twice is dropped."""
+        text = str(function)
+        words = _LOOP_LABEL.sub("", text.replace(function.name, "f", 1))
+        first = self.kernels.setdefault(words, function)
+        if first is function:
+            self.printed[function.name] = text
+        else:
+            del self.module.globals[function.name]
+        return first
+
+    # -- entries ------------------------------------------------------------
+
+    @property
+    def needs(self) -> abi.Needs:
+        """What the table that is handed in must hold."""
+        bodies = [getattr(step, "body", ()) for step in self.program.steps]
+        parallel = any(isinstance(s, RunTasks) for body in bodies for s in body)
+        return abi.Needs(tuple(self.functions), tuple(self.pooled), parallel)
+
+    def add_entry(self, symbol: str, convention: Convention) -> None:
+        """Add an entry for a calling convention."""
+        _Entry(self, symbol, convention).write()
+
+
+class _Entry:
+    def __init__(self, owner: Module, symbol: str, convention: Convention) -> None:
+        self.owner = owner
+        self.convention = convention
+        signature = ir.FunctionType(POINTER, [POINTER, POINTER, I64])
+        self.function = ir.Function(owner.module, signature, symbol)
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.miss = self.function.append_basic_block("miss")
+        self.failed = self.function.append_basic_block("failed")
+        handle = self.function.args[0]
+        self.table = self._load(handle, abi.BYTES_DATA, POINTER)
+
+    # -- small words --------------------------------------------------------
+
+    def _load(self, base: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
+        return arrays.at(self.builder, base, offset, kind)
+
+    def _entry(self, name: str) -> ir.Value:
+        return abi.load(self.builder, self.table, abi.SLOTS[name])
+
+    def _call(self, name: str, result: ir.Type, *args: ir.Value) -> ir.Value:
+        return arrays.call(self.builder, self.table, name, result, *args)
+
+    def _require(self, condition: ir.Value) -> None:
+        """Go on where the condition holds, else miss."""
+        good = self.builder.append_basic_block("ok")
+        self.builder.cbranch(condition, good, self.miss)
+        self.builder.position_at_end(good)
+
+    def _require_equal(self, a: ir.Value, b: ir.Value) -> None:
+        self._require(self.builder.icmp_unsigned("==", a, b))
+
+    # -- the entry ------------------------------------------------------------
+
+    def write(self) -> None:
+        owner, builder = self.owner, self.builder
+        _, arguments, count = self.function.args
+        taken = len(owner.in_types) - self.convention.bound
+        self._require_equal(count, ir.Constant(I64, taken))
+        inputs = []
+        for i, (type, weak) in enumerate(
+            zip(owner.in_types[:taken], self.convention.weak, strict=True)
+        ):
+            inputs.append(self._argument(self._load(arguments, 8 * i, POINTER), type, weak))
+        base = abi.OWN_SLOTS + len(owner.functions) + len(owner.pooled)
+        for i in range(self.convention.bound):
+            inputs.append(abi.load(builder, self.table, base + i))
+        self.slots: dict[int, ir.Value] = {}
+        self._prepare_results()
+        outputs = [self._allocate(i, type) for i, type in enumerate(owner.out_types)]
+        arena, release = self._arena()
+        status = self._alloca(I64)
+        builder.store(ir.Constant(I64, 0), status)
+        state = self._call("PyEval_SaveThread", POINTER)
+        builder.call(owner.core, [self.table, arena, status, *inputs, *outputs])
+        self._call("PyEval_RestoreThread", ir.VoidType(), state)
+        release()
+        if any(map(can_fail, statements(owner.program))):
+            self._check(status)
+        self._return()
+        self._write_miss()
+        self._write_failed()
+
+    def _argument(self, object: ir.Value, type: Type, weak: type | None) -> ir.Value:
+        if weak is not None:
+            return self._python_number(object, type, weak)
+        data = arrays.data_of(self.builder, self.table, object, type)
+        self._require(self.builder.icmp_unsigned("!=", data, _NULL))
+        return data
+
+    def _python_number(self, object: ir.Value, type: Type, weak: type) -> ir.Value:
+        b = self.builder
+        kind = self._load(object, abi.TYPE_OFFSET, POINTER)
+        self._require_equal(kind, self._entry(weak.__name__))
+        if weak is float:
+            return _offset(b, object, ir.Constant(I64, abi.HEADER))
+        number = self._call("PyLong_AsLongLong", I64, object)
+        # -1 may be an error (too large): leave it to the slow path to say so.
+        fine = b.append_basic_block("fine")
+        doubtful = b.append_basic_block("doubtful")
+        b.cbranch(b.icmp_signed("!=", number, ir.Constant(I64, -1)), fine, doubtful)
+        b.position_at_end(doubtful)
+        error = self._call("PyErr_Occurred", POINTER)
+        overflow = b.append_basic_block("overflow")
+        b.cbranch(b.icmp_unsigned("==", error, _NULL), fine, overflow)
+        b.position_at_end(overflow)
+        self._call("PyErr_Clear", ir.VoidType())
+        b.branch(self.miss)
+        b.position_at_end(fine)
+        slot = self._alloca(I64)
+        b.store(number, slot)
+        return slot
+
+    def _alloca(self, kind: ir.Type, align: int = 16) -> ir.Value:
+        with self.builder.goto_entry_block():
+            slot = self.builder.alloca(kind)
+        slot.align = align
+        return slot
+
+    # -- results --------------------------------------------------------------
+
+    def _prepare_results(self) -> None:
+        """Places for the results as objects, null at first."""
+        b, count = self.builder, len(self.owner.out_types)
+        with b.goto_entry_block():
+            self.objects = b.alloca(POINTER, size=max(count, 1))
+        if count:
+            with CountedLoop(b, ir.Constant(I64, 0), ir.Constant(I64, count)) as i:
+                b.store(_NULL, b.gep(self.objects, [i], source_etype=I64), align=8)
+
+    def _allocate(self, number: int, type: Type) -> ir.Value:
+        """Memory for a result: a new array's, or a slot for a scalar."""
+        if not type.shape:
+            self.slots[number] = self._alloca(ir.ArrayType(ir.IntType(8), 16))
+            return self.slots[number]
+        b = self.builder
+        pooled = type.nbytes >= POOLED
+        array = self._from_pool(number) if pooled else arrays.new_array(b, self.table, type)
+        b.store(array, self._place(number), align=8)
+        allocated = b.append_basic_block("allocated")
+        b.cbranch(b.icmp_unsigned("==", array, _NULL), self.failed, allocated)
+        b.position_at_end(allocated)
+        return self._load(array, abi.ARRAY_DATA, POINTER)
+
+    def _place(self, number: int) -> ir.Value:
+        return _offset(self.builder, self.objects, ir.Constant(I64, 8 * number))
+
+    def _from_pool(self, number: int) -> ir.Value:
+        position = abi.OWN_SLOTS + len(self.owner.functions) + self.owner.pooled.index(number)
+        function = abi.load(self.builder, self.table, position)
+        return self._call("PyObject_CallNoArgs", POINTER, function)
+
+    def _arena(self) -> tuple[ir.Value, Any]:
+        """Memory for temporaries, and how to give it back.
+
+        Calls take the arena that an earlier one left and leave theirs; two calls at
+        a time have two.
+        """
+        b, size = self.builder, self.owner.program.arena
+        if size <= STACK_ARENA:
+            return self._alloca(ir.ArrayType(ir.IntType(8), max(size, 1)), 64), lambda: None
+        slot = _offset(b, self.table, ir.Constant(I64, 8 * abi.ARENA_SLOT))
+        left = b.atomic_rmw("xchg", slot, ir.Constant(I64, 0), "acq_rel")
+        kept = b.inttoptr(left, POINTER)
+        before = b.block
+        make, ready = b.append_basic_block("make"), b.append_basic_block("ready")
+        b.cbranch(b.icmp_unsigned("==", left, ir.Constant(I64, 0)), make, ready)
+        b.position_at_end(make)
+        fresh = self._call("malloc", POINTER, ir.Constant(I64, size + 64))
+        b.branch(ready)
+        b.position_at_end(ready)
+        block = b.phi(POINTER)
+        block.add_incoming(kept, before)
+        block.add_incoming(fresh, make)
+        number = b.ptrtoint(block, I64)
+        aligned = b.and_(b.add(number, ir.Constant(I64, 63)), ir.Constant(I64, -64))
+
+        def release() -> None:
+            displaced = b.atomic_rmw("xchg", slot, b.ptrtoint(block, I64), "acq_rel")
+            self._call("free", ir.VoidType(), b.inttoptr(displaced, POINTER))
+
+        return b.inttoptr(aligned, POINTER), release
+
+    def _check(self, status: ir.Value) -> None:
+        """Raise what the kernels' status asks for."""
+        b = self.builder
+        found = b.load(status, typ=I64)
+        for failure, (exception, words) in FAILURES.items():
+            fine, bad = b.append_basic_block("fine"), b.append_basic_block("bad")
+            mark = b.and_(found, ir.Constant(I64, failure))
+            b.cbranch(b.icmp_unsigned("==", mark, ir.Constant(I64, 0)), fine, bad)
+            b.position_at_end(bad)
+            message = constant_text(self.owner.module, words)
+            error = self._entry(f"PyExc_{exception}")
+            self._call("PyErr_SetString", ir.VoidType(), error, message)
+            b.branch(self.failed)
+            b.position_at_end(fine)
+
+    def _return(self) -> None:
+        b, types = self.builder, self.owner.out_types
+        for number, type in enumerate(types):
+            if not type.shape:
+                descr = self._entry(f"descr_{dtype_name(type.dtype)}")
+                object = self._call("PyArray_Scalar", POINTER, self.slots[number], descr, _NULL)
+                b.store(object, self._place(number), align=8)
+        if self.convention.as_tuple:
+            b.ret(arrays.new_tuple(b, self.table, self.objects, len(types)))
+        else:
+            b.ret(self._load(self.objects, 0, POINTER))
+
+    def _write_miss(self) -> None:
+        self.builder.position_at_end(self.miss)
+        none = self._entry("None")
+        self._call("Py_IncRef", ir.VoidType(), none)
+        self.builder.ret(none)
+
+    def _write_failed(self) -> None:
+        self.builder.position_at_end(self.failed)
+        arrays.release(self.builder, self.table, self.objects, len(self.owner.out_types))
+        self.builder.ret(_NULL)
+
+
+def _addresses(
+    builder: ir.IRBuilder, places: dict[Buffer, ir.Value]
+) -> Callable[[Buffer, Affine], ir.Value]:
+    def address(buffer: Buffer, index: Affine) -> ir.Value:
+        number = ir.Constant(I64, index.constant)
+        kind = memory_type(buffer.dtype)
+        return builder.gep(places[memory(buffer)], [number], inbounds=True, source_etype=kind)
+
+    return address
+
+
+def _offset(builder: ir.IRBuilder, base: ir.Value, offset: ir.Value) -> ir.Value:
+    return builder.gep(base, [offset], inbounds=True, source_etype=ir.IntType(8))

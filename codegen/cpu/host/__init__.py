@@ -1,0 +1,1 @@
+"""The machine that code runs on: the compiler, the library of shared functions, threads."""

@@ -1,0 +1,302 @@
+"""LLVM as the compiler: LLVM IR in, addresses out.
+
+It is the LLVM of Numba (llvmlite), with Numba's settings of the machine and of the passes, asked
+directly: to import Numba for its code generator takes longer than all the rest of a program's
+start (130 of 330 ms to the first gradient), and gives the same code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import struct
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from autojit.codegen.loop_ir.machine import number
+from autojit.ir.core.locks import stop_at_fork
+
+from .threads import thread_count
+
+#: Whether what goes to LLVM is checked first, as the tests have it; 2 % of the time.
+VERIFY = False
+#: Whether memory that nothing has written yet is made to hold NaN, for tests: what reads it shows.
+POISON = False
+#: Settings of Numba's that are followed here: the processor, and the passes.
+SETTINGS = (
+    "NUMBA_CPU_FEATURES",
+    "NUMBA_CPU_NAME",
+    "NUMBA_ENABLE_AVX",
+    "NUMBA_LOOP_VECTORIZE",
+    "NUMBA_OPT",
+    "NUMBA_SLP_VECTORIZE",
+)
+
+_lock = threading.RLock()
+_serial = itertools.count()
+#: Object code of parts that many modules have, by text and settings.
+_shared: dict[tuple[Any, ...], bytes] = {}
+#: The locks of llvmlite's that forks hold: none, or one.
+_held: list[Any] = []
+
+
+def _stop_llvm() -> None:
+    """Before a fork: wait until no thread is within LLVM.
+
+    LLVM in the middle of its work would be no use to a child, and a lock that another thread held
+    would stay taken.  llvmlite has one of its own, for every call, which it takes for Numba too and
+    as it disposes of what is collected, in whatever thread that is.
+    """
+    _lock.acquire()
+    ffi = sys.modules.get("llvmlite.binding.ffi")
+    lock = getattr(getattr(ffi, "lib", None), "_lock", None)
+    if lock is not None:
+        lock.__enter__()
+        _held.append(lock)
+
+
+def _go_on() -> None:
+    while _held:
+        _held.pop().__exit__(None, None, None)
+    _lock.release()
+
+
+stop_at_fork(_stop_llvm, _go_on)
+
+
+def settings() -> dict[str, str]:
+    """Those settings that are made, as they are now."""
+    return {name: os.environ[name] for name in SETTINGS if name in os.environ}
+
+
+def _machine(settings: dict[str, str], level: int) -> Any:
+    """This processor, with the settings that Numba takes for it."""
+    import llvmlite.binding as llvm
+
+    target = _native_target()
+    with_avx = bool(number(settings.get("NUMBA_ENABLE_AVX"), 1))
+    return target.create_target_machine(
+        cpu=settings.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(),
+        features=settings.get("NUMBA_CPU_FEATURES") or _host_features(with_avx),
+        opt=level,
+        reloc="static" if target.name.startswith("x86") else "default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+@lru_cache(maxsize=2)
+def _host_features(with_avx: bool) -> str:
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features()
+    if not with_avx:
+        features.update({name: False for name in features if name.startswith("avx")})
+    return str(features.flatten())
+
+
+def _native_target() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple())
+
+
+def _level(settings: dict[str, str]) -> int:
+    return min(number(settings.get("NUMBA_OPT"), 3), 3)
+
+
+#: What the text of a part begins with that goes through no passes, and of one whose machine code
+#: need not be good either.
+AS_WRITTEN, PLAIN = "; as it is written\n", "; as it is written, without a choice\n"
+#: What the text of a part begins with in which nothing branches: it goes through the first level of
+#: passes.  The others look for what is done twice on different ways, and for loops.
+STRAIGHT = "; straight on\n"
+
+
+class _Part:
+    """A part of a module on its way through LLVM, in a context of its own."""
+
+    def __init__(self, text: str) -> None:
+        import llvmlite.binding as llvm
+
+        made = settings()
+        self.machine = _machine(made, 0 if text.startswith(PLAIN) else _level(made))
+        self.module = llvm.parse_assembly(text, llvm.create_context())
+        self.module.triple = llvm.get_process_triple()
+        self.module.data_layout = str(self.machine.target_data)
+        if VERIFY:
+            self.module.verify()
+        if text.startswith((AS_WRITTEN, PLAIN)):
+            return
+        level = min(_level(made), 1) if text.startswith(STRAIGHT) else _level(made)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+        tuning.loop_vectorization = bool(number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
+        tuning.slp_vectorization = bool(number(made.get("NUMBA_SLP_VECTORIZE"), 0))
+        # What is to be unrolled says so: to look for more took 5 % of the time, and gained nothing.
+        tuning.loop_unrolling = False
+        passes = llvm.create_pass_builder(self.machine, tuning)
+        run = _unlocked(llvm.ffi.lib.LLVMPY_RunNewModulePassManager)
+        run(passes.getModulePassManager(), self.module, passes)
+
+    def object_code(self) -> bytes:
+        from llvmlite.binding import ffi
+
+        lib = ffi.lib
+        with ffi.OutputString() as wrong:
+            emit = _unlocked(lib.LLVMPY_TargetMachineEmitToMemory)
+            memory = emit(self.machine, self.module, 1, wrong)
+            if not memory:
+                raise RuntimeError(str(wrong))
+        try:
+            size = lib.LLVMPY_GetBufferSize(memory)
+            return ctypes.string_at(lib.LLVMPY_GetBufferStart(memory), size)
+        finally:
+            lib.LLVMPY_DisposeMemoryBuffer(memory)
+
+
+def _unlocked(function: Any) -> Any:
+    """A function of llvmlite's library without the lock that it takes for every call.
+
+    LLVM itself needs none for modules of different contexts.  Where llvmlite has no such lock any
+    more, or hides it elsewhere, the function is what it is.
+    """
+    return getattr(function, "_cfn", function)
+
+
+def _each(work: Callable[[str], Any], parts: Sequence[str]) -> list[Any]:
+    """The work done for each part, on as many threads as there are processors for it."""
+    results: list[Any] = [None] * len(parts)
+    # The longest first; the last one to be done decides when all is done.
+    left = sorted(range(len(parts)), key=lambda i: len(parts[i]))
+    failures: list[BaseException] = []
+
+    def take() -> None:
+        while left and not failures:
+            try:
+                i = left.pop()
+            except IndexError:
+                return
+            try:
+                results[i] = work(parts[i])
+            except BaseException as error:
+                failures.append(error)
+
+    helpers: list[threading.Thread] = []
+    for _ in range(min(thread_count(), len(parts)) - 1):
+        helper = threading.Thread(target=take, name="autojit LLVM")
+        try:
+            helper.start()
+        except RuntimeError:  # no more threads, or the interpreter is shutting down
+            break
+        helpers.append(helper)
+    take()
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]
+    return results
+
+
+class Compiled:
+    """A module, in parts, compiled; keeps its code alive.
+
+    ``shared`` are parts that other modules have as well: they are compiled once a process.
+    """
+
+    def __init__(self, parts: Sequence[str], shared: Sequence[str] = ()) -> None:
+        self.parts, self.shared = parts, shared
+        how = tuple(settings().items())
+        with _lock:
+            new = [*parts, *(part for part in shared if (part, how) not in _shared)]
+            code = dict(zip(new, _each(lambda part: _Part(part).object_code(), new), strict=True))
+            for part in shared:
+                code[part] = _shared.setdefault((part, how), code.get(part, b""))
+            #: What :func:`load_objects` takes, in this process or another.
+            self.object_code = pack([code[part] for part in (*parts, *shared)])
+        self._linked: dict[str, tuple[int, Any]] = {}
+
+    @property
+    def _all(self) -> list[str]:
+        return [*self.parts, *self.shared]
+
+    def address(self, symbol: str) -> int:
+        """The address of a function of the module."""
+        if symbol not in self._linked:
+            self._linked[symbol] = load_objects(self.object_code, symbol)
+        return self._linked[symbol][0]
+
+    def llvm(self) -> str:
+        """The optimised LLVM IR of each part."""
+        with _lock:
+            return "\n".join(_each(lambda part: str(_Part(part).module), self._all))
+
+    def assembly(self) -> str:
+        with _lock:
+            made = map(_Part, self._all)
+            return "\n".join(str(part.machine.emit_assembly(part.module)) for part in made)
+
+
+#: Before each object file: how long it is.
+_LENGTH = struct.Struct("<Q")
+
+
+def pack(objects: Sequence[bytes]) -> bytes:
+    """Object files in one piece.
+
+    >>> unpack(pack([b"one", b"two"]))
+    [b'one', b'two']
+    """
+    return b"".join(_LENGTH.pack(len(code)) + code for code in objects)
+
+
+def unpack(data: bytes) -> list[bytes]:
+    """The object files in bytes; a ValueError says that there are none."""
+    found, position = [], 0
+    while position < len(data):
+        if position + _LENGTH.size > len(data):
+            raise ValueError("it is no object code")
+        (length,) = _LENGTH.unpack_from(data, position)
+        position += _LENGTH.size
+        if position + length > len(data):
+            raise ValueError("it is no object code")
+        found.append(data[position : position + length])
+        position += length
+    return found
+
+
+def load_objects(code: bytes, symbol: str) -> tuple[int, Any]:
+    """The address of a function in object files, and what keeps the code in memory.
+
+    The linker is MCJIT, as it is Numba's.  Each program has one of its own: names in two
+    programs may be equal.  A ValueError says that the bytes are not such files.
+    """
+    with _lock:
+        return _linked(unpack(code), symbol)
+
+
+def _linked(objects: Sequence[bytes], symbol: str) -> tuple[int, Any]:
+    import llvmlite.binding as llvm
+
+    machine = _native_target().create_target_machine(jit=True)
+    linker = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    for code in objects:
+        file = llvm.ObjectFileRef.from_data(code)
+        if not file:
+            raise ValueError("it is no object code")
+        linker.add_object_file(file)
+    linker.finalize_object()
+    address = linker.get_function_address(symbol)
+    if not address:
+        raise ValueError(f"it has no function {symbol}")
+    return address, linker
+
+
+def serial() -> int:
+    """A number that no other module of this process has."""
+    return next(_serial)

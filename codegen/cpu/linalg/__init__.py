@@ -1,0 +1,1 @@
+"""Linear algebra and sorting in native code."""

@@ -1,0 +1,232 @@
+"""Linear algebra steps as LLVM functions: the loop over the batch, and elements of matrices.
+
+What is done with the matrices of one element of the batch is in ``small_matrices`` (no library,
+all unrolled) and ``lapack``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from autojit.codegen.cpu.abi import abi
+from autojit.codegen.cpu.llvm.counted import MOST_UNROLLED, CountedLoop
+from autojit.codegen.cpu.llvm.failures import Failures
+from autojit.codegen.cpu.llvm.scalars import CONTRACT, constant, llvm_type
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.nodes import Buffer, Factorization, LoopProgram, Operand
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.ir.core.affine import Affine
+
+I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
+
+#: Scratch memory of at most this many scalars lies on the stack.
+ON_STACK = 512
+
+#: An index: an int, or a value that is known only when the code runs.
+Place = Any
+
+
+class Matrix(NamedTuple):
+    """A matrix (or a vector, as one column) in memory; strides are in elements."""
+
+    pointer: ir.Value
+    row: int
+    column: int
+    dtype: str
+
+
+class MatrixEmitter:
+    """Writes one step as ``void step(ptr noalias buffer, …, ptr status, ptr table)``."""
+
+    def __init__(
+        self, module: ir.Module, step: Factorization, symbol: str, functions: Sequence[str]
+    ) -> None:
+        self.module = module
+        self.step = step
+        self.functions = functions
+        self.places = [*step.inputs, *step.outputs]
+        signature = ir.FunctionType(ir.VoidType(), [POINTER] * (len(self.places) + 2))
+        self.function = ir.Function(module, signature, symbol)
+        self.function.linkage = "internal"
+        self.function.attributes.add("nounwind")
+        *pointers, self.status, self.table = self.function.args
+        for pointer in pointers:
+            pointer.add_attribute("noalias")
+        self.pointers = pointers
+        self.allocas = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
+        self.failures = Failures(self.allocas, self.builder)
+        self._allocated: list[ir.Value] = []
+
+    def emit(self) -> ir.Function:
+        """The finished function."""
+        from .decompositions import LARGE
+        from .small_matrices import SMALL, is_small
+
+        step, b = self.step, self.builder
+        first = b.block
+        body = (SMALL if is_small(step) else LARGE)[step.name]
+        if 0 not in (*step.batch, step.m, step.n):
+            with ExitStack() as loops:
+                index = [loops.enter_context(self.loop(0, extent)) for extent in step.batch]
+                body(self, *self._operands(index))
+            self._report()
+            self._free()
+        b.ret_void()
+        self.allocas.branch(first)
+        return self.function
+
+    def _operands(self, index: list[ir.Value]) -> list[Matrix]:
+        """The matrices of one element of the batch: inputs, then results."""
+        found = []
+        for argument, operand in zip(self.pointers, self.places, strict=True):
+            pointer = self.moved(argument, operand, index)
+            row, column = (*operand.strides[len(index) :], 1)[:2]
+            found.append(Matrix(pointer, row, column, operand.buffer.dtype))
+        return found
+
+    def moved(self, pointer: ir.Value, operand: Operand, index: list[ir.Value]) -> ir.Value:
+        """The pointer to an element of the batch (the argument is that to the first)."""
+        total: Place = 0
+        for i, stride in zip(index, operand.strides, strict=False):
+            total = self.add(total, self.times(i, stride))
+        return self._gep(pointer, total, operand.buffer.dtype)
+
+    def _report(self) -> None:
+        b = self.builder
+        found = self.failures.found
+        with b.if_then(b.icmp_unsigned("!=", found, ir.Constant(I64, 0)), likely=False):
+            self.failures.report(self.status, found)
+
+    def scratch(self, dtype: str, size: int) -> ir.Value:
+        """Memory to work in, for the matrices of each element of the batch in turn."""
+        if size <= ON_STACK:
+            return self.allocas.alloca(llvm_type(dtype), size=size)
+        count = ir.Constant(I64, size * itemsize(dtype))
+        signature = ir.FunctionType(POINTER, [I64])
+        made = self._fixed(self.allocas, "malloc", signature, count)
+        self._allocated.append(made)
+        return made
+
+    def _free(self) -> None:
+        for pointer in self._allocated:
+            self._fixed(self.builder, "free", ir.FunctionType(ir.VoidType(), [POINTER]), pointer)
+
+    def _fixed(
+        self, builder: ir.IRBuilder, name: str, signature: ir.FunctionType, argument: ir.Value
+    ) -> ir.Value:
+        position = abi.SLOTS[name]
+        function = abi.load(builder, self.table, position, signature.as_pointer())
+        return builder.call(function, [argument])
+
+    # -- indices --------------------------------------------------------------
+
+    def loop(self, start: Place, stop: Place) -> CountedLoop:
+        """``for i in range(start, stop)`` with at least one iteration."""
+        known = isinstance(start, int) and isinstance(stop, int)
+        long = not known or stop - start > MOST_UNROLLED
+        return CountedLoop(self.builder, _index(start), _index(stop), keep_rolled=long)
+
+    def add(self, a: Place, b: Place) -> Place:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if isinstance(b, int):
+            return a if b == 0 else self.builder.add(a, _index(b), flags=("nsw",))
+        return self.add(b, a) if isinstance(a, int) else self.builder.add(a, b, flags=("nsw",))
+
+    def times(self, a: Place, factor: int) -> Place:
+        if isinstance(a, int):
+            return a * factor
+        return a if factor == 1 else self.builder.mul(a, _index(factor), flags=("nsw",))
+
+    # -- memory ---------------------------------------------------------------
+
+    def _gep(self, pointer: ir.Value, offset: Place, dtype: str) -> ir.Value:
+        if isinstance(offset, int) and offset == 0:
+            return pointer
+        return self.builder.gep(
+            pointer, [_index(offset)], inbounds=True, source_etype=llvm_type(dtype)
+        )
+
+    def at(self, m: Matrix, i: Place, j: Place = 0) -> ir.Value:
+        """The address of an element."""
+        return self._gep(
+            m.pointer, self.add(self.times(i, m.row), self.times(j, m.column)), m.dtype
+        )
+
+    def load(self, m: Matrix, i: Place, j: Place = 0) -> ir.Value:
+        kind = llvm_type(m.dtype)
+        return self.builder.load(self.at(m, i, j), align=itemsize(m.dtype), typ=kind)
+
+    def store(self, value: ir.Value, m: Matrix, i: Place, j: Place = 0) -> None:
+        self.builder.store(value, self.at(m, i, j), align=itemsize(m.dtype))
+
+    def copy(self, source: Matrix, target: Matrix, rows: int, columns: int) -> None:
+        """The elements of one matrix into another of the same shape (which is not empty)."""
+        with self.loop(0, rows) as i, self.loop(0, columns) as j:
+            self.store(self.load(source, i, j), target, i, j)
+
+    # -- arithmetic -----------------------------------------------------------
+
+    def number(self, value: float) -> ir.Constant:
+        return constant(value, self.step.dtype)
+
+    def minus_product(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+        """``a - b * c``."""
+        return self.builder.fsub(a, self.builder.fmul(b, c, flags=CONTRACT), flags=CONTRACT)
+
+    def fail_if(self, condition: ir.Value, failure: int) -> None:
+        self.failures.mark_if(condition, failure)
+
+    # -- libraries ------------------------------------------------------------
+
+    def call(self, name: str, *arguments: ir.Value) -> None:
+        """Call a library function, whose arguments are all by reference."""
+        signature = ir.FunctionType(ir.VoidType(), [POINTER] * len(arguments))
+        self.builder.call(self.function_of(name, signature), arguments)
+
+    def function_of(self, name: str, signature: ir.FunctionType) -> ir.Value:
+        """A library function, from the table."""
+        position = abi.OWN_SLOTS + self.functions.index(name)
+        return abi.load(self.builder, self.table, position, signature.as_pointer())
+
+
+def needed(program: LoopProgram) -> set[str]:
+    """The library functions that a program's linear algebra calls."""
+    from . import lapack, sorting
+    from .small_matrices import is_small
+
+    found: set[str] = set()
+    for step in statements(program):
+        if not isinstance(step, Factorization) or is_small(step):
+            continue
+        if step.name == "argsort":
+            found.update(sorting.function_names(step))
+        else:
+            found.update(lapack.function_names(step))
+    return found
+
+
+def call(
+    module: ir.Module,
+    builder: ir.IRBuilder,
+    step: Factorization,
+    symbol: str,
+    functions: Sequence[str],
+    address: Callable[[Buffer, Affine], ir.Value],
+    status: ir.Value,
+    table: ir.Value,
+) -> None:
+    """Write the function of a step, and call it."""
+    emitter = MatrixEmitter(module, step, symbol, functions)
+    function = emitter.emit()
+    arguments = [address(o.buffer, o.offset) for o in emitter.places]
+    builder.call(function, [*arguments, status, table])
+
+
+def _index(i: Place) -> ir.Value:
+    return ir.Constant(I64, i) if isinstance(i, int) else i

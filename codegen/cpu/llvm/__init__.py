@@ -1,0 +1,1 @@
+"""The vocabulary of LLVM IR: scalars, counted loops, vectors."""

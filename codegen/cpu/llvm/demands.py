@@ -1,0 +1,38 @@
+"""What statements ask of the entry: a status for failures, a table of addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autojit.codegen.loop_ir.errors import ENSURED
+from autojit.codegen.loop_ir.nodes import (
+    Compute,
+    Factorization,
+    Gather,
+    MatrixProduct,
+    Recall,
+    Repeat,
+    RunTasks,
+    ScatterInto,
+)
+
+from .scalars import is_float
+
+
+def can_fail(statement: Any) -> bool:
+    """Whether a statement can fail as it runs."""
+    if isinstance(statement, Compute):
+        power = statement.name == "pow" and not is_float(statement.result.dtype)
+        return power or statement.name in ENSURED
+    if isinstance(statement, Repeat):
+        return bool(statement.tapes)
+    return isinstance(statement, (Gather, ScatterInto, Factorization))
+
+
+def needs_table(s: Any) -> bool:
+    """Whether a statement calls what only the table knows."""
+    if isinstance(s, MatrixProduct):
+        return not s.tiled
+    return isinstance(s, (RunTasks, Factorization)) or (
+        isinstance(s, (Repeat, Recall)) and bool(s.tapes)
+    )

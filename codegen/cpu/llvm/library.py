@@ -1,0 +1,112 @@
+"""Functions that programs share: written once, compiled once a process, linked to each program.
+
+They take numbers and addresses of other functions as arguments where programs differ, so few of
+them serve all.  Those that only ask and call, without a loop worth an optimisation, are compiled
+together and as they are written: a module of its own costs each five milliseconds, and LLVM's
+passes as much again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from llvmlite import ir
+
+from autojit.codegen.cpu.host.engine import AS_WRITTEN, PLAIN
+from autojit.codegen.loop_ir.machine import current, has_fused
+
+from .counted import text
+
+Write = Callable[[ir.Function], None]
+
+#: LLVM IR by the name of the function, and which others it calls.
+_texts: dict[str, str] = {}
+_calls: dict[str, list[str]] = {}
+#: What declares functions that have forms for vectors, and the names of these.
+_forms: dict[str, tuple[str, list[str]]] = {}
+#: Plain functions, which call no others: type, and who writes them.
+_plain: dict[str, tuple[ir.FunctionType, Write]] = {}
+
+_DECLARED = re.compile(r'^(declare \S+ @"([^"]+)"\(.*)$', re.MULTILINE)
+
+
+def function(module: ir.Module, name: str, kind: ir.FunctionType, write: Write) -> ir.Function:
+    """A function of the library, for a module to call; ``write`` writes its body, once."""
+    if name not in _texts and name not in _plain:
+        own = ir.Module(name)
+        write(_new(own, name, kind))
+        _calls[name] = _called(own)
+        _texts[name] = AS_WRITTEN + text(own)
+    return module.globals.get(name) or _new(module, name, kind)
+
+
+def plain_function(
+    module: ir.Module, name: str, kind: ir.FunctionType, write: Write
+) -> ir.Function:
+    """A function of the library that is compiled as it is written, and calls no others."""
+    _plain[name] = (kind, write)
+    return module.globals.get(name) or _new(module, name, kind)
+
+
+def elementary(module: ir.Module, name: str, bits: int) -> ir.Function:
+    """An elementary function that is called, and not inlined."""
+    from autojit.codegen.vector_math import called
+
+    symbol = called.symbol(name, bits)
+    if symbol not in _texts:
+        own, register = ir.Module(symbol), current().vector_bytes
+        called.define(own, name, bits, register, fused=has_fused())
+        _forms[symbol] = called.declarations(name, bits, register)
+        _texts[symbol] = AS_WRITTEN + text(own)
+    return called.declare(module, name, bits)
+
+
+def with_forms(words: str) -> str:
+    """LLVM IR, where the functions of the library that have forms for vectors say so."""
+    kept: list[str] = []
+    for line, symbol in _DECLARED.findall(words):
+        if symbol in _forms:
+            declared, names = _forms[symbol]
+            words = words.replace(line, declared)
+            kept += names
+    if kept:
+        listed = ", ".join(f'ptr @"{name}"' for name in kept)
+        words += (
+            f"\n@llvm.compiler.used = appending global [{len(kept)} x ptr] [{listed}], "
+            'section "llvm.metadata"\n'
+        )
+    return words
+
+
+def _new(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
+    made = ir.Function(module, kind, name)
+    made.attributes.add("nounwind")
+    return made
+
+
+def used(module: ir.Module) -> list[str]:
+    """The LLVM IR of the functions of the library that a module calls, and of those they call."""
+    found, open_ = set(), _called(module)
+    while open_:
+        name = open_.pop()
+        if name not in found:
+            found.add(name)
+            open_ += _calls.get(name, ())
+    plain = tuple(sorted(found & _plain.keys()))
+    texts = [_texts[name] for name in sorted(found - _plain.keys())]
+    return [*texts, _together(plain)] if plain else texts
+
+
+@cache
+def _together(names: tuple[str, ...]) -> str:
+    module = ir.Module("plain")
+    for name in names:
+        kind, write = _plain[name]
+        write(_new(module, name, kind))
+    return PLAIN + text(module)
+
+
+def _called(module: ir.Module) -> list[str]:
+    return [name for name in module.globals if name in _texts or name in _plain]

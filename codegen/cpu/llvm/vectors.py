@@ -1,0 +1,85 @@
+"""Which loops LLVM made vector code of, read from the optimised LLVM IR.
+
+Loops go into LLVM IR with a label in their metadata.  The vectoriser keeps it, and adds a mark of
+its own to what it made and what it left for the last few iterations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from autojit.codegen.loop_ir.cost import CHEAP
+from autojit.codegen.loop_ir.nodes import Compute, Kernel, Loop, LoopProgram, RunTasks
+from autojit.codegen.loop_ir.traversal import walk
+
+#: What the metadata of a labelled loop begins with.
+MARK = "autojit.loop"
+
+_NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
+_LABEL = re.compile(rf'!"{MARK}", !"([^"]*)"')
+_BRANCH = re.compile(r"^  br .*!llvm\.loop !(\d+)", re.MULTILINE)
+_LANES = re.compile(r"<(\d+) x (?:double|float|i(?:8|16|32|64))>")
+
+
+def loop_labels(symbol: str, body: list[Any]) -> dict[int, str]:
+    """A label for each loop in the body of a function, by its identity."""
+    return {id(s): f"{symbol} {n}" for n, s in enumerate(walk(body)) if isinstance(s, Loop)}
+
+
+def is_dear(loop: Loop) -> bool:
+    """Whether iterations do not depend on each other and call functions of many instructions.
+
+    Such code would be there twice, for vectors and for the last few iterations.
+    """
+    names = {s.name for s in loop.body if isinstance(s, Compute)} - CHEAP
+    if loop.role != "map" or not names or any(isinstance(s, Loop) for s in loop.body):
+        return False
+    from autojit.codegen import vector_math  # 7 ms, for programs that get here
+
+    return not names.isdisjoint(vector_math.NAMES)
+
+
+def lanes(program: LoopProgram, llvm: str) -> dict[int, int]:
+    """For each innermost loop, by identity: how many elements it works on at a time.
+
+    1 says that it is scalar code; a loop that LLVM dissolved is not among them.
+    """
+    found = _lanes_by_label(llvm)
+    result = {}
+    for number, step in enumerate(program.steps):
+        if not isinstance(step, Kernel):
+            continue
+        labels = loop_labels(f"kernel{number}", step.body)
+        for s in walk(step.body):
+            if isinstance(s, RunTasks):
+                labels.update(loop_labels(f"kernel{number}_task", s.tasks.body))
+        for s in walk(step.body):
+            is_innermost = isinstance(s, Loop) and not any(isinstance(x, Loop) for x in s.body)
+            if is_innermost and (label := labels[id(s)]) in found:
+                result[id(s)] = found[label]
+    return result
+
+
+def _lanes_by_label(llvm: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    # Each part of a program numbers its metadata for itself.
+    for module in re.split(r"^; ModuleID", llvm, flags=re.MULTILINE):
+        for label, width in _labelled(module):
+            found[label] = max(found.get(label, 1), width)
+    return found
+
+
+def _labelled(module: str) -> Iterator[tuple[str, int]]:
+    """The labels of a module's loops, and how many elements they work on at a time."""
+    nodes = dict(_NODE.findall(module))
+    for block in re.split(r"\n(?=\S+:)|\n\n", module):
+        for branch in _BRANCH.finditer(block):
+            parts = [nodes.get(n, "") for n in re.findall(r"!(\d+)", nodes[branch[1]])]
+            label = next((m[1] for part in parts if (m := _LABEL.search(part))), None)
+            if label is None:
+                continue
+            marked = any("llvm.loop.isvectorized" in part for part in parts)
+            widest = max((int(n) for n in _LANES.findall(block)), default=1)
+            yield label, widest if marked else 1

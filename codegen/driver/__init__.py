@@ -1,0 +1,1 @@
+"""Executables: programs compiled, kept on disk, and called."""

@@ -1,0 +1,365 @@
+"""Compiled code on disk: a folder of entries, each in a file named after the hash of its key.
+
+An entry is bytes that are not looked into here (object code) and a header (JSON) that says
+what they are.  A key is a dict of words; :mod:`.cpu.key` says what it consists of.
+
+An entry that is loaded will run with the user's rights, so it is checked first.  A checksum over
+the whole file finds what was cut off, overwritten or damaged.  Somebody who can write to the file
+could write the checksum too, so on POSIX the folder and the file must belong to the user and be
+writable by nobody else.
+
+Entries are written aside and renamed: readers see a whole entry or none, and of two writers
+of one entry either may win, as both have the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import stat
+import struct
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from autojit.codegen.loop_ir.errors import CacheWarning, CorruptCacheWarning
+from autojit.ir.core.locks import Lock
+
+#: The folder; empty for no cache.
+FOLDER_VARIABLE = "AUTOJIT_CACHE_DIR"
+#: The most bytes that the folder may hold: 512M, 2G, 1000000; 0 for no cache.
+SIZE_VARIABLE = "AUTOJIT_CACHE_SIZE"
+DEFAULT_SIZE = 512 << 20
+#: What is kept when entries have to go, as a share of the most: not every write shall evict.
+_KEPT = 0.9
+#: Age in seconds from which a file written aside is the leftover of a process that was killed.
+_ABANDONED = 3600.0
+
+_MAGIC = b"autojit\x01"
+_FIXED = struct.Struct("<8sQQ32s")  # magic, length of header and of code, checksum
+_SUFFIX = ".entry"
+_ENTRY = re.compile(r"[0-9a-f]{64}\.entry")
+_ASIDE = re.compile(r"[0-9a-f]{64}\.[0-9a-f]+\.aside")
+
+
+class Entry(NamedTuple):
+    """What was stored: the key and what else the header says, and the code."""
+
+    key: dict[str, Any]
+    about: dict[str, Any]
+    code: bytes
+
+
+class Listed(NamedTuple):
+    """An entry by its file, its bytes and the time of its last use; no header if it is damaged."""
+
+    path: Path
+    size: int
+    used: float
+    key: dict[str, Any]
+    about: dict[str, Any]
+
+
+class NotPrivate(OSError):
+    """A file or folder that others could have written."""
+
+
+def digest(key: Mapping[str, Any]) -> str:
+    """The name of a key's entry, the same in every process.
+
+    >>> digest({"program": "p", "cpu": "c"}) == digest({"cpu": "c", "program": "p"})
+    True
+    """
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+
+
+def pack(entry: Entry) -> bytes:
+    """The bytes of an entry's file."""
+    header = json.dumps({"key": entry.key, "about": entry.about}).encode()
+    lengths = struct.pack("<QQ", len(header), len(entry.code))
+    checksum = hashlib.sha256(lengths + header + entry.code).digest()
+    return _FIXED.pack(_MAGIC, len(header), len(entry.code), checksum) + header + entry.code
+
+
+def unpack(data: bytes, name: str) -> Entry:
+    """The entry in the bytes of a file; a ValueError says what is wrong with them."""
+    if len(data) < _FIXED.size:
+        raise ValueError("it is cut off")
+    magic, header_size, code_size, checksum = _FIXED.unpack_from(data)
+    if magic != _MAGIC:
+        raise ValueError("it is no entry of this version")
+    if len(data) != _FIXED.size + header_size + code_size:
+        raise ValueError("it is not as long as it says")
+    rest = memoryview(data)[_FIXED.size :]
+    summed = hashlib.sha256(struct.pack("<QQ", header_size, code_size))
+    summed.update(rest)
+    if summed.digest() != checksum:
+        raise ValueError("its checksum is wrong")
+    header = json.loads(bytes(rest[:header_size]))
+    if digest(header["key"]) != name:
+        raise ValueError("it is the entry of another key")
+    return Entry(header["key"], header["about"], bytes(rest[header_size:]))
+
+
+class Cache:
+    """The entries in one folder, at most so many bytes.  Safe to share between threads."""
+
+    def __init__(self, folder: str | os.PathLike[str], most: int = DEFAULT_SIZE) -> None:
+        self.folder = Path(folder)
+        self.most = most
+        self._lock = Lock()
+        self._reads = self._writes = True
+        self._total: int | None = None  # bytes in the folder, as far as this process knows
+
+    # -- reading --------------------------------------------------------------
+
+    def load(self, key: Mapping[str, Any]) -> Entry | None:
+        """The entry of a key, if there is one that can be trusted."""
+        path = self._path(key)
+        if not (self._reads and self._exists()):
+            return None
+        try:
+            data = _read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            _warn(f"the compiled code in {path} is not used: {_words(error)}", CacheWarning)
+            return None
+        try:
+            entry = unpack(data, path.stem)
+        except ValueError as error:
+            self.discard(key, str(error))
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # the entry that was used longest ago goes first
+        return entry
+
+    def _exists(self) -> bool:
+        """Whether there is a folder that can be trusted; a warning if it cannot."""
+        try:
+            check_private(os.stat(self.folder), self.folder, 0o700)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            self._reads = False
+            self._stop_writing(error)
+            return False
+        return True
+
+    def discard(self, key: Mapping[str, Any], reason: str) -> None:
+        """Remove an entry that turned out to be damaged, and say so."""
+        path = self._path(key)
+        removed = "It was removed"
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            removed = f"It cannot be removed ({_words(error)})"
+        _warn(
+            f"the compiled code in {path} is damaged: {reason}. {removed}, and the program is "
+            "compiled anew.",
+            CorruptCacheWarning,
+        )
+
+    def entries(self) -> Iterator[Listed]:
+        """All entries, without their code; those last used come first."""
+        for path, found in sorted(self._files(_ENTRY), key=lambda f: -f[1].st_mtime):
+            try:
+                header = _read_header(path)
+            except (OSError, ValueError):
+                header = {}
+            yield Listed(
+                path,
+                found.st_size,
+                found.st_mtime,
+                header.get("key", {}),
+                header.get("about", {}),
+            )
+
+    # -- writing --------------------------------------------------------------
+
+    def store(self, key: Mapping[str, Any], about: Mapping[str, Any], code: bytes) -> None:
+        """Keep an entry.  What stands in the way is a warning, and then no more is written."""
+        data = pack(Entry(dict(key), dict(about), code))
+        if not self._writes or len(data) > self.most:
+            return
+        path = self._path(key)
+        try:
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            check_private(os.stat(self.folder), self.folder, 0o700)
+            _write(path, data)
+        except OSError as error:
+            self._stop_writing(error)
+            return
+        with self._lock:
+            self._make_room(path, len(data))
+
+    def _stop_writing(self, error: OSError) -> None:
+        """Warn, once in the life of this cache."""
+        if self._writes:
+            self._writes = False
+            _warn(
+                f"compiled code cannot be kept in {self.folder}: {_words(error)}. Programs are "
+                f"compiled in every process. Name another folder, {FOLDER_VARIABLE}=/a/folder, "
+                f"or none, {FOLDER_VARIABLE}=",
+                CacheWarning,
+            )
+
+    def clear(self) -> tuple[int, int]:
+        """Remove all entries, and nothing else: how many there were, and their bytes."""
+        count = size = 0
+        for path, found in self._files(_ENTRY, _ASIDE):
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()
+                count += bool(_ENTRY.fullmatch(path.name))
+                size += found.st_size
+        self._total = None
+        return count, size
+
+    def _make_room(self, newest: Path, size: int) -> None:
+        """Count what was written; if that is too much, remove what was used longest ago."""
+        if self._total is not None and self._total + size <= self.most:
+            self._total += size
+            return
+        self._remove_abandoned()
+        files = sorted(self._files(_ENTRY), key=lambda f: f[1].st_mtime)
+        self._total = sum(found.st_size for _, found in files)
+        if self._total <= self.most:
+            return
+        for path, found in files:
+            if self._total <= _KEPT * self.most:
+                return
+            if path != newest:
+                with contextlib.suppress(OSError):  # another process may have been faster
+                    path.unlink()
+                self._total -= found.st_size
+
+    def _remove_abandoned(self) -> None:
+        for path, found in self._files(_ASIDE):
+            if time.time() - found.st_mtime > _ABANDONED:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    # -- files ----------------------------------------------------------------
+
+    def _path(self, key: Mapping[str, Any]) -> Path:
+        return self.folder / f"{digest(key)}{_SUFFIX}"
+
+    def _files(self, *patterns: re.Pattern[str]) -> list[tuple[Path, os.stat_result]]:
+        """Our own files among those of the folder."""
+        found: list[tuple[Path, os.stat_result]] = []
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.folder) as files:
+            for file in files:
+                if any(pattern.fullmatch(file.name) for pattern in patterns):
+                    with contextlib.suppress(FileNotFoundError):
+                        found.append((Path(file.path), file.stat(follow_symlinks=False)))
+        return found
+
+
+def _warn(words: str, category: type[Warning]) -> None:
+    warnings.warn(words, category, stacklevel=2)
+
+
+def _words(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def check_private(found: os.stat_result, path: Path, wanted: int) -> None:
+    """Raise NotPrivate unless the file is the user's own and nobody else may write to it."""
+    if not hasattr(os, "geteuid"):
+        return  # the user's folders are private by Windows' access control
+    if found.st_uid != os.geteuid():
+        raise NotPrivate(f"it belongs to user {found.st_uid}, not to you ({os.geteuid()})")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise NotPrivate(f"others may write to it: chmod {wanted:o} {path}")
+
+
+def _open(path: Path) -> int:
+    """A descriptor for reading a file of the user's own, which is no link."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise NotPrivate("it is not a plain file")
+        check_private(found, path, 0o600)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _read(path: Path) -> bytes:
+    with open(_open(path), "rb") as file:
+        return file.read()
+
+
+def _read_header(path: Path) -> dict[str, Any]:
+    with open(_open(path), "rb") as file:
+        fixed = file.read(_FIXED.size)
+        if len(fixed) < _FIXED.size or not fixed.startswith(_MAGIC):
+            raise ValueError("no entry")
+        header: dict[str, Any] = json.loads(file.read(_FIXED.unpack(fixed)[1]))
+        return header
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file aside and rename it."""
+    aside = path.with_name(f"{path.stem}.{os.urandom(8).hex()}.aside")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(aside, flags, 0o600), "wb") as file:
+            file.write(data)
+        os.replace(aside, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        # Windows does not replace a file that another process reads: that one is as good.
+        if not (isinstance(error, PermissionError) and os.name == "nt" and path.exists()):
+            raise
+
+
+# -- the user's cache -----------------------------------------------------------
+
+
+def user_cache() -> Cache | None:
+    """The cache that the environment asks for, in the user's cache folder if it says nothing."""
+    folder, size = os.environ.get(FOLDER_VARIABLE), os.environ.get(SIZE_VARIABLE, "")
+    return _user_cache(folder, size) if folder != "" else None
+
+
+@cache
+def _user_cache(folder: str | None, size: str) -> Cache | None:
+    if folder is None:
+        import platformdirs
+
+        folder = platformdirs.user_cache_dir("autojit", appauthor=False)
+    else:
+        folder = os.path.abspath(os.path.expanduser(folder))
+    if not os.path.isabs(folder):
+        _warn(
+            "compiled code is not kept: the user has no home folder. Name one for it: "
+            f"{FOLDER_VARIABLE}=/a/folder",
+            CacheWarning,
+        )
+        return None
+    most = _bytes(size)
+    return Cache(folder, most) if most else None
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if match:
+        return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2].upper()]
+    if text:
+        _warn(
+            f"{SIZE_VARIABLE}={text} is no size: write bytes, or 512M, or 2G. "
+            f"{DEFAULT_SIZE >> 20}M is used.",
+            CacheWarning,
+        )
+    return DEFAULT_SIZE

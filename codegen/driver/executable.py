@@ -1,0 +1,357 @@
+"""Executables: programs compiled and callable."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autojit.ir.core.collection import seldom_collected
+from autojit.ir.core.locks import Lock
+from autojit.ir.core.program import Program
+from autojit.ir.core.types import Type, canonical_dtype
+
+#: Bytes of an array from which on it matters where a copy of it lies.
+LARGE = 1 << 17
+
+if TYPE_CHECKING:
+    from autojit.codegen.cpu.abi.abi import Convention, Needs
+    from autojit.codegen.loop_ir.nodes import LoopProgram
+
+    from .cache import Cache
+    from .packing import Packing
+
+
+def compile_program(
+    program: Program, device: str = "cpu", cache: Cache | None = None, version: str = ""
+) -> Any:
+    """A program's code for a device: at once for a GPU, for the CPU when it is first called."""
+    if device == "cuda":
+        from autojit.codegen.cuda.runtime import compile_for_cuda
+
+        return compile_for_cuda(program)
+    return Executable(program, cache, version)
+
+
+class _Native(NamedTuple):
+    """An entry in memory."""
+
+    address: int
+    #: Keeps the code alive.
+    owner: Any
+    needs: Needs
+
+
+class Executable:
+    """A program compiled for the CPU.
+
+    ``call(arrays)`` takes any arrays of the input types.  ``direct(…)`` gives a
+    builtin function for one calling convention.  Each convention is loaded from the
+    cache on disk, if there is one, or else compiled, when it is first asked for.
+    """
+
+    def __init__(self, program: Program, cache: Cache | None = None, version: str = "") -> None:
+        self.source = program
+        self.in_types = program.in_types
+        self.out_types = program.out_types
+        #: How many conventions were loaded from disk.
+        self.loaded = 0
+        self._cache = cache
+        self._version = version
+        self._lock = Lock()
+        self._natives: dict[Convention, _Native] = {}
+        self._compiled: list[Any] = []
+        self._generic: Callable[..., Any] | None = None
+        self._packing: tuple[Packing | None] | None = None
+        self._optimized: Program | None = None
+        self._loops: LoopProgram | None = None
+
+    # Not cached_property: in Python 3.11 that has one lock for all instances, which a child of
+    # ``fork`` finds taken if another thread was lowering.
+
+    @property
+    def packing(self) -> Packing | None:
+        """What is compiled where many arguments or results are numbers: these are in arrays."""
+        if self._packing is None:
+            from .packing import packing
+
+            self._packing = (packing(self.source),)
+        return self._packing[0]
+
+    @property
+    def packed(self) -> Program:
+        """The program that is optimised and compiled."""
+        return self.source if self.packing is None else self.packing.program
+
+    @property
+    def optimized(self) -> Program:
+        if self._optimized is None:
+            from autojit.ir.passes.pipeline import optimize
+
+            self._optimized = optimize(self.packed)
+        return self._optimized
+
+    @property
+    def loops(self) -> LoopProgram:
+        """What is compiled.  Not needed, and not made, where the code comes from disk."""
+        if self._loops is None:
+            from autojit.codegen.lowering.lower import lower
+
+            self._loops = lower(self.optimized)
+        return self._loops
+
+    def call(self, arrays: Sequence[Any]) -> list[Any]:
+        """The outputs for arrays of the input types, in any memory layout."""
+        generic = self._generic or self.prepare()
+        result = generic(*arrays)
+        if result is None:
+            exact = [canonical(a, t.dtype) for a, t in zip(arrays, self.in_types, strict=True)]
+            result = generic(*exact)
+        if result is None:
+            raise TypeError(
+                f"compiled for {self.in_types}, called with "
+                f"{[(a.dtype, a.shape) for a in map(np.asarray, arrays)]}"
+            )
+        return list(result)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether :meth:`call` has its code."""
+        return self._generic is not None
+
+    def prepare(self) -> Callable[..., Any]:
+        """Compile, or load, what :meth:`call` needs."""
+        self._generic = self._caller(self._general(), (None,) * len(self.in_types), ())
+        return self._generic
+
+    def direct(
+        self, weak: Sequence[type | None], captured: Sequence[np.ndarray], *, as_tuple: bool
+    ) -> Callable[..., Any] | None:
+        """A builtin for inputs of these Python number types, with arrays bound to the last ones.
+
+        It returns None where an argument is not just what the program was compiled for.
+        There is none for Python's bool and complex.
+        """
+        convention = self._specific(weak, len(captured), as_tuple=as_tuple)
+        if convention is None:
+            return None
+        bound = [
+            canonical(a, t.dtype) for a, t in zip(captured, self.in_types[len(weak) :], strict=True)
+        ]
+        return self._caller(convention, weak, bound)
+
+    def _caller(
+        self, convention: Convention, weak: Sequence[type | None], bound: Sequence[np.ndarray]
+    ) -> Callable[..., Any]:
+        native = self._entry(convention, bound)
+        if self.packing is None:
+            return native
+        from .packing import Caller
+
+        return Caller(self.packing, native, weak)
+
+    def key(
+        self, weak: Sequence[type | None], captured: int, *, as_tuple: bool
+    ) -> dict[str, Any] | None:
+        """The key on disk of what such a call runs; None if nothing is looked up there."""
+        return self._key(self._specific(weak, captured, as_tuple=as_tuple) or self._general())
+
+    def _general(self) -> Convention:
+        """The convention of :meth:`call`: arrays only, and a tuple of results."""
+        from autojit.codegen.cpu.abi.abi import Convention
+
+        return Convention((None,) * len(self.packed.inputs), 0, as_tuple=True)
+
+    def _specific(
+        self, weak: Sequence[type | None], bound: int, *, as_tuple: bool
+    ) -> Convention | None:
+        """The convention for inputs of these Python number types; none for bool and complex."""
+        from autojit.codegen.cpu.abi.abi import Convention
+
+        if any(w not in (None, float, int) for w in weak):
+            return None
+        if self.packing is not None:
+            inputs = self.packing.inputs
+            if any(i >= len(weak) for group in inputs.groups for i in group.places):
+                return None  # numbers that are bound
+            others = [weak[i] for i in inputs.rest if i < len(weak)]
+            weak = [*[None] * len(inputs.groups), *others]
+        return Convention(tuple(weak), bound, as_tuple)
+
+    def _entry(self, convention: Convention, bound: Sequence[np.ndarray]) -> Callable[..., Any]:
+        native = self._native(convention)
+        return _callable(native, self.packed.out_types, bound, self.source.name)
+
+    def _native(self, convention: Convention) -> _Native:
+        with self._lock:
+            if convention not in self._natives:
+                key = self._key(convention)
+                self._natives[convention] = self._load(key) or self._compile(convention, key)
+            return self._natives[convention]
+
+    def _key(self, convention: Convention) -> dict[str, Any] | None:
+        if self._cache is None:
+            return None
+        from autojit.codegen.cpu.entry_point.key import key
+
+        return key(self.packed, convention, self._version)
+
+    def _load(self, key: dict[str, Any] | None) -> _Native | None:
+        """Code from disk."""
+        if self._cache is None or key is None:
+            return None
+        entry = self._cache.load(key)
+        if entry is None:
+            return None
+        from autojit.codegen.cpu.abi.abi import Needs
+        from autojit.codegen.cpu.host.engine import load_objects
+
+        try:
+            symbol, *needs = entry.about["entry"]
+            native = _Native(*load_objects(entry.code, symbol), Needs(*needs))
+        except (KeyError, TypeError, ValueError) as error:
+            self._cache.discard(key, f"it cannot be loaded, {error!r}")
+            return None
+        self.loaded += 1
+        return native
+
+    def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
+        """Code made here, kept on disk under the key if there is one."""
+        from autojit.codegen.cpu.entry_point.key import unchanged
+
+        in_types, out_types = self.packed.in_types, self.packed.out_types
+        symbol, native = _compiled(self.loops, in_types, out_types, convention)
+        compiled = native.owner
+        self._compiled.append(compiled)
+        if self._cache and key and unchanged():
+            about = {
+                "name": self.source.name,
+                "types": signature(self.source),
+                "entry": [symbol, *native.needs],
+            }
+            self._cache.store(key, about, compiled.object_code)
+        return native
+
+    def llvm(self) -> str:
+        """The optimised LLVM IR: of what was compiled here first, or is now."""
+        return str(self._any_compiled().llvm())
+
+    def assembly(self) -> str:
+        """The assembly of this machine."""
+        return str(self._any_compiled().assembly())
+
+    def _any_compiled(self) -> Any:
+        with self._lock:
+            if not self._compiled:
+                self._compile(self._general(), None)
+            return self._compiled[0]
+
+
+def _compiled(
+    loops: LoopProgram, in_types: Sequence[Type], out_types: Sequence[Type], convention: Convention
+) -> tuple[str, _Native]:
+    """The name of a new entry for a convention, and its code."""
+    from autojit.codegen.cpu.entry_point.entry import Module
+    from autojit.codegen.cpu.entry_point.parts import parts
+    from autojit.codegen.cpu.host.engine import Compiled, serial
+    from autojit.codegen.cpu.llvm import library
+
+    symbol = f"autojit_entry_{serial()}"
+    with seldom_collected():
+        module = Module(loops, in_types, out_types)
+        module.add_entry(symbol, convention)
+        divided = parts(module.module, module.core.name, module.printed)
+        shared = library.used(module.module)
+    _begin_to_load(module.needs)
+    compiled = Compiled(divided, shared)
+    return symbol, _Native(compiled.address(symbol), compiled, module.needs)
+
+
+def _callable(
+    native: _Native, out_types: Sequence[Type], bound: Sequence[np.ndarray], name: str
+) -> Callable[..., Any]:
+    """The builtin that calls code with all that it asks for."""
+    from autojit.codegen.cpu.abi import abi
+    from autojit.codegen.cpu.abi.results import allocator
+    from autojit.codegen.cpu.host import threads
+
+    needs = native.needs
+    allocators = [allocator(out_types[i].shape, out_types[i].dtype) for i in needs.pooled]
+    own = [
+        *map(abi.library_function, needs.functions),
+        *map(id, allocators),
+        *(a.ctypes.data for a in bound),
+    ]
+    parallel = threads.layer()[1:] if needs.parallel else (0, 0)
+    numbers = [*abi.fixed_table(), 0, 0, *parallel, *own]
+    table = (ctypes.c_int64 * len(numbers))(*numbers)
+    return abi.native_function(
+        native.address, f"autojit_{name}", table, list(bound), allocators, native.owner
+    )
+
+
+def run_loops(loops: LoopProgram, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of a loop program, compiled, for flat arrays of its inputs."""
+    from autojit.codegen.cpu.abi.abi import Convention
+
+    in_types, out_types = ([b.type for b in found] for found in (loops.inputs, loops.outputs))
+    convention = Convention((None,) * len(in_types), 0, as_tuple=True)
+    _, native = _compiled(loops, in_types, out_types, convention)
+    call = _callable(native, out_types, (), loops.name)
+    exact = [canonical(a, t.dtype) for a, t in zip(arrays, in_types, strict=True)]
+    return list(call(*exact))
+
+
+def _begin_to_load(needs: Needs) -> None:
+    """Import what the code will call in a thread: LLVM leaves the interpreter to others as it
+    works.  Whoever needs it then waits for the rest, and is told of what goes wrong."""
+    from autojit.codegen.cpu.abi import abi
+    from autojit.codegen.cpu.host import threads
+
+    def load() -> None:
+        with contextlib.suppress(Exception):
+            for name in needs.functions:
+                abi.library_function(name)
+            if needs.parallel:
+                threads.layer()
+
+    if needs.functions or needs.parallel:
+        threading.Thread(target=load, name="autojit imports", daemon=True).start()
+
+
+def signature(program: Program) -> str:
+    """The types of a program's inputs and outputs.
+
+    >>> signature(autojit.trace(np.sin)(np.ones(3)))
+    'f64[3] -> f64[3]'
+    """
+    inputs, outputs = (", ".join(map(str, t)) for t in (program.in_types, program.out_types))
+    return f"{inputs} -> {outputs}"
+
+
+def canonical(array: Any, dtype: np.dtype) -> np.ndarray:
+    """An aligned C-contiguous array of just this dtype object."""
+    dtype = canonical_dtype(dtype)
+    array = np.require(_in_order(array, dtype), dtype, ["C_CONTIGUOUS", "ALIGNED"])
+    return array if array.dtype is dtype else array.view(dtype)
+
+
+def _in_order(array: Any, dtype: np.dtype) -> Any:
+    """An array, if it is large and has another order in memory: as a copy, where a copy or a result
+    was before.
+
+    Fresh memory would cost a page fault every few kilobytes, up to half of the time.
+    """
+    if type(array) is not np.ndarray or array.nbytes < LARGE or array.flags.c_contiguous:
+        return array
+    from autojit.codegen.cpu.abi.results import allocator
+
+    if not np.can_cast(array.dtype, dtype, "equiv"):
+        return array
+    made = allocator(array.shape, dtype)()
+    np.copyto(made, array)
+    return made

@@ -1,0 +1,83 @@
+"""The text of each stage of a compilation, and what a program costs."""
+
+from __future__ import annotations
+
+from math import prod
+
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.nodes import (
+    Compute,
+    Factorization,
+    Kernel,
+    Loop,
+    MatrixProduct,
+    RunTasks,
+)
+from autojit.codegen.loop_ir.text import print_loops
+from autojit.codegen.loop_ir.traversal import product_of, statements
+from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.program import Program
+
+
+def text(program: Program, stage: str) -> str:
+    """The text of a stage after the trace."""
+    if stage in ("cuda", "ptx"):
+        from autojit.codegen.cuda import stages as cuda
+
+        result: str = cuda.text(program, stage)
+        return result
+    from .executable import Executable
+
+    executable = Executable(program)
+    if stage == "optimized":
+        return executable.optimized.text(sources=True)
+    if stage == "loops":
+        loops = lower(executable.optimized)
+        loops.captured = len(executable.optimized.captured)
+        return str(loops)
+    if stage == "vectors":
+        from autojit.codegen.cpu.llvm.vectors import lanes
+
+        return print_loops(executable.loops, lanes(executable.loops, executable.llvm()))
+    return executable.llvm() if stage == "llvm" else executable.assembly()
+
+
+def cost(program: Program) -> dict[str, int]:
+    """Scalar operations, bytes of inputs and outputs, bytes of temporaries, loops, products."""
+    from .executable import Executable
+
+    optimized = Executable(program).optimized
+    loops = lower(optimized)
+    flops = sum(_operations(s.body if isinstance(s, Kernel) else [s], 1) for s in loops.steps)
+    products = sum(isinstance(s, MatrixProduct) for s in statements(loops))
+    kernels = sum(isinstance(s, Kernel) and product_of(s) is None for s in loops.steps)
+    moved = sum(b.size * itemsize(b.dtype) for b in (*loops.inputs, *loops.outputs))
+    return {
+        "ops": len(program.ops),
+        "optimized_ops": len(optimized.ops),
+        "loops": loops.loop_count,
+        "products": products,
+        "kernels": kernels,
+        "flops": flops,
+        "bytes": moved,
+        "temporaries": loops.arena,
+    }
+
+
+def _operations(body: list[object], repeats: int) -> int:
+    total = 0
+    for statement in body:
+        if isinstance(statement, Loop):
+            total += _operations(statement.body, repeats * (statement.stop - statement.start))
+        elif isinstance(statement, RunTasks):
+            # A share of a loop is written with the whole range.
+            total += _operations(statement.tasks.body, repeats)
+        elif isinstance(statement, Compute):
+            total += repeats
+        elif isinstance(statement, MatrixProduct):
+            size = statement.m * statement.n * statement.k
+            total += repeats * 2 * prod(statement.batch) * size
+        elif isinstance(statement, Factorization):
+            sides = statement.k or statement.n
+            total += repeats * prod(statement.batch) * statement.m * statement.n * sides
+    return total

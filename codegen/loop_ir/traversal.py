@@ -1,0 +1,92 @@
+"""Walks over statements: what is inside of them, and what they use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from autojit.ir.core.affine import Bounds, Var
+
+from .effects import BODIES, EFFECTS
+from .nodes import Buffer, Kernel, Loop, LoopProgram, MatrixProduct, RunTasks, Scalar
+
+
+def bodies_of(statement: Any) -> list[list[Any]]:
+    """The lists of statements inside of a statement."""
+    bodies = BODIES.get(type(statement))
+    return bodies(statement) if bodies else []
+
+
+def walk(body: list[Any]) -> Iterator[Any]:
+    """Every statement, loops before their bodies."""
+    for statement in body:
+        yield statement
+        bodies = BODIES.get(type(statement))
+        if bodies:
+            for inner in bodies(statement):
+                yield from walk(inner)
+
+
+def statements(program: LoopProgram) -> Iterator[Any]:
+    """Every statement of a program, library calls included."""
+    for step in program.steps:
+        yield from walk(step.body if isinstance(step, Kernel) else [step])
+
+
+def ranges(body: list[Any]) -> Bounds:
+    """The ranges of all loops inside of a body; of one that is split, from its first part on."""
+    found: dict[Var, tuple[int, int]] = {}
+    for s in walk(body):
+        if isinstance(s, Loop):
+            low, high = found.get(s.var, (s.start, s.stop - 1))
+            found[s.var] = min(low, s.start), max(high, s.stop - 1)
+    return found
+
+
+def product_of(step: Any) -> MatrixProduct | None:
+    """The matrix product that a step is, if it is one, by tasks or not."""
+    if isinstance(step, Kernel) and len(step.body) == 1 and isinstance(step.body[0], RunTasks):
+        (step, *more) = step.body[0].tasks.body
+        if more:
+            return None
+    return step if isinstance(step, MatrixProduct) else None
+
+
+def used(statement: Any) -> list[Scalar]:
+    """The scalars that a statement reads."""
+    e = EFFECTS[type(statement)]
+    return [*e.uses(statement), *e.uses_of_bodies(statement)]
+
+
+def defined(statement: Any) -> Scalar | None:
+    """The scalar that a statement computes."""
+    return EFFECTS[type(statement)].defines(statement)
+
+
+def in_sequence(body: list[Any]) -> bool:
+    """Whether statements hold loops whose steps run in turn, or branches."""
+    return any(EFFECTS[type(s)].in_turn(s) for s in walk(body))
+
+
+def is_whole(loop: Loop) -> bool:
+    """Whether a loop runs over all of its range, and is counted: passes that change the range, or
+    put loops in its place, have to keep the number of iterations."""
+    return loop.share is None and loop.only is None and not loop.unroll
+
+
+def memory(buffer: Buffer) -> Buffer:
+    """The buffer whose memory a buffer is in."""
+    while buffer.over is not None:
+        buffer = buffer.over
+    return buffer
+
+
+def buffers_named(statement: Any) -> Sequence[Buffer]:
+    """The buffers that a statement names itself."""
+    return EFFECTS[type(statement)].buffers(statement)
+
+
+def buffers_of(body: list[Any]) -> list[Buffer]:
+    """The buffers that statements use, in order."""
+    found = (memory(b) for statement in walk(body) for b in buffers_named(statement))
+    return list(dict.fromkeys(found))

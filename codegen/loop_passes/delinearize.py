@@ -1,0 +1,134 @@
+"""A loop over what lies in one piece, and is made of rows, is a loop over rows and columns.
+
+    for t in 1100..11200:                          for i in 0..100:
+      z[t] = x[t] + (y[(t + 11) // 101, ...]         for j in 0..100:
+              if (t + 11) % 101 < 100 else 0) ->       z[101*i + j + 1100] = x[...] + y[i, j]
+                                                     z[101*i + 1200] = x[101*i + 1200]
+
+Cotangents of parts of a vector of parameters that are matrices are so.  Processors have no
+instruction that divides a vector of integers, and memory is read place by place where it may lie
+anywhere.
+
+Legal where iterations may run in any order (``map``), over all of the range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import pairwise
+from typing import Any
+
+from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.nodes import Constant, InRange, Kernel, Load, Loop
+from autojit.codegen.loop_ir.traversal import bodies_of, is_whole
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
+
+from .strip_mine import at
+
+#: Shorter rows are not worth a loop, and fewer of them not a nest.
+LEAST_COLUMNS, LEAST_ROWS = 16, 4
+#: A row has at most so many parts in which conditions hold or do not.
+MOST_PARTS = 4
+
+
+@kernel_pass(
+    "Makes a loop over what lies in one piece, and is made of rows, a nest.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    gives=[NESTS],
+    keeps=EVERYTHING,
+)
+def uncollapsed(kernel: Kernel) -> Kernel:
+    """The kernel with rows where its innermost loops divide their index."""
+    _rewrite(kernel.body)
+    return kernel
+
+
+def _rewrite(body: list[Any]) -> None:
+    position = 0
+    while position < len(body):
+        s = body[position]
+        for inner in bodies_of(s):
+            _rewrite(inner)
+        found = _in_rows(s) if isinstance(s, Loop) else [s]
+        body[position : position + 1] = found
+        position += len(found)
+
+
+def _in_rows(loop: Loop) -> list[Loop]:
+    """The loop as a nest over whole rows, with what is before and behind them."""
+    if loop.role != "map" or not is_whole(loop) or any(map(bodies_of, loop.body)):
+        return [loop]
+    division = _division(loop)
+    if division is None:
+        return [loop]
+    constant, width = division
+    first, last = -(-(loop.start + constant) // width), (loop.stop + constant) // width
+    if width < LEAST_COLUMNS or last - first < LEAST_ROWS:
+        return [loop]
+    row, column = Var(last - first), Var(width)
+    here = affine.of(row) * width + affine.of(column) + (first * width - constant)
+    body = [_simplified(at(s, loop.var, here), {}) for s in loop.body]
+    parts = _parts(body, column)
+    if len(parts) > MOST_PARTS:
+        return [loop]
+    inner = [_part(body, column, start, stop) for start, stop in parts]
+    nest = Loop(row, 0, last - first, inner, "map")
+    ends = (loop.start, first * width - constant), (last * width - constant, loop.stop)
+    before, after = ([_part(loop.body, loop.var, *end)] if end[0] < end[1] else [] for end in ends)
+    return [*before, nest, *after]
+
+
+def _division(loop: Loop) -> tuple[int, int] | None:
+    """What is added to the loop's variable and what that is divided by, if it is one sum and one
+    divisor everywhere."""
+    found: set[tuple[int, int]] = set()
+    for s in loop.body:
+        for f in fields(s):
+            if isinstance(index := getattr(s, f.name), Affine):
+                for atom, _ in index.terms:
+                    if isinstance(atom, Quotient) and loop.var in atom.operand.variables():
+                        if atom.operand.terms != ((loop.var, 1),):
+                            return None
+                        found.add((atom.operand.constant, atom.divisor))
+    return found.pop() if len(found) == 1 else None
+
+
+def _simplified(s: Any, bounds: Bounds) -> Any:
+    """The statement without divisions whose result the ranges of variables tell."""
+    changes = {
+        f.name: index.simplified(bounds)
+        for f in fields(s)
+        if isinstance(index := getattr(s, f.name), Affine)
+    }
+    return replace(s, **changes) if changes else s
+
+
+def _parts(body: list[Any], column: Var) -> list[tuple[int, int]]:
+    """Ranges of a row in which the conditions on the column do not change."""
+    cuts = {0, column.extent}
+    for s in body:
+        if isinstance(s, InRange) and s.step == 1:
+            found = (s.index.crossing(column, bound) for bound in (s.low, s.high))
+            cuts.update(cut for cut in found if cut is not None)
+    return list(pairwise(sorted(cut for cut in cuts if 0 <= cut <= column.extent)))
+
+
+def _part(body: list[Any], var: Var, start: int, stop: int) -> Loop:
+    """The loop over a part, in which conditions that are known there are no conditions."""
+    bounds = {var: (start, stop - 1)}
+    known: dict[Any, bool] = {}
+    statements = []
+    for s in (_simplified(s, bounds) for s in body):
+        if isinstance(s, InRange) and s.step == 1:
+            low, high = s.index.range(bounds)
+            if low >= s.low and high < s.high:
+                known[s.result] = True
+            elif high < s.low or low >= s.high:
+                known[s.result] = False
+            if s.result in known:
+                s = Constant(s.result, known[s.result])
+        elif isinstance(s, Load) and s.guard in known:
+            s = replace(s, guard=None) if known[s.guard] else Constant(s.result, 0)
+        statements.append(s)
+    return Loop(var, start, stop, statements, "map", unroll=stop - start == 1)

@@ -1,0 +1,136 @@
+"""Diagonals: what differs at single places of a row is set right after the row.
+
+    for j in 0..n:                          for j in 0..n:  y[j] = <where no mask holds>
+      y[j] = <masks j == i, j == i + 1> ->  for j at i:     y[j] = <masks j == i, j == i + 1>
+                                            for j at i + 1: y[j] = <masks j == i, j == i + 1>
+
+Jacobians and Hessians are so, whose tangents are rows of the unit matrix, and matrices to which a
+diagonal is added.  Off the masks a row is mostly one number: it is computed once and filled in.
+The statements are the same at every place, with masks that are known there, so every number is the
+one that the masks would have selected, not-a-number and infinities included.
+
+Legal where iterations may run in any order, and again (``_repeatable``), and where each mask holds
+within the range for all values of the variables around, or for none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.nodes import (
+    Compute,
+    Constant,
+    IndexValue,
+    InRange,
+    Kernel,
+    Load,
+    Loop,
+    Store,
+)
+from autojit.codegen.loop_ir.traversal import bodies_of, memory, used
+from autojit.ir.core.affine import Affine, Bounds, Var
+
+from .strip_mine import at
+
+#: A row has at least so many elements for each place that is set right.
+WORTH = 16
+
+_PURE = (Compute, Constant, IndexValue, InRange, Load)
+
+#: By number of a scalar: the index that it is.
+Indices = dict[int, Affine]
+
+
+@kernel_pass(
+    "Sets what differs at single places of a row after the row.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=EVERYTHING,
+)
+def off_diagonals(kernel: Kernel) -> Kernel:
+    """The kernel with the masks of single places taken out of its innermost loops."""
+    _rewrite(kernel.body, {}, {})
+    return kernel
+
+
+def _rewrite(body: list[Any], bounds: Bounds, known: Indices) -> None:
+    known = known | _indices(body)
+    position = 0
+    while position < len(body):
+        s = body[position]
+        inner = {**bounds, s.var: (s.start, s.stop - 1)} if isinstance(s, Loop) else bounds
+        for statements in bodies_of(s):
+            _rewrite(statements, inner, known)
+        found = _split(s, bounds, known) if isinstance(s, Loop) else [s]
+        body[position : position + 1] = found
+        position += len(found)
+
+
+def _indices(body: list[Any]) -> Indices:
+    """Narrower integers wrap around, and floats are rounded: two indices may be one of them."""
+    found: Indices = {}
+    for s in body:
+        if isinstance(s, (IndexValue, Constant)) and s.result.dtype == "i64":
+            found[s.result.number] = s.index if isinstance(s, IndexValue) else Affine(int(s.value))
+    return found
+
+
+def _split(loop: Loop, bounds: Bounds, known: Indices) -> list[Loop]:
+    """The loop without its masks, and one iteration for each place where one of them holds."""
+    if loop.role != "map" or loop.share is not None or loop.only is not None:
+        return [loop]
+    if not all(isinstance(s, (*_PURE, Store)) for s in loop.body):
+        return [loop]
+    masks = _masks(loop, known | _indices(loop.body))
+    places: list[Affine] = []
+    constant: dict[int, Constant] = {}
+    for mask, place in masks:
+        low, high = place.range(bounds)
+        outside = high < loop.start or low >= loop.stop
+        if outside or (low >= loop.start and high < loop.stop):
+            constant[mask.result.number] = Constant(mask.result, mask.name == "ne")
+            places += [] if outside or place in places else [place]
+    if not constant or loop.stop - loop.start < WORTH * max(1, len(places)):
+        return [loop]
+    if not _repeatable(loop):
+        return [loop]
+    rest = [constant.get(getattr(s, "result", s).number, s) if hasattr(s, "result") else s
+            for s in loop.body]  # fmt: skip
+    split = [replace(loop, body=_needed(rest))]
+    for place in places:
+        body = [at(s, loop.var, place) for s in loop.body]
+        split.append(Loop(Var(1), 0, 1, body, "map", unroll=True))
+    return split
+
+
+def _masks(loop: Loop, known: Indices) -> list[tuple[Compute, Affine]]:
+    """Comparisons with the loop's variable, and where they hold (or, of "ne", do not)."""
+    found = []
+    for s in loop.body:
+        if isinstance(s, Compute) and s.name in ("eq", "ne"):
+            left, right = (known.get(x.number) for x in s.args)
+            if left is None or right is None:
+                continue
+            difference = left - right
+            factor = difference.stride(loop.var)
+            if factor in (1, -1):
+                found.append((s, difference.without(loop.var) * -factor))
+    return found
+
+
+def _repeatable(loop: Loop) -> bool:
+    """Whether an iteration may run again: it reads nothing that the loop writes."""
+    written = {memory(s.buffer) for s in loop.body if isinstance(s, Store)}
+    return not any(isinstance(s, Load) and memory(s.buffer) in written for s in loop.body)
+
+
+def _needed(body: list[Any]) -> list[Any]:
+    """The statements that something stored depends on."""
+    wanted: set[int] = set()
+    kept = []
+    for s in reversed(body):
+        if isinstance(s, Store) or s.result.number in wanted:
+            wanted |= {x.number for x in used(s)}
+            kept.append(s)
+    return kept[::-1]

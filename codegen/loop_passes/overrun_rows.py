@@ -1,0 +1,132 @@
+"""Whole rows: a loop over the middle of a row runs over all of it, and then the ends are set right.
+
+    for j in 0..1:    y[j] = <left end>             for j in 0..n:    y[j] = <middle>
+    for j in 1..n-1:  y[j] = <middle>        ->     for j in 0..1:    y[j] = <left end>
+    for j in n-1..n:  y[j] = <right end>            for j in n-1..n:  y[j] = <right end>
+
+Rows of stencils are so: what they read differs at the ends.  A middle of 126 elements that begins
+at the second one is read and written across cache lines and leaves six for a scalar loop; the whole
+row of 128 has neither.  What the middle's formula gives at the ends has no meaning and is
+overwritten.  It has to be there to be read, though, and may do nothing but compute.
+
+Legal where the parts follow each other without a gap and in any order of iterations, write the same
+elements once, read none of what they write, and read within their buffers over all of the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.nodes import (
+    Compute,
+    Constant,
+    IndexValue,
+    InRange,
+    Kernel,
+    Load,
+    Loop,
+    Store,
+)
+from autojit.codegen.loop_ir.traversal import bodies_of, memory
+from autojit.ir.core.affine import Affine, Bounds, Var
+
+#: The ends may have at most this many elements together, and this part of the row.
+MOST_AT_ENDS = 16
+PART_AT_ENDS = 4
+
+_PURE = (Compute, Constant, IndexValue, InRange, Load)
+
+
+@kernel_pass(
+    "Runs loops over the middles of rows over whole rows.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=EVERYTHING,
+)
+def in_whole_rows(kernel: Kernel) -> Kernel:
+    """The kernel with loops over the middles of rows run over whole rows, where that is allowed."""
+    _rewrite(kernel.body, {})
+    return kernel
+
+
+def _rewrite(body: list[Any], bounds: Bounds) -> None:
+    for s in body:
+        inner = {**bounds, s.var: (s.start, s.stop - 1)} if isinstance(s, Loop) else bounds
+        for statements in bodies_of(s):
+            _rewrite(statements, inner)
+    position = 0
+    while position < len(body):
+        run = _run(body, position)
+        found = _widened(run, bounds) if len(run) > 1 else None
+        if found is not None:
+            body[position : position + len(run)] = found
+        position += max(1, len(run))
+
+
+def _run(body: list[Any], first: int) -> list[Any]:
+    """Loops over parts of one range, and what is computed between them."""
+    if not isinstance(body[first], Loop):
+        return []
+    var, last = body[first].var, first
+    for position in range(first, len(body)):
+        s = body[position]
+        if isinstance(s, Loop) and s.var is var:
+            last = position
+        elif not isinstance(s, _PURE):
+            break
+    return body[first : last + 1]
+
+
+def _widened(run: list[Any], bounds: Bounds) -> list[Any] | None:
+    """The run with the loop over the middle first, and over all of the row."""
+    loops = [s for s in run if isinstance(s, Loop)]
+    between = [s for s in run if not isinstance(s, Loop)]
+    var, start, stop = loops[0].var, loops[0].start, loops[-1].stop
+    middle = max(loops, key=lambda s: s.stop - s.start)
+    at_ends = (stop - start) - (middle.stop - middle.start)
+    if len(loops) < 2 or at_ends > min(MOST_AT_ENDS, (stop - start) // PART_AT_ENDS):
+        return None
+    statements = [s for loop in loops for s in loop.body]
+    if any(a.stop != b.start for a, b in pairwise(loops)) or not _are_plain(loops):
+        return None
+    if not all(map(_only_computes, statements)):
+        return None
+    targets = [[(s.buffer, s.index) for s in loop.body if isinstance(s, Store)] for loop in loops]
+    written = {memory(buffer) for buffer, _ in targets[0]}
+    # What the middle writes at the ends has to be overwritten there, and by nothing else.
+    if any(set(t) != set(targets[0]) for t in targets) or len(written) < len(targets[0]):
+        return None
+    if not all(_once_a_step(index, var) for _, index in targets[0]):
+        return None
+    whole = {**bounds, var: (start, stop - 1)}
+    for s in (*statements, *between):
+        if isinstance(s, Load) and (memory(s.buffer) in written or not _inside(s, whole)):
+            return None
+    ends = [loop for loop in loops if loop is not middle]
+    return [*between, replace(middle, start=start, stop=stop), *ends]
+
+
+def _are_plain(loops: list[Loop]) -> bool:
+    """Whether iterations may run in any order, and all of each range is run."""
+    return all(s.role == "map" and s.share is None and s.only is None for s in loops)
+
+
+def _inside(load: Load, bounds: Bounds) -> bool:
+    low, high = load.index.range(bounds)
+    return low >= 0 and high < load.buffer.size
+
+
+def _once_a_step(index: Affine, var: Var) -> bool:
+    """Whether an index is another one at each step of the loop."""
+    return bool(index.stride(var))
+
+
+def _only_computes(s: Any) -> bool:
+    """Whether a statement can be carried out with operands of no meaning."""
+    if isinstance(s, Compute):
+        return all(x.dtype[0] in "fb" for x in (*s.args, s.result))
+    if isinstance(s, Load):
+        return s.guard is None
+    return isinstance(s, (Store, *_PURE))

@@ -1,0 +1,194 @@
+"""Results in the memory of what they are computed from.
+
+A kernel that reads an array for the last time and writes another of its size needs only one of
+them, if each iteration has read what it overwrites: `weights / total` goes where the weights were.
+Less memory is touched, and what is written is in the cache already, where memory that is only
+written would be fetched first.
+
+It is looked for in the finished loops, after blocks and tasks, since what counts is the order in
+which memory is read and written.
+
+Legal where the kernel is the last step to read the old array and the first to name the new one,
+both have memory of their own, and every iteration has read its elements of the old one before it
+writes there (``_Check``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autojit.codegen.analysis.loop_level import NESTS, NO_TASKS, NOT_PLACED, OWN_MEMORY, loop_pass
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.nodes import (
+    Buffer,
+    Kernel,
+    Load,
+    Loop,
+    LoopProgram,
+    RunTasks,
+    Store,
+    Swap,
+)
+from autojit.codegen.loop_ir.traversal import (
+    buffers_named,
+    buffers_of,
+    in_sequence,
+    ranges,
+    statements,
+    walk,
+)
+from autojit.ir.core.affine import Affine, Bounds, Var
+from autojit.ir.core.machine import L1, current
+
+#: The part of the first-level cache in which smaller arrays stay as they are.
+LEAST = 1
+
+
+@loop_pass(
+    "Puts results into the memory of what they are computed from.",
+    needs=[OWN_MEMORY, NOT_PLACED],
+    keeps=[NESTS, NO_TASKS, NOT_PLACED],
+)
+def take_over(program: LoopProgram) -> None:
+    """Let results of kernels take over temporaries that nothing reads later."""
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for position, step in enumerate(program.steps):
+        for buffer in _named(step):
+            first.setdefault(buffer, position)
+            last[buffer] = position
+    kept = _kept(program)
+    for position, step in enumerate(program.steps):
+        if not isinstance(step, Kernel) or in_sequence(step.body):
+            continue
+        named = dict.fromkeys(_named(step))
+        new = [b for b in named if first[b] == position and b.kind in ("temp", "output")]
+        old = [b for b in named if first[b] < position == last[b] and b.kind == "temp"]
+        for target in new:
+            for source in old:
+                if source in kept or not _fits(source, target):
+                    continue
+                if _Check(source, target).holds(step.body):
+                    program.taken[source] = source.over = target
+                    kept.add(source)
+                    break
+    if program.taken:
+        _name_again(program)
+
+
+def _kept(program: LoopProgram) -> set[Buffer | None]:
+    """Buffers whose memory is not theirs alone, or that are known by where it is."""
+    kept: set[Buffer | None] = set()
+    for s in statements(program):
+        kept.update(buffer.over for buffer in buffers_named(s))
+        if isinstance(s, Swap):
+            kept.update(buffers_named(s))
+    return kept
+
+
+def _name_again(program: LoopProgram) -> None:
+    """Kernels and tasks name memory."""
+    for step in program.steps:
+        if isinstance(step, Kernel):
+            step.buffers = buffers_of(step.body)
+            for s in walk(step.body):
+                if isinstance(s, RunTasks):
+                    s.tasks.buffers = buffers_of(s.tasks.body)
+
+
+def _named(step: Any) -> list[Buffer]:
+    body = step.body if isinstance(step, Kernel) else [step]
+    return [b for s in walk(body) for b in buffers_named(s)]
+
+
+def _fits(source: Buffer, target: Buffer) -> bool:
+    return (
+        source.over is None
+        and target.over is None
+        and source.dtype == target.dtype
+        and source.size == target.size
+        and source.size * itemsize(source.dtype) >= current().cache(L1, LEAST)
+    )
+
+
+class _Wrong(Exception):
+    """Something might be read after it was overwritten."""
+
+
+class _Check:
+    """Whether all of the source that is read is read before the target is written there.
+
+    Iterations of a loop that does both have elements of their own, and in each of them what is
+    read comes first.
+    """
+
+    def __init__(self, source: Buffer, target: Buffer) -> None:
+        self.source = source
+        self.target = target
+        #: The range of each loop around, or inside of what is looked at.
+        self.bounds: dict[Var, tuple[int, int]] = {}
+
+    def holds(self, body: list[Any]) -> bool:
+        try:
+            self._follow(body)
+        except _Wrong:
+            return False
+        return True
+
+    def _follow(self, body: list[Any]) -> None:
+        """Statements that follow each other: none reads after one has written."""
+        written = False
+        for s in body:
+            reads, writes = self._accesses([s])
+            if reads and written:
+                raise _Wrong
+            if reads and writes:
+                self._both(s, reads, writes)
+            written = written or bool(writes)
+
+    def _accesses(self, body: list[Any]) -> tuple[list[Affine], list[Affine]]:
+        """Where the source is read, and where the target is written."""
+        reads, writes = [], []
+        for s in walk(body):
+            named = buffers_named(s)
+            if self.source in named:
+                if not isinstance(s, Load):
+                    raise _Wrong
+                reads.append(s.index)
+            elif self.target in named:
+                if not isinstance(s, Store):
+                    raise _Wrong
+                writes.append(s.index)
+        return reads, writes
+
+    def _both(self, s: Any, reads: list[Affine], writes: list[Affine]) -> None:
+        if isinstance(s, RunTasks):
+            self._tasks(s)
+            return
+        assert isinstance(s, Loop)  # nothing else has reads and writes inside
+        inner = ranges(s.body)
+        if not _are_apart(s.var, [*reads, *writes], inner):
+            raise _Wrong
+        if not any(isinstance(x, Loop) for x in s.body) and len({*reads, *writes}) > 1:
+            # Correct, but LLVM would have to prove it.
+            raise _Wrong
+        self._follow(s.body)
+
+    def _tasks(self, s: RunTasks) -> None:
+        """Tasks run at the same time: one loop, of which they have parts, may do both."""
+        concerned = [x for x in s.tasks.body if any(self._accesses([x]))]
+        if len(concerned) != 1 or not isinstance(concerned[0], Loop) or not concerned[0].share:
+            raise _Wrong
+        self._follow(s.tasks.body)
+
+
+def _are_apart(var: Var, indices: list[Affine], inner: Bounds) -> bool:
+    """Whether iterations of a loop have elements of their own, where loops inside run as given."""
+    if not all(index.is_linear for index in indices):
+        return False
+    inside, around = zip(*(index.parts(inner) for index in indices), strict=True)
+    step = around[0].coefficient(var)
+    if not step or len(set(around)) != 1:
+        return False
+    rest = [part.range(inner) for part in inside]
+    return max(high for _, high in rest) - min(low for low, _ in rest) < abs(step)

@@ -1,0 +1,179 @@
+"""The steps of a program as loops over rows: what each row touches, and what is touched apart from
+that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from autojit.codegen.loop_ir.cost import work
+from autojit.codegen.loop_ir.effects import Access as Touched
+from autojit.codegen.loop_ir.effects import changes, effects_of
+from autojit.codegen.loop_ir.nodes import (
+    Accumulate,
+    AccumulateInto,
+    Begin,
+    Buffer,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    Gather,
+    IndexValue,
+    InRange,
+    Kernel,
+    Load,
+    Loop,
+    MatrixProduct,
+    Operand,
+    Store,
+)
+from autojit.codegen.loop_ir.traversal import is_whole, memory, ranges, walk
+from autojit.ir.core.affine import Affine, Bounds, Var
+
+#: What a loop over rows may hold.
+_KNOWN = (
+    Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
+    Load, Loop, Store,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Access:
+    """Memory that a step touches.
+
+    ``row`` is how far apart its rows are, if each iteration touches its own row alone.
+    """
+
+    memory: Buffer
+    writes: bool
+    row: int | None = None
+
+
+@dataclass
+class RowStep:
+    """A step as a loop over rows, and what it does apart from that."""
+
+    step: Kernel | MatrixProduct
+    inside: list[Access]
+    outside: list[Access] = field(default_factory=list)
+    #: Of a kernel, where its loop is; of a product, what the rows are.
+    place: int = 0
+    way: str = ""
+
+    @property
+    def accesses(self) -> list[Access]:
+        return [*self.inside, *self.outside]
+
+
+def _main(kernel: Kernel) -> int | None:
+    """Where the loop is that has most of the work."""
+    loops = [i for i, s in enumerate(kernel.body) if isinstance(s, Loop)]
+    return max(loops, key=lambda i: work([kernel.body[i]])) if loops else None
+
+
+def extents(step: Any) -> list[int]:
+    """How many rows a step may run over."""
+    if isinstance(step, MatrixProduct):
+        return list(dict.fromkeys([*step.batch[:1], step.m]))
+    place = _main(step) if isinstance(step, Kernel) else None
+    return [] if place is None else [step.body[place].stop]
+
+
+def as_rows(step: Any, extent: int) -> Iterator[RowStep]:
+    """The step as a loop over so many rows, in each way in which it is one."""
+    if isinstance(step, MatrixProduct):
+        yield from _of_product(step, extent)
+        return
+    place = _main(step) if isinstance(step, Kernel) else None
+    if place is None or not all(isinstance(s, _KNOWN) for s in walk(step.body)):
+        return
+    loop = step.body[place]
+    if (loop.start, loop.stop) != (0, extent) or loop.role not in ("map", "reduce"):
+        return
+    if not is_whole(loop):
+        return
+    bounds = ranges(loop.body)
+    inside = [
+        Access(memory(a.buffer), writes, _row_of(a, loop.var, bounds))
+        for s in walk(loop.body)
+        for writes, found in ((False, effects_of(s).reads(s)), (True, changes(s)))
+        for a in found
+        if a.buffer.kind != "local"
+    ]
+    rest = [s for i, s in enumerate(step.body) if i != place]
+    yield RowStep(step, inside, list(_accesses_of(rest)), place)
+
+
+def _accesses_of(body: list[Any]) -> Iterator[Access]:
+    """What statements touch, anywhere."""
+    for s in walk(body):
+        e = effects_of(s)
+        changed = [b for b in (*(a.buffer for a in (*e.updates(s), *e.writes(s))), *e.moves(s))]
+        for writes, found in (False, [a.buffer for a in e.reads(s)]), (True, changed):
+            for buffer in found:
+                if buffer.kind != "local":
+                    yield Access(memory(buffer), writes)
+
+
+def _row_of(access: Touched, var: Var, bounds: Bounds) -> int | None:
+    """How far apart the rows are, of which an iteration touches its own alone."""
+    if not access.is_exact or access.is_rest:
+        return None
+    index, count = access.index + access.low, access.size
+    step, rest = index.coefficient(var), index.without(var)
+    if step <= 0 or not all(v in bounds for v in rest.variables()):
+        return None
+    low, high = rest.range(bounds)
+    return step if low >= 0 and high + count <= step else None
+
+
+def _of_product(s: MatrixProduct, extent: int) -> Iterator[RowStep]:
+    if s.dtype not in ("f32", "f64") or s.c_offset != Affine(0):
+        return
+    a, b, c = (memory(x) for x in (s.a.buffer, s.b.buffer, s.c))
+    *_, a_row, a_step = s.a.strides
+    *_, b_step, b_column = s.b.strides
+    single = prod(s.batch) == 1
+    if len(s.batch) and s.batch[0] == extent and not single:
+        inner = s.batch[1:]
+        inside = [
+            Access(a, False, _row(s.a, s.a.strides[0], (*inner, s.m, s.k), s.a.strides[1:])),
+            Access(b, False, _row(s.b, s.b.strides[0], (*inner, s.k, s.n), s.b.strides[1:])),
+            Access(c, True, prod(inner) * s.m * s.n),
+        ]
+        yield RowStep(s, inside, way="batch")
+    if single and s.m == extent:
+        inside = [
+            Access(a, False, _row(s.a, a_row, (s.k,), (a_step,))),
+            Access(b, False),
+            Access(c, True, s.n),
+        ]
+        yield RowStep(s, inside, way="rows")
+    if single and s.k == extent and s.c.size == s.m * s.n:
+        inside = [
+            Access(a, False, _row(s.a, a_step, (s.m,), (a_row,))),
+            Access(b, False, _row(s.b, b_step, (s.n,), (b_column,))),
+            Access(c, True),
+        ]
+        yield RowStep(s, inside, way="sum")
+
+
+def _row(o: Operand, step: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
+    """How far apart the rows of an operand are, if they are apart."""
+    if o.offset.terms or step <= 0 or any(s < 0 for s in strides):
+        return None
+    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return step if o.offset.constant >= 0 and o.offset.constant + last < step else None
+
+
+def touched(step: Any) -> list[Access]:
+    return list(_accesses_of(step.body if isinstance(step, Kernel) else [step]))
+
+
+def conflict(one: list[Access], other: list[Access]) -> bool:
+    """Whether the order of two steps matters."""
+    named, written = {a.memory for a in one}, {a.memory for a in one if a.writes}
+    return any(a.memory in (named if a.writes else written) for a in other)

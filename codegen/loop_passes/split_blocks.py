@@ -1,0 +1,167 @@
+"""Long straight-line kernels in chunks, so that what compiles them takes time in proportion.
+
+A trace without loops (a determinant by recursion, a network of scalars) becomes one block of tens
+of thousands of statements.  Several passes of LLVM, and the allocation of registers, take more
+than proportionally long for such a block; as functions of some hundred statements they do not,
+and can be compiled side by side.  What one chunk computes and a later one uses goes through memory,
+as most of it would anyway: there are not that many registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from autojit.codegen.analysis.exposed import exposed
+from autojit.codegen.analysis.loop_level import EVERYTHING, OWN_MEMORY, split_pass
+from autojit.codegen.analysis.task_border import from_outside
+from autojit.codegen.loop_ir.nodes import (
+    Begin,
+    Buffer,
+    Constant,
+    Finish,
+    Keep,
+    Kernel,
+    Load,
+    Recall,
+    Release,
+    Repeat,
+    RunTasks,
+    Scalar,
+    Steps,
+    Store,
+    Swap,
+)
+from autojit.codegen.loop_ir.traversal import buffers_of, memory, walk
+from autojit.ir.core.affine import Affine
+
+#: Statements of a chunk.
+STATEMENTS = 500
+#: Statements that share what is neither a scalar nor a buffer.
+_TOGETHER = (Keep, Recall, Release, Repeat, Steps, Swap)
+#: Loops whose iterations hand on nothing but sums.
+_APART = ("map", "reduce")
+
+
+@split_pass(
+    "Divides long kernels without loops, so that they compile in less time.",
+    needs=[OWN_MEMORY],
+    keeps=EVERYTHING,
+)
+def in_chunks(kernel: Kernel) -> list[Kernel]:
+    """A kernel, or several that do its work one after the other."""
+    sizes = [sum(1 for _ in walk([s])) for s in kernel.body]
+    if sum(sizes) < 2 * STATEMENTS or any(isinstance(s, _TOGETHER) for s in walk(kernel.body)):
+        return [kernel]
+    bodies = _divided(kernel.body, sizes)
+    if len(bodies) < 2:
+        return [kernel]
+    crossing = _crossing_locals(bodies)
+    if _is_in_tasks(bodies, crossing):
+        return [kernel]
+    for buffer in crossing:
+        buffer.kind = "temp"  # it lies in the arena
+    _hand_on(bodies, kernel.name)
+    return [
+        Kernel(f"{kernel.name}_{n}", body, buffers_of(body), kernel.values)
+        for n, body in enumerate(bodies)
+    ]
+
+
+def _divided(body: list[Any], sizes: list[int]) -> list[list[Any]]:
+    """Chunks of about equal length, none of which ends while something is accumulated."""
+    bodies: list[list[Any]] = [[]]
+    length = is_open = 0
+    for statement, size in zip(body, sizes, strict=True):
+        if length >= STATEMENTS and not is_open:
+            bodies.append([])
+            length = 0
+        bodies[-1].append(statement)
+        length += size
+        is_open += isinstance(statement, Begin) - isinstance(statement, Finish)
+    return bodies
+
+
+def _crossing_locals(bodies: list[list[Any]]) -> set[Buffer]:
+    """Buffers of one kernel that hand something from a chunk to another.
+
+    What loops of several chunks write before they read it, each iteration and each task has for
+    itself; it stays so.
+    """
+    seen: dict[Buffer, int] = {}
+    several: set[Buffer] = set()
+    handed: set[Buffer] = set()
+    for n, body in enumerate(bodies):
+        for statement in body:
+            locals_ = [b for b in buffers_of([statement]) if b.kind == "local"]
+            several |= {b for b in locals_ if seen.setdefault(b, n) != n}
+            handed |= _handed_on(statement, locals_)
+    return several & handed
+
+
+def _handed_on(statement: Any, locals_: list[Buffer]) -> set[Buffer]:
+    """The locals of a statement that are not its own: all but those that a loop writes in each
+    iteration before it reads them."""
+    is_apart = isinstance(statement, RunTasks) or getattr(statement, "role", "") in _APART
+    if not locals_ or not is_apart:
+        return set(locals_)
+    own = exposed([statement])
+    return {b for b in locals_ if b in own}
+
+
+def _is_in_tasks(bodies: list[list[Any]], buffers: set[Buffer]) -> bool:
+    return any(
+        not buffers.isdisjoint(buffers_of([s]))
+        for body in bodies
+        for s in body
+        if isinstance(s, RunTasks)
+    )
+
+
+def _hand_on(bodies: list[list[Any]], name: str) -> None:
+    """Store what a later chunk uses, and load it there; constants are written again."""
+    made: dict[int, tuple[int, Any]] = {}  # scalar -> its chunk and statement
+    needed: list[dict[int, Scalar]] = []  # by chunk: scalars of earlier ones
+    for n, body in enumerate(bodies):
+        for s in body:
+            if isinstance(getattr(s, "result", None), Scalar):
+                made[s.result.number] = n, s
+        needed.append(from_outside(body, set()))
+    handed = {
+        number: scalar
+        for scalars in needed
+        for number, scalar in scalars.items()
+        if not _is_repeated(made[number][1])
+    }
+    places = _places(handed.values(), name)
+    ends: list[list[Any]] = [[] for _ in bodies]
+    for number, scalar in handed.items():
+        ends[made[number][0]].append(Store(*places[number], scalar))
+    for n, body in enumerate(bodies):
+        begin: list[Any] = []
+        for number, scalar in needed[n].items():
+            statement = made[number][1]
+            if _is_repeated(statement):
+                begin.append(statement)
+            else:
+                begin.append(Load(scalar, *places[number], None))
+        body[:] = [*begin, *body, *ends[n]]
+
+
+def _is_repeated(statement: Any) -> bool:
+    """Whether a statement is written again where its result is used."""
+    if isinstance(statement, Load):
+        return memory(statement.buffer).kind == "input" and statement.guard is None
+    return isinstance(statement, Constant)
+
+
+def _places(scalars: Iterable[Scalar], name: str) -> dict[int, tuple[Buffer, Affine]]:
+    """A place in memory for each scalar: one buffer for each dtype."""
+    by_dtype: dict[str, list[Scalar]] = {}
+    for scalar in scalars:
+        by_dtype.setdefault(scalar.dtype, []).append(scalar)
+    found: dict[int, tuple[Buffer, Affine]] = {}
+    for dtype, group in by_dtype.items():
+        buffer = Buffer(f"{name}_{dtype}", dtype, len(group), "temp")
+        found.update({s.number: (buffer, Affine(i)) for i, s in enumerate(group)})
+    return found

@@ -1,0 +1,241 @@
+"""Blocks of rows: expensive scalars between inner loops become vector code.
+
+    for i in 0..n:                    for b in 0..n // 128:
+      z = <a loop over row i>           for i in block b: z[i] = <a loop over row i>
+      p = exp(z)                  ->    for i in block b: p[i] = exp(z[i])
+      <a loop over row i with p>        for i in block b: <a loop over row i with p[i]>
+
+In the first form ``exp`` is computed one by one, since the loop around it holds
+other loops.  In the second it is vectorised, and the rows of a block are still in
+cache when they are read again.
+
+Legal where the loop runs over its whole range, consists of statements that are known here, and its
+iterations share memory only by adding to it (``_independent``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from autojit.codegen.analysis.iterations import meet
+from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.cost import cost, is_function
+from autojit.codegen.loop_ir.effects import effects_of
+from autojit.codegen.loop_ir.nodes import (
+    Accumulate,
+    AccumulateInto,
+    Begin,
+    Buffer,
+    Compute,
+    Constant,
+    Finish,
+    Gather,
+    IndexValue,
+    InRange,
+    Kernel,
+    Load,
+    Loop,
+    Scalar,
+    ScatterInto,
+    Store,
+)
+from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, is_whole, memory, used, walk
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import current
+
+#: Iterations that are run together, about; their rows should fit in the second-level cache.
+BLOCK = 128
+#: Scalar work of one iteration (in additions) from which on blocks pay.
+WORTH_BLOCKS = 20
+
+
+@kernel_pass(
+    "Runs rows in blocks, so that scalars between inner loops are vector code.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
+def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
+    """The kernel with its loops over rows run in blocks, where that pays: of so many rows, or where
+    there are two blocks at least."""
+    if in_sequence(kernel.body):
+        return kernel
+    least = rows or 2 * BLOCK
+    found = [
+        _blocked(s, rows or _size(s.stop - s.start))
+        if isinstance(s, Loop) and _worth(s, least)
+        else None
+        for s in kernel.body
+    ]
+    if not any(found):
+        return kernel
+    body = [t for s, made in zip(kernel.body, found, strict=True) for t in made or [s]]
+    return Kernel(kernel.name, body, buffers_of(body), kernel.values)
+
+
+def _size(extent: int) -> int:
+    """How many rows a block has: best so many that none is left over, whose code would be extra."""
+    sizes = range(max(1, BLOCK // 2), 2 * BLOCK)
+    return min(sizes, key=lambda n: (extent % n != 0, n % 8 != 0, abs(n - BLOCK)))
+
+
+def _worth(loop: Loop, least: int) -> bool:
+    inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
+    machine = current()
+    costly = sum(cost(s, machine) for s in loop.body if is_function(s))
+    long_enough = loop.stop - loop.start >= least
+    return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
+
+
+#: What a loop over rows may hold: of other statements it is not known what they touch.
+_KNOWN = (
+    Accumulate, AccumulateInto, Begin, Compute, Constant, Finish, Gather, IndexValue, InRange, Load,
+    Loop, ScatterInto, Store,
+)  # fmt: skip
+
+
+def _independent(loop: Loop) -> bool:
+    """Whether a loop is whole, and iterations touch the same memory only by adding to it."""
+    if not is_whole(loop) or loop.role == "sequence":
+        return False
+    if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or meet(loop, adding=False):
+        return False
+    inner = [(s, effects_of(s)) for s in walk(loop.body)]
+    updates = [a for s, e in inner for a in e.updates(s)]
+    reads = [a for s, e in inner for a in e.reads(s)]
+    writes = [a for s, e in inner for a in e.writes(s)]
+    added = {memory(a.buffer) for a in updates}
+    return (
+        all(a.buffer.kind != "local" for a in (*updates, *reads, *writes))
+        and all(a.combine != "set" for a in updates)
+        and all(loop.var in a.index.variables() for a in writes)
+        and all(memory(a.buffer) not in added for a in reads)
+    )
+
+
+@dataclass
+class _Stage:
+    """Consecutive statements that become one loop over a block."""
+
+    has_loop: bool
+    body: list[Any] = field(default_factory=list)
+
+
+def _stages(loop: Loop) -> list[_Stage] | None:
+    """The body cut where inner loops begin and end; what sets up or ends a loop goes with it.
+
+    None where something else stands between loops that sum the same.
+    """
+    begun = {s.accumulator.number: s for s in loop.body if isinstance(s, Begin)}
+    ends = {s.accumulator.number: s for s in loop.body if isinstance(s, Finish)}
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for position, s in enumerate(loop.body):
+        for a in walk([s]) if isinstance(s, Loop) else ():
+            if isinstance(a, Accumulate) and a.accumulator.number in begun:
+                first.setdefault(a.accumulator.number, position)
+                last[a.accumulator.number] = position
+    stages: list[_Stage] = []
+    summed: set[int] = set()
+    for position, s in enumerate(loop.body):
+        if isinstance(s, Loop):
+            begins = [n for n in begun if first.get(n) == position]
+            if not stages or not stages[-1].has_loop or (begins and not summed):
+                stages.append(_Stage(True))
+            done = [n for n in begun if last.get(n) == position]
+            stages[-1].body += [begun[n] for n in begins] + [s] + [ends[n] for n in done]
+            summed = (summed | set(begins)) - set(done)
+        elif not (isinstance(s, (Begin, Finish)) and s.accumulator.number in first):
+            if summed:
+                return None
+            if not stages or stages[-1].has_loop:
+                stages.append(_Stage(False))
+            stages[-1].body.append(s)
+    return stages
+
+
+def _blocked(loop: Loop, size: int) -> list[Any] | None:
+    """The loop in blocks, and what is left of it."""
+    stages = _stages(loop)
+    if stages is None:
+        return None
+    blocks = (loop.stop - loop.start) // size
+    outer = Var(blocks)
+    defined_in = {
+        s.result.number: k
+        for k, stage in enumerate(stages)
+        for s in stage.body
+        if hasattr(s, "result")
+    }
+    crossing = _Crossing(stages, defined_in, size)
+    body = []
+    for k, stage in enumerate(stages):
+        inner = Var(size)
+        row = affine.of(outer) * size + affine.of(inner) + loop.start
+        statements = crossing.statements(k, stage, affine.of(inner), loop.var, row)
+        body.append(Loop(inner, 0, size, statements, loop.role))
+    result: list[Any] = [Loop(outer, 0, blocks, body, loop.role)]
+    rest = loop.start + blocks * size
+    if rest < loop.stop:
+        result.append(replace(loop, start=rest))
+    return result
+
+
+class _Crossing:
+    """Scalars that one stage computes and another needs: kept in a buffer of the block."""
+
+    def __init__(self, stages: list[_Stage], defined_in: dict[int, int], size: int) -> None:
+        self.stages = stages
+        self.defined_in = defined_in
+        self.again = {s.result.number: s for stage in stages for s in stage.body if _repeatable(s)}
+        self.buffers: dict[int, Buffer] = {}
+        self.needed: list[dict[int, Scalar]] = []
+        for k, stage in enumerate(stages):
+            self.needed.append(self._needed_from_others(k, stage))
+        for needs in self.needed:
+            for number, scalar in needs.items():
+                if number not in self.again and number not in self.buffers:
+                    name = f"block{number}"
+                    self.buffers[number] = Buffer(name, scalar.dtype, size, "local")
+
+    def _needed_from_others(self, k: int, stage: _Stage) -> dict[int, Scalar]:
+        needs: dict[int, Scalar] = {}
+        for s in walk(stage.body):
+            for scalar in used(s):
+                if self.defined_in.get(scalar.number, k) != k:
+                    needs[scalar.number] = scalar
+        return needs
+
+    def statements(self, k: int, stage: _Stage, here: Affine, var: Var, row: Affine) -> list[Any]:
+        body: list[Any] = []
+        for number, scalar in self.needed[k].items():
+            if number in self.again:
+                body.append(at(self.again[number], var, row))
+            else:
+                body.append(Load(scalar, self.buffers[number], here, None))
+        for s in stage.body:
+            body.append(at(s, var, row))
+            result = getattr(s, "result", None)
+            if result is not None and result.number in self.buffers:
+                body.append(Store(self.buffers[result.number], here, result))
+        return body
+
+
+def _repeatable(s: Any) -> bool:
+    """Whether computing it again is as cheap as keeping it."""
+    if isinstance(s, Load):
+        return s.guard is None and s.buffer.kind == "input"
+    return isinstance(s, (Constant, IndexValue))
+
+
+def at(s: Any, var: Var, row: Affine) -> Any:
+    """The statement with a loop variable replaced by an expression."""
+    changes: dict[str, Any] = {}
+    for f in fields(s):
+        value = getattr(s, f.name)
+        if isinstance(value, Affine):
+            changes[f.name] = value.substitute(var, row)
+        elif f.name == "body":
+            changes[f.name] = [at(inner, var, row) for inner in value]
+    return replace(s, **changes) if changes else s

@@ -1,0 +1,354 @@
+"""Slabs of rows: what products and loops hand to each other stays in the cache.
+
+    t = x @ w             # 10,000 rows        for each slab of 125 rows:
+    for i in 0..10000:                           t = x[slab] @ w
+      u[i] = <a loop over row t[i]>       ->     for i in slab: u[i] = <a loop over row t[i]>
+    c = x.T @ u                                  c += x[slab].T @ u
+
+A matrix of megabytes that a product writes, loops read and change, and a product sums over its
+rows, goes through memory four times.  In slabs it is in the second-level cache, and has memory for
+one slab only, if nothing else reads it.
+
+Steps belong together if each reads rows that an earlier one has written, the same rows in every
+slab.  What stands between them and has nothing to do with them goes ahead; what depends on all of
+their rows, or could not be told, follows.
+
+Legal where a step needs nothing of an earlier one of the group but the row that it is at
+(``_in_step``), what goes ahead or follows conflicts with nothing that it passes (``conflict``),
+and memory for one slab is given to temporaries only that nothing else touches (``_is_own``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from autojit.codegen.analysis.loop_level import FLAT, NESTS, NO_TASKS, OWN_MEMORY, steps_pass
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.nodes import (
+    AccumulateInto,
+    Buffer,
+    Fill,
+    Kernel,
+    Load,
+    Loop,
+    MatrixProduct,
+    Operand,
+    Scalar,
+)
+from autojit.codegen.loop_ir.traversal import buffers_of, memory
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import L2, current
+
+from .coalesce import collapsed
+from .products import chosen
+from .row_steps import Access, RowStep, as_rows, conflict, extents, touched
+from .strip_mine import BLOCK, at, in_blocks
+
+#: Parts of the second-level cache.  A matrix as large as all of it leaves it before it is read
+#: again; a slab aims at an eighth, and may have a half where one row is as large; what a product
+#: reads again for each slab, or adds to, has a quarter; and all of it together, the whole.
+LEAST, SLAB, LARGEST, AGAIN, ROOM = 1, 1 / 8, 1 / 2, 1 / 4, 1
+#: Products of fewer rows than a tile are slow, and of fewer than so many slower than others.
+FEW, ENOUGH = 8, 32
+#: Fewer slabs are not worth it.
+LEAST_SLABS = 4
+#: So many steps are looked at behind the first one.
+AHEAD = 24
+
+
+@steps_pass(
+    "Runs products and loops over the same rows a slab at a time.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
+def in_slabs(steps: list[Any]) -> list[Any]:
+    """The steps of a program, those over the same rows made one kernel where that pays."""
+    result: list[Any] = []
+    left = list(steps)
+    while left:
+        found = _group(left, result)
+        if found is None:
+            result.append(left.pop(0))
+        else:
+            ahead, kernel, left = found
+            result += [*ahead, kernel]
+    return result
+
+
+def _group(steps: list[Any], done: list[Any]) -> tuple[list[Any], Kernel, list[Any]] | None:
+    """Of steps that begin with the first one of a group: what goes ahead, the group as a kernel,
+    and what is left.  Others are done before."""
+    for extent in extents(steps[0]):
+        for member in as_rows(steps[0], extent):
+            if any(_is_large(a, extent) and a.writes for a in member.inside):
+                group = _Group(extent, member, steps)
+                kernel = group.kernel(done)
+                if kernel is not None:
+                    return group.ahead, kernel, group.left
+    return None
+
+
+def _is_large(access: Access, extent: int) -> bool:
+    if access.row is None:
+        return False
+    return access.row * extent * itemsize(access.memory.dtype) >= _near(LEAST)
+
+
+class _Group:
+    """Steps that run over the same rows, and the other steps around them."""
+
+    def __init__(self, extent: int, first: RowStep, steps: list[Any]) -> None:
+        self.extent = extent
+        self.members = [first]
+        #: What goes ahead of the group.
+        self.ahead: list[Any] = []
+        behind: list[Any] = []
+        skipped: list[tuple[Any, bool]] = []
+        used = 1
+        for position, step in enumerate(steps[1 : 1 + AHEAD], 1):
+            mine = touched(step)
+            waits = any(conflict(mine, touched(s)) for s in behind) or any(
+                conflict(mine, touched(s)) for s, later in skipped if later
+            )
+            free = not any(conflict(mine, m.accesses) for m in self.members)
+            member = None if waits or free else self._joining(step)
+            if member is None:
+                skipped.append((step, waits or not free))
+                continue
+            self.members.append(member)
+            self.ahead += [s for s, later in skipped if not later]
+            behind += [s for s, later in skipped if later]
+            skipped = []
+            used = position + 1
+        #: What is left, in its order.
+        self.left = [*behind, *steps[used:]]
+
+    def _joining(self, step: Any) -> RowStep | None:
+        """The step as a member, if it takes the rows of the members one by one."""
+        for member in as_rows(step, self.extent):
+            if all(_in_step(earlier, member) for earlier in self.members):
+                return member
+        return None
+
+    def kernel(self, done: list[Any]) -> Kernel | None:
+        """The kernel that does what the members do, if it is worth it; after what is done."""
+        shared = self._shared()
+        if not shared:
+            return None
+        rows, row = self._slab(shared)
+        rate = current().bytes_a_cycle(self.extent * row)
+        alone = [m for m, s in self._products() if _is_mostly_added(m.way, s, rows, rate)]
+        if alone:  # its operands' rows are in memory by then, and nothing here needs the sum
+            self.members = [m for m in self.members if m not in alone]
+            self.left = [*(m.step for m in alone), *self.left]
+            shared = self._shared()
+            rows, row = self._slab(shared) if shared else (1, 0)
+        products = self._products()
+        if not shared or not products:
+            return None
+        if rows * row > _near(LARGEST) or self.extent < LEAST_SLABS * rows:
+            return None
+        if not _is_faster([(m.way, s) for m, s in products], rows, row, rate):
+            return None
+        others = {a.memory for s in (*done, *self.ahead, *self.left) for a in touched(s)}
+        own = {
+            b: (Buffer(f"{b}_slab", b.dtype, step * rows, "temp"), step)
+            for b, step in shared.items()
+            if b not in others and self._is_own(b, step)
+        }
+        return _Writer(self, own, rows).kernel()
+
+    def _products(self) -> list[tuple[RowStep, MatrixProduct]]:
+        return [(m, m.step) for m in self.members if isinstance(m.step, MatrixProduct)]
+
+    def _slab(self, shared: dict[Buffer, int]) -> tuple[int, int]:
+        """How many rows a slab has, and the bytes of one."""
+        row = sum(step * itemsize(buffer.dtype) for buffer, step in shared.items())
+        return _rows(self.extent, row), row
+
+    def _shared(self) -> dict[Buffer, int]:
+        """Large matrices that one member writes and another reads, and how far their rows are
+        apart."""
+        found: dict[Buffer, int] = {}
+        written: dict[Buffer, int] = {}
+        for member in self.members:
+            for access in member.inside:
+                if not access.writes and access.memory in written:
+                    found[access.memory] = written[access.memory]
+            for access in member.inside:
+                if access.writes and access.row and _is_large(access, self.extent):
+                    written[access.memory] = access.row
+        return found
+
+    def _is_own(self, buffer: Buffer, row: int) -> bool:
+        """Whether the members touch nothing of a temporary but their rows: it has memory for one
+        slab only."""
+        accesses = [a for m in self.members for a in m.accesses if a.memory is buffer]
+        is_whole = buffer.kind == "temp" and buffer.size == row * self.extent
+        return is_whole and all(a.row == row for a in accesses)
+
+
+def _in_step(earlier: RowStep, later: RowStep) -> bool:
+    """Whether two steps may take their rows in turn: the later one needs nothing of the earlier
+    one but the same row."""
+    if conflict(earlier.outside, later.accesses) or conflict(earlier.accesses, later.outside):
+        return False
+    for one in earlier.inside:
+        for other in later.inside:
+            together = one.memory is other.memory and (one.writes or other.writes)
+            if together and (one.row is None or one.row != other.row):
+                return False
+    return True
+
+
+def _near(part: float) -> int:
+    """The bytes of a part of the second-level cache."""
+    return current().cache(L2, part)
+
+
+def _is_mostly_added(way: str, product: MatrixProduct, rows: int, rate: float) -> bool:
+    """Whether a sum of products of slabs goes through its result, for each of them, for longer
+    than its operands would take to come from memory."""
+    m, n = product.m, product.n
+    return way == "sum" and 4 * m * n * rate > 2 * rows * (m + n) * current().costs.second_level
+
+
+def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, rate: float) -> bool:
+    """Whether slabs of so many rows save clearly more than what products read again for each of
+    them, and all of it is in the cache together."""
+    again = sums = 0
+    for way, s in products:
+        if way == "rows":
+            again += s.k * s.n * itemsize(s.dtype)
+        elif way == "sum":
+            sums += s.m * s.n * itemsize(s.dtype)
+    if not again and not sums:
+        return True
+    near = current().costs.second_level
+    saved = 2 * row * (1 / rate - 1 / near)
+    lost = (again + 4 * sums) / (rows * near)
+    return rows >= FEW and 2 * lost < saved and rows * row + again + 2 * sums < _near(ROOM)
+
+
+def _rows(extent: int, row: int) -> int:
+    """How many rows, of so many bytes, a slab has."""
+    most = max(1, min(extent, max(_near(SLAB) // row, min(ENOUGH, _near(LARGEST) // row))))
+    choices = range(most, most // 2, -1)
+    return min(choices, key=lambda n: (extent % n != 0, n % 8 != 0, -n))
+
+
+# -- writing ------------------------------------------------------------------------
+
+
+class _Writer:
+    """Writes the members of a group slab by slab."""
+
+    def __init__(self, group: _Group, own: dict[Buffer, tuple[Buffer, int]], rows: int) -> None:
+        self.group = group
+        self.own = own
+        self.rows = rows
+        kernels = [m.step for m in group.members if isinstance(m.step, Kernel)]
+        self.name = "_".join(k.name for k in kernels) or "slabs"
+        self.numbers = count(max((k.values for k in kernels), default=0))
+
+    def kernel(self) -> Kernel | None:
+        """The kernel; None if a product is not computed in tiles when it is cut."""
+        before: list[Any] = []
+        after: list[Any] = []
+        for member in self.group.members:
+            step = member.step
+            if isinstance(step, Kernel):
+                before += step.body[: member.place]
+                after += step.body[member.place + 1 :]
+            elif member.way == "sum":
+                before.append(Fill(step.c, Affine(0), step.c.size, 0.0))
+        slabs, rest = divmod(self.group.extent, self.rows)
+        slab = Var(slabs)
+        body = self._body(affine.of(slab) * self.rows, self.rows)
+        last = self._body(Affine(slabs * self.rows), rest) if rest else []
+        if body is None or last is None:
+            return None
+        body = [*before, Loop(slab, 0, slabs, body, "reduce"), *last, *after]
+        return Kernel(self.name, body, buffers_of(body), next(self.numbers))
+
+    def _body(self, first: Affine, rows: int) -> list[Any] | None:
+        """The statements for some rows."""
+        body: list[Any] = []
+        for member in self.group.members:
+            if isinstance(member.step, Kernel):
+                body += self._loop(member.step.body[member.place], first, rows)
+                continue
+            product = self._product(member.step, member.way, first, rows)
+            if product is None:
+                return None
+            body.append(product)
+            if member.way == "sum":
+                body.append(self._added(product.c, member.step.c))
+        return body
+
+    def _loop(self, loop: Loop, first: Affine, rows: int) -> list[Any]:
+        """The loop over some rows; a single one is no loop."""
+        if rows == 1:
+            return self._in_slab([at(s, loop.var, first) for s in loop.body], first)
+        inner = Var(rows)
+        row = first + affine.of(inner)
+        body = self._in_slab([at(s, loop.var, row) for s in loop.body], first)
+        made = Kernel("", [Loop(inner, 0, rows, body, loop.role)], [])
+        return in_blocks(collapsed(made), rows if rows < 2 * BLOCK else None).body
+
+    def _in_slab(self, body: list[Any], first: Affine) -> list[Any]:
+        """Statements that touch the slab where they touched the whole."""
+        result = []
+        for s in body:
+            if isinstance(s, Loop):
+                s = replace(s, body=self._in_slab(s.body, first))
+            elif (buffer := getattr(s, "buffer", None)) is not None:
+                slab, row = self.own.get(memory(buffer), (None, 0))
+                if slab is not None:
+                    where = "start" if isinstance(s, Fill) else "index"
+                    index = getattr(s, where) - first * row
+                    s = replace(s, buffer=slab, **{where: index})
+            result.append(s)
+        return result
+
+    def _product(
+        self, s: MatrixProduct, way: str, first: Affine, rows: int
+    ) -> MatrixProduct | None:
+        """The part of some rows, in tiles; of a sum, in a buffer of its own."""
+        a, b, c = s.a, s.b, Operand(s.c, s.c_offset, ())
+        made = replace(s, tiled=False, blocked=False, panel=None)
+        again = 0
+        if way == "batch":
+            a, b = (self._moved(o, o.strides[0], first) for o in (a, b))
+            c = self._moved(c, s.strides_of_results[0], first)
+            made = replace(made, batch=(rows, *s.batch[1:]))
+        elif way == "rows":
+            a, c = self._moved(a, a.strides[-2], first), self._moved(c, s.n, first)
+            made, again = replace(made, m=rows), s.k * s.n
+        else:
+            a, b = self._moved(a, a.strides[-1], first), self._moved(b, b.strides[-2], first)
+            c = Operand(Buffer(f"{s.c}_part", s.dtype, s.c.size, "temp"), Affine(0), ())
+            made, again = replace(made, k=rows), s.m * s.n
+        made = chosen(replace(made, a=a, b=b, c=c.buffer, c_offset=c.offset))
+        is_small = again * itemsize(s.dtype) <= _near(AGAIN)
+        return made if made.tiled and not made.blocked and is_small else None
+
+    def _added(self, part: Buffer, total: Buffer) -> Loop:
+        """The product of a slab added to those of others."""
+        place = Var(total.size)
+        value = Scalar(next(self.numbers), total.dtype, 2, None)
+        body = [
+            Load(value, part, affine.of(place), None),
+            AccumulateInto(total, affine.of(place), "add", value),
+        ]
+        return Loop(place, 0, total.size, body, "map")
+
+    def _moved(self, o: Operand, step: int, first: Affine) -> Operand:
+        """The operand from the first row of a slab on."""
+        slab, _ = self.own.get(memory(o.buffer), (None, 0))
+        if slab is not None:
+            return replace(o, buffer=slab)
+        return replace(o, offset=o.offset + first * step)

@@ -1,0 +1,1 @@
+"""From scheduled loops to loop nests over scalars."""

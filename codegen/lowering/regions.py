@@ -1,0 +1,329 @@
+"""Loops and branches of the program: native ones, with their bodies inlined.
+
+A body is scheduled and lowered like a program, but its inputs and outputs lie where the
+loop has them: rows of what is scanned over, the carries' own memory, rows of what is
+stacked.  Scalars among the carries are stored as a step ends, and LLVM keeps them in
+registers; larger ones stay in memory (``carries``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.loop_ir.nodes import (
+    MANY,
+    NOTE,
+    Branch,
+    Buffer,
+    Fill,
+    Keep,
+    Loop,
+    Recall,
+    Release,
+    Repeat,
+    Steps,
+    Store,
+    Trips,
+)
+from autojit.codegen.scheduling.bufferization import (
+    Frame,
+    Location,
+    Placement,
+    parts_of,
+    scalar_dtype,
+)
+from autojit.codegen.scheduling.fusion import Schedule
+from autojit.codegen.scheduling.materialization import BodyCall
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.regions.scan import Scan
+from autojit.ir.regions.switch import Switch
+from autojit.ir.regions.while_ import While
+
+from .carries import SMALL, Carries
+from .lower import Lowering
+from .scalar_code import parts
+
+
+def lower_bodies(outer: Lowering, call: BodyCall) -> None:
+    """Write the statements of an op with bodies where the lowering stands."""
+    if not outer.traits.bodies:
+        raise TargetError(
+            f"{call.op.kind.name} cannot be compiled for this device yet. Compile the function "
+            "for the CPU, or run it with autojit.disable_jit().",
+            call.op.source,
+        )
+    region = Region(outer, call)
+    if isinstance(call.op.kind, Scan):
+        region.scan()
+    elif isinstance(call.op.kind, While):
+        region.loop()
+    elif isinstance(call.op.kind, Switch):
+        region.switch()
+    else:
+        region.once()
+
+
+class Region:
+    """One op with bodies, being lowered."""
+
+    def __init__(self, outer: Lowering, call: BodyCall) -> None:
+        self.outer = outer
+        self.call = call
+        self.op: Op = call.op
+        self.params = call.op.params
+        self.placement = outer.placement
+        self.here = outer.scopes[-1].body
+
+    # -- where things are -------------------------------------------------------
+
+    def operand(self, k: int) -> Location:
+        """Where an operand lies; the index of a loop around gets a place."""
+        view = self.call.views[k]
+        assert view is not None
+        if view.base in self.outer.indices:
+            place = self.buffer(view.base, "index")
+            self.here.append(Store(place, Affine(0), self.outer.pull(view.base, ())))
+            return Location(place)
+        base = self.placement.base.get(view.base, Affine(0))
+        return Location(self.placement.of[view.base], base + view.offset)
+
+    def around(
+        self, values: Sequence[Value], first: int = 0
+    ) -> tuple[dict[Value, Location], dict[Value, Affine]]:
+        """What inputs of a body are that take operands as they are: places, or indices."""
+        places, indices = {}, {}
+        for k, value in enumerate(values, first):
+            index = self.outer.indices.get(self.op.operands[k])
+            if index is None:
+                places[value] = self.operand(k)
+            else:
+                indices[value] = index
+        return places, indices
+
+    def result(self, k: int) -> Location:
+        """Where a result is to lie."""
+        value = self.op.results[k]
+        return Location(self.placement.of[value], self.placement.base.get(value, Affine(0)))
+
+    def buffer(self, like: Value, what: str, over: Buffer | None = None) -> Buffer:
+        """Memory for a value of the loop."""
+        size = like.type.size * parts_of(like.dtype)
+        kind = "local" if size <= SMALL else "temp"
+        name = f"{what}{next(self.placement.names)}"
+        return Buffer(name, scalar_dtype(like.dtype), size, kind, over)
+
+    def initialize(self, k: int, place: Location) -> None:
+        """Before the first step: a carry is its operand."""
+        value = self.op.operands[k]
+        if self.call.views[k] is not None:
+            self.outer.copy(self.operand(k), place, value)
+            return
+        constant = self.outer.definers[value]
+        count, number = parts_of(value.dtype), constant.params["value"]
+        start, size = place.offset * count, value.type.size * count
+        if size:
+            self.here.append(Fill(place.buffer, start, size, number.real if count > 1 else number))
+
+    # -- bodies -----------------------------------------------------------------
+
+    def body(
+        self,
+        program: Program,
+        inputs: dict[Value, Location],
+        outputs: Sequence[Location | None],
+        indices: dict[Value, Affine],
+        variables: dict[Var, tuple[int, int]],
+        schedule: Schedule | None = None,
+        needless: Collection[Value] = (),
+    ) -> tuple[Lowering, list[Any]]:
+        """The lowering of a body, and its statements."""
+        schedule = schedule or Schedule(program, self.outer.traits, inside=True)
+        # An index lies nowhere: it is stored where it is returned.
+        is_index = [v in indices for v in program.outputs]
+        computed = [None if i else p for i, p in zip(is_index, outputs, strict=True)]
+        frame = Frame(inputs, computed, self.placement.names)
+        placement = Placement(program, schedule, self.outer.traits, frame)
+        inner = Lowering(program, self.outer.traits, schedule, placement)
+        inner.numbers = self.outer.numbers
+        inner.in_steps = True
+        inner.indices = dict(indices)
+        inner.bounds = {**_sequences(self.outer), **variables}
+        inner.level = dict.fromkeys(inner.bounds, 0)
+        inner.needless = needless
+        inner.write()
+        late = [p if i else None for i, p in zip(is_index, outputs, strict=True)]
+        self.finish(inner, program.outputs, late)
+        return inner, inner.scopes[0].body
+
+    def finish(
+        self, inner: Lowering, outputs: Sequence[Value], places: Sequence[Location | None]
+    ) -> None:
+        """Store scalars that a body leaves in registers."""
+        elements = [
+            inner.pull(v, ()) if p is not None else None
+            for v, p in zip(outputs, places, strict=True)
+        ]
+        for element, place in zip(elements, places, strict=True):
+            if place is not None:
+                for i, part in enumerate(parts(element)):
+                    count = len(parts(element))
+                    store = Store(place.buffer, place.offset * count + i, part)
+                    inner.scopes[0].body.append(store)
+
+    # -- loops --------------------------------------------------------------------
+
+    def scan(self) -> None:
+        """``for step in range(length)``."""
+        body, length = self.params["body"], self.params["length"]
+        n, m = self.params["constants"], self.params["carries"]
+        carries = Carries(self, body, n, n + 1, m, range(m))
+        if not length:
+            carries.start()
+            carries.end()
+            return
+        step = Var(length)
+        index = affine.of(step)
+        if self.params["reverse"]:
+            index = index * -1 + (length - 1)
+        inputs, indices = self.around(body.inputs[:n])
+        inputs.update(carries.inputs)
+        for k in range(n + m, len(self.op.operands)):
+            where, row = self.operand(k), body.inputs[k + 1]
+            inputs[row] = Location(where.buffer, where.offset + index * row.type.size)
+        outputs: list[Location | None] = list(carries.outputs)
+        for k, value in enumerate(body.outputs[m:], m):
+            where = self.result(k)
+            outputs.append(Location(where.buffer, where.offset + index * value.type.size))
+        carries.start()
+        inner, statements = self.body(
+            body, inputs, outputs, {**indices, body.inputs[n]: index}, {step: (0, length - 1)},
+            carries.schedule, carries.needless,
+        )  # fmt: skip
+        carries.step(inner)
+        self.here.append(Loop(step, 0, length, statements, "sequence"))
+        carries.end()
+
+    def loop(self) -> None:
+        """A loop with a condition, and the sweeps after it."""
+        kept = self.outer.schedule.kept
+        first = kept.source.get(self.op)
+        later = kept.reverse_of(self.op)
+        trips, tapes = Trips(), list[Buffer]()
+        if first is None:
+            tapes = self._new_tapes(later)
+        elif len(self.params["sweeps"]) > 1:
+            tapes, note = self.outer.tapes[first]
+            self.here.append(Recall(tapes, trips, note))
+        streams = [Location(tape) for tape in tapes]
+        position, pushed = self.params["constants"], 0
+        for k, body in enumerate(self.params["sweeps"]):
+            m = self.params["carries"][k]
+            following = pushed + len(body.outputs) - m
+            if first is None or k:
+                self._sweep(k, position, streams, pushed, tapes, trips)
+            else:
+                self._same_results(kept.same, m)
+            position, pushed = position + m, following
+        if later is not self.op:
+            note = Buffer(f"note{next(self.placement.names)}", "i64", NOTE, "temp")
+            self.outer.tapes[self.op] = tapes, note
+            self.here.append(Keep(tapes, trips, note))
+        elif tapes:
+            self.here.append(Release(tapes))
+
+    def _new_tapes(self, op: Op) -> list[Buffer]:
+        """A tape for each stream of a loop's sweeps."""
+        return [
+            self._tape(value)
+            for body, m in zip(op.params["sweeps"], op.params["carries"], strict=True)
+            for value in body.outputs[m:]
+        ]
+
+    def _same_results(self, same: dict[Value, Value], count: int) -> None:
+        """What the first sweep gives, from the loop that has run it."""
+        for k, value in enumerate(self.op.results[:count]):
+            if value in same:
+                there = self.placement.of[same[value]]
+                base = self.placement.base.get(same[value], Affine(0))
+                self.outer.copy(Location(there, base), self.result(k), value)
+
+    def _sweep(
+        self, k: int, position: int, streams: list[Location], pushed: int, tapes: list[Buffer],
+        trips: Trips,
+    ) -> None:  # fmt: skip
+        """One sweep: ``streams[:pushed]`` are there to be read, the next are its own."""
+        n, m = self.params["constants"], self.params["carries"][k]
+        body = self.params["sweeps"][k]
+        step = Var(MANY)
+        first = len(body.inputs) - m
+        results = range(position - n, position - n + m)
+        carries = Carries(self, body, position, first, m, results)
+        inputs, indices = self.around(body.inputs[:n])
+        for value, place in zip(body.inputs[n:first], streams[:pushed], strict=True):
+            inputs[value] = self._at(place, step, value)
+        inputs.update(carries.inputs)
+        outputs: list[Location | None] = list(carries.outputs)
+        for value, place in zip(body.outputs[m:], streams[pushed:], strict=False):
+            outputs.append(self._at(place, step, value))
+        carries.start()
+        inner, statements = self.body(
+            body, inputs, outputs, indices, {step: (0, MANY - 1)},
+            carries.schedule, carries.needless,
+        )  # fmt: skip
+        carries.step(inner)
+        if k == 0:
+            self._first_sweep(step, carries, statements, tapes, trips)
+        else:
+            self.here.append(Steps(step, trips, self.params["backward"][k], statements))
+        carries.end()
+
+    def _first_sweep(
+        self, step: Var, carries: Carries, statements: list[Any], tapes: list[Buffer],
+        trips: Trips,
+    ) -> None:  # fmt: skip
+        condition = self.params["condition"]
+        n = self.params["constants"]
+        inputs, indices = self.around(condition.inputs[:n])
+        for value, (_, place) in zip(condition.inputs[n:], carries.inputs.items(), strict=True):
+            inputs[value] = place
+        inner, test_body = self.body(condition, inputs, [None], indices, {step: (0, MANY - 1)})
+        test = inner.pull(condition.outputs[0], ())
+        self.here.append(Repeat(step, test_body, test, statements, tapes, trips))
+
+    def _tape(self, like: Value) -> Buffer:
+        size = like.type.size * parts_of(like.dtype)
+        return Buffer(f"tape{next(self.placement.names)}", scalar_dtype(like.dtype), size, "tape")
+
+    def _at(self, place: Location, step: Var, like: Value) -> Location:
+        return Location(place.buffer, place.offset + affine.of(step) * like.type.size)
+
+    # -- branches and plain bodies ------------------------------------------------
+
+    def switch(self) -> None:
+        """One of several bodies."""
+        index = self.outer.pull(self.op.operands[0], ())
+        bodies = [self._plain(branch, 1) for branch in self.params["branches"]]
+        self.here.append(Branch(index, bodies))
+
+    def once(self) -> None:
+        """A body that runs once, by itself."""
+        self.here.extend(self._plain(self.params["body"], 0))
+
+    def _plain(self, body: Program, first: int) -> list[Any]:
+        inputs, indices = self.around(body.inputs, first)
+        places = [self.result(k) for k in range(len(body.outputs))]
+        scalar = [v.shape == () for v in body.outputs]
+        outputs = [None if s else p for s, p in zip(scalar, places, strict=True)]
+        inner, statements = self.body(body, inputs, outputs, indices, {})
+        late = [p if s else None for s, p in zip(scalar, places, strict=True)]
+        self.finish(inner, body.outputs, late)
+        return statements
+
+
+def _sequences(outer: Lowering) -> dict[Var, tuple[int, int]]:
+    """The loops around, whose steps run in turn."""
+    return {v: b for v, b in outer.bounds.items() if outer.level.get(v) == 0}

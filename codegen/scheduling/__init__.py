@@ -1,0 +1,1 @@
+"""From a program to a tree of fused loops: what is stored, where, and which loops compute it."""

@@ -1,0 +1,135 @@
+"""The demand-driven walk that schedules and lowers: which scalars make an element.
+
+Starting from one element of a value, the walk follows elementwise ops to the
+same element of their operands and movement ops to another element, and stops
+at values that are stored in buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Bounds, Var
+from autojit.ir.core.program import Op, Value
+from autojit.ir.ops.checks import Ensure
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.index import Gather
+from autojit.ir.ops.linear import Constant as ConstantOp
+from autojit.ir.ops.linear import Iota
+
+Index = tuple[Affine, ...]
+
+
+class Puller:
+    """Base of the walks; subclasses say what reading, computing and choosing mean."""
+
+    def __init__(self, definers: Mapping[Value, Op], stored: Collection[Value]) -> None:
+        self.definers = definers
+        self.stored = stored
+        self.bounds: dict[Var, tuple[int, int]] = {}
+
+    # -- what subclasses define -------------------------------------------
+
+    def read(self, value: Value, index: Index, guard: Any) -> Any:
+        """An element of a stored value or an input."""
+        raise NotImplementedError
+
+    def constant(self, op: Op) -> Any:
+        raise NotImplementedError
+
+    def index_value(self, op: Op, index: Affine) -> Any:
+        raise NotImplementedError
+
+    def compute(self, op: Op, operands: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def choose(self, op: Op, cases: list[tuple[Any, Any]]) -> Any:
+        """The element of the first case whose condition holds; 0 if none does."""
+        raise NotImplementedError
+
+    def condition(self, conditions: list[Any], guard: Any) -> Any:
+        """A guard that holds where the outer guard and all of the conditions do."""
+        raise NotImplementedError
+
+    def unless(self, guard: Any, holds: Any) -> Any:
+        """A check that holds where the guard does not: there is no such element."""
+        return holds
+
+    def gather(self, op: Op, places: list[Any], index: Index, guard: Any) -> Any:
+        """An element of a stored value at computed places; ``index`` is that of the other axes."""
+        raise NotImplementedError
+
+    # -- the walk ---------------------------------------------------------
+
+    def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
+        """The element of a value at an index."""
+        if guard is not None and self._inside(value, index):
+            guard = None
+        if value in self.stored or value not in self.definers:
+            return self.read(value, index, guard)
+        return self.pull_op(self.definers[value], index, guard)
+
+    def pull_op(self, op: Op, index: Index, guard: Any = None) -> Any:
+        """The element of an op's result at an index, computed even if it is stored."""
+        if isinstance(op.kind, ConstantOp):
+            return self.constant(op)
+        if isinstance(op.kind, Iota):
+            return self.index_value(op, index[op.params["axis"]])
+        if isinstance(op.kind, Elementwise):
+            operands = [self.pull(v, index, guard) for v in op.operands]
+            if guard is not None and isinstance(op.kind, Ensure):
+                operands[1] = self.unless(guard, operands[1])
+            return self.compute(op, operands)
+        if isinstance(op.kind, Gather):
+            return self._gather(op, index, guard)
+        return self._move(op, index, guard)
+
+    def _inside(self, value: Value, index: Index) -> bool:
+        """Whether the element exists whatever the guard, so that it may be computed anyway."""
+        for i, extent in zip(index, value.shape, strict=True):
+            low, high = i.range(self.bounds)
+            if low < 0 or high >= extent:
+                return False
+        return True
+
+    def _gather(self, op: Op, index: Index, guard: Any) -> Any:
+        picked = op.operands[1].type.ndim
+        places = [self.pull(v, index[:picked], guard) for v in op.operands[1:]]
+        return self.gather(op, places, index[picked:], guard)
+
+    def _move(self, op: Op, index: Index, guard: Any) -> Any:
+        types = [v.type for v in op.operands]
+        cases = []
+        for source in op.kind.sources(index, types, self, **op.params):  # type: ignore[attr-defined]
+            verdict = [_decide(c, self.bounds) for c in source.conditions]
+            if False in verdict:
+                continue
+            open_conditions = [
+                c for c, known in zip(source.conditions, verdict, strict=True) if known is None
+            ]
+            inner = self.condition(open_conditions, guard) if open_conditions else guard
+            element = self.pull(op.operands[source.operand], source.index, inner)
+            if not open_conditions:
+                cases.append((None, element))
+                break
+            cases.append((inner, element))
+        return self.choose(op, cases)
+
+    # -- arithmetic for the movement family -------------------------------
+
+    def reshape(self, index: Index, new: tuple[int, ...], old: tuple[int, ...]) -> Index:
+        return affine.reshape(index, new, old, self.bounds)
+
+    def quotient(self, index: Affine, divisor: int) -> Affine:
+        return affine.divide(index, divisor, self.bounds)[0]
+
+
+def _decide(condition: Any, bounds: Bounds) -> bool | None:
+    """Whether a condition always or never holds."""
+    low, high = condition.index.range(bounds)
+    if high < condition.low or low >= condition.high:
+        return False
+    inside = low >= condition.low and high < condition.high
+    return True if inside and condition.step == 1 else None

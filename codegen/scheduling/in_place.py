@@ -1,0 +1,125 @@
+"""Which carries of a loop may be overwritten as the next ones are computed.
+
+Legal where every read of an old element comes before the new one is written there, in a loop that
+is complete by then or in the same iteration (``_Order.safe``), and where neither the old value nor
+the new one is that of another carry or a result of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from autojit.ir.core.program import Value
+
+from .fusion import Node, Schedule
+from .op_loops import Stored
+
+
+def may_overwrite(
+    schedule: Schedule, old: Sequence[Value], new: Sequence[Value]
+) -> tuple[list[bool], set[Value]]:
+    """For each pair, whether the new value may be written over the old one; and the copies of
+    old values that are not needed then, since what updates them may do so in place.
+
+    Every read of an old element has to come before the new element is written there: in
+    loops that are complete by then, or in the same iteration.
+    """
+    order = _Order(schedule)
+    found, needless = [], set()
+    for before, after in zip(old, new, strict=True):
+        item: Any = schedule.stored.get(after)
+        alone = sum(v is after or v is before for v in new) == 1
+        fits = isinstance(item, Stored) and alone and not schedule.program.outputs.count(before)
+        way = order.way(before, item) if fits else None
+        if way is not None and way.item is not None:
+            way.item.over = way.over
+        needless |= {way.copy} if way is not None and way.copy is not None else set()
+        found.append(way is not None)
+    return found, needless
+
+
+class _Way(NamedTuple):
+    """How a value comes to lie where the old one was: the copy that is not made for it, and what
+    is computed over an updated array."""
+
+    copy: Value | None = None
+    item: Stored | None = None
+    over: Value | None = None
+
+
+class _Order:
+    """The order in which leaves run, and what each reads."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.leaves: list[Any] = list(schedule.root.leaves())
+        #: The outermost loop (or call) that a leaf stands in.
+        self.child = {
+            id(leaf): position
+            for position, child in enumerate(schedule.root.children)
+            for leaf in (child.leaves() if isinstance(child, Node) else (child,))
+        }
+
+    def way(self, before: Value, item: Stored) -> _Way | None:
+        """How a value can take the place of one before, if it can.
+
+        Either is a chain of updates, of a copy of the value before or of something that is
+        computed for each element; and what that reads may be such a chain once more.
+        """
+        first, under = self._bottom(item)
+        if under is None or under.copied is before:
+            done = under is not None and self._read_until(before, first, under)
+            return _Way(under.value) if done and under is not None else None
+        if under.combine is not None:
+            return None
+        for over in under.reads:
+            chain = self.schedule.stored.get(over)
+            if isinstance(chain, Stored) and chain.base is not None and self.safe(over, under):
+                first, copy = self._bottom(chain)
+                if copy is not None and copy.copied is before:
+                    if self._read_until(before, first, copy):
+                        return _Way(copy.value, under, over)
+                    break
+        return _Way() if self.safe(before, under) else None
+
+    def _bottom(self, item: Stored) -> tuple[Stored, Stored | None]:
+        """The first of a chain of updates (or the item itself), and what that updates."""
+        first, under = item, item
+        while under.base is not None:
+            found = self.schedule.stored.get(under.base)
+            if not isinstance(found, Stored):
+                return under, None
+            first, under = under, found
+        return first, under
+
+    def _read_until(self, before: Value, first: Stored, copy: Stored) -> bool:
+        """Whether nothing but a copy reads a value once the first update begins."""
+        begins = self.child[id(first)]
+        others = [leaf for leaf in self.leaves if before in leaf.reads and leaf is not copy]
+        return all(self.child[id(leaf)] < begins for leaf in others)
+
+    def safe(self, before: Value, item: Stored) -> bool:
+        mine = self.child[id(item)]
+        position = next(i for i, leaf in enumerate(self.leaves) if leaf is item)
+        for i, leaf in enumerate(self.leaves):
+            reads = leaf.reads
+            if before not in reads:
+                continue
+            theirs = self.child[id(leaf)]
+            if theirs < mine:
+                continue
+            if theirs > mine or not isinstance(leaf, Stored) or i > position:
+                return False
+            if not self._same_element(leaf, item, before):
+                return False
+        return True
+
+    def _same_element(self, leaf: Stored, item: Stored, before: Value) -> bool:
+        """Whether a leaf of the same nest reads only the element of its iteration."""
+        path = self.schedule.path
+        shared = path[item.value]
+        if path[leaf.value][: len(shared)] != shared or None in item.dims:
+            return False
+        here = item.index(leaf.vars[: len(shared)])
+        return all(index == here for index in leaf.reads[before])

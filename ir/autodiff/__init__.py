@@ -1,0 +1,1 @@
+"""Differentiation and batching of programs: linearize, transpose, batch, partition, residuals."""

@@ -1,0 +1,202 @@
+"""Linearization: a program becomes a primal program and a linear one.
+
+Reverse mode is linearize, then transpose; forward mode is the two inlined one
+after the other (Radul, Paszke, Frostig, Johnson, Maclaurin: "You Only Linearize
+Once", POPL 2023).
+
+Legal where the inputs to differentiate by are inexact, which is checked.  The primal program
+computes the program's values from the same ops, so they stay the same bits; the linear one is the
+derivative as the ops declare it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from autojit.ir.core.declaration import full, require
+from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
+from autojit.ir.core.records import phase
+
+from .partition import free_values, halves, needed
+from .preparing import PREPARE
+
+
+class _Split(Builder):
+    """A builder that sorts ops into primal ones and ones linear in the tangents."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear_ops: list[Op] = []
+        self.linear: set[Value] = set()
+        #: Whether an op was primal in part; what it computes may not be needed.
+        self.halved = False
+
+    def append(self, op: Op) -> None:
+        if self.linear.isdisjoint(op.operands):
+            self.ops.append(op)
+            return
+        fixed, moving = halves(op, self.linear)
+        self.halved = self.halved or bool(fixed)
+        self.ops += fixed
+        self.linear_ops += moving
+        self.linear.update(v for half in moving for v in half.results)
+
+
+class Linearized(NamedTuple):
+    """``primal`` returns the outputs, then the residuals; ``linear`` takes the residuals,
+    then the tangents of the inputs in ``wrt``, and returns the tangents of the outputs
+    in ``active`` (the others are zero)."""
+
+    primal: Program
+    linear: Program
+    wrt: tuple[int, ...]
+    active: tuple[int, ...]
+
+    @property
+    def residuals(self) -> int:
+        """How many residuals the primal program returns."""
+        return len(self.linear.inputs) - len(self.wrt)
+
+
+@phase("linearize")
+def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
+    """Split the derivative of a program with respect to some inputs from its value.
+
+    What is computed twice is differentiated once: the cotangents of equal values are summed
+    before they go on, which no later pass makes of two sums of products.
+    """
+    _check_inexact(program, wrt)
+    program = PREPARE(program)
+    builder = _Split()
+    inputs = [Value(v.type) for v in program.inputs]
+    env = dict(zip(program.inputs, inputs, strict=True))
+    tangents = {program.inputs[i]: Value(program.inputs[i].type) for i in wrt}
+    tangent_inputs = list(tangents.values())
+    builder.linear.update(tangent_inputs)
+    with building(builder):
+        push_tangents(program, env, tangents, split=True)
+    outputs = [env[v] for v in program.outputs]
+    active = tuple(i for i, v in enumerate(program.outputs) if v in tangents)
+    linear_outputs = [tangents[program.outputs[i]] for i in active]
+    residuals = free_values(builder.linear_ops, linear_outputs, tangent_inputs)
+    primal = Program(
+        inputs,
+        needed(builder.ops, [*outputs, *residuals]) if builder.halved else builder.ops,
+        [*outputs, *residuals],
+        name=program.name,
+        captured=program.captured,
+    )
+    linear = Program(
+        [*residuals, *tangent_inputs],
+        builder.linear_ops,
+        linear_outputs,
+        name=f"{program.name}_linear",
+    )
+    return Linearized(primal, linear, tuple(wrt), active)
+
+
+def _check_inexact(program: Program, wrt: Sequence[int]) -> None:
+    """Raise TypeMismatch unless the inputs have derivatives."""
+    for i in wrt:
+        type = program.inputs[i].type
+        require(type.is_inexact, f"input {i} of {program.name} is {type}, which has no tangents")
+
+
+def push_tangents(
+    program: Program, env: dict[Value, Value], tangents: dict[Value, Value], *, split: bool
+) -> None:
+    """Emit the ops of a program with their derivatives into the current builder.
+
+    ``env`` and ``tangents`` hold the inputs and their tangents, and are filled for the rest;
+    a value without a tangent has a zero one.
+    """
+    builder = current_builder()
+    for op in program.ops:
+        operands = [env[v] for v in op.operands]
+        moving = [tangents.get(v) for v in op.operands]
+        if moving.count(None) == len(moving):
+            env.update(zip(op.results, builder.repeat(op, operands), strict=True))
+            continue
+        with builder.at(op.source):
+            results, made = op.kind.differentiate(operands, op.params, moving, split=split)
+        env.update(zip(op.results, results, strict=True))
+        for value, tangent in zip(op.results, made, strict=True):
+            if tangent is not None:
+                tangents[value] = tangent
+
+
+class Forward(NamedTuple):
+    """``program`` takes the inputs, then the tangents of those in ``wrt``, and returns the
+    outputs, then the tangents of those in ``active`` (the others are zero)."""
+
+    program: Program
+    active: tuple[int, ...]
+
+
+@phase("forward")
+def forward(program: Program, wrt: Sequence[int], *, split: bool = False) -> Forward:
+    """A program that computes values and tangents together.
+
+    With ``split``, no op that depends on tangents computes a value as well.
+    """
+    _check_inexact(program, wrt)
+    builder = Builder()
+    inputs = [Value(v.type) for v in program.inputs]
+    env = dict(zip(program.inputs, inputs, strict=True))
+    tangents = {program.inputs[i]: Value(program.inputs[i].type) for i in wrt}
+    tangent_inputs = list(tangents.values())
+    with building(builder):
+        push_tangents(program, env, tangents, split=split)
+    active = tuple(i for i, v in enumerate(program.outputs) if v in tangents)
+    outputs = [env[v] for v in program.outputs]
+    outputs += [tangents[program.outputs[i]] for i in active]
+    made = builder.finish([*inputs, *tangent_inputs], outputs, name=program.name)
+    return Forward(made, active)
+
+
+def jvp(program: Program, wrt: Sequence[int]) -> Program:
+    """``(inputs, tangents of wrt) -> (outputs, tangents of all outputs)``.
+
+    Outputs without a derivative (integers, constants) have a zero tangent.
+    """
+    made, active = forward(program, wrt)
+    n = len(program.outputs)
+    builder = Builder()
+    with building(builder):
+        inputs = [Value(v.type) for v in program.inputs]
+        tangents = [Value(program.inputs[i].type) for i in wrt]
+        results = builder.inline(made, [*inputs, *tangents])
+        out_tangents = [full(0, v.type) for v in results[:n]]
+        for i, tangent in zip(active, results[n:], strict=True):
+            out_tangents[i] = tangent
+    return _with_captured_last(builder, program, inputs, tangents, [*results[:n], *out_tangents])
+
+
+def vjp(program: Program, wrt: Sequence[int]) -> Program:
+    """``(inputs, cotangents of the outputs) -> (outputs, cotangents of wrt)``."""
+    from .transpose import transpose
+
+    parts = linearize(program, wrt)
+    backward = transpose(parts.linear, parts.residuals)
+    builder = Builder()
+    inputs = [Value(v.type) for v in program.inputs]
+    cotangents = [Value(v.type) for v in program.outputs]
+    n = len(program.outputs)
+    with building(builder):
+        results = builder.inline(parts.primal, inputs)
+        pulled = builder.inline(backward, [*results[n:], *(cotangents[i] for i in parts.active)])
+    return _with_captured_last(builder, program, inputs, cotangents, [*results[:n], *pulled])
+
+
+def _with_captured_last(
+    builder: Builder,
+    program: Program,
+    inputs: list[Value],
+    extra: list[Value],
+    outputs: list[Value],
+) -> Program:
+    """Captured arrays are bound to the last inputs, so new inputs go before them."""
+    split = len(inputs) - len(program.captured)
+    ordered = [*inputs[:split], *extra, *inputs[split:]]
+    return builder.finish(ordered, outputs, name=program.name, captured=program.captured)

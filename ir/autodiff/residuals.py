@@ -1,0 +1,104 @@
+"""Residuals: what the primal program of a loop's body stores for the linear one.
+
+Everything that the linear program needs can be stored, or computed again from something
+else that is stored.  The choice of the fewest bytes is a minimum cut between what the
+primal program starts from and what the linear one needs; each value costs its size, and
+no cut may run below an operation that is too dear to repeat.
+
+Legal where the inputs marked free are the same values when the linear program runs.  What is
+computed again is computed by the same ops from the same values: nothing changes in the results, and
+no error comes up that has not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autojit.ir.core.machine import current
+from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.core.records import phase
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.index import Gather
+from autojit.ir.simplification.simplified import simplified
+
+from .linearize import Linearized
+from .min_cut import source_side
+
+#: Elementwise operations that cost less than so many functions may be repeated.
+DEAR = 1
+
+_SOURCE, _SINK = "source", "sink"
+
+
+def repeatable(op: Op) -> bool:
+    """Whether computing an op again beats storing its result."""
+    if isinstance(op.kind, Elementwise):
+        return op.kind.cost < DEAR * current().costs.function
+    return hasattr(op.kind, "sources") or isinstance(op.kind, Gather) or not op.operands
+
+
+@phase("choose residuals")
+def choose_residuals(
+    parts: Linearized,
+    free: Sequence[bool],
+    may_repeat: Callable[[Op], bool] = repeatable,
+) -> Linearized:
+    """The same split with residuals that take the fewest bytes.
+
+    ``free`` marks the inputs that the linear program can have at no cost.
+    """
+    primal = simplified(parts.primal)
+    n = len(primal.outputs) - parts.residuals
+    needed = list(dict.fromkeys(primal.outputs[n:]))
+    if not needed:
+        return parts
+    cut = _minimum_cut(primal, needed, free, may_repeat)
+    builder = Builder()
+    stored = {v: Value(v.type) for v in cut}
+    tangents = [Value(v.type) for v in parts.linear.inputs[parts.residuals :]]
+    with building(builder):
+        env = dict(stored)
+        for op in _between(primal, cut, needed):
+            results = builder.repeat(op, [env[v] for v in op.operands])
+            env.update(zip(op.results, results, strict=True))
+        residuals = [env[v] for v in primal.outputs[n:]]
+        outputs = builder.inline(parts.linear, [*residuals, *tangents])
+    linear = builder.finish([*stored.values(), *tangents], outputs, name=parts.linear.name)
+    primal = primal.with_body(primal.ops, [*primal.outputs[:n], *cut])
+    return Linearized(simplified(primal), simplified(linear), parts.wrt, parts.active)
+
+
+def _minimum_cut(
+    primal: Program, needed: list[Value], free: Sequence[bool], may_repeat: Callable[[Op], bool]
+) -> list[Value]:
+    definer = {v: op for op in primal.ops for v in op.results}
+    is_free = {v for v, f in zip(primal.inputs, free, strict=True) if f}
+    edges: list[tuple[Any, Any, int | None]] = [((v, 1), _SINK, None) for v in needed]
+    pending, seen = list(needed), set(needed)
+    while pending:
+        v = pending.pop()
+        edges.append(((v, 0), (v, 1), 0 if v in is_free else max(1, v.type.nbytes)))
+        op = definer.get(v)
+        if op is None or not may_repeat(op):
+            edges.append((_SOURCE, (v, 0), None))
+            continue
+        for operand in op.operands:
+            edges.append(((operand, 1), (v, 0), None))
+            if operand not in seen:
+                seen.add(operand)
+                pending.append(operand)
+    reached = source_side(edges, _SOURCE, _SINK)
+    ordered = [*primal.inputs, *(v for op in primal.ops for v in op.results)]
+    return [v for v in ordered if v in seen and (v, 0) in reached and (v, 1) not in reached]
+
+
+def _between(primal: Program, cut: list[Value], needed: list[Value]) -> list[Op]:
+    """The ops that compute the needed values from those of the cut."""
+    wanted = set(needed) - set(cut)
+    ops = []
+    for op in reversed(primal.ops):
+        if not wanted.isdisjoint(op.results):
+            ops.append(op)
+            wanted.update(v for v in op.operands if v not in cut)
+    return ops[::-1]

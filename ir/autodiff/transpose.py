@@ -1,0 +1,137 @@
+"""Transposition of a linear program: the reverse sweep of reverse mode.
+
+Where a ``select`` does not take a branch, the branch's cotangent is exactly 0, and
+has to stay 0 even if it is multiplied by an infinite derivative further on.  So the
+walk remembers for each cotangent where it can be other than 0 (its mask), as far as
+that is one condition and elementwise ops follow.
+
+Legal where the program is linear in the inputs behind the residuals.  An op that has no transpose
+by what depends on them, or that reads them into a factor or a whole number, is refused
+(DerivativeError).  Cotangents of a value that is read twice are added up, last reader first.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from autojit.ir.core.declaration import Literal, full
+from autojit.ir.core.errors import DerivativeError, with_place
+from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
+from autojit.ir.core.records import phase
+from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, select
+from autojit.ir.ops.elementwise import Elementwise
+
+from .partition import needed, parted
+
+
+@phase("transpose")
+def transpose(program: Program, residuals: int) -> Program:
+    """``(residuals, cotangents of the outputs) -> cotangents of the linear inputs``.
+
+    The first ``residuals`` inputs are constants of the linear map; the program is
+    linear in the others.
+    """
+    builder = Builder()
+    constants = [Value(v.type) for v in program.inputs[:residuals]]
+    seeds = [Value(v.type) for v in program.outputs]
+    with building(builder):
+        outputs = pulled_back(program, constants, seeds)
+    return builder.finish([*constants, *seeds], outputs, name=f"{program.name}_transpose")
+
+
+def pulled_back(
+    program: Program, constants: Sequence[Value], seeds: Sequence[Value]
+) -> list[Value]:
+    """The cotangents of the linear inputs, emitted into the current builder, from those of the
+    outputs; the constants take the places of the first inputs."""
+    builder = current_builder()
+    linear_inputs = program.inputs[len(constants) :]
+    env = dict(zip(program.inputs, constants, strict=False))
+    fixed, moving, linear = parted(program.ops, linear_inputs)
+    cotangents = _Cotangents()
+    # What does not depend on the linear inputs, as it stands.
+    for op in needed(fixed, [v for half in moving for v in half.operands]):
+        results = builder.repeat(op, [env[v] for v in op.operands])
+        env.update(zip(op.results, results, strict=True))
+    for value, seed in zip(program.outputs, seeds, strict=True):
+        if value in linear:
+            cotangents.add(value, seed, _EVERYWHERE)
+    for op in reversed(moving):
+        if not cotangents.reach(op):
+            continue
+        is_linear = [v in linear for v in op.operands]
+        if any(v in linear and not v.type.is_inexact for v in op.operands):
+            raise _not_linear(op)  # it reads a whole number that was made of tangents
+        with builder.at(op.source):
+            start = len(builder.ops)
+            cotangents.pull(op, _constants_renamed(op, env), is_linear)
+            for new in builder.ops[start:]:
+                if not linear.isdisjoint(new.operands):
+                    raise _not_linear(op)
+    return [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
+
+
+#: Conditions that all hold wherever a cotangent is other than 0.
+Mask = tuple[Literal, ...]
+
+
+class _Cotangents:
+    """Cotangents by value, and where they can be other than 0."""
+
+    def __init__(self) -> None:
+        self.of: dict[Value, Value] = {}
+        self.mask: dict[Value, Mask] = {}
+
+    def reach(self, op: Op) -> bool:
+        return any(v in self.of for v in op.results)
+
+    def add(self, value: Value, cotangent: Value, mask: Mask) -> None:
+        known = self.of.get(value)
+        if known is None:
+            self.of[value], self.mask[value] = cotangent, mask
+        else:
+            self.of[value] = known + cotangent
+            self.mask[value] = tuple(m for m in self.mask[value] if m in mask)
+
+    def pull(self, op: Op, renamed: Op, is_linear: list[bool]) -> None:
+        """Carry the cotangents of an op's results back to its operands."""
+        incoming = [self.of.get(v) for v in op.results]
+        outgoing = op.kind.transpose(renamed, incoming, is_linear)
+        if all(cotangent is None for cotangent in outgoing):
+            raise _not_linear(op)
+        elementwise = isinstance(op.kind, Elementwise)
+        mask = self.mask.get(op.results[0], _EVERYWHERE) if elementwise else _EVERYWHERE
+        for k, (value, cotangent) in enumerate(zip(op.operands, outgoing, strict=True)):
+            if cotangent is None:
+                continue
+            own = op.kind.mask(renamed, k)
+            if mask and own is None and not all(is_linear):
+                # A factor, which may be infinite outside of the mask.
+                cotangent = select(_holds(mask), cotangent, full(0, cotangent.type))
+            self.add(value, cotangent, mask if own is None or own in mask else (*mask, own))
+
+
+_EVERYWHERE: Mask = ()
+
+
+def _holds(mask: Mask) -> Value:
+    """Whether all conditions of a mask hold."""
+    literals = [condition if wanted else bitwise_not(condition) for condition, wanted in mask]
+    return functools.reduce(bitwise_and, literals)
+
+
+def _not_linear(op: Op) -> DerivativeError:
+    """An op between tangents that has no transpose; only a custom rule can bring one."""
+    return DerivativeError(
+        with_place(
+            f"{op.kind.name} is applied to a tangent and is not linear. The tangents that a custom "
+            "rule returns must be linear in those that it is given.",
+            op.source,
+        )
+    )
+
+
+def _constants_renamed(op: Op, env: dict[Value, Value]) -> Op:
+    operands = tuple(env.get(v, v) for v in op.operands)
+    return Op(op.kind, operands, op.params, op.results, op.source)

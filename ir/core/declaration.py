@@ -1,0 +1,282 @@
+"""What an op is: the base class of all declarations, and their registry.
+
+A declaration says everything about an op in one place.  Families (the modules
+beside this one) fill in what their members share, so that most members are a
+line or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from .batching import Batched
+from .errors import no_derivative
+from .program import Builder, Op, Program, Value, building, current_builder, param_key
+from .types import Type, TypeMismatch
+
+#: Every declared op by name.
+REGISTRY: dict[str, Declaration] = {}
+
+#: The NumPy and SciPy ufuncs that an op answers for.
+ANSWERS: dict[Any, Declaration] = {}
+
+#: A bool and whether it is meant or its negation.
+Literal = tuple[Value, bool]
+
+#: Tangents or cotangents; ``None`` is a zero that is never computed.
+MaybeValue = Value | None
+
+#: An element of a constant: a Python number of its dtype's kind.
+Scalar = bool | int | float | complex
+
+
+class Declaration:
+    """An op.  Calling it emits it into the current builder.
+
+    Fields and methods, which are all that the transformations, passes and
+    backends ask for:
+
+    ``infer``      types of the results from the types of the operands
+    ``evaluate``   the result by NumPy (the interpreter)
+    ``jvp``        tangents of the results from tangents of the operands
+    ``differentiate``  emits the op with its derivative; ops with bodies override it
+    ``transpose``  cotangents of the linear operands from those of the results
+    ``reaches``    which results depend on some of the operands
+    ``expand``     the program that code is made of in place of the op, if there is one
+    ``key``        what tells its parameters from others
+    ``uniform``    the element of the result where every operand is a constant
+    ``kernel``     how backends compute one element (elementwise family), or
+                   None where the op moves, reduces or multiplies arrays
+    ``arity``      the number of operands, None where it varies
+    ``parameters`` the names of the parameters, all of them required
+    ``flags``      the names of parameters that are True or left out
+    ``commutative``  whether operands may change places, bit for bit (but for complex products)
+    ``may_fail``   whether an op raises, or never ends, for some values of its operands
+    ``raises``     the errors of an op that a handler around it would catch in Python
+    ``fallible``   whether there are such errors: asked for each op that is recorded
+    """
+
+    arity: int | None = None
+    parameters: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    commutative = False
+    fallible = False
+
+    def __init__(self, name: str, answers: Sequence[Any] = ()) -> None:
+        if name in REGISTRY:
+            raise ValueError(f"op {name} is declared twice")
+        self.name = name
+        REGISTRY[name] = self
+        for function in answers:
+            ANSWERS[function] = self
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> tuple[Callable[[str], Declaration], tuple[str]]:
+        return declaration, (self.name,)
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        """Emit into the current builder; Python scalars become constants."""
+        values = _with_constants(operands)
+        results = current_builder().emit(self, values, params)
+        return results[0] if len(results) == 1 else results
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        """Types of the results; raises TypeMismatch where the operands do not fit."""
+        raise NotImplementedError
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        """The result (a tuple where there are several) by NumPy."""
+        raise NotImplementedError
+
+    def check_signature(self, operands: int, params: Mapping[str, Any]) -> None:
+        """Raise TypeMismatch unless that is the number of operands and these are the parameters."""
+        require(
+            self.arity in (None, operands),
+            f"{self.name} takes {self.arity} operands, got {operands}",
+        )
+        wanted, got = sorted(self.parameters), sorted(params.keys() - set(self.flags))
+        require(
+            wanted == got,
+            f"{self.name} takes parameters {{{', '.join(wanted)}}}, got {{{', '.join(got)}}}",
+        )
+        for flag in self.flags:
+            value = params.get(flag, True)
+            require(value is True, f"{flag} of {self.name} is True or left out, got {value!r}")
+
+    def uniform(self, op: Op, scalars: Sequence[Any]) -> Scalar | None:
+        """The value of every element of the result where every element of operand k is
+        ``scalars[k]``; None where the elements differ or would be rounded differently."""
+        return None
+
+    def work(self, op: Op) -> float:
+        """How many operations on elements the op takes; infinitely many where that is not known.
+
+        What moves elements is a part of what reads them, and takes none.
+        """
+        return inf
+
+    def key(self, params: dict[str, Any]) -> Hashable:
+        """Equal for parameters that are the same, as :func:`~autojit.ir.core.program.param_key` is."""
+        return tuple([(name, param_key(params[name])) for name in sorted(params)])
+
+    def expand(self, op: Op) -> Program | None:
+        """The program of the operands that takes the op's place when code is made; derivatives
+        and batching see the op itself."""
+        return None
+
+    def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
+        """Which results depend on the marked operands; with ``inexact`` only those that have a
+        derivative by them, as far as is known."""
+        found = any(marked)
+        return [found and (not inexact or v.type.is_inexact) for v in op.results]
+
+    def may_fail(self, op: Op) -> bool:
+        """Whether the op raises at run time, or never ends, for some values of its operands.
+
+        Such an op is computed only where the program computes it, and for all the elements that
+        it is computed for there: not for a branch that is not taken, for a step that a loop does
+        not make, or for some of its rows only.  Where nothing reads its results it is left out,
+        and its error with it.  Which of several errors is raised is not defined.
+        """
+        return any(program.may_fail for program in op.programs)
+
+    def raises(self, op: Op) -> frozenset[type[Exception]]:
+        """The errors of a fallible op: those of the programs among its parameters."""
+        inner = (each for program in op.programs for each in program.ops if each.kind.fallible)
+        return frozenset(error for each in inner for error in each.kind.raises(each))
+
+    def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
+        """The operands where a condition (one bool) holds, and others with which the op cannot fail
+        where it does not; None where there are none, or the op does not say."""
+        return None
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        """Tangents of the results.  The default is an op without derivative."""
+        return (None,) * len(op.results)
+
+    def differentiate(
+        self,
+        operands: Sequence[Value],
+        params: dict[str, Any],
+        tangents: Sequence[MaybeValue],
+        *,
+        split: bool,
+    ) -> tuple[Sequence[Value], Sequence[MaybeValue]]:
+        """Emit the op; its results, and their tangents from those of the operands.
+
+        With ``split``, nothing that depends on a tangent may compute a result: the ops
+        that depend on tangents are about to be transposed.
+        """
+        builder = current_builder()
+        results = builder.emit(self, operands, params)
+        op = Op(self, tuple(operands), params, results, builder.source)
+        return results, self.jvp(op, tangents)
+
+    #: Parameters that may move by the same amount from step to step of a loop: see ``at_step``.
+    sliding: tuple[str, ...] = ()
+
+    def slide(self, params: Sequence[dict[str, Any]]) -> Any:
+        """How the sliding parameters move along equal ops, or None where they do not evenly.
+
+        Distances, which may be of floats: the loop whose variable they go with is not made yet.
+        """
+        return None
+
+    def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:
+        """The op with its sliding parameters as they are at a step (an int64 scalar), when they
+        are those of ``op`` at step 0."""
+        raise TypeError(f"op {self.name} has no sliding parameters")
+
+    def at_all_steps(self, operands: Sequence[Batched], op: Op, slide: Any, steps: int) -> Value:
+        """The results of ``at_step`` along a new leading axis; so are operands that are batched."""
+        from autojit.ir.autodiff.batch import batch
+        from autojit.ir.ops.linear import iota
+
+        builder = Builder()
+        inputs = [Value(v.type) for v in op.operands]
+        step = Value(Type(np.dtype(np.int64), ()))
+        with building(builder):
+            result = self.at_step(inputs, op, slide, step)
+        program = builder.finish([*inputs, step], [result], name=self.name)
+        every = iota(dtype=step.dtype, shape=(steps,), axis=0)
+        whole = batch(program, steps, [*[o.batched for o in operands], True])
+        (made,) = current_builder().inline(whole, [*[o.value for o in operands], every])
+        return made
+
+    def mask(self, op: Op, operand: int) -> Literal | None:
+        """The condition under which an operand reaches the result, if there is one."""
+        return None
+
+    def transpose(
+        self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
+    ) -> Sequence[MaybeValue]:
+        """Cotangents of the operands that are marked linear (None for the others)."""
+        raise no_derivative(f"op {self.name} is not linear and has no transpose", op.source)
+
+    def batch(
+        self, op: Op, operands: Sequence[Batched], size: int
+    ) -> Value | Sequence[Value | Batched]:
+        """The op applied to each element of a batch at once.
+
+        At least one operand has a leading axis of that size; so have the results, unless
+        they say that they do not depend on the batch.
+        """
+        raise TypeError(f"op {self.name} has no batching rule")
+
+
+class SingleResult(Declaration):
+    """A declaration of ops that have exactly one result."""
+
+    def __call__(self, *operands: Any, **params: Any) -> Value:
+        (result,) = current_builder().emit(self, _with_constants(operands), params)
+        return result
+
+
+def declaration(name: str) -> Declaration:
+    """The declared op of that name."""
+    try:
+        return REGISTRY[name]
+    except KeyError:
+        raise TypeMismatch(f"there is no op named {name!r}") from None
+
+
+def _with_constants(operands: Sequence[Any]) -> Sequence[Value]:
+    for v in operands:
+        if not isinstance(v, Value):
+            break
+    else:
+        return operands
+    model = next((v for v in operands if isinstance(v, Value)), None)
+    return [v if isinstance(v, Value) else full_like(v, model) for v in operands]
+
+
+def full_like(scalar: Any, model: Value | None) -> Value:
+    """A constant of the type of another value."""
+    if model is None:
+        raise TypeError("an op needs at least one traced operand")
+    return full(scalar, model.type)
+
+
+#: Python's numbers that a constant of that dtype holds as they are.
+_EXACT = {float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
+
+
+def full(scalar: Any, type: Type) -> Value:
+    """A constant of one type, all elements equal."""
+    known = _EXACT.get(scalar.__class__) is type.dtype
+    value = scalar if known else type.dtype.type(scalar).item()
+    constant = REGISTRY["constant"]
+    params = {"value": value, "dtype": type.dtype, "shape": type.shape}
+    return current_builder().add(constant, (), params, (type,))[0]
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise TypeMismatch unless the condition holds."""
+    if not condition:
+        raise TypeMismatch(message)

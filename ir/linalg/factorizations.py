@@ -1,0 +1,344 @@
+"""The linear algebra family: factorisations of square matrices, and solving with the factors.
+
+Matrices lie in the last two axes; leading axes are a batch.  A factorisation is made once:
+derivatives of every order, in both modes, solve with the same factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.batching import Batched, along
+from autojit.ir.core.declaration import Declaration, MaybeValue, full, full_like, require
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type
+from autojit.ir.ops.arithmetic import gt, select
+from autojit.ir.ops.contract import dot
+from autojit.ir.ops.index import gather, scatter_add
+from autojit.ir.ops.linear import iota
+from autojit.ir.ops.move import reshape, transpose
+
+SINGULAR = "Singular matrix"
+
+
+class Matrices(Declaration):
+    """Ops on the last two axes: a batch is one more leading axis.  What fails is a LinAlgError.
+
+    ``unread``   how many of the first operands only derivatives need
+    ``core``     how many axes of the first operand are not of the batch
+    """
+
+    unread = 0
+    core = 2
+
+    def may_fail(self, op: Op) -> bool:
+        return self.fallible
+
+    def raises(self, op: Op) -> frozenset[type[Exception]]:
+        return frozenset({np.linalg.LinAlgError})
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value | Sequence[Value]:
+        made: Value | Sequence[Value] = self(*[along(o, size) for o in operands], **op.params)
+        return made
+
+
+class _LinearInRight(Matrices):
+    """Ops that solve for the columns of the last operand, in which they are linear."""
+
+    def batch(self, op: Op, operands: Sequence[Batched], size: int) -> Value:
+        *factors, right = operands
+        if any(o.batched for o in factors):
+            every: Value = self(*[along(o, size) for o in operands], **op.params)
+            return every
+        # One matrix for the whole batch: its right-hand sides are so many columns.
+        made: Value = self(*[o.value for o in factors], columns_of_batch(right.value), **op.params)
+        return batch_of_columns(made, size)
+
+    def transpose(
+        self, op: Op, cotangents: Sequence[MaybeValue], linear: Sequence[bool]
+    ) -> Sequence[MaybeValue]:
+        *factors, _ = op.operands
+        if any(linear[:-1]):
+            raise TypeError(f"{self.name} is not linear in the matrix")
+        rest: list[MaybeValue] = [None] * len(factors)
+        if cotangents[0] is None:
+            return [*rest, None]
+        turned = {**op.params, "transpose": not op.params["transpose"]}
+        return [*rest, self(*factors, cotangents[0], **turned)]
+
+
+class TriangularSolve(_LinearInRight):
+    """``triangular_solve(t, b, lower=l, transpose=m, unit=u)``: the x with ``T x = b``.
+
+    T is the lower or upper triangle of t, transposed if asked, and with ones on the diagonal
+    if ``unit``; nothing else of t is read.  b has shape [..., n, k].  A zero on the diagonal
+    gives infinities and NaN.
+    """
+
+    arity = 2
+    parameters = ("lower", "transpose", "unit")
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        t, b = types
+        check_square(self.name, t)
+        check_right_side(self.name, t, b)
+        return (b,)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        t, b = map(np.asarray, arrays)
+        if params["transpose"]:
+            t = np.swapaxes(t, -1, -2)
+        return substituted(t, b, lower=params["lower"] != params["transpose"], unit=params["unit"])
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        (t, _), (dt, db), x = op.operands, tangents, op.result
+        side = db
+        if dt is not None:
+            read = triangle(dt, lower=op.params["lower"], diagonal=not op.params["unit"])
+            side = minus(db, matmul(read, x, transposed=op.params["transpose"]))
+        return (None if side is None else self(t, side, **op.params),)
+
+
+class LU(Matrices):
+    """``lu(a)``: L and U in one matrix, and the pivots, by rows as LAPACK's ``getrf``.
+
+    ``P a = L U``; L has ones on its diagonal, which are not stored.  Row i was exchanged with
+    row ``pivots[i]``, in order (from 0, int64).  A singular matrix gives a zero on U's diagonal.
+
+    With M = L⁻¹ P dA U⁻¹ the derivative is dL = L tril(M, -1), dU = triu(M) U (de Hoog, Anderssen,
+    Lukas: "Differentiation of matrix functionals using triangular factorization", 2011).
+    """
+
+    arity = 1
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (a,) = types
+        check_square("lu", a)
+        return a, Type(np.dtype(np.int64), a.shape[:-1])
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        packed = np.array(arrays[0])
+        pivots = np.zeros(packed.shape[:-1], np.int64)
+        for index in np.ndindex(packed.shape[:-2]):
+            _factorise(packed[index], pivots[index])
+        return packed, pivots
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        (da,), (packed, pivots) = tangents, op.results
+        if da is None:
+            return (None, None)
+        moved = taken_rows(da, permutation(pivots))
+        left = triangular_solve(packed, moved, lower=True, transpose=False, unit=True)
+        # M = left U⁻¹, that is, Uᵀ Mᵀ = leftᵀ.
+        inner = swapped(
+            triangular_solve(packed, swapped(left), lower=False, transpose=True, unit=False)
+        )
+        below = triangle(inner, lower=True, diagonal=False)
+        above = triangle(inner, lower=False, diagonal=True)
+        lower = triangle(packed, lower=True, diagonal=False)
+        upper = triangle(packed, lower=False, diagonal=True)
+        return (below + matmul(lower, below) + matmul(above, upper), None)
+
+
+def _factorise(a: Any, pivots: Any) -> None:
+    """Gaussian elimination with partial pivoting, in place."""
+    n = len(a)
+    for k in range(n):
+        p = k + int(np.argmax(np.abs(a[k:, k])))
+        pivots[k] = p
+        a[[k, p]] = a[[p, k]]
+        if a[k, k] != 0:
+            a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+
+
+class Permutation(Matrices):
+    """``permutation(pivots)``: the rows in the order that a series of exchanges leaves them in."""
+
+    arity = 1
+    core = 1
+
+    def may_fail(self, op: Op) -> bool:
+        return True  # pivots that are not those of an LU factorisation
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        (pivots,) = types
+        require(
+            pivots.dtype == np.dtype(np.int64) and pivots.ndim > 0,
+            f"permutation takes an int64 array of at least one axis; got {pivots}",
+        )
+        return types
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        pivots = np.asarray(arrays[0])
+        check_pivots(pivots)
+        rows = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
+        for *index, k in np.ndindex(pivots.shape):
+            row, p = rows[tuple(index)], pivots[(*index, k)]
+            row[[k, p]] = row[[p, k]]
+        return rows
+
+
+class Solve(_LinearInRight):
+    """``solve(a, lu, pivots, b, transpose=t)``: the x with ``a x = b`` (or ``aᵀ x = b``).
+
+    ``lu, pivots = lu(a)``, always; only they and b are read.  The derivative is taken by a and b
+    (dx = a⁻¹ (db - da x)), and solves with the same factors in either mode.  Raises LinAlgError
+    where a is singular.
+    """
+
+    arity = 4
+    parameters = ("transpose",)
+    unread = 1
+    fallible = True
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        a, packed, pivots, b = types
+        check_square("solve", a)
+        check_right_side("solve", a, b)
+        require(
+            packed == a and pivots == Type(np.dtype(np.int64), a.shape[:-1]),
+            f"solve takes a matrix and its lu; got {a}, {packed} and {pivots}",
+        )
+        return (b,)
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        _, packed, pivots, b = map(np.asarray, arrays)
+        if np.any(np.diagonal(packed, axis1=-2, axis2=-1) == 0):
+            raise np.linalg.LinAlgError(SINGULAR)
+        rows = permutation.evaluate(pivots)[..., None]
+        if not params["transpose"]:
+            x = substituted(packed, np.take_along_axis(b, rows, -2), lower=True, unit=True)
+            return substituted(packed, x, lower=False, unit=False)
+        turned = np.swapaxes(packed, -1, -2)
+        x = substituted(turned, b, lower=True, unit=False)
+        x = substituted(turned, x, lower=False, unit=True)
+        return np.take_along_axis(x, np.argsort(rows, -2), -2)
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        (a, packed, pivots, _), x = op.operands, op.result
+        da, _, _, side = tangents
+        if da is not None:
+            side = minus(side, matmul(da, x, transposed=op.params["transpose"]))
+        return (None if side is None else self(a, packed, pivots, side, **op.params),)
+
+
+# -- what operands must be ----------------------------------------------------
+
+
+def check_matrix(name: str, a: Type) -> None:
+    require(
+        a.dtype.kind == "f" and a.ndim >= 2,
+        f"{name} takes real floating-point matrices in the last two axes; got {a}",
+    )
+
+
+def check_square(name: str, a: Type) -> None:
+    check_matrix(name, a)
+    require(a.shape[-1] == a.shape[-2], f"{name} takes square matrices; got {a}")
+
+
+def check_right_side(name: str, a: Type, b: Type) -> None:
+    require(
+        a.dtype == b.dtype and b.ndim == a.ndim and b.shape[:-1] == a.shape[:-1],
+        f"{name} with {a} takes right-hand sides in columns, of the same dtype and outer axes; "
+        f"got {b}",
+    )
+
+
+def check_pivots(pivots: Any) -> None:
+    n = pivots.shape[-1]
+    if np.any((pivots < 0) | (pivots >= n)):
+        raise IndexError(f"a pivot is out of bounds for a matrix of {n} rows")
+
+
+# -- small formulas -----------------------------------------------------------
+
+
+def swapped(a: Value) -> Value:
+    """The transposed matrices."""
+    n = a.type.ndim
+    return transpose(a, axes=(*range(n - 2), n - 1, n - 2))
+
+
+def matmul(a: Value, b: Value, *, transposed: bool = False) -> Value:
+    """``a @ b`` of two stacks of matrices with the same outer axes (``aᵀ @ b`` if transposed)."""
+    n = a.type.ndim - 2
+    outer = tuple(range(n))
+    return dot(a, b, contract=((n if transposed else n + 1,), (n,)), batch=(outer, outer))
+
+
+def minus(a: MaybeValue, b: Value) -> Value:
+    return -b if a is None else a - b
+
+
+def symmetrised(a: Value) -> Value:
+    return (a + swapped(a)) * 0.5
+
+
+def places(type: Type) -> tuple[Value, Value]:
+    """The row and the column of each element."""
+    index = np.dtype(np.int64)
+    return (
+        iota(dtype=index, shape=type.shape, axis=type.ndim - 2),
+        iota(dtype=index, shape=type.shape, axis=type.ndim - 1),
+    )
+
+
+def triangle(a: Value, *, lower: bool, diagonal: bool) -> Value:
+    """A triangle of the matrices, zeros elsewhere."""
+    first, second = places(a.type) if lower else places(a.type)[::-1]
+    if diagonal:
+        first = first + full_like(1, first)
+    return select(gt(first, second), a, full(0, a.type))
+
+
+def taken_rows(a: Value, rows: Value) -> Value:
+    """Row ``rows[..., i]`` of each matrix as row i."""
+    return gather(a, *_row_places(rows), axes=tuple(range(a.type.ndim - 1)))
+
+
+def put_rows(a: Value, rows: Value) -> Value:
+    """Row i of each matrix as row ``rows[..., i]``: the inverse of :func:`taken_rows`."""
+    return scatter_add(a, *_row_places(rows), axes=tuple(range(a.type.ndim - 1)), shape=a.shape)
+
+
+def _row_places(rows: Value) -> list[Value]:
+    outer = range(rows.type.ndim - 1)
+    return [*(iota(dtype=rows.dtype, shape=rows.shape, axis=k) for k in outer), rows]
+
+
+def columns_of_batch(b: Value) -> Value:
+    """[size, ..., n, k] as [..., n, size * k]."""
+    size, *outer, n, k = b.shape
+    last = b.type.ndim - 1
+    moved = transpose(b, axes=(*range(1, last), 0, last))
+    return reshape(moved, shape=(*outer, n, size * k))
+
+
+def batch_of_columns(x: Value, size: int) -> Value:
+    """The inverse of :func:`columns_of_batch`."""
+    *outer, n, columns = x.shape
+    apart = reshape(x, shape=(*outer, n, size, columns // size if size else 0))
+    last = apart.type.ndim - 1
+    return transpose(apart, axes=(last - 1, *range(last - 1), last))
+
+
+def substituted(t: Any, b: Any, *, lower: bool, unit: bool) -> Any:
+    """Triangular matrices solved by substitution, column by column."""
+    x, n = np.array(b), t.shape[-1]
+    for i in range(n) if lower else reversed(range(n)):
+        if not unit:
+            x[..., i, :] /= t[..., i, i, None]
+        rest = slice(i + 1, n) if lower else slice(0, i)
+        x[..., rest, :] -= t[..., rest, i, None] * x[..., i, None, :]
+    return x
+
+
+triangular_solve = TriangularSolve("triangular_solve")
+lu = LU("lu")
+permutation = Permutation("permutation")
+solve = Solve("solve")

@@ -1,0 +1,1 @@
+"""Passes over loops of the program."""

@@ -1,0 +1,210 @@
+"""Tapes of arrays of which a step replaces little: what is replaced is stored, and put back.
+
+A loop that runs the other way often reads an array as each step of an earlier loop found it, so
+the earlier one stacks it: all of it, for every step.  Where a step replaces only some elements
+(``x[i] = …``) those are stacked instead, and the loop that runs the other way begins with the array
+as it was in the end, and puts back in each step what that step had replaced.  This is how the tapes
+of source-transforming tools for Fortran and C work (Griewank and Walther, Evaluating Derivatives,
+2nd ed., SIAM 2008, section 4.2).
+
+Before::
+
+    %x, %tape = scan … {body: … %new = scatter %x, %v, %i; return %new, %x}
+    … = scan …, %tape {body: … reads %x …, reverse=True}
+
+After::
+
+    %x, %olds, %is = scan … {
+        body: … %old = gather %x, %i; %new = scatter %x, %v, %i; return %new, %old, %i}
+    … = scan …, %x, %olds, %is {
+        body: … %before = scatter %x, %old, %i; reads %before …, reverse=True}
+
+Results are the same to the last bit.
+
+Legal where every reader takes the tape row by row, in the opposite direction, the tape is no
+output, and steps change the array by setting elements, or adding to them, alone.  Nothing changes
+in the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.ops.index import gather
+from autojit.ir.ops.update import AddAt, Scatter, Update, scatter, update
+from autojit.ir.regions.scan import Scan
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
+
+#: What is replaced in a step is at most one part in so many of the array.
+FEW = 4
+
+
+class _Tape(NamedTuple):
+    """A result of a loop that stacks one of its carries, as each step found it."""
+
+    maker: Op
+    result: int
+    carry: int
+    #: The changes of the carry in a step, in order.
+    changes: tuple[Op, ...]
+    readers: tuple[Op, ...]
+
+
+@program_pass(
+    "Stores what steps replace, and not whole arrays for every step.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
+def run(program: Program) -> Program:
+    """The program without such tapes."""
+    while program.has(Scan) and (tape := _find(program)):
+        program = _without(program, tape)
+    return program
+
+
+# -- finding ----------------------------------------------------------------------
+
+
+def _find(program: Program) -> _Tape | None:
+    loops = [op for op in program.ops if isinstance(op.kind, Scan)]
+    if len(loops) < 2:
+        return None
+    users: dict[Value, list[Op]] = {}
+    for op in program.ops:
+        for v in set(op.operands):
+            users.setdefault(v, []).append(op)
+    kept = set(program.outputs)
+    for maker in loops:
+        body, m = maker.params["body"], maker.params["carries"]
+        first = maker.params["constants"] + 1
+        place = {v: k for k, v in enumerate(body.inputs[first : first + m])}
+        for j, value in enumerate(maker.results[m:], m):
+            readers = tuple(users.get(value, ()))
+            if body.outputs[j] not in place or value in kept or not readers:
+                continue
+            carry = place[body.outputs[j]]
+            changes = _changes(body, carry, maker)
+            if changes and all(_reads_backwards(op, value, maker) for op in readers):
+                return _Tape(maker, j, carry, changes, readers)
+    return None
+
+
+def _reads_backwards(op: Op, tape: Value, maker: Op) -> bool:
+    """Whether a loop runs the other way over the tape, and uses it for nothing else."""
+    if not isinstance(op.kind, Scan) or op.params["reverse"] == maker.params["reverse"]:
+        return False
+    before = op.params["constants"] + op.params["carries"]
+    return op.operands.count(tape) == 1 and op.operands.index(tape) >= before
+
+
+def _changes(body: Program, carry: int, maker: Op) -> tuple[Op, ...]:
+    """What a step does to a carry, if that is to replace few of its elements, or to add to them."""
+    made_by = {v: op for op in body.ops for v in op.results}
+    array = body.inputs[maker.params["constants"] + 1 + carry]
+    value, changes, size = body.outputs[carry], list[Op](), 0
+    while value is not array:
+        op = made_by.get(value)
+        if op is None or not isinstance(op.kind, (Update, Scatter, AddAt)):
+            return ()
+        changes.append(op)
+        size += sum(v.type.size for v in op.operands[1:])
+        value = op.operands[0]
+    return tuple(reversed(changes)) if size * FEW <= array.type.size else ()
+
+
+# -- rewriting --------------------------------------------------------------------
+
+
+def _without(program: Program, tape: _Tape) -> Program:
+    builder = Builder()
+    inputs = [Value(v.type) for v in program.inputs]
+    env = dict(zip(program.inputs, inputs, strict=True))
+    stacked: Sequence[Value] = ()
+    with building(builder):
+        for op in program.ops:
+            operands = [env.get(v, v) for v in op.operands]
+            with builder.at(op.source):
+                if op is tape.maker:
+                    results, stacked = _stack_what_is_replaced(builder, op, operands, tape)
+                elif op in tape.readers:
+                    final = env[tape.maker.results[tape.carry]]
+                    results = _put_back(builder, op, operands, tape, final, stacked)
+                else:
+                    results = builder.repeat(op, operands)
+            env.update(zip(op.results, results, strict=True))
+    outputs = [env[v] for v in program.outputs]
+    return builder.finish(inputs, outputs, name=program.name, captured=program.captured)
+
+
+def _stack_what_is_replaced(
+    builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape
+) -> tuple[Sequence[Value], Sequence[Value]]:
+    """The loop without its tape: its results (None in its place), and what it stacks instead."""
+    body: Program = op.params["body"]
+    inner = Builder()
+    inputs = [Value(v.type) for v in body.inputs]
+    env = dict(zip(body.inputs, inputs, strict=True))
+    extra: list[Value] = []
+    with building(inner):
+        for step in body.ops:
+            if step in tape.changes:
+                base, _, *indices = (env[v] for v in step.operands)
+                extra += [_replaced(step, base, indices), *indices]
+            env.update(zip(step.results, inner.repeat(step, [env[v] for v in step.operands]),
+                           strict=True))  # fmt: skip
+    outputs = [env[v] for v in body.outputs]
+    del outputs[tape.result]
+    new = inner.finish(inputs, [*outputs, *extra], name=body.name)
+    made = builder.emit(op.kind, operands, {**op.params, "body": new})
+    count = len(op.results) - 1
+    # Nobody reads the tape any more; any value may stand for it.
+    results = [*made[: tape.result], made[tape.carry], *made[tape.result : count]]
+    return results, made[count:]
+
+
+def _replaced(change: Op, array: Value, indices: Sequence[Value]) -> Value:
+    """What is in an array where it is about to be changed."""
+    if isinstance(change.kind, Update):
+        return change.kind.pull_back_updates(array, change)
+    return gather(array, *indices, axes=change.params["axes"])
+
+
+def _put_back(
+    builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape, final: Value,
+    stacked: Sequence[Value],
+) -> Sequence[Value]:  # fmt: skip
+    """The loop that reads the tape, with the array as a carry of its own, the last."""
+    body: Program = op.params["body"]
+    n, m = op.params["constants"], op.params["carries"]
+    at = op.operands.index(tape.maker.results[tape.result])
+    inner = Builder()
+    array = Value(final.type)
+    slices = [Value(v.type.with_shape(v.shape[1:])) for v in stacked]
+    inputs = {v: Value(v.type) for k, v in enumerate(body.inputs) if k != at + 1}
+    with building(inner):
+        before, left = array, list(slices)
+        for change in reversed(tape.changes):
+            count = len(change.operands) - 1
+            old, *indices = left[-count:]
+            del left[-count:]
+            if isinstance(change.kind, Update):
+                before = update(before, old, **change.params)
+            else:
+                before = scatter(before, old, *indices, axes=change.params["axes"])
+        env = {**inputs, body.inputs[at + 1]: before}
+        for step in body.ops:
+            results = inner.repeat(step, [env[v] for v in step.operands])
+            env.update(zip(step.results, results, strict=True))
+    own = list(inputs.values())
+    outputs = [env[v] for v in body.outputs]
+    new = inner.finish(
+        [*own[: n + 1 + m], array, *own[n + 1 + m :], *slices],
+        [*outputs[:m], before, *outputs[m:]],
+        name=body.name,
+    )
+    rest = [v for k, v in enumerate(operands) if k >= n + m and k != at]
+    params = {**op.params, "body": new, "carries": m + 1}
+    made = builder.emit(op.kind, [*operands[: n + m], final, *rest, *stacked], params)
+    return [*made[:m], *made[m + 1 :]]

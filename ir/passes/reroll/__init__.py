@@ -1,0 +1,1 @@
+"""Re-rolling: what Python unrolled while it was traced becomes loops and array operations again."""

@@ -1,0 +1,368 @@
+"""Stretches of a program that repeat themselves: where they are, and what their steps read.
+
+A stretch is found by its period, the distance at which equal ops follow each other: the ops of
+all distances are compared as arrays of numbers.
+
+Legal where ops stand for each other: one declaration, equal types, and parameters that are equal or
+slide evenly; and where operands are the same value, or correspond, in every step.  Nothing is
+rewritten here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from autojit.ir.core.declaration import Declaration
+from autojit.ir.core.program import Op, Value
+from autojit.ir.ops.move import Move
+
+from .likeness import signatures, sliding_numbers
+
+Kinds = Collection[Declaration]
+NONE: Kinds = ()
+
+#: At least three: from the second step to the third is seen what stays the same.
+LEAST_STEPS = 8
+#: How many periods of one number of bits are tried, and how far apart equal ops are compared to
+#: find them.
+MOST_PERIODS = 8
+FARTHEST = 8
+#: Ops that tell one place of a step from others, where none does alone.
+WINDOW = 8
+#: How many places with ops of a period are looked at, and how many stretches in one.
+MOST_RUNS = 4
+MOST_PARTS = 64
+#: A step may read what one of so many steps before it computed.
+MOST_BACK = 4
+#: What a number may be off a straight line, for its magnitude: a first look, before the op itself
+#: says whether its parameters slide.
+ROUNDING = 1e-14
+
+
+class Stretch(NamedTuple):
+    """So many steps of so many ops.  Where it is ``loose``, an operand may also be another value
+    in each step, if all of them are computed before the stretch."""
+
+    start: int
+    period: int
+    steps: int
+    loose: bool
+
+    @property
+    def size(self) -> int:
+        """How many ops it covers."""
+        return self.period * self.steps
+
+
+def repetitions(
+    ops: Ops, least: int, free: np.ndarray, may_be_uneven: Kinds = NONE
+) -> Iterator[Stretch]:
+    """Stretches of at least so many ops, the longest first; of nearly equal ones that with the
+    shortest step.
+
+    ``free`` says of each op whether it may be in one; who takes a stretch notes it there.
+    Ops of kinds that ``may_be_uneven`` may have any parameters that slide in each step.
+    """
+    queue: list[tuple[tuple[int, int, bool, int], int, int, Stretch]] = []
+
+    def put(found: Stretch, first: int, high: int) -> None:
+        """Where the steps are not looked at yet, from where on ops are alike, and up to where they
+        correspond."""
+        if found.size >= least and found.steps >= LEAST_STEPS:
+            order = (-_rough(found.size), found.period, found.loose, found.start)
+            heappush(queue, (order, first, high, found))
+
+    for found, first, high in _candidates(ops, least):
+        put(found, first, high)
+    while queue:  # what takes longer is done for those whose turn it is
+        _, first, high, found = heappop(queue)
+        if not high:
+            if free[found.start : found.start + found.size].all():
+                yield found
+            continue
+        if not free[found.start : high].any():
+            continue
+        for place in _looked_at(ops, found, first, high, may_be_uneven):
+            put(*place)
+
+
+def _looked_at(
+    ops: Ops, found: Stretch, first: int, high: int, may_be_uneven: Kinds
+) -> Iterator[tuple[Stretch, int, int]]:
+    """The stretches that a candidate has, and parts of it that are to be looked at by themselves:
+    an inner loop may begin again."""
+    start = ops.phase(found.start, found.period, first)
+    whole = found._replace(start=start, steps=(high - start) // found.period)
+    for part in _uniform(ops, whole):
+        first_part, *others = _nearly_even(ops, part, may_be_uneven)
+        yield from ((even, 0, 0) for even in _sliding(ops, first_part, may_be_uneven))
+        for other in others:
+            yield other, other.start, min(high, other.start + other.size + other.period)
+
+
+def _candidates(ops: Ops, least: int) -> Iterator[tuple[Stretch, int, int]]:
+    """Stretches whose ops correspond, before their steps are looked at; from where on the ops are
+    alike, and up to where they correspond."""
+    periods = {*_periods(ops.alike), *_periods(ops.equal), *_periods(_windows(ops.alike))}
+    for period in sorted(periods):
+        runs = _runs(ops.alike[:-period] == ops.alike[period:])
+        runs = [(low, count) for low, count in runs
+                if count + period >= least and ops.counts[low : low + period].any()]  # fmt: skip
+        for low, count in _longest(runs, MOST_RUNS):
+            for loose in (False, True):
+                parts = _runs(ops.correspond(low, low + count, period, loose))
+                for first, length in _longest(parts, MOST_PARTS):
+                    start, high = low + first, low + first + length + period
+                    yield Stretch(start, period, (high - start) // period, loose), low, high
+
+
+def _longest(runs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    return sorted(runs, key=lambda run: -run[1])[:most]
+
+
+def _rough(size: int) -> int:
+    """The size on a scale of steps of a tenth."""
+    return int(np.log(size) / np.log(1.1))
+
+
+class Ops:
+    """Ops as arrays of numbers, so that all pairs of a distance are compared at once."""
+
+    def __init__(self, ops: Sequence[Op]) -> None:
+        self.ops = ops
+        #: Equal for ops that may stand for each other, and for those with equal parameters too.
+        self.alike, self.equal = signatures(ops)
+        #: Whether an op computes something; steps that only move elements stay as they are.
+        self.counts = np.array([not isinstance(op.kind, Move) for op in ops], bool)
+        self.kinds = np.array([id(op.kind) for op in ops], np.int64)
+        #: The operands of op i are those from start[i] to start[i + 1] of the arrays below.
+        self.start = np.zeros(len(ops) + 1, np.int64)
+        #: The numbers in sliding parameters.
+        self.numbers = sliding_numbers(ops)
+        np.cumsum([len(op.operands) for op in ops], out=self.start[1:])
+        numbers: dict[Value, int] = {}
+        makers: list[int] = []  # by number of the value: the op that computes it, or -1
+        places: list[int] = []  # and which of its results it is
+        read: list[int] = []
+        for i, op in enumerate(ops):
+            for v in op.operands:
+                number = numbers.setdefault(v, len(makers))
+                if number == len(makers):
+                    makers.append(-1)
+                    places.append(0)
+                read.append(number)
+            for k, v in enumerate(op.results):
+                numbers[v] = len(makers)
+                makers.append(i)
+                places.append(k)
+        self.value = np.array(read, np.int64)
+        self.maker = np.array(makers, np.int64)[self.value]
+        self.place = np.array(places, np.int64)[self.value]
+
+    def correspond(self, low: int, high: int, period: int, loose: bool) -> np.ndarray:
+        """For the ops from low to high, which are like those a period later: whether the two
+        read corresponding values."""
+        right = self.linked(low, high, period)
+        if loose:
+            both = slice(self.start[low], self.start[high + period])
+            before = self.maker[both] < low
+            apart = self.start[low + period] - self.start[low]
+            right |= before[: len(right)] & before[apart:]
+        holds = np.ones(high - low, bool)
+        holds[self._readers(low, high)[~right] - low] = False
+        return holds
+
+    def _readers(self, low: int, high: int) -> np.ndarray:
+        """For the operands of the ops from low to high: which op reads it."""
+        return np.repeat(np.arange(low, high), np.diff(self.start[low : high + 1]))
+
+    def linked(self, low: int, high: int, period: int) -> np.ndarray:
+        """For the operands of the ops from low to high: whether the op a period later reads the
+        same value, or what is computed a period later than that."""
+        a = slice(self.start[low], self.start[high])
+        b = slice(self.start[low + period], self.start[high + period])
+        shifted = (
+            (self.maker[a] >= 0)
+            & (self.maker[b] == self.maker[a] + period)
+            & (self.place[a] == self.place[b])
+            & (self.maker[a] > self._readers(low, high) - MOST_BACK * period)
+        )
+        linked: np.ndarray = shifted | self.fixed(low, high, period)
+        return linked
+
+    def fixed(self, low: int, high: int, period: int) -> np.ndarray:
+        """For the operands of the ops from low to high: whether the op a period later reads the
+        same value."""
+        a = slice(self.start[low], self.start[high])
+        b = slice(self.start[low + period], self.start[high + period])
+        same: np.ndarray = self.value[a] == self.value[b]
+        return same
+
+    def phase(self, low: int, period: int, first: int) -> int:
+        """Where in the first of the steps from low on they begin: where the fewest values go from
+        one to the next, and of such places the one a step after ``first`` or next to that."""
+        step = slice(low + period, low + 2 * period)
+        reads = slice(self.start[step.start], self.start[step.stop])
+        reader = self._readers(step.start, step.stop)
+        maker, place = self.maker[reads], self.place[reads]
+        near = (maker >= low) & ~self.fixed(step.start, step.stop, period)
+        #: For each result of the step, by op and number: how many ops later it is read last.
+        reach: dict[tuple[int, int], int] = {}
+        for m, which, r in zip(maker[near], place[near], reader[near], strict=True):
+            key = (int(m - low) % period, int(which))
+            reach[key] = max(reach.get(key, 0), int(r - m))
+        handed = np.zeros(period, np.int64)
+        for (m, _), far in reach.items():
+            whole, rest = divmod(far, period)
+            handed += whole
+            handed[np.arange(m + 1, m + 1 + rest) % period] += 1
+        places = low + np.flatnonzero(handed == handed.min())
+        return int(places[((places - first) % period).argmin()])
+
+    def uneven(self, found: Stretch, may_be_uneven: Kinds) -> np.ndarray:
+        """For each step of a stretch but the last two: whether there are parameters that surely do
+        not slide evenly to the two steps after it."""
+        start, period, steps, _ = found
+        last = start + (steps - 2) * period
+        a, b, c = (slice(start + k * period, last + k * period) for k in range(3))
+        equal = (self.equal[a] == self.equal[b]) & (self.equal[b] == self.equal[c])
+        for kind in may_be_uneven:
+            equal |= self.kinds[a] == id(kind)
+        x, y, z = (self.numbers[part] for part in (a, b, c))
+        with np.errstate(all="ignore"):
+            change = np.abs((z - y) - (y - x))
+            rounding = ROUNDING * (np.abs(x) + np.abs(y) + np.abs(z))
+        even = equal | np.all(change <= rounding, axis=1)
+        uneven: np.ndarray = ~even.reshape(steps - 2, period).all(axis=1)
+        return uneven
+
+    def made_before(self, start: int, stop: int) -> np.ndarray:
+        """For the operands of the ops from start to stop: whether they are computed before."""
+        before: np.ndarray = self.maker[self.start[start] : self.start[stop]] < start
+        return before
+
+
+def _periods(alike: np.ndarray) -> list[int]:
+    """Distances at which equal ops follow each other most often."""
+    votes: Counter[int] = Counter()
+    order = np.argsort(alike, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(alike[order])) + 1):
+        if len(places) < LEAST_STEPS:
+            continue
+        for apart in range(1, min(FARTHEST, len(places) - 1) + 1):
+            gaps, counts = np.unique(places[apart:] - places[:-apart], return_counts=True)
+            often = counts >= LEAST_STEPS - 1
+            for gap, count in zip(gaps[often].tolist(), counts[often].tolist(), strict=True):
+                votes[gap] += count
+    found: dict[int, list[int]] = {}
+    for period, _ in votes.most_common():
+        found.setdefault(period.bit_length(), []).append(period)
+    return [period for periods in found.values() for period in periods[:MOST_PERIODS]]
+
+
+def _windows(alike: np.ndarray) -> np.ndarray:
+    """A number for each op, equal for those with which stretches of alike ops begin: steps that
+    have no op of their own, as they are sums of products, still have such a place."""
+    numbers, length = alike, 1
+    while length < WINDOW and len(numbers) > length:
+        pairs = numbers[:-length] * (numbers.max() + 1) + numbers[length:]
+        numbers = np.unique(pairs, return_inverse=True)[1]
+        length *= 2
+    return numbers
+
+
+def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
+    """Start and length of each run of True."""
+    edges = np.diff(np.concatenate([[False], holds, [False]]).astype(np.int8))
+    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return list(zip(starts.tolist(), (stops - starts).tolist(), strict=True))
+
+
+def _uniform(ops: Ops, found: Stretch) -> Iterator[Stretch]:
+    """The parts of a stretch in which each operand is fixed in all steps or in none.
+
+    What is fixed is computed before the part: where its first step computes it, that step, of which
+    it would be a result, is left out.  In a loose stretch an operand may be anything that is
+    computed before, but then in all steps: the first may not read what lies there by chance.
+    """
+    start, period, steps, loose = found
+    if steps < LEAST_STEPS:
+        return
+    last = start + (steps - 1) * period
+    fixed = ops.fixed(start, last, period).reshape(steps - 1, -1)
+    right = np.ones(steps - 1, bool)
+    if loose:
+        before = np.all(ops.made_before(start, last + period).reshape(steps, -1), axis=0)
+        fixed = fixed & ~before
+        right = np.all(ops.linked(start, last, period).reshape(steps - 1, -1) | before, axis=1)
+    same = np.all(fixed[1:] == fixed[:-1], axis=1) & right[1:] & right[:-1]
+    for first, pairs in _runs(same):
+        if pairs + 2 < LEAST_STEPS:
+            continue
+        part = Stretch(start + first * period, period, pairs + 2, loose)
+        makers = ops.maker[ops.start[part.start] : ops.start[part.start + period]]
+        if np.any(makers[fixed[first]] >= part.start):
+            part = Stretch(part.start + period, period, part.steps - 1, loose)
+        yield part
+
+
+def _nearly_even(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
+    """The parts of a stretch of which any three steps slide evenly, as far as a first look tells;
+    after the first part only those that are long enough."""
+    start, period, steps, loose = found
+    at = 0
+    for first in [*np.flatnonzero(ops.uneven(found, may_be_uneven)).tolist(), steps - 2]:
+        if first < at:  # the two steps of this place are in the part before
+            continue
+        count = first + 2 - at
+        if not at or count >= LEAST_STEPS:
+            yield Stretch(start + at * period, period, count, loose)
+        at = first + 2
+
+
+def _sliding(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
+    """The parts of a stretch of which the steps have parameters that are equal or slide evenly."""
+    start, period, left, loose = found
+    kinds = [ops.ops[start + k].kind for k in range(period)]
+    sliding = [
+        k for k, kind in enumerate(kinds)
+        if kind.sliding and kind not in may_be_uneven
+    ]  # fmt: skip
+    while left >= LEAST_STEPS:
+        steps = left
+        for k in sliding:
+            steps = _even(ops, range(start + k, start + steps * period, period))
+        yield Stretch(start, period, steps, loose)
+        start, left = start + steps * period, left - steps
+
+
+def _even(ops: Ops, column: range) -> int:
+    """How many ops from the first on have equal parameters, or such that slide evenly.
+
+    Twice as many are looked at each time, so that it takes no longer where it ends early.
+    """
+    low, high = 1, min(LEAST_STEPS, len(column))
+    while _is_even(ops, column[:high]):
+        if high == len(column):
+            return high
+        low, high = high, min(2 * high, len(column))
+    while low < high - 1:  # even up to low, and not up to high
+        middle = (low + high) // 2
+        if _is_even(ops, column[:middle]):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _is_even(ops: Ops, column: range) -> bool:
+    equal = ops.equal[column.start : column.stop : column.step]
+    if (equal == equal[0]).all():
+        return True
+    kind = ops.ops[column.start].kind
+    return kind.slide([ops.ops[i].params for i in column]) is not None

@@ -1,0 +1,110 @@
+"""Rolling: a stretch of ops that repeats itself becomes ops on all steps at once, or a loop.
+
+Before (the trace of ``for i in range(n): x = sin(x) * w[i]``)::
+
+    %2: f64[] = sin %1
+    %3: f64[1] = slice %0 {start=(0,), stop=(1,), stride=(1,)}
+    …
+    %8: f64[] = sin %7
+    %9: f64[1] = slice %0 {start=(1,), stop=(2,), stride=(1,)}
+    …
+
+After: a ``scan`` of the steps, in which the slice is taken at the index of the step.  Steps that
+do not wait for each other, as in ``total = total + sin(x[i])``, become arrays instead: see
+``roll_rows``.
+
+The steps have to be equal op for op.  An operand is one of the same step, one of a step shortly
+before, or one and the same value for all of them; parameters that declarations call
+``sliding`` may move by a constant amount.
+
+Legal where ``repetitions`` finds the steps equal and ``roll_steps`` knows each operand.  A loop
+gives the same bits; where steps become arrays, sums are rounded in another order (see
+``roll_rows``).
+"""
+
+from __future__ import annotations
+
+from autojit.ir.core.program import Program
+from autojit.ir.ops.move import Move
+from autojit.ir.rewriting import dce, in_order
+from autojit.ir.rewriting.rewrite import rewrite
+from autojit.ir.simplification.simplify import simplify
+
+from .numbers import with_arrays
+from .repetitions import Ops
+from .round import Round
+from .tables import DATA, DATA_AND_PARTS, with_tables
+
+#: Ops of a stretch from which on it becomes arrays, once the program is found to repeat itself.
+LEAST_ROWS = 24
+#: Numbers among the arguments from which on the steps are looked for with all of them as elements
+#: of arrays first.
+MANY_NUMBERS = 64
+
+
+def roll(program: Program, least: int, least_loop: int, *, is_body: bool = False) -> Program:
+    """The program with repetitions of at least ``least`` ops as arrays, and of at least
+    ``least_loop`` ops as loops where they cannot be arrays; the same object without any.
+
+    What it captures more than the program are tables of numbers.  The numbers of a body are in
+    registers: each step would have to put them into an array."""
+    arrays = None if is_body else with_arrays(program)
+    made = program
+    if arrays is None or arrays.numbers < MANY_NUMBERS:
+        made = _in_some_order(program, least, least_loop)
+    if arrays is not None and len(made.ops) >= least:
+        other = _in_some_order(arrays.program, least, least_loop)
+        # What puts the numbers together is not computed where they are passed as an array.
+        if len(other.ops) - arrays.numbers <= len(made.ops) // 2:
+            return other
+        if made is program and arrays.numbers >= MANY_NUMBERS:
+            made = _in_some_order(program, least, least_loop)
+    return made
+
+
+def _in_some_order(program: Program, least: int, least_loop: int) -> Program:
+    """The program rolled up as it was traced, or else in an order that the trace does not have."""
+    ops = Ops(program.ops)
+    made = _with_tables(program, ops, least, least_loop)
+    if len(program.ops) >= least_loop and len(made.ops) >= least:
+        ordered = in_order.run(program)
+        if in_order.repeats_more(ordered, program, ops.alike):
+            other = _with_tables(ordered, Ops(ordered.ops), least, least_loop)
+            if len(other.ops) <= len(made.ops) // 2:
+                return other
+    return made
+
+
+def _with_tables(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
+    """The program rolled up, with tables of what differs from step to step where that helps."""
+    made = _rolled(program, ops, least, least_loop)
+    for kinds in (DATA, DATA_AND_PARTS):
+        if len(made.ops) < least_loop or _computing(made) < least:
+            break
+        tabled = with_tables(program, ops, least_loop, kinds)
+        if tabled is not None:
+            other = _rolled(tabled, Ops(tabled.ops), least, least_loop)
+            if len(other.ops) <= len(made.ops) // 2:
+                made = other
+    return made
+
+
+def _computing(program: Program) -> int:
+    """How many ops do more than move elements."""
+    return sum(not isinstance(op.kind, Move) for op in program.ops)
+
+
+def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
+    def inner(body: Program) -> Program:  # in which there may be loops
+        return _rolled(body, Ops(body.ops), LEAST_ROWS, least_loop)
+
+    while len(program.ops) >= least:
+        made = Round(program, least_loop, inner).run(ops, least)
+        if made is None:
+            break
+        # What reads all steps (np.stack of a list) becomes a read of the stacked array.
+        made = dce.run(rewrite(made, [simplify]))
+        if len(made.ops) >= len(program.ops):
+            break
+        program, ops, least = made, Ops(made.ops), min(least, LEAST_ROWS)
+    return program

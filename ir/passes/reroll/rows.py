@@ -1,0 +1,333 @@
+"""A repeated stretch whose steps do not wait for each other, as ops on all steps at once.
+
+Before (the trace of ``for i in range(n): total = total + np.exp(x[i]) * w``)::
+
+    %3: f64[1] = slice %0 {start=(0,), stop=(1,), stride=(1,)}
+    %4: f64[] = reshape %3 {shape=()}
+    %5: f64[] = exp %4
+    %6: f64[] = mul %5, %1
+    %7: f64[] = add %2, %6
+    …
+
+After::
+
+    %3: f64[n] = exp %0
+    %4: f64[n] = broadcast %1 {dims=(), shape=(n,)}
+    %5: f64[n] = mul %3, %4
+    %6: f64[] = sum %5 {axes=(0,)}
+    %7: f64[] = add %2, %6
+
+What one step may take from the one before is a running sum, and an array of which each step
+replaces a window: these are computed for all steps together.  The rest of a step goes through the
+rules of batching.  (Larsen, Amarasinghe: "Exploiting Superword Level Parallelism with Multimedia
+Instruction Sets", PLDI 2000, does this for one vector register; here a vector is as long as the
+loop was.)
+
+Legal where nothing but its own chain reads what steps hand on, and this is a running sum or
+difference of numbers, or an array of which no two ops, in whatever steps, replace the same element.
+Sums are rounded in another order, and one of zeros alone may lose the sign of -0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+from typing import NamedTuple
+
+from autojit.ir.core.batching import Batched, along
+from autojit.ir.core.program import Builder, Op, Value
+from autojit.ir.ops.arithmetic import add, mul, sub
+from autojit.ir.ops.contract import Dot, dot
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.ops.index import Gather
+from autojit.ir.ops.linear import Constant, Iota, Linear
+from autojit.ir.ops.move import (
+    Broadcast,
+    Concatenate,
+    Reshape,
+    Slice,
+    Transpose,
+    broadcast,
+    concatenate,
+    reshape,
+    transpose,
+)
+from autojit.ir.ops.reduce import Reduce, sum_
+from autojit.ir.ops.update import Update, update
+from autojit.ir.ops.windows import update_windows
+from autojit.ir.simplification.parts import apart
+
+from .likeness import compared, slide_of
+from .steps import Made, Read, Steps, row
+
+#: Kinds of which many small ones are slower than a large one, and that have no body.
+KINDS = (Elementwise, Linear, Constant, Iota, Concatenate, Reduce, Dot, Gather, Update)
+#: Elements of the largest value of a step beyond which steps are long enough by themselves, and
+#: of the largest value of all steps.
+LARGEST_ROW = 4096
+LARGEST = 1 << 22
+#: Unlike values, one a step, that are put together one by one.
+MOST_UNLIKE = 64
+#: Windows that a step replaces of one array.
+MOST_WINDOWS = 64
+#: Moves between a value of a step and the array that it is a part of.
+MOST_MOVES = 4
+
+
+class _Link(NamedTuple):
+    """An op that hands on what the step before had: it reads that as operand 0 or 1."""
+
+    op: int
+    operand: int
+
+
+def as_rows(
+    builder: Builder, steps: Steps, maker: Mapping[Value, Op | None]
+) -> dict[Value, Value] | None:
+    """Emit the ops of all steps; the values that take the places of those that are needed later.
+
+    ``maker`` has the ops that compute what is read. None, with nothing emitted that is used, where
+    the steps wait for each other or where it would not pay.
+    """
+    if not _pays(steps):
+        return None
+    chains = _chains(steps)
+    if chains is None:
+        return None
+    return _Rows(builder, steps, chains, maker).run()
+
+
+def _pays(steps: Steps) -> bool:
+    largest = max(v.type.size for op in steps.template for v in op.results)
+    return (
+        all(isinstance(op.kind, KINDS) for op in steps.template)
+        and largest <= LARGEST_ROW
+        and largest * steps.count <= LARGEST
+    )
+
+
+# -- what steps hand on ---------------------------------------------------------------
+
+
+def _chains(steps: Steps) -> dict[Made, list[_Link]] | None:
+    """For each value that steps hand on, the ops that do; None where anything else reads it."""
+    readers: dict[Made, list[_Link]] = {}
+    for k, reads in enumerate(steps.reads):
+        for place, read in enumerate(reads):
+            if isinstance(read, Made):
+                readers.setdefault(read, []).append(_Link(k, place))
+    last = steps.count - 1
+    found = {}
+    for made in steps.carried:
+        if made.ago != 1:
+            return None
+        links = _links(steps, made, readers)
+        if links is None:
+            return None
+        inner = {link.op for link in links}
+        if any(k in inner and (step, k) != (last, made.op) for step, k, _ in steps.later):
+            return None
+        found[made] = links
+    return found
+
+
+def _links(steps: Steps, made: Made, readers: dict[Made, list[_Link]]) -> list[_Link] | None:
+    links: list[_Link] = []
+    at = made
+    while not links or links[-1].op != made.op:
+        if len(readers.get(at, ())) != 1:
+            return None
+        (link,) = readers[at]
+        kind = steps.template[link.op].kind
+        if not (kind is add or ((kind is sub or kind is update) and link.operand == 0)):
+            return None
+        if links and (kind is update) != (steps.template[links[-1].op].kind is update):
+            return None
+        links.append(link)
+        at = Made(link.op, 0, 0)
+    if at in readers:
+        return None  # a step reads the sum that it has itself come to
+    if steps.template[made.op].kind is update and not _all_apart(steps, links):
+        return None
+    last = steps.template[made.op]
+    return links if last.kind is update or last.result.dtype.kind in "iufc" else None
+
+
+def _all_apart(steps: Steps, links: list[_Link]) -> bool:
+    """Whether no two of the ops replace the same element, in whatever steps."""
+    if len(links) > MOST_WINDOWS:
+        return False
+    boxes = [_box(steps, link.op) for link in links]
+    return all(apart(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def _box(steps: Steps, k: int) -> list[range]:
+    """Ranges of the axes in which all elements lie that an op replaces in all steps."""
+    op, slide = steps.template[k], steps.slide(k)
+    found = []
+    for axis, m in enumerate(op.operands[1].shape):
+        start, stride = op.params["start"][axis], op.params["stride"][axis]
+        by = slide[axis] if slide is not None else 0
+        ends = [start + t * by + i * stride for t in (0, steps.count - 1) for i in (0, m - 1)]
+        step = gcd(by, stride if m > 1 else 0)
+        found.append(range(min(ends), max(ends) + 1 if m else min(ends), step or 1))
+    return found
+
+
+# -- all steps at once ----------------------------------------------------------------
+
+
+class _Rows:
+    def __init__(
+        self,
+        builder: Builder,
+        steps: Steps,
+        chains: dict[Made, list[_Link]],
+        maker: Mapping[Value, Op | None],
+    ) -> None:
+        self.builder = builder
+        self.steps = steps
+        self.chains = chains
+        self.n = steps.count
+        self.made: dict[tuple[int, int], Batched] = {}
+        self.maker = maker
+        self.first = len(builder.ops)
+
+    def run(self) -> dict[Value, Value] | None:
+        linked = {link.op for links in self.chains.values() for link in links}
+        for k, op in enumerate(self.steps.template):
+            if k in linked:
+                continue
+            with self.builder.at(op.source):
+                result = self._op(k, op)
+            if result is None:
+                return None
+            self.made[k, 0] = result
+        ends: dict[int, Value] = {}
+        for made, links in self.chains.items():
+            with self.builder.at(self.steps.template[made.op].source):
+                end = self._end(made, links)
+            if end is None:
+                return None
+            ends[made.op] = end
+        stacks: dict[int, Value] = {}
+        replaced = {}
+        for (step, k, _), value in self.steps.later.items():
+            if k in ends:
+                replaced[value] = ends[k]
+                continue
+            if k not in stacks:
+                stacks[k] = along(self.made[k, 0], self.n)
+            replaced[value] = row(stacks[k], step)
+        return replaced
+
+    def _op(self, k: int, op: Op) -> Batched | None:
+        operands = []
+        for place in range(len(op.operands)):
+            operand = self._operand(k, place)
+            if operand is None:
+                return None
+            operands.append(operand)
+        slide = self.steps.slide(k)
+        if slide is not None:
+            return self._sliding(op, operands, slide)
+        return self._same(op, operands)
+
+    def _same(self, op: Op, operands: list[Batched]) -> Batched | None:
+        if not any(o.batched for o in operands):
+            (value,) = self.builder.emit(op.kind, [o.value for o in operands], op.params)
+            return Batched(value, False)
+        made = op.kind.batch(op, operands, self.n)
+        assert isinstance(made, Value)
+        return Batched(made, True)
+
+    def _sliding(self, op: Op, operands: list[Batched], slide: object) -> Batched:
+        return Batched(op.kind.at_all_steps(operands, op, slide, self.n), True)
+
+    def _operand(self, k: int, place: int) -> Batched | None:
+        read: Read = self.steps.reads[k][place]
+        if isinstance(read, Value):
+            return Batched(read, False)
+        if isinstance(read, Made):
+            return self.made[read.op, read.result]
+        return self._together(read.values)
+
+    # -- values from before, one a step ---------------------------------------------
+
+    def _together(self, values: tuple[Value, ...]) -> Batched | None:
+        """Values along a new axis: parts of one array as a part of it."""
+        found = self._parts(values, MOST_MOVES)
+        if found is None and len(values) <= MOST_UNLIKE:
+            rows = [reshape(v, shape=(1, *v.shape)) for v in values]
+            found = Batched(concatenate(*rows, axis=0), True)
+        return found
+
+    def _parts(self, values: tuple[Value, ...], depth: int) -> Batched | None:
+        if all(v is values[0] for v in values):
+            return Batched(values[0], False)
+        made = [self.maker.get(v) for v in values]
+        ops = [op for op in made if op is not None]
+        if not depth or len(ops) < len(made):
+            return None
+        if not isinstance(ops[0].kind, (Broadcast, Reshape, Slice, Transpose)):
+            return None
+        if not all(compared(ops[0], op)[0] for op in ops[1:]):
+            return None
+        slide = slide_of(ops)
+        if slide is None and not all(compared(ops[0], op)[1] for op in ops[1:]):
+            return None
+        whole = self._parts(tuple([op.operands[0] for op in ops]), depth - 1)
+        if whole is None:
+            return None
+        return (
+            self._same(ops[0], [whole]) if slide is None else self._sliding(ops[0], [whole], slide)
+        )
+
+    # -- chains -----------------------------------------------------------------------
+
+    def _end(self, made: Made, links: list[_Link]) -> Value | None:
+        """What the last step hands on."""
+        value = self.steps.carried[made]
+        for k, operand in links:
+            op = self.steps.template[k]
+            other = self._operand(k, 1 - operand)
+            if other is None:
+                return None
+            if op.kind is update:
+                found = self._update(value, k, along(other, self.n))
+                if found is None:
+                    return None
+                value = found
+                continue
+            total = self._sum(along(other, self.n))
+            value = add(value, total) if op.kind is add else sub(value, total)
+        return value
+
+    def _update(self, value: Value, k: int, windows: Value) -> Value | None:
+        slide = self.steps.slide(k)
+        if slide is None:  # the same window in each step
+            return None
+        params = self.steps.template[k].params
+        return update_windows(value, windows, params["start"], params["stride"], slide, self.n)
+
+    def _sum(self, terms: Value) -> Value:
+        """The sum of terms, one a step; of products of what has no other axis in common as a
+        product of matrices."""
+        made = {v: op for op in self.builder.ops[self.first :] for v in op.results}
+        op = made.get(terms)
+        if op is None or op.kind is not mul:
+            return sum_(terms, axes=(0,))
+        (x, of_x), (y, of_y) = (_repeated(v, made.get(v)) for v in op.operands)
+        if set(of_x) & set(of_y) != {0}:
+            return sum_(terms, axes=(0,))
+        total = dot(x, y, contract=((of_x.index(0),), (of_y.index(0),)), batch=((), ()))
+        axes = [axis - 1 for axis in (*of_x, *of_y) if axis]
+        total = transpose(total, axes=tuple(sorted(range(len(axes)), key=axes.__getitem__)))
+        return broadcast(total, shape=terms.shape[1:], dims=tuple(sorted(axes)))
+
+
+def _repeated(v: Value, op: Op | None) -> tuple[Value, tuple[int, ...]]:
+    """What a value repeats, and which of its axes the axes of that are."""
+    if op is not None and op.kind is broadcast:
+        return op.operands[0], op.params["dims"]
+    return v, tuple(range(v.type.ndim))

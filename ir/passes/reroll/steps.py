@@ -1,0 +1,205 @@
+"""What the steps of a repeated stretch read, and what is read of them later.
+
+Legal where the stretch is one that ``repetitions`` found: an operand is then of the same sort in
+every step.  Nothing is rewritten here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.ops.move import reshape, slice_
+
+from .likeness import compared, slide_of
+from .repetitions import MOST_BACK, Stretch
+
+
+class Made(NamedTuple):
+    """Result ``result`` of op ``op`` of a step, computed so many steps ago."""
+
+    op: int
+    result: int
+    ago: int
+
+
+class Each(NamedTuple):
+    """Another value in each step; all are computed before the stretch."""
+
+    values: tuple[Value, ...]
+
+
+#: What an operand of a step is: the same value in all steps, or one of those above.
+Read = Value | Made | Each
+
+
+class Steps:
+    """A stretch of a program, with the operands of its steps classified."""
+
+    def __init__(self, program: Program, found: Stretch) -> None:
+        self.program = program
+        self.start, period, self.count, self.loose = found
+        #: Where the ops after the stretch begin.
+        self.stop = self.start + period * self.count
+        ops = program.ops
+        #: Op k of each step.
+        self.columns = [list(ops[self.start + k : self.stop : period]) for k in range(period)]
+        #: Where a value of the stretch, or of the steps before, is computed: (step, op, result).
+        self._place: dict[Value, tuple[int, int, int]] = {}
+        self._value: dict[tuple[int, int, int], Value] = {}
+        for i in range(max(0, self.start - MOST_BACK * period), self.stop):
+            step, k = divmod(i - self.start, period)
+            for r, v in enumerate(ops[i].results):
+                self._place[v] = (step, k, r)
+                self._value[step, k, r] = v
+        #: For each operand of each op of a step.
+        self.reads: list[list[Read]] = [
+            [self._read(column, place) for place in range(len(column[0].operands))]
+            for column in self.columns
+        ]
+        #: What a step reads of those before it, and its value before the first step.
+        self.carried: dict[Made, Value] = {}
+        for reads in self.reads:
+            for read in reads:
+                if isinstance(read, Made):
+                    for ago in range(1, read.ago + 1):
+                        made = Made(read.op, read.result, ago)
+                        self.carried[made] = self._value[-ago, read.op, read.result]
+        self.later = self._needed_later()
+        self._maker: dict[Value, tuple[Op, int]] = {}
+        if self.carried and all(made.ago == 1 for made in self.carried):
+            self._maker = {v: (op, r) for op in ops[: self.start] for r, v in enumerate(op.results)}
+            while self._take_in_the_step_before():
+                pass
+
+    @property
+    def template(self) -> list[Op]:
+        """The ops of the first step."""
+        return [column[0] for column in self.columns]
+
+    def slide(self, k: int) -> Any:
+        """How the parameters of op k move from step to step; None where they do not."""
+        return slide_of(self.columns[k])
+
+    def operands(self) -> Iterator[Value]:
+        """The values from before the stretch that its steps read."""
+        yield from self.carried.values()
+        for read in itertools.chain.from_iterable(self.reads):
+            if isinstance(read, Value):
+                yield read
+            elif isinstance(read, Each):
+                yield from read.values
+
+    def rename(self, replaced: dict[Value, Value]) -> None:
+        """Read other values in the place of some."""
+        self.carried = {made: replaced.get(v, v) for made, v in self.carried.items()}
+        for reads in self.reads:
+            for place, read in enumerate(reads):
+                if isinstance(read, Value):
+                    reads[place] = replaced.get(read, read)
+                elif isinstance(read, Each):
+                    reads[place] = Each(tuple([replaced.get(v, v) for v in read.values]))
+
+    def _read(self, column: list[Op], place: int) -> Read:
+        """What an operand is, by the first two steps; in a loose stretch by all of them.
+
+        One value can be read in two ways, as what is fixed and as what a step before the first
+        computed, so this is said of operands and not of values.
+        """
+        a, b = column[0].operands[place], column[1].operands[place]
+        if self.loose:
+            values = tuple([op.operands[place] for op in column])
+            if all(self._place.get(v, (-1,))[0] < 0 for v in values):
+                return a if all(v is a for v in values) else Each(values)
+        if a is b:
+            assert self._place.get(a, (-1,))[0] < 0, "a fixed operand is computed outside"
+            return a
+        step, j, r = self._place[a]
+        return Made(j, r, -step)
+
+    def _needed_later(self) -> dict[tuple[int, int, int], Value]:
+        """What is read after the stretch, by step, op and result."""
+        found: dict[tuple[int, int, int], Value] = {}
+        read = [v for op in self.program.ops[self.stop :] for v in op.operands]
+        for v in [*read, *self.program.outputs]:
+            where = self._place.get(v)
+            if where is not None and where[0] >= 0:
+                found[where] = v
+        return found
+
+    # -- the first step of a loop -------------------------------------------------------
+
+    def _take_in_the_step_before(self) -> bool:
+        """Start a step earlier where what the steps hand on was computed as by a step, from
+        something else than a step handed on: so it is in the first step of a loop.
+
+        The ops of that step may lie anywhere before the stretch, and stay there.
+        """
+        found = self._matched()
+        if found is None:
+            return False
+        ops, handed = found
+        for k, column in enumerate(self.columns):
+            slide, first = slide_of(column), ops[k]
+            if slide is None:
+                if not compared(first, column[0])[1]:
+                    return False
+            elif slide_of([first, *column]) != slide:
+                return False
+        for k, reads in enumerate(self.reads):
+            self.columns[k].insert(0, ops[k])
+            for place, read in enumerate(reads):
+                if isinstance(read, Each):
+                    reads[place] = Each((ops[k].operands[place], *read.values))
+        self.count += 1
+        self.carried = handed
+        self.later = {(step + 1, k, r): v for (step, k, r), v in self.later.items()}
+        return True
+
+    def _matched(self) -> tuple[dict[int, Op], dict[Made, Value]] | None:
+        """The ops of a step before the first, by number, and what it would have read of one before
+        it; None unless what the steps hand on was computed so."""
+        ops: dict[int, Op] = {}
+        handed: dict[Made, Value] = {}
+        left: list[tuple[Made, Value]] = list(self.carried.items())
+        while left:
+            made, value = left.pop()
+            op, result = self._maker.get(value, (None, 0))
+            if op is None or result != made.result:
+                return None
+            if made.op in ops:
+                if ops[made.op] is not op:
+                    return None
+                continue
+            if not compared(op, self.columns[made.op][0])[0]:
+                return None
+            ops[made.op] = op
+            for v, read in zip(op.operands, self.reads[made.op], strict=True):
+                if isinstance(read, Made) and not read.ago:
+                    left.append((read, v))
+                elif not _is_like(v, read, handed):
+                    return None
+        whole = len(ops) == len(self.columns) and handed.keys() == self.carried.keys()
+        return (ops, handed) if whole else None
+
+
+def _is_like(value: Value, read: Read, handed: dict[Made, Value]) -> bool:
+    """Whether a step may read that value where others read what is fixed, another one each, or
+    what the step before handed on, which is noted."""
+    if isinstance(read, Made):
+        return handed.setdefault(read, value) is value
+    return value is read or isinstance(read, Each)
+
+
+def row(stacked: Value, step: int) -> Value:
+    """What one step computed."""
+    shape = stacked.shape
+    found = slice_(
+        stacked,
+        start=(step, *[0] * (len(shape) - 1)),
+        stop=(step + 1, *shape[1:]),
+        stride=(1,) * len(shape),
+    )
+    return reshape(found, shape=shape[1:])

@@ -1,0 +1,1 @@
+"""Ops with bodies: loops, branches, checkpoints, custom derivatives, implicit functions."""

@@ -1,0 +1,47 @@
+"""Dead code: ops that no output depends on are left out.
+
+Before::
+
+    program main(%0: f64[3]) {
+      %1: f64[3] = sin %0
+      %2: f64[3] = exp %1
+      return %1
+    }
+
+After::
+
+    program main(%0: f64[3]) {
+      %1: f64[3] = sin %0
+      return %1
+    }
+
+Inputs stay, read or not: they are what callers pass.  Ops with bodies are narrowed to the
+results that are read (see ``bodies``).
+
+Legal where no output depends on what is left out.  Nothing changes in the results; an error that
+such an op would raise goes with it.
+"""
+
+from __future__ import annotations
+
+from autojit.ir.core.program import Op, Program
+from autojit.ir.tools.program_passes import EVERYTHING, program_pass
+
+from .bodies import narrowed
+
+
+@program_pass("Leaves out operations that no output depends on.", keeps=EVERYTHING)
+def run(program: Program) -> Program:
+    """Leave out what is not needed; the same object where everything is."""
+    live = set(program.outputs)
+    kept: list[Op] = []
+    changed = False
+    for op in reversed(program.ops):
+        if not live.isdisjoint(op.results):
+            smaller = narrowed(op, [v in live for v in op.results])
+            changed = changed or smaller is not None
+            kept.append(smaller or op)
+            live.update(kept[-1].operands)
+    if len(kept) == len(program.ops) and not changed:
+        return program
+    return program.with_body(reversed(kept), program.outputs)

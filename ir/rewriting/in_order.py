@@ -1,0 +1,80 @@
+"""Statements in an order that depends on nothing but what they read.
+
+Before (a graph walked through a set, so in another order in each run)::
+
+    %2: f64[] = mul %0, %1
+    %3: f64[] = sin %0
+    %4: f64[] = sin %2
+    %5: f64[] = mul %3, %1
+    return %5, %4
+
+After, each with what it needs right before it, as the outputs ask for them::
+
+    %2: f64[] = sin %0
+    %3: f64[] = mul %2, %1
+    %4: f64[] = mul %0, %1
+    %5: f64[] = sin %4
+    return %3, %5
+
+Operands come in turn, from the first to the last.  What no output needs is left out.
+
+Legal where each op still follows those that it reads, as it does by the way it is placed.  Nothing
+changes in the results; an op that nothing reads does not fail any more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autojit.ir.core.program import Op, Program
+from autojit.ir.tools.program_passes import EVERYTHING, program_pass
+
+#: How many of the sequences are left: 0.59 to 0.65 in graphs of neurons that were walked through a
+#: set, 0.75 and more in programs that gain nothing from another order.
+FEWER = 0.7
+#: So many ops that follow each other are compared, and what their kinds are multiplied with so that
+#: sums are hardly ever equal by chance.
+WINDOW = 8
+_FACTORS = np.array([0x9E3779B1**k % 2**61 for k in range(1, WINDOW + 1)], np.int64)
+
+
+@program_pass("Puts each operation right before what reads it.", keeps=EVERYTHING)
+def run(program: Program) -> Program:
+    """The program in that order; the same object where it is."""
+    maker = {v: op for op in program.ops for v in op.results}
+    reached: set[Op] = set()
+    ops: list[Op] = []
+    for output in program.outputs:
+        # Ops that wait for their operands, and how many of these they have looked at.
+        waiting = [(maker[output], 0)] if output in maker else []
+        while waiting:
+            op, place = waiting.pop()
+            if not place:
+                if op in reached:
+                    continue
+                reached.add(op)
+            if place == len(op.operands):
+                ops.append(op)
+                continue
+            waiting.append((op, place + 1))
+            operand = op.operands[place]
+            if operand in maker and maker[operand] not in reached:
+                waiting.append((maker[operand], 0))
+    return program if tuple(ops) == program.ops else program.with_body(ops, program.outputs)
+
+
+def repeats_more(ordered: Program, program: Program, alike: np.ndarray) -> bool:
+    """Whether a program in another order has far fewer different sequences of ops.
+
+    ``alike`` has equal numbers for the program's ops that may stand for each other.  To count takes
+    a small part of the time of a search for repetitions.
+    """
+    place = {op: i for i, op in enumerate(program.ops)}
+    return _different(alike[[place[op] for op in ordered.ops]]) <= FEWER * _different(alike)
+
+
+def _different(alike: np.ndarray) -> int:
+    if len(alike) < WINDOW:
+        return len(alike)
+    windows = np.lib.stride_tricks.sliding_window_view(alike, WINDOW)
+    return len(np.unique(windows @ _FACTORS))

@@ -1,0 +1,69 @@
+"""Calls: an op that stands for a program is replaced by that program's ops.
+
+Before::
+
+    %1: f64[] = custom_jvp %0 {body=program f(%0: f64[]) {
+      %1: f64[] = sin %0
+      return %1
+    }, constants=0, rule=…}
+
+After::
+
+    %1: f64[] = sin %0
+
+So are the calls in the bodies of other ops.  What no output needs is left out first: some
+ops have derivatives only in one mode, and are refused here where they are left.
+
+Legal where the program is not differentiated any more: a call computes what its program computes,
+but its derivative may be another one.  A call that reverse mode is to repeat stays.  Nothing
+changes in the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autojit.ir.core.declaration import Declaration
+from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.tools.program_passes import CALLS_INLINED, program_pass
+
+from . import dce
+from .rewrite import Rewriter, rewrite
+
+
+@program_pass(
+    "Puts the operations of programs that are called in the place of calls.",
+    gives=[CALLS_INLINED],
+)
+def run(program: Program) -> Program:
+    """Inline all calls; the same object where there are none and all is needed."""
+    program = dce.run(program)
+    return rewrite(program, [_inline]) if any(map(_has_programs, program.kinds)) else program
+
+
+def _has_programs(kind: Declaration) -> bool:
+    """Whether ops of a kind may stand for programs, or have some among their parameters."""
+    return isinstance(kind, BodyOp) or type(kind).expand is not Declaration.expand
+
+
+def _inline(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
+    called = op.kind.expand(op)
+    if called is not None:
+        return rewriter.inline(called, op.operands)
+    params = {name: _inlined(value) for name, value in op.params.items()}
+    if all(params[name] is value for name, value in op.params.items()):
+        return None
+    return rewriter.emit(op.kind, op.operands, params)
+
+
+def _inlined(value: Any) -> Any:
+    """A parameter with the calls in its programs inlined; the same object without any."""
+    if isinstance(value, Program):
+        return run(value)
+    if isinstance(value, tuple):
+        items = tuple(map(_inlined, value))
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else items
+    return value

@@ -1,0 +1,135 @@
+"""The walk that passes share: read the ops in order, replace some, keep the others.
+
+A pass that looks at one op at a time is a :data:`Rule`.  The walk offers each op, with
+its operands already replaced, to the rules in turn.  What a rule emits is offered to the
+rules too, so that after one walk no rule that looks only at an op and at the definitions
+of its operands has anything left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from autojit.ir.core.declaration import Declaration
+from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.core.types import Type
+from autojit.ir.ops.linear import constant
+
+#: ``rule(op, rewriter)``: the values that take the place of the op's results, or None to
+#: leave the op alone.  A rule emits by calling declarations.
+Rule = Callable[[Op, "Rewriter"], Sequence[Value] | None]
+
+
+_type = attrgetter("type")
+
+
+class Rewriter(Builder):
+    """A builder that applies rules to whatever is emitted into it."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        super().__init__()
+        self.rules = rules
+        self._definition: dict[Value, Op] = {}
+        #: What rules have found out about an op, for the next time.
+        self.notes: dict[Op, Any] = {}
+
+    def definition(self, value: Value, kind: Declaration) -> Op | None:
+        """The op that computes a value if it is of that kind, else None."""
+        op = self._definition.get(value)
+        return op if op is not None and op.kind is kind else None
+
+    def maker(self, value: Value) -> Op | None:
+        """The op that computes a value; None for what comes from outside."""
+        return self._definition.get(value)
+
+    def scalar(self, value: Value) -> Any:
+        """The element that a constant repeats; None where the value is not a constant."""
+        op = self._definition.get(value)
+        return op.params["value"] if op is not None and op.kind is constant else None
+
+    def append(self, op: Op) -> None:
+        self.ops.append(op)
+        for value in op.results:
+            self._definition[value] = op
+
+    def add(
+        self,
+        kind: Declaration,
+        operands: Sequence[Value],
+        params: dict[str, Any],
+        types: Iterable[Type],
+    ) -> tuple[Value, ...]:
+        results = tuple(map(Value, types))
+        return self.offer(Op(kind, tuple(operands), params, results, self.source))
+
+    def repeat(self, op: Op, operands: Sequence[Value]) -> tuple[Value, ...]:
+        results = tuple(map(Value, map(_type, op.results)))
+        with self.at(op.source):
+            return self.offer(Op(op.kind, tuple(operands), op.params, results, self.source))
+
+    def offer(self, op: Op) -> tuple[Value, ...]:
+        """Append an op unless a rule replaces it; return the values of its results."""
+        for rule in self.rules:
+            replacement = rule(op, self)
+            if replacement is not None:
+                _check(op, replacement)
+                return tuple(replacement)
+        self.append(op)
+        return op.results
+
+
+def _check(op: Op, replacement: Sequence[Value]) -> None:
+    if list(map(_type, replacement)) != list(map(_type, op.results)):
+        raise AssertionError(f"{op!r} was replaced by values of other types: {replacement!r}")
+
+
+def rewrite(program: Program, rules: Sequence[Rule]) -> Program:
+    """The program after one walk; the same object where no rule applied."""
+    rewriter = Rewriter(rules)
+    replaced: dict[Value, Value] = {}
+    with building(rewriter):
+        for op in program.ops:
+            rewriter.source = op.source
+            old, new = op.results, rewriter.offer(_with_operands(op, replaced))
+            if new is not old:
+                replaced.update(zip(old, new, strict=True))
+    if not replaced:
+        return program
+    return program.with_body(rewriter.ops, [replaced.get(v, v) for v in program.outputs])
+
+
+def _with_operands(op: Op, replaced: dict[Value, Value]) -> Op:
+    """The op itself, or the same op on other operands; the results stay."""
+    if replaced.keys().isdisjoint(op.operands):
+        return op
+    operands = tuple([replaced.get(v, v) for v in op.operands])
+    return Op(op.kind, operands, op.params, op.results, op.source)
+
+
+#: A rule for one kind of op: the value that takes the place of its result, or None.
+OpRule = Callable[[Op, Rewriter], Value | None]
+
+
+class RuleTable:
+    """Rules by the declaration of the op that they apply to; calling it adds one."""
+
+    def __init__(self) -> None:
+        self.rules: dict[Declaration, list[OpRule]] = {}
+
+    def __call__(self, *kinds: Declaration) -> Callable[[OpRule], OpRule]:
+        def register(rule: OpRule) -> OpRule:
+            for kind in kinds:
+                self.rules.setdefault(kind, []).append(rule)
+            return rule
+
+        return register
+
+    def rule(self, op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
+        """The rules as one: the first that applies."""
+        for rule in self.rules.get(op.kind, ()):
+            value = rule(op, rewriter)
+            if value is not None:
+                return (value,)
+        return None

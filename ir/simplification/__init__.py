@@ -1,0 +1,1 @@
+"""Simplification rules, by the ops that they are about."""

@@ -1,0 +1,44 @@
+"""The rules of all rewriting, until none applies: what every transformation may ask for.
+
+A program knows whether it is simplified (``Program.simplified``), so to ask again costs nothing.
+
+Legal where each of the passes is that it is made of.
+"""
+
+from __future__ import annotations
+
+from autojit.ir.core.program import Program
+from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.rewriting import bodies, cse, dce
+from autojit.ir.rewriting.fold import fold
+from autojit.ir.rewriting.rewrite import rewrite
+from autojit.ir.tools.program_passes import FINAL, SIMPLIFIED, program_pass
+
+from .simplify import simplify
+
+
+@program_pass(
+    "Applies the rules of fold, simplify, cse and dce until none does anything.",
+    gives=[SIMPLIFIED],
+    keeps=FINAL,
+    done=lambda program: program.simplified,
+)
+def simplified(program: Program) -> Program:
+    """The program folded, simplified, without repetition and dead code.
+
+    One walk reaches the fixed point, because every rule looks only at an op and at what
+    its operands are made by, and because what the rules emit is offered to them again.
+    Values are unchanged to rounding; NaN, infinities and signed zeros stay but for those in
+    sums: of copies and of updates (``simplify_moves``), in products with what repeats
+    (``simplify_products``), with unit matrices (``simplify_units``) and of windows
+    (``simplify_windows``), and in what cancels (``simplify_shifts``).
+    """
+    while True:
+        rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
+        made = dce.run(rewrite(program, rules))
+        # What a loop no longer computes may have been all that read something in it.
+        if made is program or not made.has(BodyOp):
+            break
+        program = made
+    made.simplified = True
+    return made
