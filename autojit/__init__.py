@@ -15,7 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from .dispatch.compiled import jit
+from .dispatch.jit_function import jit
 from .staging.execute import disable_jit
 from .staging.inspection import trace
 from .tracing.hooks import hooks
@@ -87,7 +87,7 @@ hooks.register_modules(
         for name in (
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "sorting", "logic", "linalg.products", "linalg.matrices",
-            "linalg.factorizations", "linalg.spectral", "operators", "methods",
+            "linalg.factorizations", "linalg.spectral", "methods",
         )
     ),
     f"{__name__}.control_flow.cumulative",

@@ -135,7 +135,8 @@ class RefusedInPlaceError(TracingError, InPlaceError):
 
 
 class ArgumentChangedError(RefusedInPlaceError):
-    """The traced function changes an argument in place, and so an array of its caller."""
+    """The traced function changes an argument in place, and so an array or a container of its
+    caller."""
 
 
 class RetraceWarning(UserWarning):

@@ -239,7 +239,7 @@ def _first_map(f: Callable[..., Any], args: Sequence[Any]) -> _Map:
     for leaf, name in zip(leaves, names, strict=True):
         pytrees.check_argument(leaf, name, "check_grads(lambda x: f(x, setting), (x,))")
     types = [leaf_type(leaf) for leaf in leaves]
-    traced = trace_function(f, types, lambda g, values: g(*pytrees.unflatten(structure, values)))
+    traced = trace_function(f, types, lambda g, values: g(*pytrees.arguments(structure, values)))
 
     def evaluate(arrays: Arrays) -> Arrays:
         given = [

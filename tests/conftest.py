@@ -12,11 +12,11 @@ FOLDER = tempfile.mkdtemp(prefix="autojit-tests-")  # private to the user
 os.environ["AUTOJIT_CACHE_DIR"] = FOLDER
 os.environ.pop("AUTOJIT_CACHE_SIZE", None)
 
-from autojit.codegen.analysis import verifier  # noqa: E402 - after the folder is set  # noqa: E402 - after the folder is set
-from autojit.codegen.cpu.host import engine  # noqa: E402  # noqa: E402
+from autojit.codegen.cpu.host import engine  # noqa: E402 - after the folder is set  # noqa: E402 - after the folder is set
+from autojit.ir.pass_manager import passes  # noqa: E402  # noqa: E402
 
 engine.VERIFY = True
-verifier.ACTIVE = True
+passes.always_verify()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

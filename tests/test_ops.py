@@ -21,7 +21,7 @@ from autojit.ir.core.registry import REGISTRY
 from autojit.ir.ops import arithmetic
 from autojit.ir.transforms.gradient import gradient
 from autojit.protocols import registry, ufuncs
-from autojit.tracing import transform_cache
+from autojit.session import transform_cache
 from tests.samples import SAMPLES, Sample
 
 DIFFERENTIABLE = [s for s in SAMPLES if s.order]

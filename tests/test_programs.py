@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit.codegen.loop_ir.text import print_loops
+from autojit.codegen.loop_text.printer import print_loops
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.program import Op, Program
 from autojit.ir.passes import optimize

@@ -7,6 +7,8 @@ A threshold decides how fast code is, never what it computes.  So a program has 
 results whatever is drawn.  ``threshold_values.py`` names each one, with values to draw from beside
 its own, and the other numbers of the compiler, with the reason why each stays.
 
+Names that begin with ``machine.`` are facts and costs of the machine that code is made for.
+
 Inside of the block nothing made outside of it is used, neither from memory nor from disk, and
 the other way round.  But a function made by ``jit`` keeps its code: make it inside of the block.
 """
@@ -16,6 +18,8 @@ from __future__ import annotations
 import ast
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import fields, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,23 +32,31 @@ import autojit
 from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.driver import cache as disk
+from autojit.ir.core import machine
+from autojit.ir.core.machine import Costs, Machine, current, using
+from autojit.session import transform_cache
 from autojit.staging import execute
-from autojit.tracing import transform_cache
-from tests.threshold_values import CODEGEN, FIXED, PASSES
+from tests.threshold_values import CODEGEN, FIXED, MACHINE, PASSES
 
-__all__ = ["CODEGEN", "FIXED", "PASSES", "THRESHOLDS", "Thresholds", "drawn", "numbers"]
+__all__ = [
+    "CODEGEN", "FIXED", "MACHINE", "PASSES", "THRESHOLDS", "Thresholds", "drawn", "far_matrices",
+    "numbers", "share",
+]  # fmt: skip
 
 THRESHOLDS = CODEGEN | PASSES
+#: All that tests may draw.
+_DRAWN = THRESHOLDS | MACHINE
 
 
 class Thresholds:
     """A context in which thresholds have other values, by module and name."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        unknown = values.keys() - THRESHOLDS.keys()
+        unknown = values.keys() - _DRAWN.keys()
         assert not unknown, f"no thresholds: {sorted(unknown)}; see threshold_values.py"
         self.values = dict(values)
         self._patch: pytest.MonkeyPatch | None = None
+        self._machine = ExitStack()
 
     def __repr__(self) -> str:
         return f"Thresholds({self.values})"
@@ -52,8 +64,11 @@ class Thresholds:
     def __enter__(self) -> Thresholds:
         patch = self._patch = pytest.MonkeyPatch()
         for path, value in self.values.items():
-            for module, name in copies()[path]:
+            for module, name in copies().get(path, ()):
                 patch.setattr(module, name, value)
+        told = {path: value for path, value in self.values.items() if path in MACHINE}
+        if told:
+            self._machine.enter_context(using(other_machine(told)))
         patch.setattr(engine, "POISON", True)
         # Compiled programs, and functions of the library, of other thresholds.
         patch.setattr(execute, "_executables", OrderedDict())
@@ -71,7 +86,27 @@ class Thresholds:
     ) -> None:
         assert self._patch is not None
         self._patch.undo()
+        self._machine.close()
         _forget()
+
+
+def other_machine(values: Mapping[str, Any]) -> Machine:
+    """This machine with other facts and costs, by their names after ``machine.``."""
+    named = {path.removeprefix("machine."): value for path, value in values.items()}
+    costs = {f.name: named.pop(f.name) for f in fields(Costs) if f.name in named}
+    if "caches" in named:
+        named["caches"] = tuple(named["caches"])
+    return replace(current(), costs=replace(current().costs, **costs), **named)
+
+
+def far_matrices(patch: pytest.MonkeyPatch) -> None:
+    """Matrices of any size are as far as memory."""
+    patch.setattr(machine, "_told", [other_machine({"machine.last_level": 5})])
+
+
+def share(level: int, size: int) -> float:
+    """The part of this machine's cache of a level that so many bytes are."""
+    return size / current().cache(level)
 
 
 def _forget() -> None:
@@ -79,7 +114,7 @@ def _forget() -> None:
     transform_cache.forget()
 
 
-def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN) -> Thresholds:
+def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN | MACHINE) -> Thresholds:
     """Thresholds drawn by a generator of NumPy's: none of them, some, or nearly all are changed."""
     share = rng.choice([0.0, 0.1, 0.5, 0.9])
     values = {}
@@ -93,7 +128,12 @@ def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN) -> Threshold
 def _has_part(module: str) -> bool:
     """Whether a module has a part in programs, or in code for the CPU."""
     without = ("autojit.codegen.cuda.", "autojit.codegen.vector_math.", "autojit.ir.core.")
-    parts = ("autojit.codegen.", "autojit.ir.", "autojit.staging.unrolled")
+    parts = (
+        "autojit.codegen.",
+        "autojit.ir.",
+        "autojit.staging.unrolled",
+        "autojit.tracing.source",
+    )
     return module.startswith(parts) and not module.startswith(without)
 
 
@@ -134,6 +174,12 @@ def copies() -> dict[str, list[tuple[ModuleType, str]]]:
                     if path in found:
                         found[path].append((import_module(module), alias.asname or alias.name))
     return found
+
+
+def home(path: str) -> tuple[ModuleType, str]:
+    """The module of a number, and its name there."""
+    module = next(m for m in modules() if _below(m) == path.rpartition(".")[0])
+    return import_module(module), path.rpartition(".")[2]
 
 
 #: Modules whose numbers are those of formats and of other programs.

@@ -63,12 +63,29 @@ def dump(
     transform: Transform = None,
     argnums: Argnums = "0",
     stage: Annotated[
-        str,
-        typer.Option(metavar="STAGE", help="trace, optimized, loops, llvm, asm, cuda, ptx or all."),
-    ] = "optimized",
+        str | None,
+        typer.Option(
+            metavar="STAGE",
+            help="trace, optimized, loops, vectors, llvm, asm, cuda, ptx or all; "
+            "optimized unless given.",
+        ),
+    ] = None,
+    passes: Annotated[
+        bool, typer.Option("--passes", help="Which passes ran, what they changed, how long.")
+    ] = False,
+    print_after: Annotated[
+        str | None,
+        typer.Option(metavar="PASS", help="The program each time that PASS has changed it."),
+    ] = None,
+    remarks: Annotated[
+        bool, typer.Option("--remarks", help="Why loops are not fused, rolled up, vector code …")
+    ] = False,
     format: Annotated[
         str,
-        typer.Option(metavar="FORMAT", help="text, or json (stages trace and optimized)."),
+        typer.Option(
+            metavar="FORMAT",
+            help="text, or json (--passes, --remarks; stages trace and optimized).",
+        ),
     ] = "text",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file.")
@@ -77,9 +94,10 @@ def dump(
     """Print a function at each stage of its compilation."""
     from . import dump as command
 
-    command.check_choice(stage, format)
+    what = command.Choice(stage, passes, print_after, remarks, format)
+    what.check()
     f, values = _transformed_call(target, args, grad, transform, argnums)
-    command.dump(f, values, stage, format, output)
+    command.dump(f, values, what, output)
 
 
 @app.command(context_settings=_NEGATIVE_NUMBERS)
@@ -115,6 +133,35 @@ def run(
     from . import run as command
 
     command.run(file, _parsed(args, seed, low, high), seed, low, high, interpret)
+
+
+@app.command()
+@reporting()
+def opt(
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="a program's text, or -")
+    ] = None,
+    passes: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Passes to run, in order: cse,dce.")
+    ] = None,
+    list: Annotated[bool, typer.Option("--list", help="List the passes.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file.")
+    ] = None,
+) -> None:
+    """Run passes on a program's text, and print what they make of it."""
+    from . import passes as command
+    from .terminal import give
+
+    if list:
+        give(command.listed(), output)
+    elif file is None or not passes:
+        raise Failure(
+            "opt takes a program's text and passes: autojit opt program.ir --passes simplify,dce. "
+            "autojit opt --list lists them"
+        )
+    else:
+        give(command.opt(file, [name.strip() for name in passes.split(",")]), output)
 
 
 @app.command(context_settings=_NEGATIVE_NUMBERS)

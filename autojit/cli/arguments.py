@@ -12,6 +12,7 @@ import numpy as np
 from autojit.ir.core.types import DTYPE_NAMES, Type, TypeMismatch, parse_type
 
 from .failures import Failure
+from .terminal import show
 
 _TYPE = re.compile(rf"\b(?:{'|'.join(DTYPE_NAMES.values())})\[[\d,\s]*\]")
 _TYPE_LIKE = re.compile(r"\s*[A-Za-z]\w*\s*\[[^\[\]]*\]\s*")
@@ -101,3 +102,9 @@ def random_array(type: Type, rng: np.random.Generator, low: float, high: float) 
     if kind == "c":
         values = values + 1j * rng.uniform(low, high, shape)
     return np.asarray(values).astype(type.dtype)
+
+
+def show_results(results: Sequence[Any], types: Sequence[Type]) -> None:
+    for i, (result, t) in enumerate(zip(results, types, strict=True)):
+        values = np.array2string(np.asarray(result), separator=", ", threshold=100)
+        show(f"result {i}: {t} = {values}")

@@ -30,6 +30,7 @@ _DIFFERENCES = {
     "target": "compiled for another system",
     "processor": "compiled for another processor",
     "features": "compiled for a processor with other features",
+    "model": "compiled for other caches or vectors",
     "python": "compiled for another Python",
     "numpy": "compiled for another NumPy",
     "autojit": "compiled by another autojit",
@@ -40,7 +41,12 @@ _DIFFERENCES = {
     "convention": "compiled for calls in another way",
 }
 #: Parts that differ wherever another one does, and say less.
-_IMPLIED = {"features": ("target", "processor"), "processor": ("target",), "sources": ("autojit",)}
+_IMPLIED = {
+    "features": ("target", "processor"),
+    "model": ("target", "processor", "features", "sources"),
+    "processor": ("target",),
+    "sources": ("autojit",),
+}
 
 
 def path() -> None:

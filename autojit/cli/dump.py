@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +11,55 @@ from autojit import jit
 from autojit.staging.inspection import STAGES, Lowered
 
 from .failures import FAULT, Failure, closest, running
-from .terminal import replace_file, show
+from .terminal import give
 
 FORMATS = ("text", "json")
 _JSON_STAGES = ("trace", "optimized")
 _GPU_STAGES = ("cuda", "ptx")
 
 
-def dump(
-    f: Callable[..., Any],
-    args: Sequence[Any],
-    stage: str,
-    format: str,
-    output: Path | None,
-) -> None:
-    """Print a stage (or ``all``), or write it to a file."""
+@dataclass(frozen=True)
+class Choice:
+    """What is to be printed: a stage (or ``all``), or what passes did; and how."""
+
+    stage: str | None
+    passes: bool
+    print_after: str | None
+    remarks: bool
+    format: str
+
+    def check(self) -> None:
+        """Raise unless there is such a thing, in that format."""
+        others = {
+            "--stage": self.stage is not None,
+            "--passes": self.passes,
+            "--print-after": self.print_after is not None,
+            "--remarks": self.remarks,
+        }
+        given = [name for name, is_given in others.items() if is_given]
+        if len(given) > 1:
+            raise Failure(f"give {given[0]} or {given[1]}, not both")
+        if given in ([], ["--stage"]):
+            _check_stage(self.stage or "optimized", self.format)
+            return
+        _check_format(self.format)
+        if self.print_after is not None:
+            from .passes import find
+
+            find(self.print_after)
+            if self.format == "json":
+                raise Failure("--print-after prints texts. Use --format text")
+
+
+def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
+    """Print what was chosen, or write it to a file."""
+    if what.passes or what.print_after is not None or what.remarks:
+        give(_of_passes(f, args, what), output)
+        return
     with running(getattr(f, "__name__", "the function")):
         lowered = jit(f).lower(*args)
-    if format == "json":
+    stage = what.stage or "optimized"
+    if what.format == "json":
         from .as_json import as_json
 
         text = as_json(lowered, stage)
@@ -35,21 +67,34 @@ def dump(
         text = _every_stage(lowered)
     else:
         text = _text(lowered, stage)
-    if output is None:
-        show(text)
-    else:
-        replace_file(output, text)
+    give(text, output)
 
 
-def check_choice(stage: str, format: str) -> None:
+def _of_passes(f: Callable[..., Any], args: Sequence[Any], what: Choice) -> str:
+    from . import passes, remarks
+
+    if what.remarks:
+        found = remarks.collected(f, args)
+        return remarks.as_json(found) if what.format == "json" else remarks.text(found)
+    if what.print_after is not None:
+        return passes.printed_after(f, args, what.print_after)
+    record = passes.recorded(f, args)
+    return passes.as_json(record) if what.format == "json" else passes.table(record)
+
+
+def _check_format(format: str) -> None:
+    if format not in FORMATS:
+        raise Failure(f"--format: there are {' and '.join(FORMATS)}; got {format!r}")
+
+
+def _check_stage(stage: str, format: str) -> None:
     """Raise unless there are such a stage and format, and they go together."""
     if stage not in (*STAGES, "all"):
         raise Failure(
             f"--stage: there is no stage {stage!r}.{closest(stage, STAGES)} "
             f"There are: {', '.join(STAGES)}, all"
         )
-    if format not in FORMATS:
-        raise Failure(f"--format: there are {' and '.join(FORMATS)}; got {format!r}")
+    _check_format(format)
     if format == "json" and stage not in _JSON_STAGES:
         raise Failure(
             f"--format json holds programs, so --stage is one of {', '.join(_JSON_STAGES)}; "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import os
 import platform
 import re
 from collections.abc import Callable
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from autojit.ir.core import machine
 
 
 class Finding(NamedTuple):
@@ -40,10 +41,15 @@ def processor() -> Finding:
     """The processor by its own name and by LLVM's."""
     import llvmlite.binding as llvm
 
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    usable = machine.current().processors
     return Finding(
         "ok", f"{_model_name()} ({llvm.get_host_cpu_name()}), {usable} logical CPUs usable"
     )
+
+
+def model() -> Finding:
+    """What decisions follow from: caches and vector registers, and who said so."""
+    return Finding("ok", machine.current().description())
 
 
 def _model_name() -> str:
@@ -230,6 +236,7 @@ def _card() -> Finding:
 PROBES: dict[str, Probe] = {
     "versions": versions,
     "processor": processor,
+    "machine": model,
     "threads": threads,
     "vectors": vectors,
     "BLAS": blas,

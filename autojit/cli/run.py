@@ -16,16 +16,21 @@ from autojit.ir.tools.text import ParseError, parse
 from autojit.ir.tools.verifier import verify
 from autojit.staging.execute import apply
 
-from .arguments import random_array
+from .arguments import random_array, show_results
 from .failures import Failure, running
-from .terminal import show
 
 
 def run(
     file: str, args: Sequence[Any], seed: int, low: float, high: float, interpret: bool
 ) -> None:
     """Print the outputs of the program in a file, compiled or interpreted."""
-    program = read_program(file)
+    text = read_text(file)
+    if is_loops(text):
+        from .run_loops import run_loops
+
+        run_loops(file, text, args, (seed, low, high), interpret)
+        return
+    program = program_in(text, file)
     if len(args) > len(program.inputs):
         raise Failure(
             f"program {program.name} takes {len(program.inputs)} arguments, {len(args)} were given"
@@ -41,18 +46,27 @@ def run(
                 results = apply(program, arrays)
         else:
             results = apply(program, arrays)
-    for i, (result, t) in enumerate(zip(results, program.out_types, strict=True)):
-        values = np.array2string(np.asarray(result), separator=", ", threshold=100)
-        show(f"result {i}: {t} = {values}")
+    show_results(results, program.out_types)
 
 
-def read_program(file: str) -> Program:
-    """The verified program in a file, or on stdin for ``-``."""
+def read_text(file: str) -> str:
+    """The text of a file, or stdin for ``-``."""
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise Failure(f"cannot read {file}: {reason}") from None
+
+
+def is_loops(text: str) -> bool:
+    """Whether a text is a loop program, as the stage `loops` prints it."""
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return first.startswith("loops ")
+
+
+def program_in(text: str, file: str) -> Program:
+    """The verified program that a text describes."""
     try:
         program = parse(text)
     except ParseError as error:

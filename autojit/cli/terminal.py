@@ -71,6 +71,14 @@ def show(text: str) -> None:
     to.print(shown, soft_wrap=True)
 
 
+def give(text: str, output: Path | None) -> None:
+    """Print code, or write it to a file."""
+    if output is None:
+        show(text)
+    else:
+        replace_file(output, text)
+
+
 def mark(state: str, encoding: str) -> str:
     """The sign of a state in an encoding.
 

@@ -1,4 +1,4 @@
-"""``jit``: trace once a signature, compile, and call natively."""
+"""What ``jit`` returns: traced once a signature, compiled, and called natively."""
 
 from __future__ import annotations
 
@@ -10,34 +10,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.driver.executable import canonical
-from autojit.errors import StructureError, UnsupportedTargetError
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
+from autojit.session.background import start
+from autojit.session.progress import stage
 from autojit.staging import pytrees
-from autojit.staging.background import start
 from autojit.staging.execute import (
     apply,
     executable,
+    failing_lines,
     interpreted,
     is_quick,
     loaded_entries,
     settings,
     target_errors,
 )
+from autojit.staging.failing_lines import FAILURES, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
 from autojit.staging.trace_function import LeafType, Traced, leaf_type, trace_function
 from autojit.staging.transformed import look_like
-from autojit.tracing.progress import stage
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import Specialization
 from .static import StaticArguments, StaticCalls, exact, together
-
-DEVICES = ("cpu", "cuda")
-TIERS = ("compiled", "auto")
-
 
 _NO_STATIC = exact(())
 
@@ -58,7 +55,6 @@ class _State(NamedTuple):
     function: Any
     name: str
     static: tuple[Any, ...]
-    donate_argnums: tuple[int, ...]
     device: str
     tier: str
     programs: list[tuple[Signature, Traced]]
@@ -66,21 +62,20 @@ class _State(NamedTuple):
 
 def _unpickled(state: _State) -> CompiledFunction:
     function = loaded(state.function, state.name)
-    made = CompiledFunction(function, (), (), state.donate_argnums, state.device, state.tier)
+    made = CompiledFunction(function, (), (), state.device, state.tier)
     made.static.given, made.static.numbers, made.static.names = state.static
     made.remember(state.programs)
     return made
 
 
 class CompiledFunction:
-    """The result of :func:`jit`: call it like the function."""
+    """The result of ``jit``: call it like the function."""
 
     def __init__(
         self,
         function: Callable[..., Any],
         static_argnums: Sequence[int],
         static_argnames: Sequence[str],
-        donate_argnums: Sequence[int],
         device: str,
         tier: str = "compiled",
     ) -> None:
@@ -89,7 +84,6 @@ class CompiledFunction:
         self.device = device
         self.tier = tier
         self.static = StaticArguments(function, static_argnums, static_argnames)
-        self.donate_argnums = tuple(donate_argnums)
         self._specializations: dict[Any, Specialization] = {}
         self._fast: Callable[..., Any] | None = None
         #: The same by static arguments.
@@ -104,18 +98,22 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The fast path: native code checks the types itself and says when they differ.
-        if self._fast is not None and not kwargs and not settings.interpret:
-            result = self._fast(*args)
-            if result is not None:
-                return result
-        if self._by_static is not None and not settings.interpret:
-            result = self._by_static.call(args, kwargs)
-            if result is not MISS:
-                return result
-        if self._natives and not settings.interpret:
-            result = self._call_native(args, kwargs)
-            if result is not MISS:
-                return result
+        try:
+            if self._fast is not None and not kwargs and not settings.interpret:
+                result = self._fast(*args)
+                if result is not None:
+                    return result
+            if self._by_static is not None and not settings.interpret:
+                result = self._by_static.call(args, kwargs)
+                if result is not MISS:
+                    return result
+            if self._natives and not settings.interpret:
+                result = self._call_native(args, kwargs)
+                if result is not MISS:
+                    return result
+        except FAILURES as error:
+            self._name_line(error, args, kwargs)
+            raise
         return self._call(args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -143,7 +141,7 @@ class CompiledFunction:
                     "once first."
                 )
         static = self.static.given, self.static.numbers, self.static.names
-        return _State(function, name, static, self.donate_argnums, self.device, self.tier, programs)
+        return _State(function, name, static, self.device, self.tier, programs)
 
     def __repr__(self) -> str:
         return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
@@ -165,6 +163,15 @@ class CompiledFunction:
             self._latest[key] = calls
         assert calls is not None
         return calls.call(leaves)
+
+    def _name_line(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Add the user's line to what native code has raised."""
+        leaves, found = self._specialize(args, kwargs)
+        program = found.traced.program
+        everything = [*leaves, *program.captured]
+        pairs = zip(everything, program.in_types, strict=True)
+        arrays = [np.asarray(leaf, t.dtype) for leaf, t in pairs]
+        name_failing_line(error, program, arrays, quick=is_quick(program))
 
     # -- the slow path ----------------------------------------------------
 
@@ -194,15 +201,16 @@ class CompiledFunction:
                     return interpreted(program, [*arrays, *program.captured])
             with stage("compiling", _name(self.function), lambda: len(program.ops)):
                 self._make_ready(code, found)
-        if found.native is not None:
-            given = [
-                array if weak is None else leaf
-                for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
-            ]
-            made = found.native(*given)
-            if made is not None:
-                return (made,) if found.traced.structure.is_leaf() else made
-        return _results(code, [*arrays, *program.captured])
+        with failing_lines(program, [*arrays, *program.captured]):
+            if found.native is not None:
+                given = [
+                    array if weak is None else leaf
+                    for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
+                ]
+                made = found.native(*given)
+                if made is not None:
+                    return (made,) if found.traced.structure.is_leaf() else made
+            return _results(code, [*arrays, *program.captured])
 
     def _is_compiling(self, code: Any, found: Specialization) -> bool:
         """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
@@ -259,7 +267,7 @@ class CompiledFunction:
         check_allowed(self, _name(self.function), signature, earlier)
 
         def call(f: Callable[..., Any], values: Sequence[Any]) -> Any:
-            positional, by_name = together(static, pytrees.unflatten(structure, values))
+            positional, by_name = together(static, pytrees.arguments(structure, values))
             return f(*positional, **by_name)
 
         with stage("tracing", _name(self.function), lambda: 0):
@@ -324,73 +332,6 @@ class CompiledFunction:
         key: dict[str, Any] | None
         key = code.key(found.weak, len(program.captured), as_tuple=not bare)
         return key
-
-
-def jit(
-    f: Callable[..., Any] | None = None,
-    *,
-    static_argnums: int | Sequence[int] = (),
-    static_argnames: str | Sequence[str] = (),
-    donate_argnums: int | Sequence[int] = (),
-    device: str | None = None,
-    tier: str = "compiled",
-) -> Any:
-    """Compile a function: traced once for each signature, then called natively.
-
-    Args:
-        f: a function of arrays, numbers, or trees of them. Omitted in ``@jit(...)``.
-        static_argnums: positions of arguments that are settings, not arrays; they must be
-            hashable, and each new value compiles anew.
-        static_argnames: the same by name.
-        donate_argnums: positions of arguments whose memory the results may take over. A
-            permission only, which is not made use of yet: inputs are never written to.
-        device: ``"cpu"`` (the default) or ``"cuda"``.
-        tier: ``"compiled"`` (the default): the first call waits for the compiler. ``"auto"``:
-            until the code is there, calls are answered by NumPy, op by op, while the compiler
-            runs in a thread; results agree to rounding. That is for sessions in which many
-            functions are tried once: the compiler takes a core meanwhile, and where a program
-            has loops or is large, calls wait as before. What the compiler raises is raised by
-            the next call.
-
-    Raises:
-        UnhashableStaticError, NotArrayError, ConcreteValueError, UncoveredFunctionError:
-            each naming the argument or the line, with the fix.
-
-    >>> import numpy as np
-    >>> from autojit import jit
-    >>> @jit
-    ... def f(x):
-    ...     return np.sin(x) ** 2 + np.cos(x) ** 2
-    >>> f(np.array([0.1, 0.2]))
-    array([1., 1.])
-    """
-    if f is None:
-        return functools.partial(
-            jit,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            donate_argnums=donate_argnums,
-            device=device,
-            tier=tier,
-        )
-    if not callable(f):
-        raise StructureError(f"jit takes a function, not {f!r:.60}")
-    if device is not None and device not in DEVICES:
-        raise UnsupportedTargetError(f"device must be 'cpu' or 'cuda', not {device!r}")
-    if tier not in TIERS:
-        raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}")
-    return CompiledFunction(
-        f,
-        _as_tuple(static_argnums),
-        _as_tuple(static_argnames),
-        _as_tuple(donate_argnums),
-        device or "cpu",
-        tier,
-    )
-
-
-def _as_tuple(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, (int, str)) else tuple(x)
 
 
 def _results(code: Any, arrays: Sequence[Any]) -> Sequence[Any]:

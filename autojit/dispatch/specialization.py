@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autojit.staging.background import Job
+from autojit.session.background import Job
 from autojit.staging.trace_function import Traced
 
 from .retraces import Signature

@@ -35,6 +35,7 @@ from autojit.tracing.trace import trace_flat
 
 from . import listed
 from .name_patching import Maker, Names, StandIn
+from .pandas_methods import PandasMethods
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
 Answer = Callable[..., Any]
@@ -220,40 +221,11 @@ def _names() -> tuple[Names, ...]:
     )
 
 
-class _Products:
-    """``dot`` and ``@`` of pandas' Series and DataFrames, which ask nobody: with a traced array
-    they are those of their values, as the other operators are."""
-
-    def __init__(self) -> None:
-        self._originals: list[tuple[type, Any]] = []
-
-    def install(self) -> None:
-        pandas = sys.modules.get("pandas")
-        classes = [getattr(pandas, name, None) for name in ("Series", "DataFrame")]
-        self._originals = [(kind, kind.dot) for kind in classes if kind is not None]
-        for kind, original in self._originals:
-            kind.dot = _dot_of_values(original)  # type: ignore[attr-defined]
-
-    def restore(self) -> None:
-        for kind, original in self._originals:
-            kind.dot = original  # type: ignore[attr-defined]
+_pandas = PandasMethods()
 
 
-def _dot_of_values(original: Any) -> Any:
-    @functools.wraps(original)
-    def dot(self: Any, other: Any) -> Any:
-        if is_traced(other):
-            return np.asarray(self) @ bare(other)
-        return original(self, other)
-
-    return dot
-
-
-_products = _Products()
-
-
-def _all_names() -> tuple[Names | _Products, ...]:
-    return (*_names(), _products)
+def _all_names() -> tuple[Names | PandasMethods, ...]:
+    return (*_names(), _pandas)
 
 
 @contextmanager

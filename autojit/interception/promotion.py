@@ -11,11 +11,12 @@ from autojit.errors import ConcreteValueError, InPlaceError, RefusedInPlaceError
 from autojit.functions.indexing import getitem
 from autojit.protocols.lifting import as_tracer, view
 from autojit.tracing.aliasing import Mapped
+from autojit.tracing.array_methods import OPERATORS
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, Memory, TracedArray, plain
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
-from autojit.tracing.tracer import OPERATORS, Tracer
+from autojit.tracing.tracer import Tracer
 
 from .layout import shown, whole
 

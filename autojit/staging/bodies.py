@@ -19,6 +19,7 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from . import pytrees
+from .containers import watched
 from .execute import apply
 from .trace_function import LeafType, leaf_type
 from .unrolled import without_long_stretches
@@ -61,7 +62,8 @@ def trace_body(
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure, weak
-        results, structure = pytrees.flatten(call(function, tracers))
+        traced = function if paths is None else watched(function)
+        results, structure = pytrees.flatten(call(traced, tracers))
         results = [pytrees.check_result(r, f"The result of {what}") for r in results]
         weak = [leaf_type(r).weak for r in results]
         if dtypes is None:

@@ -14,9 +14,11 @@ from autojit.errors import UnsupportedTargetError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
-from autojit.tracing.progress import stage
+from autojit.session.progress import stage
 from autojit.tracing.values import inline, is_tracer
 from autojit.version import VERSION
+
+from .failing_lines import FAILURES, name_failing_line
 
 
 class _Settings:
@@ -93,7 +95,7 @@ def apply(
     arrays = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
     if settings.interpret or (once and is_dear(program)):
         return interpreted(program, arrays)
-    with target_errors():
+    with target_errors(), failing_lines(program, arrays):
         code = executable(program, device)
         if getattr(code, "is_ready", True):
             results: list[Any] = code.call(arrays)
@@ -101,6 +103,16 @@ def apply(
             with stage("compiling", program.name, lambda: len(program.ops)):
                 results = code.call(arrays)
     return results
+
+
+@contextmanager
+def failing_lines(program: Program, arrays: Sequence[Any]) -> Iterator[None]:
+    """What the program's code raises inside of the block for these inputs gets the user's line."""
+    try:
+        yield
+    except FAILURES as error:
+        name_failing_line(error, program, arrays, quick=is_quick(program))
+        raise
 
 
 def interpreted(program: Program, arrays: Sequence[Any]) -> list[Any]:

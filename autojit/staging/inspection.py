@@ -35,7 +35,7 @@ def trace(f: Callable[..., Any]) -> Callable[..., Program]:
         leaves, structure = pytrees.flatten((args, kwargs))
 
         def call(function: Callable[..., Any], values: Any) -> Any:
-            positional, by_name = pytrees.unflatten(structure, values)
+            positional, by_name = pytrees.arguments(structure, values)
             return function(*positional, **by_name)
 
         for leaf, path in zip(leaves, pytrees.call_paths(args, kwargs), strict=True):

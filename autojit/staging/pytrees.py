@@ -14,6 +14,7 @@ import numpy as np
 import optree
 
 from autojit.errors import NotArrayError, with_place
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Argument, Tracer
@@ -40,6 +41,16 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
 def unflatten(structure: Any, leaves: Any) -> Any:
     """The tree of a structure with the given leaves."""
     return optree.tree_unflatten(structure, leaves)
+
+
+def arguments(structure: Any, leaves: Any) -> Any:
+    """The same for arguments of the function that is being traced, which may not change the
+    containers (``containers.watched``)."""
+    tree = unflatten(structure, leaves)
+    trace = current_trace()
+    assert trace is not None
+    trace.rebuilt.append(tree)
+    return tree
 
 
 def _register_dataclass(leaf: Any) -> None:

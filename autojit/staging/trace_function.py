@@ -14,6 +14,7 @@ from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
 
 from . import pytrees
+from .containers import watched
 from .unrolled import without_long_stretches
 
 
@@ -53,14 +54,18 @@ def trace_function(
     call: Callable[[Callable[..., Any], Sequence[Any]], Any],
     paths: Paths | None = None,
 ) -> Traced:
-    """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths."""
+    """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths.
+
+    Where it does so by ``trees.arguments``, ArgumentChangedError is raised if the function changes
+    a container.
+    """
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "main"
     structure: Any = None
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
-        results, structure = pytrees.flatten(call(function, tracers))
+        results, structure = pytrees.flatten(call(watched(function), tracers))
         return [pytrees.check_result(r, f"The result of {name}") for r in results]
 
     def numbered() -> list[str]:

@@ -7,8 +7,10 @@ from collections import Counter
 from autojit.errors import UnrolledLoopWarning, warn_at
 from autojit.ir.core.program import Program
 from autojit.ir.ops.move import Move
+from autojit.ir.pass_manager import remarks
+from autojit.ir.tools.program_passes import DERIVATIVES, program_pass
+from autojit.session.transform_cache import remembered
 from autojit.tracing.source import LOOP_AS_ONE_OPERATION
-from autojit.tracing.transform_cache import remembered
 
 #: Shorter traces are left alone.
 LEAST_OPS = 100
@@ -20,11 +22,27 @@ BUDGET = 5_000
 MANY_NUMBERS = 1_000
 
 
-def roll(program: Program, is_body: bool) -> Program:
+@program_pass(
+    "Makes repeated stretches operations on arrays, or loops.",
+    name="roll",
+    needs=[DERIVATIVES],
+    keeps=[DERIVATIVES],
+)
+def roll(program: Program, is_body: bool = False) -> Program:
     """The program with repeated stretches as arrays or loops."""
     from autojit.ir.passes.reroll.reroll import roll
 
-    return roll(program, LEAST_OPS, LEAST_LOOP, is_body=is_body)
+    notes = remarks.current()
+    before = 0 if notes is None else len(notes)
+    made = roll(program, LEAST_OPS, LEAST_LOOP, is_body=is_body)
+    if notes is not None:
+        from autojit.ir.passes.reroll.remarks import not_found
+
+        if len(made.ops) <= len(program.ops) // 2:
+            notes.forget("roll", before)  # what was tried in vain, before a way was found
+        else:
+            not_found(program, LEAST_OPS)
+    return made
 
 
 def _merged(program: Program) -> Program:
@@ -38,6 +56,10 @@ def without_long_stretches(program: Program, *, is_body: bool = False) -> Progra
     """The program with repeated stretches as arrays or loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
         program = remembered(roll, program, is_body)
+    elif remarks.current() is not None:
+        from autojit.ir.passes.reroll.remarks import not_found
+
+        not_found(program, LEAST_OPS)
     if _size(program) > BUDGET and _size(remembered(_merged, program)) > BUDGET:
         _warn(program)
     return program

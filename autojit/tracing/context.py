@@ -60,6 +60,8 @@ class Trace:
         self.bounds: dict[Value, Bounds] = {}
         #: How the user writes the arguments of the traced function.
         self.paths: Paths | None = None
+        #: Trees of its arguments, as they were put together for the traced function.
+        self.rebuilt: list[Any] = []
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -99,8 +101,9 @@ class Trace:
         return None
 
     def let_go(self) -> None:
-        """Forget who was captured, now that nothing else is."""
+        """Forget who was captured, now that nothing else is, and the arguments."""
         self._alive.clear()
+        self.rebuilt.clear()
 
 
 class CapturedView:

@@ -39,9 +39,10 @@ import numpy as np
 
 from autojit.ir.core.types import TypeMismatch, dtype_name
 
+from .array_methods import OPERATORS
 from .context import Trace, current_trace
 from .hooks import hooks
-from .tracer import OPERATORS, Tracer
+from .tracer import Tracer
 
 
 class Memory:

@@ -18,9 +18,20 @@ from autojit.ir.core.locks import Lock
 class Hooks:
     """The functions, by what they do."""
 
-    #: NumPy's two protocols: (ufunc, method, inputs, kwargs), and (function, args, kwargs).
-    call_ufunc: Callable[[Any, str, Any, Any], Any]
+    #: NumPy's protocols: ``(ufunc, method, inputs, kwargs)``, and ``(function, args, kwargs)``.
+    call_ufunc: Callable[[Any, str, tuple[Any, ...], dict[str, Any]], Any]
     call_function: Callable[[Any, Any, Any], Any]
+    #: Python's operators: ``(ufunc, left, right)``, and ``(ufunc, x)``.
+    call_operator: Callable[[Any, Any, Any], Any]
+    call_unary_operator: Callable[[Any, Any], Any]
+    #: Methods of arrays that are no function of NumPy's.
+    getitem: Callable[[Any, Any], Any]
+    setitem: Callable[[Any, Any, Any], None]
+    astype: Callable[..., Any]
+    copy: Callable[..., Any]
+    fill: Callable[[Any, Any], None]
+    sort: Callable[..., None]
+    view: Callable[..., Any]
     #: Anything as a traced array.
     as_tracer: Callable[[Any], Any]
     #: Nested lists of numbers, some of them traced, as a traced array.

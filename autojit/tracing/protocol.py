@@ -29,6 +29,15 @@ class TracedValue(Protocol):
     def type(self) -> Type: ...
 
     @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+    @property
+    def is_scalar(self) -> bool: ...
+
+    @property
     def argument_path(self) -> str | None:
         """How the user writes it (``argument 0['w']``), where it is an argument of a caller's."""
 

@@ -11,15 +11,15 @@ from autojit.errors import TracingError
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops.update import Updating
+from autojit.session.progress import stage
+from autojit.session.transform_cache import remembered
 
 from . import recording
 from .caught import RaisedAgain
 from .context import CapturedView, Paths, Trace, new_trace
 from .hooks import hooks
 from .leaks import check_nothing_left
-from .progress import stage
 from .tracer import Argument, Tracer
-from .transform_cache import remembered
 from .values import lift
 
 

@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
 
 from .aliasing import View, refreshed
+from .array_methods import ArrayMethods
 from .context import Trace, check_not_leaked
 from .hooks import hooks
 from .source import user_instruction, user_source
@@ -94,7 +95,7 @@ def _instead_of(package: str, name: str) -> str:
     )
 
 
-class Tracer:
+class Tracer(ArrayMethods):
     """An array or number whose value is not known yet, only its type.
 
     It takes part in NumPy's protocols, so ``np.sin(x)``, ``x + 1``, ``x.T`` and
@@ -163,19 +164,6 @@ class Tracer:
     @property
     def nbytes(self) -> int:
         return self.own.type.nbytes
-
-    if TYPE_CHECKING:  # attached by functions.operators and functions.methods
-
-        def __getitem__(self, index: Any) -> Any: ...
-        def __add__(self, other: Any) -> Any: ...
-        def __radd__(self, other: Any) -> Any: ...
-        def __sub__(self, other: Any) -> Any: ...
-        def __rsub__(self, other: Any) -> Any: ...
-        def __mul__(self, other: Any) -> Any: ...
-        def __rmul__(self, other: Any) -> Any: ...
-        def __truediv__(self, other: Any) -> Any: ...
-        def __or__(self, other: Any) -> Any: ...
-        def __eq__(self, other: object) -> Any: ...
 
     def __len__(self) -> int:
         if not self.shape:
@@ -313,36 +301,3 @@ class Argument(Tracer):
     def argument_path(self) -> str | None:
         assert self.owner.paths is not None
         return self.owner.paths()[self.number]
-
-
-#: Python's operators, by the names of their methods, and the ufuncs that they are.
-BINARY = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.true_divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "pow": np.power,
-    "matmul": np.matmul,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-}
-COMPARISONS = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-#: The special methods that are operators.
-OPERATORS = (
-    *(f"__{kind}{name}__" for name in BINARY for kind in ("", "r", "i")),
-    *(f"__{name}__" for name in (*COMPARISONS, *UNARY, "divmod", "rdivmod")),
-)

@@ -11,11 +11,11 @@ import optree
 
 from autojit.errors import ShapeError, StructureError
 from autojit.ir.autodiff.batch import batch
+from autojit.session.transform_cache import remembered
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import LeafType, leaf_type, trace_function
 from autojit.staging.transformed import Transformed
-from autojit.tracing.transform_cache import remembered
 
 
 def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
@@ -48,7 +48,7 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         size = _size(moved, axes, pytrees.call_paths(args, {}))
         types = [_element(leaf, axis) for leaf, axis in zip(moved, axes, strict=True)]
         traced = trace_function(
-            function, types, lambda g, v: g(*pytrees.unflatten(structure, v), **kwargs),
+            function, types, lambda g, v: g(*pytrees.arguments(structure, v), **kwargs),
             lambda: pytrees.call_paths(args, {}),
         )  # fmt: skip
         marked = [axis is not None for axis in axes]

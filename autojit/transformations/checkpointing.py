@@ -92,7 +92,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
         types = [leaf_type(leaf) for leaf in leaves]
 
         def call(g: Callable[..., Any], tracers: Sequence[Any]) -> Any:
-            positional, by_name = pytrees.unflatten(structure, tracers)
+            positional, by_name = pytrees.arguments(structure, tracers)
             return g(*positional, **by_name)
 
         paths = functools.partial(pytrees.call_paths, args, kwargs)
@@ -193,7 +193,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
     for leaf, path in zip(leaves, pytrees.call_paths(args, {}), strict=True):
         pytrees.check_argument(leaf, path, "saved_residuals(lambda x: f(x, setting), x)")
     types = [leaf_type(leaf) for leaf in leaves]
-    program = trace_function(f, types, lambda g, v: g(*pytrees.unflatten(structure, v))).program
+    program = trace_function(f, types, lambda g, v: g(*pytrees.arguments(structure, v))).program
     wrt = [i for i, (t, _) in enumerate(types) if t.is_inexact]
     parts = linearize(program, wrt)
     made_by = {v: op for op in parts.primal.ops for v in op.results if op.operands}

@@ -14,12 +14,12 @@ from autojit.ir.autodiff.linearize import linearize as linearize_program
 from autojit.ir.autodiff.transpose import transpose as transpose_program
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import stop_gradient as stop_op
+from autojit.session.transform_cache import remembered
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import Traced, leaf_type, trace_function
 from autojit.staging.transformed import Transformed
 from autojit.tracing.tracer import Tracer
-from autojit.tracing.transform_cache import remembered
 
 from .gradients import grad
 
@@ -45,7 +45,7 @@ def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
                 f"    {name}(lambda x: f(n, x), x)"
             )
     traced = trace_function(
-        f, [leaf_type(leaf) for leaf in leaves], lambda g, v: g(*pytrees.unflatten(structure, v)),
+        f, [leaf_type(leaf) for leaf in leaves], lambda g, v: g(*pytrees.arguments(structure, v)),
         lambda: pytrees.call_paths(tuple(primals), {}),
     )  # fmt: skip
     return _Traced(traced, leaves, structure)

@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 from autojit.errors import IntegerGradientError, NonScalarGradientError, StructureError
 from autojit.ir.core.types import Type
 from autojit.ir.transforms.gradient import gradient
+from autojit.session.transform_cache import remembered
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import Transformed
-from autojit.tracing.transform_cache import remembered
 
 Argnums = int | Sequence[int]
 
@@ -157,7 +157,7 @@ class _Problem:
         start = 0
         for number, structure in zip(self.numbers, self.structures, strict=True):
             stop = start + structure.num_leaves
-            arguments[number] = pytrees.unflatten(structure, leaves[start:stop])
+            arguments[number] = pytrees.arguments(structure, leaves[start:stop])
             start = stop
         return f(*arguments, **self.kwargs)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from autojit.errors import IntegerGradientError
 from autojit.ir.transforms.jacobian import jacobian
+from autojit.session.transform_cache import remembered
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import Transformed
-from autojit.tracing.transform_cache import remembered
 
 from .gradients import Argnums, positions
 
@@ -83,7 +83,7 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
 
         def call(g: Function, values: Sequence[Any]) -> Any:
             replaced = list(args)
-            for n, tree in zip(numbers, pytrees.unflatten(structure, values), strict=True):
+            for n, tree in zip(numbers, pytrees.arguments(structure, values), strict=True):
                 replaced[n] = tree
             return g(*replaced, **kwargs)
 

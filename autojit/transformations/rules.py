@@ -36,7 +36,7 @@ class Arguments(NamedTuple):
 
     def call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
         """``f`` of all arguments in order, with other leaves."""
-        return f(*self.together(pytrees.unflatten(self.structure, leaves)))
+        return f(*self.together(pytrees.arguments(self.structure, leaves)))
 
     def together(self, others: Sequence[Any]) -> list[Any]:
         """The settings and the other arguments, each in its place."""

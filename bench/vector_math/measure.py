@@ -22,8 +22,9 @@ import numpy as np
 import scipy.special
 from llvmlite import ir
 
-from autojit.codegen.cpu.host.engine import Compiled, has_fused
+from autojit.codegen.cpu.host.engine import Compiled
 from autojit.codegen.cpu.llvm import library
+from autojit.codegen.loop_ir.machine import has_fused
 from autojit.codegen.vector_math import CALLED, NAMES, function
 from autojit.codegen.vector_math.scalar import FORMATS
 from autojit.codegen.vector_math.table import TABLE

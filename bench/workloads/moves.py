@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload, not_written
-from bench.workloads.sorting import numba_order
+from bench.workloads.sorting import numba_order, pytensor_sort, sort_primal, torch_sort
 
 SUMMED = 100_000
 VALUES, SEGMENTS = 1_000_000, 10_000
@@ -242,32 +242,6 @@ def numba_gather(numba: Any) -> tuple[Function, Function]:
     return value, gradient
 
 
-def sort_primal(np: Any, special: Any) -> Function:
-    """The weight of an element is its rank, from 1 / n to 1."""
-
-    def loss(x):
-        ranks = np.arange(1, x.size + 1) / x.size
-        return np.sum(ranks * np.sort(x) ** 2)
-
-    return loss
-
-
-def torch_sort(torch: Any) -> Function:
-    def loss(x):
-        ranks = torch.arange(1, x.numel() + 1, dtype=x.dtype) / x.numel()
-        return torch.sum(ranks * torch.sort(x).values ** 2)
-
-    return loss
-
-
-def pytensor_sort(pt: Any) -> Function:
-    def loss(x):
-        ranks = pt.arange(1, SORTED + 1) / SORTED
-        return pt.sum(ranks * pt.sort(x) ** 2)
-
-    return loss
-
-
 def numpy_sort(np: Any) -> Function:
     def gradient(x):
         order = np.argsort(x)
@@ -385,7 +359,7 @@ SORT = Workload(
         "numba": numba_sort,
         "numpy": numpy_sort,
         "torch": torch_sort,
-        "pytensor": pytensor_sort,
+        "pytensor": pytensor_sort(SORTED),
     },
     # What comparing or moving costs on the way is nobody's floor.
     limit=Limit(bytes_moved=16 * SORTED, flops=2 * SORTED),

@@ -7,35 +7,10 @@ from typing import Any
 import numpy
 
 from bench.workload import Arrays, Function, Limit, Workload
+from bench.workloads.sorting import pytensor_sort, sort_primal, torch_sort
 
 ROWS, COLUMNS = 3_000, 300
 OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}
-
-
-def sort_primal(np: Any, special: Any) -> Function:
-    """The weight of an element is its rank in its row, from 1 / n to 1."""
-
-    def loss(x):
-        ranks = np.arange(1, COLUMNS + 1) / COLUMNS
-        return np.sum(ranks * np.sort(x, axis=1) ** 2)
-
-    return loss
-
-
-def torch_sort(torch: Any) -> Function:
-    def loss(x):
-        ranks = torch.arange(1, COLUMNS + 1, dtype=x.dtype) / COLUMNS
-        return torch.sum(ranks * torch.sort(x, dim=1).values ** 2)
-
-    return loss
-
-
-def pytensor_sort(pt: Any) -> Function:
-    def loss(x):
-        ranks = pt.arange(1, COLUMNS + 1) / COLUMNS
-        return pt.sum(ranks * pt.sort(x, axis=1) ** 2)
-
-    return loss
 
 
 def numpy_sort(np: Any) -> Function:
@@ -161,7 +136,7 @@ SORT_ROWS = Workload(
         "numba": numba_sort,
         "numpy": numpy_sort,
         "torch": torch_sort,
-        "pytensor": pytensor_sort,
+        "pytensor": pytensor_sort(COLUMNS),
     },
     limit=Limit(bytes_moved=16 * ROWS * COLUMNS, flops=2 * ROWS * COLUMNS),
 )

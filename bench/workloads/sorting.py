@@ -1,4 +1,5 @@
-"""The order of an array by a radix sort, for hand-written Numba.
+"""What workloads that sort share: a function of sorted numbers, and the order of an array by a
+radix sort, for hand-written Numba.
 
 Numba's own `argsort` compares one pair at a time. Here the upper half of a number's bits and its
 place are one word, which three passes over eleven bits each put in order; see D. Knuth, "The Art
@@ -20,6 +21,37 @@ SHIFTS = (32, 43, 54)  # of the upper half of a word; the last digit has ten bit
 _MASK = np.uint64(DIGITS - 1)
 _SIGN, _EVERY = np.uint64(1 << 63), np.uint64((1 << 64) - 1)
 _UPPER, _LOWER = np.uint64(0xFFFFFFFF00000000), np.uint64(0xFFFFFFFF)
+
+
+def sort_primal(np: Any, special: Any) -> Function:
+    """The weight of an element is its rank along the last axis, from 1 / n to 1."""
+
+    def loss(x):
+        ranks = np.arange(1, x.shape[-1] + 1) / x.shape[-1]
+        return np.sum(ranks * np.sort(x) ** 2)
+
+    return loss
+
+
+def torch_sort(torch: Any) -> Function:
+    def loss(x):
+        ranks = torch.arange(1, x.shape[-1] + 1, dtype=x.dtype) / x.shape[-1]
+        return torch.sum(ranks * torch.sort(x).values ** 2)
+
+    return loss
+
+
+def pytensor_sort(extent: int) -> Any:
+    """PyTensor does not know the extent of the last axis."""
+
+    def make(pt: Any) -> Function:
+        def loss(x):
+            ranks = pt.arange(1, extent + 1) / extent
+            return pt.sum(ranks * pt.sort(x) ** 2)
+
+        return loss
+
+    return make
 
 
 def numba_order(numba: Any) -> Function:

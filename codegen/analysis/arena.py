@@ -2,24 +2,22 @@
 
 Each temporary lives from the step that writes it to the last one that reads it;
 two that do not live at the same time may share bytes.
+
+Legal where temporaries that live at the same step have bytes of their own.
 """
 
 from __future__ import annotations
 
-from autojit.codegen.loop_ir.nodes import Buffer, Factorization, Kernel, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.program import ALIGNMENT, Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_named, memory
+from autojit.codegen.loop_ir.values import Buffer
 
-#: Cache lines; enough for any vector.
-ALIGNMENT = 64
-
-_SIZES = {"bool": 1, "f32": 4, "f64": 8}
+from .loop_level import NESTS, NOT_PLACED, loop_pass
 
 
-def itemsize(dtype: str) -> int:
-    """Bytes of one scalar."""
-    return _SIZES.get(dtype) or int(dtype[1:]) // 8
-
-
+@loop_pass("Gives temporaries places in one block of memory.", needs=[NOT_PLACED], keeps=[NESTS])
 def plan(program: LoopProgram) -> None:
     """Give every temporary an offset: first fit, in the order of their first use."""
     first: dict[Buffer, int] = {}

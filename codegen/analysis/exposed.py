@@ -16,30 +16,13 @@ cannot be decided counts as not written, so what is found not to be exposed is n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import prod
 from typing import Any, NamedTuple
 
-from autojit.codegen.loop_ir.nodes import (
-    AccumulateInto,
-    Branch,
-    Buffer,
-    Factorization,
-    Fill,
-    Gather,
-    Keep,
-    Load,
-    Loop,
-    MatrixProduct,
-    Operand,
-    Recall,
-    Repeat,
-    RunTasks,
-    ScatterInto,
-    Steps,
-    Store,
-    Swap,
-)
+from autojit.codegen.loop_ir.effects import EFFECTS, Access
+from autojit.codegen.loop_ir.nodes import Loop, RunTasks
+from autojit.codegen.loop_ir.sequences import Branch, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import memory
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
 
 #: What loops that are open add to an index.
@@ -155,56 +138,36 @@ class Reads:
             handler = _HANDLERS.get(type(s))
             if handler is not None:
                 handler(self, s)
+            else:
+                self.touch(s)
 
-    def read(self, s: Any, buffer: Buffer, index: Affine, count: int = 1) -> None:
-        buffer = memory(buffer)
+    def touch(self, s: Any) -> None:
+        """What a statement reads comes first.  An update leaves unwritten what was."""
+        e = EFFECTS[type(s)]
+        for access in (*e.reads(s), *e.updates(s)):
+            self.read(s, access)
+        for access in e.writes(s):
+            self.write(access)
+
+    def read(self, s: Any, access: Access) -> None:
+        buffer = memory(access.buffer)
         if buffer.kind in ("input", "tape") or buffer in self.exposed or not buffer.size:
             return
         written = self.written.get(buffer, _NOTHING)
-        if not written.is_whole(buffer.size) and not written.covers(index, count, self.bounds):
+        if written.is_whole(buffer.size):
+            return
+        index = access.index + access.low if access.low else access.index
+        if not written.covers(index, access.size, self.bounds):
             self.exposed[buffer] = s
 
-    def write(self, buffer: Buffer, index: Affine, count: int = 1) -> None:
-        if count > 0:
-            known = self.written.setdefault(memory(buffer), Written())
-            known.add(frozenset(index.terms), index.constant, index.constant + count - 1)
+    def write(self, access: Access) -> None:
+        buffer, index = memory(access.buffer), access.index
+        if access.size > 0 and buffer.size:
+            first = index.constant + access.low
+            known = self.written.setdefault(buffer, Written())
+            known.add(frozenset(index.terms), first, first + access.size - 1)
 
-    # -- statements ---------------------------------------------------------------
-
-    def load(self, s: Load) -> None:
-        self.read(s, s.buffer, s.index)
-
-    def at_places(self, s: Gather | ScatterInto) -> None:
-        reach = sum(abs(p.stride) * (p.extent - 1) for p in s.places)
-        self.read(s, s.buffer, s.index, reach + 1)
-
-    def accumulate(self, s: AccumulateInto) -> None:
-        self.read(s, s.buffer, s.index)
-
-    def store(self, s: Store) -> None:
-        self.write(s.buffer, s.index)
-
-    def fill(self, s: Fill) -> None:
-        self.write(s.buffer, s.start, s.count)
-
-    def product(self, s: MatrixProduct) -> None:
-        for operand, rows, columns in ((s.a, s.m, s.k), (s.b, s.k, s.n)):
-            self._operand(s, operand, (*s.batch, rows, columns))
-        self.write(s.c, s.c_offset * s.parts, prod(s.batch) * s.m * s.n * s.parts)
-
-    def _operand(self, s: MatrixProduct, o: Operand, shape: tuple[int, ...]) -> None:
-        if 0 in shape:
-            return
-        ends = [(n - 1) * step for n, step in zip(shape, o.strides, strict=True)]
-        low, high = sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
-        self.read(s, o.buffer, (o.offset + low) * s.parts, (high - low + 1) * s.parts)
-
-    def factorization(self, s: Factorization) -> None:
-        for o in s.inputs:
-            self.read(s, o.buffer, o.offset)
-        for o in s.outputs:  # contiguous: as far as it goes
-            if memory(o.buffer).size:
-                self.write(o.buffer, o.offset, max(1, o.buffer.size - o.offset.constant))
+    # -- statements with others inside, and what moves memory ---------------------
 
     def loop(self, s: Loop) -> None:
         if s.stop <= s.start:
@@ -271,12 +234,6 @@ class Reads:
         self.follow(body)
         self.written = before
 
-    def keep(self, s: Keep) -> None:
-        self.write(s.note, Affine(0), s.note.size)
-
-    def recall(self, s: Recall) -> None:
-        self.read(s, s.note, Affine(0), s.note.size)
-
     def swap(self, s: Swap) -> None:
         first, second = memory(s.first), memory(s.second)
         one, other = self.written.get(first, Written()), self.written.get(second, Written())
@@ -309,21 +266,12 @@ def _has(written: Written | None, terms: Terms, low: int, high: int) -> bool:
     return any(first <= low and high <= last for first, last in known)
 
 
+#: Statements that do more than touch memory.
 _HANDLERS: dict[type, Any] = {
-    Load: Reads.load,
-    Gather: Reads.at_places,
-    ScatterInto: Reads.at_places,
-    AccumulateInto: Reads.accumulate,
-    Store: Reads.store,
-    Fill: Reads.fill,
-    MatrixProduct: Reads.product,
-    Factorization: Reads.factorization,
     Loop: Reads.loop,
     RunTasks: Reads.tasks,
     Branch: Reads.branch,
     Repeat: Reads.repeat,
     Steps: Reads.steps,
-    Keep: Reads.keep,
-    Recall: Reads.recall,
     Swap: Reads.swap,
 }

@@ -8,15 +8,17 @@ found here; indices with quotients, computed places and guarded reads are not de
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from autojit.codegen.loop_ir.nodes import AccumulateInto, Buffer, Load, Loop, Store
+from autojit.codegen.loop_ir.effects import EFFECTS, Access
+from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.traversal import memory, walk
-from autojit.ir.core.affine import Affine, Quotient, Var
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.ir.core.affine import Affine, Var
 
 _READ, _ADDED, _STORED = 1, 2, 4
-_KINDS = {Load: _READ, AccumulateInto: _ADDED, Store: _STORED}
 
 
 def meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
@@ -25,8 +27,8 @@ def meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
 
     Iterations that add to the same element meet only where ``adding`` is to be told, too.
 
-    >>> from autojit.codegen import affine
-    >>> from autojit.codegen.loop_ir.nodes import Scalar
+    >>> from autojit.ir.core import affine
+    >>> from autojit.codegen.loop_ir.nodes import Load, Scalar, Store
     >>> i, y = Var(8), Buffer("y", "f64", 9, "temp")
     >>> s = Scalar(0, "f64", 1, None)
     >>> here, after = affine.of(i), affine.of(i) + 1
@@ -37,19 +39,28 @@ def meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
     extent = loop.stop - loop.start
     #: By buffer and by what else is in the index: the constants, and which of them are written.
     places: dict[Any, dict[int, int]] = defaultdict(dict)
-    for s in walk(loop.body):
-        if isinstance(s, (AccumulateInto, Load, Store)) and getattr(s, "guard", None) is None:
-            step = _step(s.index, loop.var)
-            if step:
-                key = memory(s.buffer), s.index.terms, s.index.constant % step
-                constant = s.index.constant
-                places[key][constant] = places[key].get(constant, 0) | _KINDS[type(s)]
+    for access, kind in _elements(loop.body):
+        index = access.index
+        step = _step(index, loop.var)
+        if step:
+            of_place = places[memory(access.buffer), index.terms, index.constant % step]
+            of_place[index.constant] = of_place.get(index.constant, 0) | kind
     for (buffer, terms, _), found in places.items():
         if len(found) > 1:
             step = _step(Affine(0, terms), loop.var)
             if _is_near(found, extent * step, adding):
                 return buffer
     return None
+
+
+def _elements(body: list[Any]) -> Iterator[tuple[Access, int]]:
+    """Where statements surely touch single elements, and what they do there."""
+    for s in walk(body):
+        e = EFFECTS[type(s)]
+        for kind, found in (_READ, e.reads), (_ADDED, e.updates), (_STORED, e.writes):
+            for access in found(s):
+                if access.is_exact and access.guard is None and access.low == access.high == 0:
+                    yield access, kind
 
 
 def _is_near(found: dict[int, int], reach: int, adding: bool) -> bool:
@@ -66,6 +77,4 @@ def _is_conflict(kinds: int, adding: bool) -> bool:
 
 def _step(index: Affine, var: Var) -> int:
     """How far an index moves with a loop; 0 if it does not, or is not decided."""
-    if any(isinstance(atom, Quotient) for atom, _ in index.terms):
-        return 0
-    return abs(dict(index.terms).get(var, 0))
+    return abs(index.coefficient(var)) if index.is_linear else 0

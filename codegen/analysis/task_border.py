@@ -14,7 +14,7 @@ A local buffer that is not scratch becomes a temporary.  A scalar from before th
 again in the task, if that is cheap and gives the same, or stored before and loaded inside.
 
 Legal where every buffer is one of these, and every statement one that a task may hold: otherwise
-there are no tasks (``Border.of`` is None).
+there are no tasks (``Border.of`` says why).
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from autojit.codegen.loop_ir.effects import EFFECTS, Access, effects_of, is_read_only
+from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Begin,
-    Buffer,
     Compute,
     Constant,
     Fill,
@@ -37,13 +38,11 @@ from autojit.codegen.loop_ir.nodes import (
     InRange,
     Load,
     Loop,
-    MatrixProduct,
-    Scalar,
     ScatterInto,
     Store,
 )
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, memory, used, walk
-from autojit.ir.core.affine import Affine
+from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, defined, memory, used, walk
+from autojit.codegen.loop_ir.values import Buffer, Scalar
 
 from .exposed import exposed
 from .iterations import meet
@@ -53,8 +52,6 @@ _KNOWN = (
     Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
     Load, Loop, MatrixProduct, ScatterInto, Store,
 )  # fmt: skip
-_ADDS = (AccumulateInto, ScatterInto)
-_WRITES = (*_ADDS, Fill, Store)
 
 
 @dataclass
@@ -72,23 +69,27 @@ class Border:
     @staticmethod
     def of(
         before: list[Any], main: Loop, after: list[Any], outside: Collection[Buffer]
-    ) -> Border | None:
-        """The border of a loop between other statements of a kernel, if it may be cut.
+    ) -> Border | str:
+        """The border of a loop between other statements of a kernel, or why it may not be cut.
 
         ``outside`` is memory that is touched elsewhere in the program.
         """
         inner = list(walk(main.body))
         if main.role == "sequence" or main.only is not None or main.share is not None:
-            return None
-        if not all(map(_may_be_in_task, inner)) or meet(main):
-            return None
+            return "its iterations have to run in their order"
+        if not all(map(_may_be_in_task, inner)):
+            return "it holds a loop with steps, a branch or a call of a library"
+        if buffer := meet(main):
+            return f"iterations read or write elements of {buffer} that others write"
         found = Border({}, [], [], [])
         uses = _Uses(main, inner)
         later = {*exposed(after), *outside}
         for buffer in uses.touched:
             if not found._place(buffer, uses, later):
-                return None
-        return found if found._scalars(before, main, uses.written) else None
+                return f"iterations write elements of {buffer} together that are read, too"
+        if not found._scalars(before, main, uses.written):
+            return "it takes numbers from a loop that is not complete"
+        return found
 
     def _place(self, buffer: Buffer, uses: _Uses, later: Collection[Buffer]) -> bool:
         """Find out which of the four a buffer is; False if none."""
@@ -107,7 +108,7 @@ class Border:
 
     def _scalars(self, before: list[Any], main: Loop, written: Collection[Buffer]) -> bool:
         """Sort the scalars that the loop takes from outside; False if one is not known there."""
-        made = {s.result.number: s for s in before if hasattr(s, "result")}
+        made = {x.number: s for s in before if (x := defined(s)) is not None}
         repeatable = _repeatable(before, written)
         needed = from_outside(main.body, set())
         if not needed.keys() <= made.keys():
@@ -115,7 +116,7 @@ class Border:
         self.handed = [scalar for number, scalar in needed.items() if number not in repeatable]
         wanted = {number for number in needed if number in repeatable}
         for s in reversed(before):
-            if hasattr(s, "result") and s.result.number in wanted:
+            if (x := defined(s)) is not None and x.number in wanted:
                 self.again.append(s)
                 wanted |= {a.number for a in used(s)}
         self.again.reverse()
@@ -140,35 +141,23 @@ class _Uses:
         others: set[Buffer] = set()
         for s in inner:
             self.touched.update(dict.fromkeys(map(memory, buffers_named(s))))
-            if isinstance(s, MatrixProduct):
-                self._product(s)
-                others |= {memory(b) for b in buffers_named(s)}
-            elif isinstance(s, _WRITES):
-                self._write(s, others)
-            elif isinstance(s, (Load, Gather)):
-                others.add(memory(s.buffer))
+            e = EFFECTS[type(s)]
+            for access in (*e.writes(s), *e.scratch(s), *e.updates(s)):
+                self._note(access)
+            for access in e.updates(s):
+                if self.adds.setdefault(memory(access.buffer), access.combine) != access.combine:
+                    others.add(memory(access.buffer))
+            for access in (*e.reads(s), *e.writes(s), *e.scratch(s)):
+                others.add(memory(access.buffer))
         for buffer in others:
             self.adds.pop(buffer, None)
         # What is touched first comes first.
         self.exposed = exposed(main.body, {main.var: (main.start, main.stop - 1)})
 
-    def _product(self, s: MatrixProduct) -> None:
-        places = [(s.c, s.c_offset)]
-        if s.panel is not None:
-            places.append((s.panel.buffer, s.panel.offset))
-        for buffer, offset in places:
-            self._note(memory(buffer), offset)
-
-    def _write(self, s: Any, others: set[Buffer]) -> None:
-        buffer = memory(s.buffer)
-        index = s.start if isinstance(s, Fill) else s.index
-        self._note(buffer, index, anywhere=isinstance(s, ScatterInto))
-        if not isinstance(s, _ADDS) or self.adds.setdefault(buffer, s.combine) != s.combine:
-            others.add(buffer)
-
-    def _note(self, buffer: Buffer, index: Affine, *, anywhere: bool = False) -> None:
+    def _note(self, access: Access) -> None:
+        buffer = memory(access.buffer)
         self.written[buffer] = None
-        if anywhere or self.var not in index.variables():
+        if not access.is_exact or self.var not in access.index.variables():
             self.together[buffer] = None
 
 
@@ -180,19 +169,17 @@ def _repeatable(before: list[Any], written: Collection[Buffer]) -> set[int]:
     later = set(written)
     readable = set()
     for s in reversed(before):
-        if isinstance(s, (Load, Gather)):
-            if s.buffer.kind != "local" and memory(s.buffer) not in later:
+        if is_read_only(s):
+            read = {memory(access.buffer) for access in effects_of(s).reads(s)}
+            if later.isdisjoint(read) and all(b.kind != "local" for b in read):
                 readable.add(id(s))
         else:
-            later |= {
-                memory(b) for x in walk([s]) if not isinstance(x, (Load, Gather))
-                for b in buffers_named(x)
-            }  # fmt: skip
+            later |= {memory(b) for x in walk([s]) if not is_read_only(x) for b in buffers_named(x)}
     found: set[int] = set()
     for s in before:
-        is_pure = isinstance(s, (Compute, Constant, IndexValue, InRange)) or id(s) in readable
-        if is_pure and all(a.number in found for a in used(s)):
-            found.add(s.result.number)
+        result = defined(s)
+        if result is not None and id(s) in readable and all(a.number in found for a in used(s)):
+            found.add(result.number)
     return found
 
 
@@ -207,6 +194,6 @@ def from_outside(body: list[Any], known: set[int]) -> dict[int, Scalar]:
         for inner in bodies_of(s):
             found.update(from_outside(inner, known))
         found.update({a.number: a for a in used(s) if a.number not in known})
-        if isinstance(getattr(s, "result", None), Scalar):
-            known.add(s.result.number)
+        if (result := defined(s)) is not None:
+            known.add(result.number)
     return found

@@ -1,7 +1,8 @@
 """A verifier of loop programs: what a pass over loops may not break.
 
-It runs after each pass where ``ACTIVE`` is set, as the tests have it, and knows scopes: a kernel is
-a function, a task is another one, and what a body computes is known in that body only.
+It runs after each pass where ``verify_each`` is on, as the tests have it, since it takes a tenth of
+the time; and knows scopes: a kernel is a function, a task is another one, and what a body computes
+is known in that body only.
 
 - Scalars are computed once in a scope that sees them, before they are used.  Accumulators are begun
   before they are added to, and finished where they were begun.
@@ -12,6 +13,7 @@ a function, a task is another one, and what a body computes is known in that bod
   program (``exposed``).  Tasks write elements that depend on their number or their share.
 - Indices are within their buffers, for all iterations of the loops around.
 - Kernels and tasks name the buffers that they use.
+- Steps of loops with a condition have room on the tapes that they touch (``verify_tapes``).
 
 Not decided, and taken to be right: guarded reads, computed places, indices with quotients, reads of
 memory of which something unknown has been written, and whether tasks whose indices depend on their
@@ -20,66 +22,28 @@ number or share write the same element after all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import prod
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from autojit.codegen.loop_ir.nodes import (
-    Accumulate,
-    AccumulateInto,
-    Begin,
-    Branch,
-    Buffer,
-    Factorization,
-    Fill,
-    Finish,
-    Gather,
-    Kernel,
-    Load,
-    Loop,
-    LoopProgram,
-    MatrixProduct,
-    Operand,
-    Recall,
-    Repeat,
-    RunTasks,
-    Scalar,
-    ScatterInto,
-    Steps,
-    Store,
-)
-from autojit.codegen.loop_ir.text import text_of
-from autojit.codegen.loop_ir.traversal import buffers_named, buffers_of, memory, used, walk
+from autojit.codegen.loop_ir.effects import EFFECTS, Access, Effects, changes, indices_of
+from autojit.codegen.loop_ir.nodes import Loop, RunTasks
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.traversal import buffers_named, buffers_of, memory, walk
+from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
+from autojit.codegen.loop_text.printer import text_of
 from autojit.ir.core.affine import Affine, Quotient, Var
 
 from .exposed import Reads
 from .iterations import meet
+from .tapes_verifier import verify_tapes
 
-#: Whether loops are verified after each pass: for tests, since it takes a tenth of the time.
-ACTIVE = False
 #: The most tasks: bits of the word by which they are claimed.
 _MOST_TASKS = 64
 _ROLES = ("map", "reduce", "sequence")
-_WRITES = (AccumulateInto, Fill, ScatterInto, Store)
-
-S = TypeVar("S")
 
 
 class BrokenLoops(AssertionError):
     """A loop program that is wrong, with its text."""
-
-
-def checked(name: str, run: Callable[[S], S], step: S) -> S:
-    """What a pass makes of a kernel; verified, if it is something new."""
-    if not ACTIVE or not isinstance(step, Kernel):
-        return run(step)
-    before = [s for s in walk(step.body) if isinstance(s, Loop)]
-    made = run(step)
-    if isinstance(made, Kernel):
-        after = [s for s in walk(made.body) if isinstance(s, Loop)]
-        if made is not step or list(map(id, before)) != list(map(id, after)):
-            verify_kernel(made, name)
-    return made
 
 
 def verify_kernel(kernel: Kernel, name: str = "") -> None:
@@ -112,7 +76,7 @@ class _Check:
         self.bounds: dict[Var, tuple[int, int]] = {}
         #: Accumulators that are begun and not finished: how many loops are around, by number.
         self.begun: dict[int, int] = {}
-        self.around: list[Loop] = []
+        self.around: list[Any] = []
         self.trips: set[Any] = set()
 
     def fail(self, problem: str, statement: Any) -> None:
@@ -123,6 +87,7 @@ class _Check:
     def kernel(self, kernel: Kernel) -> None:
         self._names(kernel.body, kernel.buffers)
         self.body(kernel.body)
+        verify_tapes(kernel.body, self.fail)
         reads = Reads({})
         reads.follow(kernel.body)
         self.memory(reads, ("local",))
@@ -140,16 +105,22 @@ class _Check:
 
     # -- statements ---------------------------------------------------------------
 
-    def body(self, statements: list[Any]) -> None:
+    def body(
+        self, statements: list[Any], results: Sequence[Scalar] = (), around: Any = None
+    ) -> None:
+        """Statements, and the scalars that they compute for the statement around them."""
         made: list[int] = []
         begun: list[Any] = []
         for s in statements:
-            if not isinstance(s, Repeat):
-                self._uses(s)
-            self._touches(s)
-            self._inside(s, begun)
-            result = getattr(s, "result", None)
-            if isinstance(result, Scalar):
+            e = EFFECTS[type(s)]
+            self._uses(s, e)
+            self._touches(s, e)
+            self._accumulators(s, e, begun)
+            self._inside(s)
+            if (trips := e.counts(s)) is not None:
+                self.trips.add(trips)
+            result = e.defines(s)
+            if result is not None:
                 if result.number in self.known:
                     self.fail(f"s{result.number} is computed twice", s)
                 self.known.add(result.number)
@@ -157,46 +128,52 @@ class _Check:
         for s in begun:
             if s.accumulator.number in self.begun:
                 self.fail(f"a{s.accumulator.number} is never finished", s)
+        for scalar in results:
+            self._is_known(scalar, around)
         self.known.difference_update(made)
 
-    def _uses(self, s: Any) -> None:
-        for scalar in used(s):
-            if scalar.number not in self.known:
-                self.fail(f"s{scalar.number} is not known here", s)
-        for index in _indices(s):
+    def _is_known(self, scalar: Scalar, s: Any) -> None:
+        if scalar.number not in self.known:
+            self.fail(f"s{scalar.number} is not known here", s)
+
+    def _uses(self, s: Any, e: Effects) -> None:
+        for scalar in e.uses(s):
+            self._is_known(scalar, s)
+        for index in indices_of(s):
             if not index.variables() <= self.bounds.keys():
                 self.fail("an index names a variable of no loop around", s)
+        if (trips := e.needs_count(s)) is not None and trips not in self.trips:
+            self.fail("steps of a loop that did not run", s)
 
-    def _inside(self, s: Any, begun: list[Any]) -> None:
-        """What depends on the kind of a statement."""
+    def _inside(self, s: Any) -> None:
+        """What a statement has inside."""
         if isinstance(s, Loop):
             self._loop(s)
         elif isinstance(s, RunTasks):
             self._tasks(s)
-        elif isinstance(s, Repeat):
-            self._repeat(s)
-        elif isinstance(s, Steps):
-            self._steps(s)
-        elif isinstance(s, Branch):
-            for body in s.bodies:
-                self.body(body)
-        elif isinstance(s, Recall):
-            self.trips.add(s.trips)
-        elif isinstance(s, (Begin, Accumulate, Finish)):
-            self._accumulator(s, begun)
+        else:
+            e = EFFECTS[type(s)]
+            for n, body in enumerate(e.bodies(s)):
+                # The first one computes what the statement needs.
+                self._run(s, body, () if n else e.uses_of_bodies(s))
 
-    def _accumulator(self, s: Begin | Accumulate | Finish, begun: list[Any]) -> None:
-        number = s.accumulator.number
-        if isinstance(s, Begin):
-            self.begun[number] = len(self.around)
+    def _accumulators(self, s: Any, e: Effects, begun: list[Any]) -> None:
+        if (accumulator := e.begins(s)) is not None:
+            self.begun[accumulator.number] = len(self.around)
             begun.append(s)
-        elif number not in self.begun:
-            self.fail(f"a{number} is not begun here", s)
-        elif isinstance(s, Finish):
-            if self.begun.pop(number) != len(self.around):
-                self.fail(f"a{number} is finished in another scope", s)
-        elif any(loop.role == "map" for loop in self.around[self.begun[number] :]):
-            self.fail(f"a{number} is added to in a loop that adds nothing up", s)
+        if (accumulator := e.finishes(s)) is not None:
+            self._is_begun(accumulator, s)
+            if self.begun.pop(accumulator.number) != len(self.around):
+                self.fail(f"a{accumulator.number} is finished in another scope", s)
+        if (accumulator := e.adds_to(s)) is not None:
+            self._is_begun(accumulator, s)
+            inside = self.around[self.begun[accumulator.number] :]
+            if any(isinstance(x, Loop) and x.role == "map" for x in inside):
+                self.fail(f"a{accumulator.number} is added to in a loop that adds nothing up", s)
+
+    def _is_begun(self, accumulator: Accumulator, s: Any) -> None:
+        if accumulator.number not in self.begun:
+            self.fail(f"a{accumulator.number} is not begun here", s)
 
     # -- loops --------------------------------------------------------------------
 
@@ -206,10 +183,10 @@ class _Check:
             self.fail(problem, s)
         if s.role != "sequence" and not s.unroll and (buffer := meet(s, adding=False)):
             self.fail(f"iterations touch the same elements of {buffer}", s)
-        self._run(s, s.var, (s.start, s.stop - 1), s.body)
+        self._run(s, s.body)
 
     def _problem_of(self, s: Loop) -> str | None:
-        inside_of_share = any(loop.share is not None for loop in self.around)
+        inside_of_share = any(EFFECTS[type(x)].share(x) is not None for x in self.around)
         shared = s.share is not None
         problems = {
             f"no role {s.role!r}": s.role not in _ROLES,
@@ -223,24 +200,16 @@ class _Check:
         }
         return next((words for words, holds in problems.items() if holds), None)
 
-    def _run(self, s: Any, var: Var, bounds: tuple[int, int], body: list[Any]) -> None:
-        self.bounds[var] = bounds
-        self.around.append(s if isinstance(s, Loop) else Loop(var, 0, 1, [], "sequence"))
-        self.body(body)
-        self.around.pop()
-        del self.bounds[var]
-
-    def _repeat(self, s: Repeat) -> None:
-        many = (0, s.step.extent - 1)
-        # The test is computed by the condition's last statements.
-        self._run(s, s.step, many, [*s.condition, _Test(s.test)])
-        self._run(s, s.step, many, s.body)
-        self.trips.add(s.trips)
-
-    def _steps(self, s: Steps) -> None:
-        if s.trips not in self.trips:
-            self.fail("steps of a loop that did not run", s)
-        self._run(s, s.step, (0, s.step.extent - 1), s.body)
+    def _run(self, s: Any, body: list[Any], results: Sequence[Scalar] = ()) -> None:
+        variables = EFFECTS[type(s)].variables(s)
+        self.bounds.update(variables)
+        if variables:
+            self.around.append(s)
+        self.body(body, results, s)
+        if variables:
+            self.around.pop()
+        for var in variables:
+            del self.bounds[var]
 
     def _tasks(self, s: RunTasks) -> None:
         tasks = s.tasks
@@ -249,7 +218,7 @@ class _Check:
         if not 0 < tasks.count <= _MOST_TASKS or tasks.var.extent != tasks.count:
             self.fail(f"{tasks.count} tasks", s)
         inner = _Check(self.whole, self.name, tasks.var)
-        inner.bounds[tasks.var] = (0, tasks.count - 1)
+        inner.bounds.update(EFFECTS[RunTasks].variables(s))
         inner._names(tasks.body, tasks.buffers)
         inner.body(tasks.body)
         reads = Reads(inner.bounds)
@@ -258,78 +227,43 @@ class _Check:
 
     # -- memory -------------------------------------------------------------------
 
-    def _touches(self, s: Any) -> None:
+    def _touches(self, s: Any, e: Effects) -> None:
         if self.task is not None:
-            self._writes_of_task(s)
-        if isinstance(s, (Load, Store, AccumulateInto)):
-            if getattr(s, "guard", None) is None:
-                self._within(s, s.buffer, s.index, 0, 0)
-        elif isinstance(s, Fill):
-            self._within(s, s.buffer, s.start, 0, s.count - 1)
-        elif isinstance(s, (Gather, ScatterInto)) and getattr(s, "guard", None) is None:
-            ends = [p.stride * (p.extent - 1) for p in s.places]
-            self._spread(s, s.buffer, s.index, ends)
-        elif isinstance(s, MatrixProduct):
-            self._operand(s, s.a, (*s.batch, s.m, s.k))
-            self._operand(s, s.b, (*s.batch, s.k, s.n))
-            count = prod(s.batch) * s.m * s.n
-            self._within(s, s.c, s.c_offset * s.parts, 0, count * s.parts - 1)
-        if isinstance(s, AccumulateInto) and self.around:
-            loop = self.around[-1]
-            is_map = loop.role == "map" and loop.stop - loop.start > 1
-            if is_map and loop.var not in s.index.variables():
+            self._changes_of_task(s, e)
+        for access in (*e.reads(s), *e.updates(s), *e.writes(s)):
+            if access.guard is None:
+                self._within(s, access)
+        for access in e.updates(s):
+            if access.is_exact and self._is_at_one_place_of_map(access):
                 self.fail("a sum in a loop that adds nothing up", s)
 
-    def _operand(self, s: MatrixProduct, o: Operand, shape: tuple[int, ...]) -> None:
-        ends = [(n - 1) * step * s.parts for n, step in zip(shape, o.strides, strict=True)]
-        if 0 not in shape:
-            self._spread(s, o.buffer, o.offset * s.parts, ends)
+    def _is_at_one_place_of_map(self, access: Access) -> bool:
+        """Whether iterations that add nothing up touch the same place."""
+        loop = self.around[-1] if self.around else None
+        if not isinstance(loop, Loop) or loop.role != "map" or loop.stop - loop.start <= 1:
+            return False
+        return loop.var not in access.index.variables()
 
-    def _spread(self, s: Any, buffer: Buffer, index: Affine, ends: list[int]) -> None:
-        low, high = sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
-        self._within(s, buffer, index, low, high)
-
-    def _within(self, s: Any, buffer: Buffer, index: Affine, low: int, high: int) -> None:
-        if buffer.kind == "tape" or high < low or not _is_plain(index):
+    def _within(self, s: Any, access: Access) -> None:
+        buffer, index = access.buffer, access.index
+        if buffer.kind == "tape" or access.size <= 0 or not _is_plain(index):
             return
-        first, last = index.range(self.bounds)
-        if first + low < 0 or last + high >= memory(buffer).size:
-            self.fail(f"{first + low} to {last + high} of {buffer}[{memory(buffer).size}]", s)
+        low, high = index.range(self.bounds)
+        low, high, size = low + access.low, high + access.high, memory(buffer).size
+        if low < 0 or (high >= size and not access.is_rest):
+            self.fail(f"{low} to {high} of {buffer}[{size}]", s)
 
-    def _writes_of_task(self, s: Any) -> None:
-        """Tasks write elements of their own: their indices depend on the task, or on its share."""
+    def _changes_of_task(self, s: Any, e: Effects) -> None:
+        """Tasks change elements of their own: their indices depend on the task, or on its share."""
         assert self.task is not None
-        own = {self.task} | {loop.var for loop in self.around if loop.share is not None}
-        for buffer, index in _written(s):
-            if buffer.kind != "local" and own.isdisjoint(index.variables()):
+        shares = [x for x in self.around if EFFECTS[type(x)].share(x) is not None]
+        own = {self.task, *(var for x in shares for var in EFFECTS[type(x)].variables(x))}
+        # Of what a statement shares itself each task has a part.
+        changed = e.scratch(s) if e.share(s) is not None else changes(s)
+        for access in changed:
+            buffer = memory(access.buffer)
+            if buffer.kind != "local" and own.isdisjoint(access.index.variables()):
                 self.fail(f"each task writes to {buffer}", s)
-
-
-class _Test:
-    """Stands for the use of a scalar."""
-
-    def __init__(self, test: Scalar) -> None:
-        self.test = test
-
-
-def _written(s: Any) -> list[tuple[Buffer, Affine]]:
-    if isinstance(s, _WRITES):
-        return [(memory(s.buffer), s.start if isinstance(s, Fill) else s.index)]
-    if isinstance(s, MatrixProduct):
-        found = [] if s.share is not None else [(memory(s.c), s.c_offset)]
-        if s.panel is not None:
-            found.append((memory(s.panel.buffer), s.panel.offset))
-        return found
-    return [(memory(o.buffer), o.offset) for o in s.outputs] if isinstance(s, Factorization) else []
-
-
-def _indices(s: Any) -> list[Affine]:
-    if isinstance(s, MatrixProduct):
-        return [s.a.offset, s.b.offset, s.c_offset]
-    if isinstance(s, Factorization):
-        return [o.offset for o in (*s.inputs, *s.outputs)]
-    found = (getattr(s, name, None) for name in ("index", "start"))
-    return [index for index in found if isinstance(index, Affine)]
 
 
 def _is_plain(index: Affine) -> bool:
@@ -338,5 +272,6 @@ def _is_plain(index: Affine) -> bool:
 
 def _is_decided(s: Any) -> bool:
     """Whether it is known what a statement reads."""
-    is_free = getattr(s, "guard", None) is None and not isinstance(s, (Gather, ScatterInto))
-    return is_free and all(map(_is_plain, _indices(s)))
+    e = EFFECTS[type(s)]
+    read = (*e.reads(s), *e.updates(s))
+    return all(a.guard is None and a.is_exact and _is_plain(a.index) for a in read)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from autojit.codegen.loop_ir.nodes import Accumulator, Begin, Buffer, Finish, Kernel, Loop, Store
+from autojit.codegen.loop_ir.nodes import Begin, Finish, Loop, Store
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_ir.values import Accumulator, Buffer
 
 from .statements import Statements
 from .structure import (

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from math import prod
 
-from autojit.codegen.loop_ir.nodes import MatrixProduct, Operand
+from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.values import Operand
 
 from .helpers import numpy_type
 from .kernels import Launch

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from autojit.codegen.analysis.arena import itemsize
+from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.codegen.loop_ir.nodes import Buffer
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.lowering.lower import lower
 from autojit.codegen.scheduling.traits import CUDA
 from autojit.ir.core.locks import Lock

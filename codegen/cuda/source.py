@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autojit.codegen.loop_ir.nodes import Buffer, Kernel, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.values import Buffer
 
 from . import products
 from .kernels import STATUS, KernelWriter, Launch

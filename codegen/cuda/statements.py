@@ -10,9 +10,7 @@ from autojit.codegen.loop_ir.errors import ENSURED, TargetError
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
-    Accumulator,
     Begin,
-    Buffer,
     Compute,
     Constant,
     Fill,
@@ -22,10 +20,10 @@ from autojit.codegen.loop_ir.nodes import (
     InRange,
     Load,
     Loop,
-    Scalar,
     ScatterInto,
     Store,
 )
+from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
 from autojit.ir.core.affine import Affine, Var
 
 from .helpers import numpy_type
@@ -85,25 +83,7 @@ class Statements:
 
     def index(self, index: Affine) -> str:
         """An index expression."""
-        parts = []
-        for atom, coefficient in index.terms:
-            if isinstance(atom, Var):
-                text = self.var(atom)
-            else:
-                sign = "%" if atom.remainder else "//"
-                operand = self.index(atom.operand)
-                text = f"({operand}) {sign} {atom.divisor}"
-                text = f"({text})"
-            match coefficient:
-                case 1:
-                    parts.append(text)
-                case -1:
-                    parts.append(f"-{text}")
-                case _:
-                    parts.append(f"{coefficient} * {text}")
-        if index.constant or not parts:
-            parts.append(str(index.constant))
-        return " + ".join(parts).replace("+ -", "- ")
+        return index.text(self.var, " * ")
 
     # -- statements ---------------------------------------------------------
 

@@ -10,18 +10,15 @@ from typing import Any
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
-    Buffer,
     Fill,
     Finish,
-    Kernel,
     Load,
     Loop,
-    Place,
-    Scalar,
     ScatterInto,
 )
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import walk
-from autojit.ir.core.affine import Affine, Var
+from autojit.codegen.loop_ir.values import Buffer, Place, Scalar
 
 _COMBINING = (AccumulateInto, ScatterInto)
 #: What ``cuda.atomic.add`` takes.
@@ -117,7 +114,7 @@ def shared_by_block(nest: Nest, machine: Machine) -> bool:
 
 def _reads_in_order(loop: Loop) -> bool:
     innermost = nests(loop)[0].loops[-1].var
-    return any(isinstance(s, Load) and (innermost, 1) in s.index.terms for s in walk(loop.body))
+    return any(isinstance(s, Load) and s.index.coefficient(innermost) == 1 for s in walk(loop.body))
 
 
 # -- the parts of a kernel ------------------------------------------------------
@@ -186,10 +183,6 @@ def _scalars_in(thing: Any) -> Iterator[Scalar]:
     elif isinstance(thing, tuple):
         for each in thing:
             yield from _scalars_in(each)
-    elif isinstance(thing, Affine):
-        for atom, _ in thing.terms:
-            if not isinstance(atom, Var):
-                yield from _scalars_in(getattr(atom, "operand", atom))
 
 
 def used_buffers(statements: list[Any]) -> list[Buffer]:

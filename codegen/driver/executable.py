@@ -13,14 +13,14 @@ import numpy as np
 from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
-from autojit.ir.core.types import canonical_dtype
+from autojit.ir.core.types import Type, canonical_dtype
 
 #: Bytes of an array from which on it matters where a copy of it lies.
 LARGE = 1 << 17
 
 if TYPE_CHECKING:
     from autojit.codegen.cpu.abi.abi import Convention, Needs
-    from autojit.codegen.loop_ir.nodes import LoopProgram
+    from autojit.codegen.loop_ir.program import LoopProgram
 
     from .cache import Cache
     from .packing import Packing
@@ -183,25 +183,8 @@ class Executable:
         return Convention(tuple(weak), bound, as_tuple)
 
     def _entry(self, convention: Convention, bound: Sequence[np.ndarray]) -> Callable[..., Any]:
-        from autojit.codegen.cpu.abi import abi
-        from autojit.codegen.cpu.abi.results import allocator
-        from autojit.codegen.cpu.host import threads
-
-        native, out_types = self._native(convention), self.packed.out_types
-        needs = native.needs
-        allocators = [allocator(out_types[i].shape, out_types[i].dtype) for i in needs.pooled]
-        own = [
-            *map(abi.library_function, needs.functions),
-            *map(id, allocators),
-            *(a.ctypes.data for a in bound),
-        ]
-        parallel = threads.layer()[1:] if needs.parallel else (0, 0)
-        numbers = [*abi.fixed_table(), 0, 0, *parallel, *own]
-        table = (ctypes.c_int64 * len(numbers))(*numbers)
-        name = f"autojit_{self.source.name}"
-        return abi.native_function(
-            native.address, name, table, list(bound), allocators, native.owner
-        )
+        native = self._native(convention)
+        return _callable(native, self.packed.out_types, bound, self.source.name)
 
     def _native(self, convention: Convention) -> _Native:
         with self._lock:
@@ -238,22 +221,12 @@ class Executable:
 
     def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
         """Code made here, kept on disk under the key if there is one."""
-        from autojit.codegen.cpu.entry_point.entry import Module
         from autojit.codegen.cpu.entry_point.key import unchanged
-        from autojit.codegen.cpu.entry_point.parts import parts
-        from autojit.codegen.cpu.host.engine import Compiled, serial
-        from autojit.codegen.cpu.llvm import library
 
-        symbol = f"autojit_entry_{serial()}"
-        with seldom_collected():
-            module = Module(self.loops, self.packed.in_types, self.packed.out_types)
-            module.add_entry(symbol, convention)
-            divided = parts(module.module, module.core.name, module.printed)
-            shared = library.used(module.module)
-        _begin_to_load(module.needs)
-        compiled = Compiled(divided, shared)
+        in_types, out_types = self.packed.in_types, self.packed.out_types
+        symbol, native = _compiled(self.loops, in_types, out_types, convention)
+        compiled = native.owner
         self._compiled.append(compiled)
-        native = _Native(compiled.address(symbol), compiled, module.needs)
         if self._cache and key and unchanged():
             about = {
                 "name": self.source.name,
@@ -276,6 +249,61 @@ class Executable:
             if not self._compiled:
                 self._compile(self._general(), None)
             return self._compiled[0]
+
+
+def _compiled(
+    loops: LoopProgram, in_types: Sequence[Type], out_types: Sequence[Type], convention: Convention
+) -> tuple[str, _Native]:
+    """The name of a new entry for a convention, and its code."""
+    from autojit.codegen.cpu.entry_point.entry import Module
+    from autojit.codegen.cpu.entry_point.parts import parts
+    from autojit.codegen.cpu.host.engine import Compiled, serial
+    from autojit.codegen.cpu.llvm import library
+
+    symbol = f"autojit_entry_{serial()}"
+    with seldom_collected():
+        module = Module(loops, in_types, out_types)
+        module.add_entry(symbol, convention)
+        divided = parts(module.module, module.core.name, module.printed)
+        shared = library.used(module.module)
+    _begin_to_load(module.needs)
+    compiled = Compiled(divided, shared)
+    return symbol, _Native(compiled.address(symbol), compiled, module.needs)
+
+
+def _callable(
+    native: _Native, out_types: Sequence[Type], bound: Sequence[np.ndarray], name: str
+) -> Callable[..., Any]:
+    """The builtin that calls code with all that it asks for."""
+    from autojit.codegen.cpu.abi import abi
+    from autojit.codegen.cpu.abi.results import allocator
+    from autojit.codegen.cpu.host import threads
+
+    needs = native.needs
+    allocators = [allocator(out_types[i].shape, out_types[i].dtype) for i in needs.pooled]
+    own = [
+        *map(abi.library_function, needs.functions),
+        *map(id, allocators),
+        *(a.ctypes.data for a in bound),
+    ]
+    parallel = threads.layer()[1:] if needs.parallel else (0, 0)
+    numbers = [*abi.fixed_table(), 0, 0, *parallel, *own]
+    table = (ctypes.c_int64 * len(numbers))(*numbers)
+    return abi.native_function(
+        native.address, f"autojit_{name}", table, list(bound), allocators, native.owner
+    )
+
+
+def run_loops(loops: LoopProgram, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of a loop program, compiled, for flat arrays of its inputs."""
+    from autojit.codegen.cpu.abi.abi import Convention
+
+    in_types, out_types = ([b.type for b in found] for found in (loops.inputs, loops.outputs))
+    convention = Convention((None,) * len(in_types), 0, as_tuple=True)
+    _, native = _compiled(loops, in_types, out_types, convention)
+    call = _callable(native, out_types, (), loops.name)
+    exact = [canonical(a, t.dtype) for a, t in zip(arrays, in_types, strict=True)]
+    return list(call(*exact))
 
 
 def _begin_to_load(needs: Needs) -> None:

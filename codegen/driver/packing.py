@@ -18,6 +18,9 @@ After, with the numbers in the order of the arguments and of the results::
     }
 
 Code that checks, reads and makes each number by itself takes LLVM 1 to 2.5 ms for each.
+
+Legal where the numbers have no axes and one dtype, and a call has numbers of just that type: no
+other is converted (``_Taken.vector``).
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ import numpy as np
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.types import Type
 from autojit.ir.ops.move import concatenate, reshape, slice_
+from autojit.ir.pass_manager.records import phase
 
 #: Numbers of one dtype that travel as an array.  The code for 64 arguments and results takes 0.2 s
 #: to compile; as an array they make the call 3 us longer, where it takes 3 to 5 us.  At least two.
@@ -64,6 +68,7 @@ class Packing(NamedTuple):
     outputs: Side
 
 
+@phase("pack numbers")
 def packing(program: Program) -> Packing | None:
     """None where there are few numbers."""
     inputs, outputs = _side(program.in_types), _side(program.out_types)

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.loop_ir.nodes import (
-    Compute,
-    Factorization,
-    Kernel,
-    Loop,
-    MatrixProduct,
-    RunTasks,
-)
-from autojit.codegen.loop_ir.text import print_loops
-from autojit.codegen.loop_ir.traversal import product_of, statements
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.nodes import Compute, Loop, RunTasks
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.traversal import loop_count, product_of, statements
+from autojit.codegen.loop_text.printer import print_loops
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.program import Program
 
@@ -32,7 +27,9 @@ def text(program: Program, stage: str) -> str:
     if stage == "optimized":
         return executable.optimized.text(sources=True)
     if stage == "loops":
-        return str(lower(executable.optimized))
+        loops = lower(executable.optimized)
+        loops.captured = len(executable.optimized.captured)
+        return str(loops)
     if stage == "vectors":
         from autojit.codegen.cpu.llvm.vectors import lanes
 
@@ -53,7 +50,7 @@ def cost(program: Program) -> dict[str, int]:
     return {
         "ops": len(program.ops),
         "optimized_ops": len(optimized.ops),
-        "loops": loops.loop_count,
+        "loops": loop_count(loops),
         "products": products,
         "kernels": kernels,
         "flops": flops,

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from autojit.ir.core.affine import Bounds, Var
 
-from .nodes import (
-    Branch,
-    Buffer,
-    Factorization,
-    Keep,
-    Kernel,
-    Loop,
-    LoopProgram,
-    MatrixProduct,
-    Recall,
-    Repeat,
-    RunTasks,
-    Scalar,
-    Steps,
-    Swap,
-)
-
-#: The lists of statements inside of those that have any, by their type.
-_BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {
-    Loop: lambda s: [s.body],
-    Steps: lambda s: [s.body],
-    RunTasks: lambda s: [s.tasks.body],
-    Repeat: lambda s: [s.condition, s.body],
-    Branch: lambda s: s.bodies,
-}
+from .effects import BODIES, EFFECTS
+from .matrices import MatrixProduct
+from .nodes import Loop, RunTasks
+from .program import Kernel, LoopProgram
+from .values import Buffer, Scalar
 
 
 def bodies_of(statement: Any) -> list[list[Any]]:
     """The lists of statements inside of a statement."""
-    bodies = _BODIES.get(type(statement))
+    bodies = BODIES.get(type(statement))
     return bodies(statement) if bodies else []
 
 
@@ -44,7 +24,7 @@ def walk(body: list[Any]) -> Iterator[Any]:
     """Every statement, loops before their bodies."""
     for statement in body:
         yield statement
-        bodies = _BODIES.get(type(statement))
+        bodies = BODIES.get(type(statement))
         if bodies:
             for inner in bodies(statement):
                 yield from walk(inner)
@@ -77,24 +57,18 @@ def product_of(step: Any) -> MatrixProduct | None:
 
 def used(statement: Any) -> list[Scalar]:
     """The scalars that a statement reads."""
-    found = list(getattr(statement, "args", ()))
-    for name in ("value", "guard", "test", "only"):
-        scalar = getattr(statement, name, None)
-        if isinstance(scalar, Scalar):
-            found.append(scalar)
-    if isinstance(statement, Branch):
-        found.append(statement.index)
-    found += [place.scalar for place in getattr(statement, "places", ())]
-    return found
+    e = EFFECTS[type(statement)]
+    return [*e.uses(statement), *e.uses_of_bodies(statement)]
+
+
+def defined(statement: Any) -> Scalar | None:
+    """The scalar that a statement computes."""
+    return EFFECTS[type(statement)].defines(statement)
 
 
 def in_sequence(body: list[Any]) -> bool:
     """Whether statements hold loops whose steps run in turn, or branches."""
-    return any(
-        isinstance(s, (Repeat, Steps, Branch, Recall))
-        or (isinstance(s, Loop) and s.role == "sequence")
-        for s in walk(body)
-    )
+    return any(EFFECTS[type(s)].in_turn(s) for s in walk(body))
 
 
 def is_whole(loop: Loop) -> bool:
@@ -110,32 +84,22 @@ def memory(buffer: Buffer) -> Buffer:
     return buffer
 
 
-def _of_product(product: MatrixProduct) -> list[Buffer]:
-    found = [product.a.buffer, product.b.buffer, product.c]
-    return found if product.panel is None else [*found, product.panel.buffer]
-
-
-#: The buffers that statements name, by their type, where these are others than its `buffer`.
-_NAMED: dict[type, Callable[[Any], list[Buffer]]] = {
-    MatrixProduct: _of_product,
-    Factorization: lambda s: s.buffers,
-    Swap: lambda s: [s.first, s.second],
-    Repeat: lambda s: s.tapes,
-    Keep: lambda s: [*s.tapes, s.note],
-    Recall: lambda s: [*s.tapes, s.note],
-}
-
-
-def buffers_named(statement: Any) -> list[Buffer]:
+def buffers_named(statement: Any) -> Sequence[Buffer]:
     """The buffers that a statement names itself."""
-    named = _NAMED.get(type(statement))
-    if named:
-        return named(statement)
-    buffer = getattr(statement, "buffer", None)
-    return [] if buffer is None else [buffer]
+    return EFFECTS[type(statement)].buffers(statement)
 
 
 def buffers_of(body: list[Any]) -> list[Buffer]:
     """The buffers that statements use, in order."""
     found = (memory(b) for statement in walk(body) for b in buffers_named(statement))
     return list(dict.fromkeys(found))
+
+
+def loop_count(program: LoopProgram) -> int:
+    """How many outermost loops a program runs (products and library calls not counted)."""
+    return sum(
+        isinstance(s, (Loop, RunTasks))
+        for k in program.steps
+        if isinstance(k, Kernel) and product_of(k) is None
+        for s in k.body
+    )

@@ -15,11 +15,19 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from autojit.codegen.loop_ir.nodes import Kernel, Loop
+from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, is_whole
-from autojit.ir.core.affine import Affine, Quotient, Var
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 
+@kernel_pass(
+    "Makes nests over rows and columns of what lies in one piece one loop.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def collapsed(kernel: Kernel) -> Kernel:
     """The kernel with nests of two loops made one loop, where all that they touch allows it."""
     _rewrite(kernel.body)
@@ -72,15 +80,7 @@ def _with_one(s: Any, row: Var, column: Var, width: int, both: Var) -> Any:
 
 
 def _joined(index: Affine, row: Var, column: Var, width: int, both: Var) -> Affine:
-    step = 0
-    rest = []
-    for atom, coefficient in index.terms:
-        if atom is column:
-            step = coefficient
-        elif isinstance(atom, Quotient) and not {row, column}.isdisjoint(atom.operand.variables()):
-            raise _Apart
-        elif atom is not row:
-            rest.append((atom, coefficient))
-    if dict(index.terms).get(row, 0) != step * width:
+    step = index.stride(column)
+    if step is None or index.stride(row) != step * width:
         raise _Apart
-    return Affine(index.constant, tuple(rest)) + Affine(0, ((both, step),) if step else ())
+    return index.without(row).without(column) + affine.of(both) * step

@@ -18,7 +18,9 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
-from autojit.codegen.loop_ir.nodes import Constant, InRange, Kernel, Load, Loop
+from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.nodes import Constant, InRange, Load, Loop
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, is_whole
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
@@ -31,6 +33,12 @@ LEAST_COLUMNS, LEAST_ROWS = 16, 4
 MOST_PARTS = 4
 
 
+@kernel_pass(
+    "Makes a loop over what lies in one piece, and is made of rows, a nest.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    gives=[NESTS],
+    keeps=EVERYTHING,
+)
 def uncollapsed(kernel: Kernel) -> Kernel:
     """The kernel with rows where its innermost loops divide their index."""
     _rewrite(kernel.body)
@@ -90,34 +98,20 @@ def _division(loop: Loop) -> tuple[int, int] | None:
 def _simplified(s: Any, bounds: Bounds) -> Any:
     """The statement without divisions whose result the ranges of variables tell."""
     changes = {
-        f.name: _divided(index, bounds)
+        f.name: index.simplified(bounds)
         for f in fields(s)
         if isinstance(index := getattr(s, f.name), Affine)
     }
     return replace(s, **changes) if changes else s
 
 
-def _divided(index: Affine, bounds: Bounds) -> Affine:
-    result = Affine(index.constant)
-    for atom, coefficient in index.terms:
-        if isinstance(atom, Var):
-            part = affine.of(atom)
-        else:
-            part = affine.divide(atom.operand, atom.divisor, bounds)[atom.remainder]
-        result = result + part * coefficient
-    return result
-
-
 def _parts(body: list[Any], column: Var) -> list[tuple[int, int]]:
     """Ranges of a row in which the conditions on the column do not change."""
     cuts = {0, column.extent}
     for s in body:
-        if isinstance(s, InRange) and s.step == 1 and len(s.index.terms) == 1:
-            ((atom, sign),) = s.index.terms
-            if atom is column and sign in (1, -1):
-                for bound in (s.low, s.high):
-                    place = bound - s.index.constant
-                    cuts.add(place if sign == 1 else 1 - place)
+        if isinstance(s, InRange) and s.step == 1:
+            found = (s.index.crossing(column, bound) for bound in (s.low, s.high))
+            cuts.update(cut for cut in found if cut is not None)
     return list(pairwise(sorted(cut for cut in cuts if 0 <= cut <= column.extent)))
 
 

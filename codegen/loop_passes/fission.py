@@ -19,32 +19,35 @@ from dataclasses import replace
 from typing import Any
 
 from autojit.codegen.analysis.iterations import meet
+from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.cost import is_function
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
-    Buffer,
     Compute,
     Constant,
     Gather,
     IndexValue,
     InRange,
-    Kernel,
     Load,
     Loop,
-    Scalar,
     Store,
 )
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, used, walk
+from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import L2, current
 
-from .strip_mine import CHEAP, at
+from .strip_mine import at
 
 #: The size of a body that is divided, and of a piece: statements, of which functions count for what
 #: they are.  Shorter bodies take a second or two, and run up to a third faster as they are.
 LONG, SIZE, OF_FUNCTION = 5_000, 600, 15
-#: Bytes of what the pieces hand on for a block, and iterations of one.
-BYTES = 1 << 18
+#: The part of the second-level cache that what the pieces hand on for a block takes, and the
+#: iterations of one.
+HANDED = 1 / 4
 LEAST, MOST = 16, 256
 #: What a body may consist of.
 _PLAIN = (
@@ -52,6 +55,11 @@ _PLAIN = (
 )  # fmt: skip
 
 
+@kernel_pass(
+    "Divides loops with long bodies, so that they compile in less time.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def in_pieces(kernel: Kernel) -> Kernel:
     """The kernel with such loops in pieces, or as it is."""
     if sum(map(_size, walk(kernel.body))) < LONG:
@@ -61,8 +69,7 @@ def in_pieces(kernel: Kernel) -> Kernel:
 
 
 def _size(statement: Any) -> int:
-    is_function = isinstance(statement, Compute) and statement.name not in CHEAP
-    return OF_FUNCTION if is_function and statement.result.dtype != "bool" else 1
+    return OF_FUNCTION if is_function(statement) else 1
 
 
 def _in_pieces(body: list[Any], name: str) -> list[Any]:
@@ -188,7 +195,7 @@ def _is_repeated(statement: Any) -> bool:
 
 def _rows(extent: int, handed: int) -> int:
     """The iterations of a block: best so many that none is left over, whose code would be extra."""
-    most = min(MOST, max(LEAST, BYTES // (8 * max(handed, 1))))
+    most = min(MOST, max(LEAST, current().cache(L2, HANDED) // (8 * max(handed, 1))))
     if extent <= most:
         return extent
     sizes = range(min(most, max(LEAST, most // 2)), most + 1)

@@ -18,18 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from autojit.codegen.loop_ir.nodes import (
-    Compute,
-    Constant,
-    IndexValue,
-    InRange,
-    Kernel,
-    Load,
-    Loop,
-    Store,
-)
+from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, InRange, Load, Loop, Store
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, memory, used
-from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .strip_mine import at
@@ -43,6 +35,11 @@ _PURE = (Compute, Constant, IndexValue, InRange, Load)
 Indices = dict[int, Affine]
 
 
+@kernel_pass(
+    "Sets what differs at single places of a row after the row.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=EVERYTHING,
+)
 def off_diagonals(kernel: Kernel) -> Kernel:
     """The kernel with the masks of single places taken out of its innermost loops."""
     _rewrite(kernel.body, {}, {})
@@ -108,10 +105,9 @@ def _masks(loop: Loop, known: Indices) -> list[tuple[Compute, Affine]]:
             if left is None or right is None:
                 continue
             difference = left - right
-            factor = dict(difference.terms).get(loop.var)
-            rest = difference + affine.of(loop.var) * -(factor or 0)
-            if factor in (1, -1) and loop.var not in rest.variables():
-                found.append((s, rest * -factor))
+            factor = difference.stride(loop.var)
+            if factor in (1, -1):
+                found.append((s, difference.without(loop.var) * -factor))
     return found
 
 

@@ -7,26 +7,23 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
-    Accumulator,
     Begin,
-    Buffer,
     Compute,
     Constant,
     Fill,
     Finish,
     IndexValue,
-    Kernel,
     Load,
     Loop,
-    MatrixProduct,
-    Operand,
-    Scalar,
     Store,
 )
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.codegen.loop_ir.values import Accumulator, Buffer, Operand, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 

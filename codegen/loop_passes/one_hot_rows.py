@@ -16,6 +16,10 @@ every element takes part as before.
 A product of ``t`` with a matrix of ``m`` columns takes ``m`` multiplications a row, and not ``m``
 for each of its elements, so it is done by the loop, and ``t`` has no memory.  If it is ``t @ b``,
 whether all of ``b`` is finite is asked once, ahead.
+
+Legal where a loop only adds up or stores products with the truth of one comparison with an
+extreme, which a loop before it has counted, and where products alone read what it stores
+(``_found``, ``_products``).  The rest is decided for each row as it runs.
 """
 
 from __future__ import annotations
@@ -23,29 +27,28 @@ from __future__ import annotations
 from math import isfinite, prod
 from typing import Any
 
+from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, steps_pass
+from autojit.codegen.loop_ir.effects import changed_buffers
+from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
-    Buffer,
     Compute,
     Constant,
     Finish,
-    Gather,
     IndexValue,
-    Kernel,
     Load,
     Loop,
-    MatrixProduct,
-    Scalar,
     Store,
 )
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_named, buffers_of, memory, walk
+from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
 from .one_hot_loops import Found, Product, Writer
 from .row_steps import conflict, touched
-from .strip_mine import substitute
 
 #: Shorter rows are as fast as they are.
 LEAST = 16
@@ -57,6 +60,11 @@ MOST_BESIDE, MOST_APART = 1024, 64
 _PLAIN = (Accumulate, AccumulateInto, Compute, Constant, IndexValue, Load, Store)
 
 
+@steps_pass(
+    "Runs loops for the only element of a row that is not zero.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=EVERYTHING,
+)
 def only_ones(steps: list[Any]) -> list[Any]:
     """The steps of a program, with such loops run for the only element where there is one."""
     for position, step in enumerate(steps):
@@ -188,8 +196,7 @@ def _counted(
 
 def _changed(body: list[Any], read: list[Buffer]) -> bool:
     """Whether statements write what is read."""
-    others = (s for s in walk(body) if not isinstance(s, (Load, Gather)))
-    return any(memory(b) in read for s in others for b in buffers_named(s))
+    return any(memory(b) in read for s in walk(body) for b in changed_buffers(s))
 
 
 def _formula(x: Scalar, made: dict[int, Any], var: Var) -> Any:
@@ -200,9 +207,9 @@ def _formula(x: Scalar, made: dict[int, Any], var: Var) -> Any:
     if isinstance(s, Constant):
         return "constant", x.dtype, repr(s.value)
     if isinstance(s, Load) and s.guard is None:
-        return "load", s.buffer, substitute(s.index, var, _HERE), x.dtype
+        return "load", s.buffer, s.index.substitute(var, _HERE), x.dtype
     if isinstance(s, IndexValue):
-        return "index", substitute(s.index, var, _HERE), x.dtype
+        return "index", s.index.substitute(var, _HERE), x.dtype
     return "scalar", x.number
 
 

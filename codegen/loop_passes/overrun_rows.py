@@ -19,18 +19,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from autojit.codegen.loop_ir.nodes import (
-    Compute,
-    Constant,
-    IndexValue,
-    InRange,
-    Kernel,
-    Load,
-    Loop,
-    Store,
-)
+from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, InRange, Load, Loop, Store
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, memory
-from autojit.ir.core.affine import Affine, Atom, Bounds, Quotient, Var
+from autojit.ir.core.affine import Affine, Bounds, Var
 
 #: The ends may have at most this many elements together, and this part of the row.
 MOST_AT_ENDS = 16
@@ -39,6 +32,11 @@ PART_AT_ENDS = 4
 _PURE = (Compute, Constant, IndexValue, InRange, Load)
 
 
+@kernel_pass(
+    "Runs loops over the middles of rows over whole rows.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=EVERYTHING,
+)
 def in_whole_rows(kernel: Kernel) -> Kernel:
     """The kernel with loops over the middles of rows run over whole rows, where that is allowed."""
     _rewrite(kernel.body, {})
@@ -114,11 +112,7 @@ def _inside(load: Load, bounds: Bounds) -> bool:
 
 def _once_a_step(index: Affine, var: Var) -> bool:
     """Whether an index is another one at each step of the loop."""
-    return [atom for atom, _ in index.terms if _depends(atom, var)] == [var]
-
-
-def _depends(atom: Atom, var: Var) -> bool:
-    return atom is var or (isinstance(atom, Quotient) and var in atom.operand.variables())
+    return bool(index.stride(var))
 
 
 def _only_computes(s: Any) -> bool:

@@ -8,58 +8,53 @@ to, rows of scratch) each task has for itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from math import inf, prod
+from math import inf
 from typing import Any
 
 import numpy as np
 
+from autojit.codegen.analysis.loop_level import IN_TASKS, NO_TASKS, OWN_MEMORY, steps_pass
 from autojit.codegen.analysis.task_border import Border
+from autojit.codegen.loop_ir.cost import work
+from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
-    Accumulator,
     Begin,
-    Buffer,
-    Compute,
-    Constant,
     Fill,
     Finish,
-    Gather,
-    IndexValue,
-    InRange,
-    Kernel,
     Load,
     Loop,
-    MatrixProduct,
-    Operand,
     RunTasks,
-    Scalar,
     ScatterInto,
     Store,
     Tasks,
 )
-from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, memory, used, walk
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, memory, walk
+from autojit.codegen.loop_ir.values import Accumulator, Buffer, Operand, Scalar
+from autojit.codegen.scheduling.remarks import about_loop
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import LAST, current
 from autojit.ir.core.types import dtype_from_name
 
-#: A kernel with less work (in additions) than this stays on one thread.
-WORTH_TRYING = 250_000
-#: From here on threads are used; below, both ways are timed as the code runs.
-WORTH_THREADS = 25_000_000
-#: The work of one task, at least, where there are more than a few; and the number of tasks.
-WORK_OF_TASK = 1_000_000
+#: Launches of threads that a kernel takes as long as, at least, to be cut into tasks.  Two threads
+#: then save as much as two launches take, as measured on an idle machine.
+WORTH_TRYING = 4
+#: Launches from which on threads are used; below, both ways are timed as the code runs.  On a busy
+#: machine a launch takes a tick of the scheduler, some milliseconds.
+WORTH_THREADS = 400
+#: Launches that a task takes as long as, at least, where there are more than a few; the number of
+#: tasks.
+WORK_OF_TASK = 16
 FEW_TASKS, MOST_TASKS = 4, 64
-#: Scalars that tasks' own copies of buffers may take together.
-MOST_PRIVATE = 1 << 19
-#: So many multiplications of a matrix product take about as long as an addition of a loop.
-AT_A_TIME = 4
-
-_COSTS = {"div": 4, "sqrt": 4, "add": 1, "sub": 1, "mul": 1, "neg": 1, "select": 1, "convert": 1}
-_PURE = (Compute, Constant, IndexValue, InRange, Load, Gather)
+#: The part of the last level of the caches that tasks' own copies of buffers may take together.
+MOST_PRIVATE = 1 / 4
 
 
 #: What leaves a number as it is, when it is combined with it.
@@ -91,39 +86,32 @@ def _extreme(dtype: str, sign: int) -> Any:
     return int(info.max if sign > 0 else info.min)
 
 
-def work(body: list[Any]) -> int:
-    """A rough number of additions that statements amount to."""
-    total = 0
-    for s in body:
-        if isinstance(s, Loop):
-            total += _work_of_loop(s)
-        elif isinstance(s, Compute):
-            total += _COSTS.get(s.name, 1 if s.result.dtype == "bool" else 10)
-        elif isinstance(s, MatrixProduct):
-            total += multiplications(s) // AT_A_TIME
-        else:
-            total += 1
-    return total
+def launches(count: float) -> int:
+    """The work, in additions, that takes as long as so many launches of threads."""
+    machine = current()
+    return machine.additions(count * machine.costs.launch)
 
 
-def _work_of_loop(loop: Loop) -> int:
-    """What is the same in each iteration is computed once."""
-    once = each = 0
-    changing: set[Scalar] = set()
-    for s in loop.body:
-        is_same = isinstance(s, _PURE) and changing.isdisjoint(used(s))
-        if is_same and loop.var not in getattr(s, "index", Affine(0)).variables():
-            once += work([s])
-            continue
-        each += work([s])
-        if (result := getattr(s, "result", None)) is not None:
-            changing.add(result)
-    return once + (each if loop.only is not None else (loop.stop - loop.start) * each)
+def task_count(work: int) -> int:
+    """How many tasks are cut of so much work; 0 where that is not worth it."""
+    if work < launches(WORTH_TRYING):
+        return 0
+    return min(MOST_TASKS, max(FEW_TASKS, work // max(1, launches(WORK_OF_TASK))))
 
 
-def multiplications(product: MatrixProduct) -> int:
-    """How many a matrix product takes."""
-    return prod(product.batch) * product.m * product.n * product.k
+def is_measured(work: int) -> bool:
+    """Whether work is so little that threads may be slower, which is seen as the code runs."""
+    return work < launches(WORTH_THREADS)
+
+
+def _line() -> int:
+    """Scalars of eight bytes in a line of the caches; tasks write to lines of their own."""
+    return current().line // 8
+
+
+def most_private() -> int:
+    """Scalars that tasks' own copies of buffers may have together."""
+    return current().cache(LAST, MOST_PRIVATE) // 8
 
 
 def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
@@ -133,14 +121,43 @@ def parallelize(kernel: Kernel, outside: Collection[Buffer] = ()) -> Kernel:
     may run in any order, and what crosses the border of tasks can (see ``task_border``).
     """
     loops = [s for s in kernel.body if isinstance(s, Loop)]
-    if not loops or in_sequence(kernel.body):
+    if not loops:
         return kernel
     main = max(loops, key=lambda s: work([s]))
-    amount = work([main])
-    tasks = min(MOST_TASKS, max(FEW_TASKS, amount // WORK_OF_TASK), main.stop - main.start)
-    if amount < WORTH_TRYING or tasks < 2 or _in_order([main]):
+    made = _cut(kernel, main, outside)
+    if isinstance(made, str):
+        about_loop("parallelize", kernel, main, f"not cut into tasks for threads: {made}")
         return kernel
+    return made
+
+
+def _cut(kernel: Kernel, main: Loop, outside: Collection[Buffer]) -> Kernel | str:
+    """The kernel with a loop cut into tasks, or why it is not."""
+    if in_sequence(kernel.body):
+        return "steps run in turn, or there are branches"
+    amount = work([main])
+    count = task_count(amount)
+    if count < 2:
+        least = launches(WORTH_TRYING)
+        return f"it is the work of {amount:.0f} additions, and threads pay from {least:.0f} on"
+    tasks = min(count, main.stop - main.start)
+    if tasks < 2:
+        return "it has one iteration"
+    if _in_order([main]):
+        return "it sets elements at computed places, where a later iteration may overwrite others"
     return _Cut(kernel, main, tasks, amount).run(outside)
+
+
+@steps_pass("Cuts loops into tasks for threads.", needs=[NO_TASKS, OWN_MEMORY], keeps=IN_TASKS)
+def each_parallelized(steps: list[Any]) -> list[Any]:
+    """The steps of a program, kernels with their main loops cut into tasks where that pays."""
+    touched = Counter(buffer for s in steps for buffer in _touched(s))
+    shared = {buffer for buffer, times in touched.items() if times > 1}
+    return [parallelize(s, shared) if isinstance(s, Kernel) else s for s in steps]
+
+
+def _touched(step: Any) -> list[Buffer]:
+    return buffers_of(step.body if isinstance(step, Kernel) else [step])
 
 
 def _in_order(body: list[Any]) -> bool:
@@ -169,15 +186,15 @@ class _Cut:
         at = next(i for i, s in enumerate(kernel.body) if s is main)
         self.before, self.after = kernel.body[:at], kernel.body[at + 1 :]
 
-    def run(self, outside: Collection[Buffer]) -> Kernel:
+    def run(self, outside: Collection[Buffer]) -> Kernel | str:
         border = Border.of(self.before, self.main, self.after, outside)
-        if border is None:
-            return self.kernel
+        if isinstance(border, str):
+            return border
         size = sum(b.size for b in border.copied)
         if size:
-            self.tasks = min(self.tasks, MOST_PRIVATE // size, self.amount // (8 * size))
+            self.tasks = min(self.tasks, most_private() // size, self.amount // (8 * size))
         if self.tasks < 2:
-            return self.kernel
+            return f"each task would need a copy of {size} numbers, as they all add to them"
         self.task = Var(self.tasks)
         self.here = affine.of(self.task)
         for buffer in border.shared:
@@ -197,7 +214,7 @@ class _Cut:
             partial = self._partials(accumulators, body)
             after.append(self._combine_accumulators(accumulators, partial))
         task_buffers = buffers_of(body)
-        measured = self.amount < WORTH_THREADS
+        measured = is_measured(self.amount)
         step = RunTasks(Tasks(self.task, self.tasks, body, task_buffers, measured))
         new_body = [*self.before, *stores, step, *after, *self.after]
         buffers = dict.fromkeys([*buffers_of(new_body), *task_buffers])
@@ -206,7 +223,8 @@ class _Cut:
     # -- what is shared ---------------------------------------------------------
 
     def _private(self, buffer: Buffer, combine: str | None) -> _Private:
-        stride = -(-buffer.size // 16) * 16  # whole cache lines
+        apart = 2 * _line()  # processors load lines in pairs
+        stride = -(-buffer.size // apart) * apart
         name = f"{buffer.name}_of_task"
         copies = Buffer(name, buffer.dtype, stride * self.tasks, "temp")
         return _Private(buffer, copies, stride, combine)
@@ -264,9 +282,9 @@ class _Cut:
         """Each task's accumulated values, stored by the task."""
         buffers = []
         for a in accumulators:
-            buffer = Buffer(f"partial{a.number}", a.dtype, 8 * self.tasks, "temp")
+            buffer = Buffer(f"partial{a.number}", a.dtype, _line() * self.tasks, "temp")
             value = Scalar(next(self.numbers), a.dtype, 0, None)
-            body += [Finish(value, a), Store(buffer, self.here * 8, value)]
+            body += [Finish(value, a), Store(buffer, self.here * _line(), value)]
             buffers.append(buffer)
         return buffers
 
@@ -274,7 +292,7 @@ class _Cut:
         task, body = Var(self.tasks), []
         for a, buffer in zip(accumulators, partial, strict=True):
             value = Scalar(next(self.numbers), a.dtype, 1, None)
-            index = affine.of(task) * 8
+            index = affine.of(task) * _line()
             body += [Load(value, buffer, index, None), Accumulate(a, value)]
         return Loop(task, 0, self.tasks, body, "reduce")
 

@@ -10,46 +10,53 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from typing import Any
 
-from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.loop_ir.nodes import Buffer, Kernel, MatrixProduct, Operand, RunTasks, Tasks
+from autojit.codegen.analysis.loop_level import IN_TASKS, OWN_MEMORY, steps_pass
+from autojit.codegen.loop_ir.cost import itemsize, work_of_product
+from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.nodes import RunTasks, Tasks
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.codegen.loop_ir.values import Buffer, Operand
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import L2, LAST, current
 
-from .parallelize import (
-    AT_A_TIME,
-    FEW_TASKS,
-    MOST_PRIVATE,
-    MOST_TASKS,
-    WORK_OF_TASK,
-    WORTH_THREADS,
-    WORTH_TRYING,
-    multiplications,
-)
+from .parallelize import FEW_TASKS, is_measured, most_private, task_count
 
 #: A result with fewer columns would leave most of a vector empty.
 LEAST_COLUMNS = 8
 #: The second matrix is read for every so many rows of the result, and has to be near if there are
-#: more; in bytes.
-ROWS, LARGEST = 32, 1 << 22
+#: more: in this part of the last level of the caches.
+ROWS, LARGEST = 32, 1 / 4
 #: The most multiplications of numbers: beyond, blocks for each cache pay; but not for so few rows
 #: that B is read once.
 MOST, FEW_ROWS = 1 << 27, 8
 #: Inside of a loop over steps, where only the BLAS has threads.
 MOST_IN_STEPS = 1 << 22
-#: Bytes of a panel's row: the widest tile has three vectors of 64.
-PANEL_BYTES = 192
+#: The most vectors in a row of a tile; a panel of B has room for them.
+MOST_VECTORS = 3
 
 #: Of large products: the most steps, in bytes of a row, and rows of A that are copied at a time.
 BLOCK_BYTES, BLOCK_ROWS = 2048, 192
 #: Steps that lie a multiple of so many bytes apart fall into few sets of the caches.
 FAR = 1024
-#: Of such steps, how many are summed at a time: the most, in bytes of a row, and bytes of all that
-#: they read; and the least.
-FAR_STEPS, FAR_BYTES, LEAST_FAR = 512, 1 << 18, 32
+#: Of such steps, how many are summed at a time: the most, in bytes of a row; the part of the
+#: second-level cache that all that they read takes; and the least.
+FAR_STEPS, FAR_PART, LEAST_FAR = 512, 1 / 4, 32
 #: A block of fewer steps is not worth a copy.
 LEAST_STEPS = 8
+
+
+def panel_bytes() -> int:
+    """Bytes of a panel's row: room for the widest tile."""
+    return MOST_VECTORS * current().vector_bytes
+
+
+def _near() -> int:
+    """Bytes of a matrix that is near when it is read again."""
+    return current().cache(LAST, LARGEST)
 
 
 def block_of(product: MatrixProduct) -> int:
@@ -71,7 +78,7 @@ def is_far(product: MatrixProduct) -> tuple[bool, bool]:
     size = itemsize(product.dtype)
     a, b = (step * size for step in (product.a.strides[-1], product.b.strides[-2]))
     is_long = product.k * size > 2 * FAR_STEPS
-    is_large = a >= FAR and product.k * a > LARGEST
+    is_large = a >= FAR and product.k * a > _near()
     return (
         is_long and a > 0 and (a % FAR == 0 or is_large),
         is_long and b > 0 and b % FAR == 0 and product.b.strides[-1] == 1,
@@ -86,7 +93,8 @@ def steps_of(product: MatrixProduct) -> int:
         return product.k
     size = itemsize(product.dtype)
     row = size * max(product.m * far[0], product.n * far[1])
-    return _part(product, max(LEAST_FAR * size, min(FAR_STEPS, FAR_BYTES // row * size)))
+    most = min(FAR_STEPS, current().cache(L2, FAR_PART) // row * size)
+    return _part(product, max(LEAST_FAR * size, most))
 
 
 def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
@@ -98,7 +106,7 @@ def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
         return product if in_steps or not _in_blocks(product) else _blocked(product)
     panel = None
     if product.b.strides[-1] != 1 or (is_far(product)[1] and product.m >= ROWS):
-        size = product.k * (PANEL_BYTES // itemsize(product.dtype))
+        size = product.k * (panel_bytes() // itemsize(product.dtype))
         buffer = Buffer(f"panel_of_{product.c}", product.dtype, size, "temp")
         panel = Operand(buffer, Affine(0), ())
     return replace(product, tiled=True, panel=panel)
@@ -112,7 +120,7 @@ def _in_tiles(product: MatrixProduct, most: int) -> bool:
         and k > 0
         and n >= LEAST_COLUMNS
         and m * n * k <= most
-        and (m <= ROWS or n * k * itemsize(product.dtype) <= LARGEST)
+        and (m <= ROWS or n * k * itemsize(product.dtype) <= _near())
         and _is_near(product)
         and len(merged(product)[0]) == 2
     )
@@ -130,7 +138,7 @@ def _in_blocks(product: MatrixProduct) -> bool:
 
 
 def _blocked(product: MatrixProduct) -> MatrixProduct:
-    size = block_of(product) * (BLOCK_ROWS + PANEL_BYTES // itemsize(product.dtype))
+    size = block_of(product) * (BLOCK_ROWS + panel_bytes() // itemsize(product.dtype))
     buffer = Buffer(f"panel_of_{product.c}", product.dtype, size, "temp")
     return replace(product, tiled=True, blocked=True, panel=Operand(buffer, Affine(0), ()))
 
@@ -138,7 +146,7 @@ def _blocked(product: MatrixProduct) -> MatrixProduct:
 def _is_near(product: MatrixProduct) -> bool:
     """Whether B is read along its rows, or is packed into panels that caches hold."""
     row, column = product.b.strides[-2:]
-    return column == 1 or (row == 1 and product.k * PANEL_BYTES <= LARGEST)
+    return column == 1 or (row == 1 and product.k * panel_bytes() <= _near())
 
 
 def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:
@@ -170,12 +178,12 @@ def _elements(product: MatrixProduct) -> int:
 
 def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
     """A product in tiles with its items shared by tasks, if that may pay."""
-    work = multiplications(product) // AT_A_TIME
-    if not product.tiled or work < WORTH_TRYING:
+    work = work_of_product(product)
+    count = task_count(work) if product.tiled else 0
+    if not count:
         return product
-    count = min(MOST_TASKS, max(FEW_TASKS, work // WORK_OF_TASK))
     if product.panel is not None:
-        most = max(MOST_PRIVATE, _elements(product)) if product.blocked else MOST_PRIVATE
+        most = max(most_private(), _elements(product)) if product.blocked else most_private()
         count = max(FEW_TASKS, min(count, most // product.panel.buffer.size))
     task = Var(count)
     shared = replace(product, share=task)
@@ -183,5 +191,11 @@ def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
         one = product.panel.buffer
         each = Buffer(one.name, one.dtype, count * one.size, "temp")
         shared = replace(shared, panel=Operand(each, affine.of(task) * one.size, ()))
-    step = RunTasks(Tasks(task, count, [shared], buffers_of([shared]), work < WORTH_THREADS))
+    step = RunTasks(Tasks(task, count, [shared], buffers_of([shared]), is_measured(work)))
     return Kernel(f"product_{product.c}", [step], buffers_of([step]))
+
+
+@steps_pass("Shares the tiles of products by tasks.", needs=[OWN_MEMORY], keeps=IN_TASKS)
+def all_in_tasks(steps: list[Any]) -> list[Any]:
+    """The steps of a program, with the tiles of products shared by tasks where that may pay."""
+    return [in_tasks(s) if isinstance(s, MatrixProduct) else s for s in steps]

@@ -7,23 +7,21 @@ written would be fetched first.
 
 It is looked for in the finished loops, after blocks and tasks, since what counts is the order in
 which memory is read and written.
+
+Legal where the kernel is the last step to read the old array and the first to name the new one,
+both have memory of their own, and every iteration has read its elements of the old one before it
+writes there (``_Check``).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.loop_ir.nodes import (
-    Buffer,
-    Kernel,
-    Load,
-    Loop,
-    LoopProgram,
-    RunTasks,
-    Store,
-    Swap,
-)
+from autojit.codegen.analysis.loop_level import NESTS, NO_TASKS, NOT_PLACED, OWN_MEMORY, loop_pass
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.nodes import Load, Loop, RunTasks, Store
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sequences import Swap
 from autojit.codegen.loop_ir.traversal import (
     buffers_named,
     buffers_of,
@@ -32,12 +30,19 @@ from autojit.codegen.loop_ir.traversal import (
     statements,
     walk,
 )
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine, Bounds, Var
+from autojit.ir.core.machine import L1, current
 
-#: Smaller arrays stay in the cache as they are; in bytes.
-LEAST = 1 << 15
+#: The part of the first-level cache in which smaller arrays stay as they are.
+LEAST = 1
 
 
+@loop_pass(
+    "Puts results into the memory of what they are computed from.",
+    needs=[OWN_MEMORY, NOT_PLACED],
+    keeps=[NESTS, NO_TASKS, NOT_PLACED],
+)
 def take_over(program: LoopProgram) -> None:
     """Let results of kernels take over temporaries that nothing reads later."""
     first: dict[Buffer, int] = {}
@@ -96,7 +101,7 @@ def _fits(source: Buffer, target: Buffer) -> bool:
         and target.over is None
         and source.dtype == target.dtype
         and source.size == target.size
-        and source.size * itemsize(source.dtype) >= LEAST
+        and source.size * itemsize(source.dtype) >= current().cache(L1, LEAST)
     )
 
 
@@ -173,20 +178,11 @@ class _Check:
 
 def _are_apart(var: Var, indices: list[Affine], inner: Bounds) -> bool:
     """Whether iterations of a loop have elements of their own, where loops inside run as given."""
-    if any(not isinstance(atom, Var) for index in indices for atom, _ in index.terms):
+    if not all(index.is_linear for index in indices):
         return False
-    steps = {dict(index.terms).get(var, 0) for index in indices}
-    around = {_part(index, var, inner) for index in indices}
-    if len(steps) != 1 or 0 in steps or len(around) != 1:
+    inside, around = zip(*(index.parts(inner) for index in indices), strict=True)
+    step = around[0].coefficient(var)
+    if not step or len(set(around)) != 1:
         return False
-    (step,) = steps
-    rest = [
-        Affine(index.constant, tuple((a, c) for a, c in index.terms if a in inner)).range(inner)
-        for index in indices
-    ]
+    rest = [part.range(inner) for part in inside]
     return max(high for _, high in rest) - min(low for low, _ in rest) < abs(step)
-
-
-def _part(index: Affine, var: Var, inner: Bounds) -> frozenset[tuple[Any, int]]:
-    """What loops around add to an index."""
-    return frozenset((a, c) for a, c in index.terms if a is not var and a not in inner)

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from autojit.codegen.loop_ir.cost import work
+from autojit.codegen.loop_ir.effects import Access as Touched
+from autojit.codegen.loop_ir.effects import changes, effects_of
+from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Begin,
-    Buffer,
     Compute,
     Constant,
     Fill,
@@ -20,26 +23,20 @@ from autojit.codegen.loop_ir.nodes import (
     Gather,
     IndexValue,
     InRange,
-    Kernel,
     Load,
     Loop,
-    MatrixProduct,
-    Operand,
     Store,
 )
-from autojit.codegen.loop_ir.traversal import buffers_named, is_whole, memory, ranges, walk
-from autojit.ir.core import affine
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.traversal import is_whole, memory, ranges, walk
+from autojit.codegen.loop_ir.values import Buffer, Operand
 from autojit.ir.core.affine import Affine, Bounds, Var
-
-from .parallelize import work
 
 #: What a loop over rows may hold.
 _KNOWN = (
     Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
     Load, Loop, Store,
 )  # fmt: skip
-_READS = (Load, Gather)
-_WRITES = (AccumulateInto, Fill, Store)
 
 
 @dataclass(frozen=True)
@@ -99,9 +96,11 @@ def as_rows(step: Any, extent: int) -> Iterator[RowStep]:
         return
     bounds = ranges(loop.body)
     inside = [
-        Access(memory(s.buffer), isinstance(s, _WRITES), _row_of(s, loop.var, bounds))
+        Access(memory(a.buffer), writes, _row_of(a, loop.var, bounds))
         for s in walk(loop.body)
-        if isinstance(s, (*_READS, *_WRITES)) and s.buffer.kind != "local"
+        for writes, found in ((False, effects_of(s).reads(s)), (True, changes(s)))
+        for a in found
+        if a.buffer.kind != "local"
     ]
     rest = [s for i, s in enumerate(step.body) if i != place]
     yield RowStep(step, inside, list(_accesses_of(rest)), place)
@@ -110,23 +109,20 @@ def as_rows(step: Any, extent: int) -> Iterator[RowStep]:
 def _accesses_of(body: list[Any]) -> Iterator[Access]:
     """What statements touch, anywhere."""
     for s in walk(body):
-        if isinstance(s, MatrixProduct):
-            yield Access(memory(s.a.buffer), False)
-            yield Access(memory(s.b.buffer), False)
-            yield Access(memory(s.c), True)
-        else:
-            for buffer in buffers_named(s):
+        e = effects_of(s)
+        changed = [b for b in (*(a.buffer for a in (*e.updates(s), *e.writes(s))), *e.moves(s))]
+        for writes, found in (False, [a.buffer for a in e.reads(s)]), (True, changed):
+            for buffer in found:
                 if buffer.kind != "local":
-                    yield Access(memory(buffer), not isinstance(s, _READS))
+                    yield Access(memory(buffer), writes)
 
 
-def _row_of(s: Any, var: Var, bounds: Bounds) -> int | None:
+def _row_of(access: Touched, var: Var, bounds: Bounds) -> int | None:
     """How far apart the rows are, of which an iteration touches its own alone."""
-    if isinstance(s, Gather):
+    if not access.is_exact or access.is_rest:
         return None
-    index, count = (s.start, s.count) if isinstance(s, Fill) else (s.index, 1)
-    step = dict(index.terms).get(var, 0)
-    rest = index - affine.of(var) * step
+    index, count = access.index + access.low, access.size
+    step, rest = index.coefficient(var), index.without(var)
     if step <= 0 or not all(v in bounds for v in rest.variables()):
         return None
     low, high = rest.range(bounds)

@@ -14,23 +14,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
-    Buffer,
     Compute,
     Constant,
     Gather,
     IndexValue,
     InRange,
-    Kernel,
     Load,
     Loop,
-    Scalar,
     ScatterInto,
     Store,
 )
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, memory, used
+from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
@@ -49,6 +49,11 @@ _VALUES = (Compute, Constant, Gather, IndexValue, InRange, Load)
 _WRITES = (AccumulateInto, ScatterInto, Store)
 
 
+@kernel_pass(
+    "Adds to computed places behind the arithmetic, which is vector code then.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def scatters_apart(kernel: Kernel) -> Kernel:
     """The kernel with such loops in two."""
     if _rewrite(kernel.body):

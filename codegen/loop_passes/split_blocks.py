@@ -13,25 +13,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from autojit.codegen.analysis.exposed import exposed
+from autojit.codegen.analysis.loop_level import EVERYTHING, OWN_MEMORY, split_pass
 from autojit.codegen.analysis.task_border import from_outside
-from autojit.codegen.loop_ir.nodes import (
-    Begin,
-    Buffer,
-    Constant,
-    Finish,
-    Keep,
-    Kernel,
-    Load,
-    Recall,
-    Release,
-    Repeat,
-    RunTasks,
-    Scalar,
-    Steps,
-    Store,
-    Swap,
-)
+from autojit.codegen.loop_ir.nodes import Begin, Constant, Finish, Load, RunTasks, Store
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.sequences import Keep, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import buffers_of, memory, walk
+from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core.affine import Affine
 
 #: Statements of a chunk.
@@ -42,6 +30,11 @@ _TOGETHER = (Keep, Recall, Release, Repeat, Steps, Swap)
 _APART = ("map", "reduce")
 
 
+@split_pass(
+    "Divides long kernels without loops, so that they compile in less time.",
+    needs=[OWN_MEMORY],
+    keeps=EVERYTHING,
+)
 def in_chunks(kernel: Kernel) -> list[Kernel]:
     """A kernel, or several that do its work one after the other."""
     sizes = [sum(1 for _ in walk([s])) for s in kernel.body]

@@ -19,36 +19,42 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from autojit.codegen.analysis.iterations import meet
+from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
+from autojit.codegen.loop_ir.cost import cost, is_function
+from autojit.codegen.loop_ir.effects import effects_of
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Begin,
-    Buffer,
     Compute,
     Constant,
     Finish,
     Gather,
     IndexValue,
     InRange,
-    Kernel,
     Load,
     Loop,
-    Scalar,
     ScatterInto,
     Store,
 )
-from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, is_whole, used, walk
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, is_whole, memory, used, walk
+from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
-from autojit.ir.core.affine import Affine, Quotient, Var
+from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import current
 
 #: Iterations that are run together, about; their rows should fit in the second-level cache.
 BLOCK = 128
 #: Scalar work of one iteration (in additions) from which on blocks pay.
 WORTH_BLOCKS = 20
 
-CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
 
-
+@kernel_pass(
+    "Runs rows in blocks, so that scalars between inner loops are vector code.",
+    needs=[NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
     """The kernel with its loops over rows run in blocks, where that pays: of so many rows, or where
     there are two blocks at least."""
@@ -75,8 +81,8 @@ def _size(extent: int) -> int:
 
 def _worth(loop: Loop, least: int) -> bool:
     inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
-    words = [s.name for s in loop.body if isinstance(s, Compute) and s.result.dtype != "bool"]
-    costly = sum(10 for name in words if name not in CHEAP)
+    machine = current()
+    costly = sum(cost(s, machine) for s in loop.body if is_function(s))
     long_enough = loop.stop - loop.start >= least
     return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
 
@@ -94,18 +100,17 @@ def _independent(loop: Loop) -> bool:
         return False
     if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or meet(loop, adding=False):
         return False
-    added = {s.buffer for s in walk(loop.body) if isinstance(s, (AccumulateInto, ScatterInto))}
-    for s in walk(loop.body):
-        buffer = getattr(s, "buffer", None)
-        if buffer is None:
-            continue
-        if buffer.kind == "local" or (isinstance(s, ScatterInto) and s.combine == "set"):
-            return False
-        if isinstance(s, Store) and loop.var not in s.index.variables():
-            return False
-        if isinstance(s, (Gather, Load)) and buffer in added:
-            return False
-    return True
+    inner = [(s, effects_of(s)) for s in walk(loop.body)]
+    updates = [a for s, e in inner for a in e.updates(s)]
+    reads = [a for s, e in inner for a in e.reads(s)]
+    writes = [a for s, e in inner for a in e.writes(s)]
+    added = {memory(a.buffer) for a in updates}
+    return (
+        all(a.buffer.kind != "local" for a in (*updates, *reads, *writes))
+        and all(a.combine != "set" for a in updates)
+        and all(loop.var in a.index.variables() for a in writes)
+        and all(memory(a.buffer) not in added for a in reads)
+    )
 
 
 @dataclass
@@ -229,21 +234,7 @@ def at(s: Any, var: Var, row: Affine) -> Any:
     for f in fields(s):
         value = getattr(s, f.name)
         if isinstance(value, Affine):
-            changes[f.name] = substitute(value, var, row)
+            changes[f.name] = value.substitute(var, row)
         elif f.name == "body":
             changes[f.name] = [at(inner, var, row) for inner in value]
     return replace(s, **changes) if changes else s
-
-
-def substitute(index: Affine, var: Var, by: Affine) -> Affine:
-    """An index expression with a variable replaced."""
-    result = Affine(index.constant)
-    for atom, coefficient in index.terms:
-        if atom is var:
-            result = result + by * coefficient
-        elif isinstance(atom, Quotient):
-            inner = replace(atom, operand=substitute(atom.operand, var, by))
-            result = result + Affine(0, ((inner, coefficient),))
-        else:
-            result = result + Affine(0, ((atom, coefficient),))
-    return result

@@ -12,6 +12,10 @@ one slab only, if nothing else reads it.
 Steps belong together if each reads rows that an earlier one has written, the same rows in every
 slab.  What stands between them and has nothing to do with them goes ahead; what depends on all of
 their rows, or could not be told, follows.
+
+Legal where a step needs nothing of an earlier one of the group but the row that it is at
+(``_in_step``), what goes ahead or follows conflicts with nothing that it passes (``conflict``),
+and memory for one slab is given to temporaries only that nothing else touches (``_is_own``).
 """
 
 from __future__ import annotations
@@ -20,45 +24,39 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.loop_ir.nodes import (
-    AccumulateInto,
-    Buffer,
-    Fill,
-    Kernel,
-    Load,
-    Loop,
-    MatrixProduct,
-    Operand,
-    Scalar,
-)
+from autojit.codegen.analysis.loop_level import FLAT, NESTS, NO_TASKS, OWN_MEMORY, steps_pass
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.nodes import AccumulateInto, Fill, Load, Loop
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of, memory
+from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.machine import L2, current
 
 from .coalesce import collapsed
 from .products import chosen
 from .row_steps import Access, RowStep, as_rows, conflict, extents, touched
 from .strip_mine import BLOCK, at, in_blocks
 
-#: A matrix of so many bytes leaves the second-level cache before it is read again.
-LEAST = 1 << 20
-#: Bytes of a slab: what is aimed at, and what it may have where one row is as large.
-SLAB, LARGEST = 1 << 17, 1 << 19
+#: Parts of the second-level cache.  A matrix as large as all of it leaves it before it is read
+#: again; a slab aims at an eighth, and may have a half where one row is as large; what a product
+#: reads again for each slab, or adds to, has a quarter; and all of it together, the whole.
+LEAST, SLAB, LARGEST, AGAIN, ROOM = 1, 1 / 8, 1 / 2, 1 / 4, 1
 #: Products of fewer rows than a tile are slow, and of fewer than so many slower than others.
 FEW, ENOUGH = 8, 32
-#: Bytes that a processor gets in a cycle from memory, from the last level of the caches, and from
-#: the second, and what these have room for.
-MEMORY, NEAR, CACHE = 5, 16, 32
-LAST_LEVEL, ROOM = 1 << 24, 1 << 20
-#: Bytes of what a product reads again for each slab, or adds to.
-AGAIN = 1 << 18
 #: Fewer slabs are not worth it.
 LEAST_SLABS = 4
 #: So many steps are looked at behind the first one.
 AHEAD = 24
 
 
+@steps_pass(
+    "Runs products and loops over the same rows a slab at a time.",
+    needs=[NESTS, NO_TASKS, OWN_MEMORY],
+    keeps=FLAT,
+)
 def in_slabs(steps: list[Any]) -> list[Any]:
     """The steps of a program, those over the same rows made one kernel where that pays."""
     result: list[Any] = []
@@ -89,7 +87,7 @@ def _group(steps: list[Any], done: list[Any]) -> tuple[list[Any], Kernel, list[A
 def _is_large(access: Access, extent: int) -> bool:
     if access.row is None:
         return False
-    return access.row * extent * itemsize(access.memory.dtype) >= LEAST
+    return access.row * extent * itemsize(access.memory.dtype) >= _near(LEAST)
 
 
 class _Group:
@@ -134,7 +132,7 @@ class _Group:
         if not shared:
             return None
         rows, row = self._slab(shared)
-        rate = _rate(self.extent * row)
+        rate = current().bytes_a_cycle(self.extent * row)
         alone = [m for m, s in self._products() if _is_mostly_added(m.way, s, rows, rate)]
         if alone:  # its operands' rows are in memory by then, and nothing here needs the sum
             self.members = [m for m in self.members if m not in alone]
@@ -144,7 +142,7 @@ class _Group:
         products = self._products()
         if not shared or not products:
             return None
-        if rows * row > LARGEST or self.extent < LEAST_SLABS * rows:
+        if rows * row > _near(LARGEST) or self.extent < LEAST_SLABS * rows:
             return None
         if not _is_faster([(m.way, s) for m, s in products], rows, row, rate):
             return None
@@ -199,19 +197,19 @@ def _in_step(earlier: RowStep, later: RowStep) -> bool:
     return True
 
 
-def _rate(size: int) -> int:
-    """The bytes that a processor gets in a cycle from where matrices of so many bytes are."""
-    return MEMORY if size > LAST_LEVEL else NEAR
+def _near(part: float) -> int:
+    """The bytes of a part of the second-level cache."""
+    return current().cache(L2, part)
 
 
-def _is_mostly_added(way: str, product: MatrixProduct, rows: int, rate: int) -> bool:
+def _is_mostly_added(way: str, product: MatrixProduct, rows: int, rate: float) -> bool:
     """Whether a sum of products of slabs goes through its result, for each of them, for longer
     than its operands would take to come from memory."""
     m, n = product.m, product.n
-    return way == "sum" and 4 * m * n * rate > 2 * rows * (m + n) * CACHE
+    return way == "sum" and 4 * m * n * rate > 2 * rows * (m + n) * current().costs.second_level
 
 
-def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, rate: int) -> bool:
+def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, rate: float) -> bool:
     """Whether slabs of so many rows save clearly more than what products read again for each of
     them, and all of it is in the cache together."""
     again = sums = 0
@@ -222,14 +220,15 @@ def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, r
             sums += s.m * s.n * itemsize(s.dtype)
     if not again and not sums:
         return True
-    saved = 2 * row * (1 / rate - 1 / CACHE)
-    lost = (again + 4 * sums) / (rows * CACHE)
-    return rows >= FEW and 2 * lost < saved and rows * row + again + 2 * sums < ROOM
+    near = current().costs.second_level
+    saved = 2 * row * (1 / rate - 1 / near)
+    lost = (again + 4 * sums) / (rows * near)
+    return rows >= FEW and 2 * lost < saved and rows * row + again + 2 * sums < _near(ROOM)
 
 
 def _rows(extent: int, row: int) -> int:
     """How many rows, of so many bytes, a slab has."""
-    most = max(1, min(extent, max(SLAB // row, min(ENOUGH, LARGEST // row))))
+    most = max(1, min(extent, max(_near(SLAB) // row, min(ENOUGH, _near(LARGEST) // row))))
     choices = range(most, most // 2, -1)
     return min(choices, key=lambda n: (extent % n != 0, n % 8 != 0, -n))
 
@@ -327,7 +326,7 @@ class _Writer:
             c = Operand(Buffer(f"{s.c}_part", s.dtype, s.c.size, "temp"), Affine(0), ())
             made, again = replace(made, k=rows), s.m * s.n
         made = chosen(replace(made, a=a, b=b, c=c.buffer, c_offset=c.offset))
-        is_small = again * itemsize(s.dtype) <= AGAIN
+        is_small = again * itemsize(s.dtype) <= _near(AGAIN)
         return made if made.tiled and not made.blocked and is_small else None
 
     def _added(self, part: Buffer, total: Buffer) -> Loop:

@@ -2,31 +2,35 @@
 
 Small ones live in registers or on the stack.  A larger one is updated in place where every reader
 of the old elements comes before the new ones are written; otherwise two buffers change places.
+
+Legal where no carry takes its next value before the step has read all of the old ones: in place
+only as ``may_overwrite`` allows, and all others as the step ends (``late``, ``step``).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from autojit.codegen.loop_ir.nodes import Buffer, Swap
-from autojit.codegen.scheduling.bufferization import LOCAL, Location, parts_of
+from autojit.codegen.loop_ir.sequences import Swap
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.scheduling.bufferization import Location, parts_of
 from autojit.codegen.scheduling.fusion import Schedule
 from autojit.codegen.scheduling.in_place import may_overwrite
 from autojit.ir.core.program import Program, Value
 
-if TYPE_CHECKING:
-    from .lower import Lowering
-    from .regions import Region
-
-#: Values of at most this many scalars are carried in registers or on the stack.
-SMALL = LOCAL
+from .nests import Nests
+from .region_places import SMALL, RegionPlaces
 
 
 class Carries:
     """The carries of one loop: where each is kept, and how a step hands them on."""
 
     def __init__(
-        self, region: Region, body: Program, operand: int, first: int, count: int, results: range
+        self,
+        region: RegionPlaces,
+        body: Program,
+        operand: int,
+        first: int,
+        count: int,
+        results: range,
     ) -> None:
         self.region = region
         self.operand = operand
@@ -80,7 +84,7 @@ class Carries:
         for k, kept in enumerate(self.kept):
             self.region.initialize(self.operand + k, kept)
 
-    def step(self, inner: Lowering) -> None:
+    def step(self, inner: Nests) -> None:
         """At the end of a step."""
         self.region.finish(inner, self.new, self.late)
         for old, kept, following, swapped in zip(

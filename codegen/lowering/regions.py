@@ -12,20 +12,18 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.codegen.loop_ir.nodes import (
+from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.sequences import (
+    MANY,
     NOTE,
     Branch,
-    Buffer,
-    Fill,
     Keep,
-    Loop,
     Recall,
     Release,
     Repeat,
     Steps,
-    Store,
-    Trips,
 )
+from autojit.codegen.loop_ir.values import Buffer, Trips
 from autojit.codegen.scheduling.bufferization import (
     Frame,
     Location,
@@ -42,15 +40,12 @@ from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.switch import Switch
 from autojit.ir.regions.while_ import While
 
-from .carries import SMALL, Carries
-from .lower import Lowering
-from .scalar_code import parts
-
-#: More steps than any loop whose number of steps is not known beforehand.
-MANY = 1 << 40
+from .carries import Carries
+from .nests import Nests
+from .region_places import RegionPlaces
 
 
-def lower_bodies(outer: Lowering, call: BodyCall) -> None:
+def lower_bodies(outer: Nests, call: BodyCall) -> None:
     """Write the statements of an op with bodies where the lowering stands."""
     if not outer.traits.bodies:
         raise TargetError(
@@ -69,66 +64,8 @@ def lower_bodies(outer: Lowering, call: BodyCall) -> None:
         region.once()
 
 
-class Region:
+class Region(RegionPlaces):
     """One op with bodies, being lowered."""
-
-    def __init__(self, outer: Lowering, call: BodyCall) -> None:
-        self.outer = outer
-        self.call = call
-        self.op: Op = call.op
-        self.params = call.op.params
-        self.placement = outer.placement
-        self.here = outer.scopes[-1].body
-
-    # -- where things are -------------------------------------------------------
-
-    def operand(self, k: int) -> Location:
-        """Where an operand lies; the index of a loop around gets a place."""
-        view = self.call.views[k]
-        assert view is not None
-        if view.base in self.outer.indices:
-            place = self.buffer(view.base, "index")
-            self.here.append(Store(place, Affine(0), self.outer.pull(view.base, ())))
-            return Location(place)
-        base = self.placement.base.get(view.base, Affine(0))
-        return Location(self.placement.of[view.base], base + view.offset)
-
-    def around(
-        self, values: Sequence[Value], first: int = 0
-    ) -> tuple[dict[Value, Location], dict[Value, Affine]]:
-        """What inputs of a body are that take operands as they are: places, or indices."""
-        places, indices = {}, {}
-        for k, value in enumerate(values, first):
-            index = self.outer.indices.get(self.op.operands[k])
-            if index is None:
-                places[value] = self.operand(k)
-            else:
-                indices[value] = index
-        return places, indices
-
-    def result(self, k: int) -> Location:
-        """Where a result is to lie."""
-        value = self.op.results[k]
-        return Location(self.placement.of[value], self.placement.base.get(value, Affine(0)))
-
-    def buffer(self, like: Value, what: str, over: Buffer | None = None) -> Buffer:
-        """Memory for a value of the loop."""
-        size = like.type.size * parts_of(like.dtype)
-        kind = "local" if size <= SMALL else "temp"
-        name = f"{what}{next(self.placement.names)}"
-        return Buffer(name, scalar_dtype(like.dtype), size, kind, over)
-
-    def initialize(self, k: int, place: Location) -> None:
-        """Before the first step: a carry is its operand."""
-        value = self.op.operands[k]
-        if self.call.views[k] is not None:
-            self.outer.copy(self.operand(k), place, value)
-            return
-        constant = self.outer.definers[value]
-        count, number = parts_of(value.dtype), constant.params["value"]
-        start, size = place.offset * count, value.type.size * count
-        if size:
-            self.here.append(Fill(place.buffer, start, size, number.real if count > 1 else number))
 
     # -- bodies -----------------------------------------------------------------
 
@@ -141,7 +78,7 @@ class Region:
         variables: dict[Var, tuple[int, int]],
         schedule: Schedule | None = None,
         needless: Collection[Value] = (),
-    ) -> tuple[Lowering, list[Any]]:
+    ) -> tuple[Nests, list[Any]]:
         """The lowering of a body, and its statements."""
         schedule = schedule or Schedule(program, self.outer.traits, inside=True)
         # An index lies nowhere: it is stored where it is returned.
@@ -149,7 +86,7 @@ class Region:
         computed = [None if i else p for i, p in zip(is_index, outputs, strict=True)]
         frame = Frame(inputs, computed, self.placement.names)
         placement = Placement(program, schedule, self.outer.traits, frame)
-        inner = Lowering(program, self.outer.traits, schedule, placement)
+        inner = self.outer.nested(program, schedule, placement)
         inner.numbers = self.outer.numbers
         inner.in_steps = True
         inner.indices = dict(indices)
@@ -160,21 +97,6 @@ class Region:
         late = [p if i else None for i, p in zip(is_index, outputs, strict=True)]
         self.finish(inner, program.outputs, late)
         return inner, inner.scopes[0].body
-
-    def finish(
-        self, inner: Lowering, outputs: Sequence[Value], places: Sequence[Location | None]
-    ) -> None:
-        """Store scalars that a body leaves in registers."""
-        elements = [
-            inner.pull(v, ()) if p is not None else None
-            for v, p in zip(outputs, places, strict=True)
-        ]
-        for element, place in zip(elements, places, strict=True):
-            if place is not None:
-                for i, part in enumerate(parts(element)):
-                    count = len(parts(element))
-                    store = Store(place.buffer, place.offset * count + i, part)
-                    inner.scopes[0].body.append(store)
 
     # -- loops --------------------------------------------------------------------
 
@@ -326,6 +248,6 @@ class Region:
         return statements
 
 
-def _sequences(outer: Lowering) -> dict[Var, tuple[int, int]]:
+def _sequences(outer: Nests) -> dict[Var, tuple[int, int]]:
     """The loops around, whose steps run in turn."""
     return {v: b for v, b in outer.bounds.items() if outer.level.get(v) == 0}

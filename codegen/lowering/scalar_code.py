@@ -14,17 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.codegen.loop_ir.nodes import (
-    Buffer,
-    Compute,
-    Constant,
-    Gather,
-    IndexValue,
-    InRange,
-    Load,
-    Place,
-    Scalar,
-)
+from autojit.codegen.loop_ir.nodes import Compute, Constant, Gather, IndexValue, InRange, Load
+from autojit.codegen.loop_ir.values import Buffer, Place, Scalar
 from autojit.codegen.scheduling.bufferization import Placement, parts_of, scalar_dtype
 from autojit.codegen.scheduling.element_walk import Index, Puller
 from autojit.codegen.scheduling.fusion import Schedule
@@ -112,9 +103,8 @@ class ScalarCode(Puller):
             return None
         if name in ("add", "sub"):
             return self._index_number(a + b if name == "add" else a - b, "i64")
-        if name == "mul" and not (a.terms and b.terms):
-            factor, other = (a, b) if not a.terms else (b, a)
-            return self._index_number(other * factor.constant, "i64")
+        if name == "mul" and (product := a.times(b)) is not None:
+            return self._index_number(product, "i64")
         if name in ("lt", "ge"):
             low, high = (a - b).range(self.bounds)
             if high < 0 or low >= 0:

@@ -2,6 +2,11 @@
 
 A value that every reader takes from a register has none.  A value that is read
 only inside of the loops around it needs room for one of their iterations.
+
+Legal where every reader of a value without a buffer stands in the loops around it, after it is
+complete, and reads the element of its own iteration (``_reads_in_place``).  A buffer for one
+iteration is legal where all readers are in the same kernel and share the loops that it leaves out,
+and where these loops' iterations follow each other or the buffer is local (``serial_rows``).
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.codegen.loop_ir.nodes import Buffer
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine
 from autojit.ir.core.program import Program, Value

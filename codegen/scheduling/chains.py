@@ -3,6 +3,9 @@
 For an element of ``update(update(x, a), b)`` it can be chosen whether it comes from
 b, a or x, inside of whatever reads it.  If the chain is long, as that of a loop over
 ``out[i] = …``, each window is computed for itself and written into one buffer.
+
+Legal where a link of the chain is read by the next one alone; the memory of one that others read
+too is copied (``Selection._prepare_update``).
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ joins an existing loop if the loop has its extent, and everything that it reads
 from inside of that loop is complete there and read at the very same iteration;
 otherwise it gets a loop of its own.  So elementwise chains, reductions with
 their producers and consumers, and rows of softmax end up in one nest.
+
+Legal where no value comes before what it reads (``_position_after_dependencies``), and where each
+value that it reads from a loop that it joins is an axis of that loop, complete in its iteration,
+and read at that iteration only (``_may_join``).
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from autojit.ir.core.program import Op, Program, Value
 from .element_walk import Index, Puller
 from .materialization import BodyCall, Call, LibraryCall, Selection
 from .op_loops import Stored
+from .remarks import not_joined
 from .traits import Traits
 
 
@@ -145,6 +150,7 @@ class Schedule:
                 and self._may_join(child, item, depth)
             ):
                 return child
+        not_joined(node.children, max(first, 0), item, depth)
         made = Node(Var(extent))
         node.children.append(made)
         return made

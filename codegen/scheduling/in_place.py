@@ -1,4 +1,9 @@
-"""Which carries of a loop may be overwritten as the next ones are computed."""
+"""Which carries of a loop may be overwritten as the next ones are computed.
+
+Legal where every read of an old element comes before the new one is written there, in a loop that
+is complete by then or in the same iteration (``_Order.safe``), and where neither the old value nor
+the new one is that of another carry or a result of the body.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,10 @@ The reverse of a loop of unknown length runs the loop again, since as a program 
 cannot have what the first run computed: how much that is is not known before.  In memory it can.
 The first of two loops that take the same steps pushes what the later one would, and the later one
 begins with its second sweep; if it has only one, it has nothing to do.
+
+Legal where both loops end by the same test of the same carries, and each carry of the later loop
+equals one of the first at every step (``_same_carries``): it starts as the same value, and its
+next value is the same function of equal carries.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from dataclasses import dataclass
 
 from autojit.ir.core.program import Builder, Op, Program, Value, building, param_key, readers_of
 from autojit.ir.ops.bodies import groups
+from autojit.ir.pass_manager.records import phase
 from autojit.ir.regions.while_ import While
 from autojit.ir.rewriting import cse, dce
 
@@ -39,6 +44,7 @@ class Kept:
         return first
 
 
+@phase("keep tapes")
 def kept_tapes(ops: Sequence[Op], outputs: Sequence[Value]) -> Kept:
     """The loops among the ops of a program that can do with the tapes of another one."""
     loops = [op for op in ops if isinstance(op.kind, While)]

@@ -3,6 +3,15 @@
 Everything elementwise is computed where it is used, so most values never exist
 in memory.  Stored are: outputs, reductions, operands and results of matrix
 products, and values that are expensive and needed in several places.
+
+Any choice is legal where
+
+- an array is updated in its own memory only if the update is its only reader, and no input or
+  result of the program: otherwise a copy is updated (``_prepare_update``);
+- the BLAS and the bodies of loops read elements where they lie only if their strides are those
+  that the call takes: otherwise they read a copy (``_prepare_product``, ``_prepare_bodies``);
+- what is compared with its own extreme is computed once, if its rounding may differ from place to
+  place (``compared_with_extremes``).
 """
 
 from __future__ import annotations
@@ -10,32 +19,32 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import frexp, prod
+from math import prod
 from typing import Any
 
+from autojit.ir.core.machine import current
 from autojit.ir.core.program import Op, Program, Readers, Value, readers_of
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.linalg.factorizations import Matrices
-from autojit.ir.ops.arithmetic import eq, ge, gt, le, lt, ne
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.ops.index import Gather, ScatterAdd
+from autojit.ir.ops.index import Gather
 from autojit.ir.ops.linear import Constant
-from autojit.ir.ops.move import Broadcast, Pad, Reshape, Transpose, transpose
-from autojit.ir.ops.reduce import Reduce, max_, min_
+from autojit.ir.ops.move import Broadcast, Pad, Reshape, transpose
 from autojit.ir.ops.shear import Windows
 from autojit.ir.ops.update import is_sparse
 
 from .chains import long_chains, sparse_windows
+from .compared_extremes import compared_with_extremes
 from .kept_tapes import kept_tapes
-from .op_loops import UPDATING, Stored, as_loops, kept_outermost, loops_of, window
+from .op_loops import REDUCING, UPDATING, Stored, as_loops, kept_outermost, loops_of, window
 from .rotate import rotated
 from .traits import Traits
 from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
-#: A value this expensive (in additions) is stored when it is needed in two places.
-EXPENSIVE = 10
+#: A value that costs as much as so many functions is stored when it is needed in two places.
+EXPENSIVE = 1
 #: A broadcast over outer axes repeats its operand's computation; beyond this it is stored.
 CHEAP_TO_REPEAT = 3
 #: What is repeated so often, and has so many elements, is stored without steps between them.
@@ -105,7 +114,7 @@ class Selection:
         self.windows = long_chains(self.ops, readers) | sparse_windows(self.ops)
         self._prepare_products()
         self._prepare_updates()
-        self._prepare_comparisons()
+        self.forced |= compared_with_extremes(self.ops, self.definers)
         self._costs()
         self._choose()
 
@@ -233,51 +242,6 @@ class Selection:
             op = self.definers.get(value)
         return value
 
-    # -- comparisons ------------------------------------------------------
-
-    def _prepare_comparisons(self) -> None:
-        """What is compared with its own extremes is computed once, if its rounding may differ.
-
-        A product and a sum are one instruction, rounded once, if they stand beside each other; in
-        another loop they may not.  Then no element would equal the largest one.
-        """
-        for op in self.ops:
-            if op.kind in _COMPARISONS:
-                for x, other in (op.operands, op.operands[::-1]):
-                    made = self.definers.get(self._unmoved(other))
-                    if made is not None and made.kind in (max_, min_):
-                        x = self._unmoved(x)
-                        if x is self._unmoved(made.operands[0]) and self._may_contract(x):
-                            self.forced.add(x)
-
-    def _unmoved(self, value: Value) -> Value:
-        """What a value shows the elements of."""
-        while (op := self.definers.get(value)) and isinstance(op.kind, _SAME_ELEMENTS):
-            (value,) = op.operands
-        return value
-
-    def _may_contract(self, value: Value) -> bool:
-        """Whether a product and a sum are among what is computed for each element of a value."""
-        words: set[str] = set()
-        seen, left = {value}, [value]
-        while left:
-            op = self.definers.get(left.pop())
-            if op is None or isinstance(op.kind, (*_REDUCING, BodyOp)):
-                continue
-            if isinstance(op.kind, Elementwise) and not self._is_exact(op):
-                words.add(op.kind.name)
-            left += [v for v in op.operands if v not in seen]
-            seen.update(op.operands)
-        return "mul" in words and not words.isdisjoint(("add", "sub"))
-
-    def _is_exact(self, op: Op) -> bool:
-        """Whether an op is a product with a power of two."""
-        numbers = (self.definers.get(v) for v in op.operands)
-        values = [n.params["value"] for n in numbers if n and isinstance(n.kind, Constant)]
-        return op.kind.name == "mul" and any(
-            isinstance(v, float) and abs(frexp(v)[0]) == 0.5 for v in values
-        )
-
     # -- costs and contexts -----------------------------------------------
 
     def _costs(self) -> None:
@@ -286,7 +250,7 @@ class Selection:
         self.depth: dict[Value, int] = {}
         self.cut: set[Value] = set()
         for op in self.ops:
-            if isinstance(op.kind, (*_REDUCING, BodyOp)):
+            if isinstance(op.kind, (*REDUCING, BodyOp)):
                 continue
             value = op.result
             own = op.kind.cost if isinstance(op.kind, Elementwise) else 0
@@ -315,7 +279,7 @@ class Selection:
             if self._is_stored(op, seen, value in outputs or value in repeated):
                 self._store(op)
                 seen = {(op,)}
-            is_move = not isinstance(op.kind, (Elementwise, *_REDUCING))
+            is_move = not isinstance(op.kind, (Elementwise, *REDUCING))
             # A product may read copies of its operands.
             reads = self.calls[value].operands if value in self.calls else op.operands
             for k, operand in enumerate(reads):
@@ -365,11 +329,12 @@ class Selection:
 
     def _is_stored(self, op: Op, contexts: set[Any], needed: bool) -> bool:
         value = op.results[0]
-        if needed or isinstance(op.kind, _REDUCING) or value in self.forced:
+        if needed or isinstance(op.kind, REDUCING) or value in self.forced:
             return True
         if value in self.cut:
             return True
-        worth = isinstance(op.kind, Elementwise) and self.cost[value] >= EXPENSIVE
+        least = EXPENSIVE * current().costs.function
+        worth = isinstance(op.kind, Elementwise) and self.cost[value] >= least
         return worth and len(contexts) > 1
 
     def _store(self, op: Op) -> None:
@@ -392,12 +357,6 @@ def _updates_last(ops: Sequence[Op]) -> list[Op]:
         levels.append(own)
         level.update((v, own) for v in op.results)
     return [op for _, op in sorted(zip(levels, ops, strict=True), key=lambda pair: pair[0])]
-
-
-#: Ops whose results show the elements of their operand.
-_SAME_ELEMENTS = (Broadcast, Reshape, Transpose)
-_COMPARISONS = (eq, ne, lt, le, gt, ge)
-_REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *UPDATING)
 
 
 def _times_read(op: Op) -> list[int]:

@@ -11,6 +11,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.shapes import row_major_strides
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.index import ScatterAdd
 from autojit.ir.ops.move import transpose
@@ -24,6 +25,8 @@ from .views import strided_view
 SMALL_PRODUCT = 2048
 #: Ops that change an array in place.
 UPDATING = (Scatter, AddAt)
+#: Ops whose results are stored: they have loops, or a call, of their own.
+REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *UPDATING)
 
 
 @dataclass(eq=False)

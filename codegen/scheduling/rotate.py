@@ -20,6 +20,7 @@ from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups
 from autojit.ir.ops.elementary import cos, sin
+from autojit.ir.pass_manager.records import phase
 from autojit.ir.regions.while_ import While
 from autojit.ir.rewriting import cse, dce
 
@@ -29,6 +30,7 @@ from .kept_tapes import Kept, Numbering
 _PAIRS: dict[Declaration, Declaration] = {sin: cos, cos: sin}
 
 
+@phase("rotate loops")
 def rotated(kept: Kept) -> Kept:
     """The ops with their loops rotated, where that saves something."""
     ops: list[Op] = []

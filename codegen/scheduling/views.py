@@ -24,7 +24,10 @@ def is_joined(op: Op) -> bool:
 
 @dataclass
 class Strided:
-    """A view of a stored value: element = base[offset + sum(stride * index)]."""
+    """A view of a stored value: element = base[offset + sum(stride * index)].
+
+    An affine form of the positions along its axes, which are no variables: a product has none.
+    """
 
     base: Value
     offset: int
@@ -63,10 +66,9 @@ def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided
         return None
     base, index, _ = found
     offset = affine.flatten(index, base.shape)
-    strides = dict(offset.terms)
-    if any(not isinstance(atom, Var) for atom in strides):
+    if not offset.is_linear:
         return None
-    return Strided(base, offset.constant, tuple(strides.get(v, 0) for v in variables))
+    return Strided(base, offset.constant, tuple(map(offset.coefficient, variables)))
 
 
 def is_row_major(view: Strided, value: Value) -> bool:

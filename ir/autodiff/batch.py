@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.program import Builder, Program, Value, building
+from autojit.ir.pass_manager.records import phase
 
 
+@phase("batch")
 def batch(
     program: Program,
     size: int,

@@ -35,6 +35,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import (
     Builder,
@@ -53,8 +55,14 @@ from autojit.ir.ops.linear import Constant, Iota
 from autojit.ir.ops.move import Broadcast, Reshape, Transpose, flip, reshape, slice_, transpose
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
+from autojit.ir.tools.program_passes import ROWS, STRUCTURE, program_pass
 
 
+@program_pass(
+    "Makes what a loop reads and writes at its index rows that it runs over.",
+    gives=[ROWS],
+    keeps=STRUCTURE,
+)
 def run(program: Program) -> Program:
     """The program with such loops over rows; the same object without any."""
     return rewrite(program, [_rule]) if declared.scan in program.kinds else program
@@ -67,23 +75,10 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
     return loop.emit() if loop.reads or loop.writes else None
 
 
-class _Line(NamedTuple):
-    """A whole number at a step of a loop: ``stride * index + offset``."""
-
-    stride: int
-    offset: int
-
-
-def _times(a: _Line, b: _Line) -> _Line | None:
-    if a.stride and b.stride:
-        return None
-    return _Line(a.stride * b.offset + b.stride * a.offset, a.offset * b.offset)
-
-
-_ARITHMETIC: dict[Declaration, Callable[..., _Line | None]] = {
-    add: lambda a, b: _Line(a.stride + b.stride, a.offset + b.offset),
-    sub: lambda a, b: _Line(a.stride - b.stride, a.offset - b.offset),
-    mul: _times,
+_ARITHMETIC: dict[Declaration, Callable[[Affine, Affine], Affine | None]] = {
+    add: Affine.__add__,
+    sub: Affine.__sub__,
+    mul: Affine.times,
 }
 
 
@@ -91,21 +86,16 @@ class _Place(NamedTuple):
     """The elements of an array at one step: those along one axis move."""
 
     axis: int
-    #: The number at each axis that is indexed.
-    lines: tuple[tuple[int, _Line], ...]
+    #: The number at each axis that is indexed, by that of the step.
+    lines: tuple[tuple[int, Affine], ...]
+    step: Var
 
-    def window(self, shape: Sequence[int], steps: int) -> dict[str, tuple[int, ...]]:
+    def window(self, shape: Sequence[int]) -> dict[str, tuple[int, ...]]:
         """Start, stop and stride along each axis of what all steps read together."""
         lines, ranges = dict(self.lines), []
         for axis, extent in enumerate(shape):
-            stride, offset = lines.get(axis, (1, 0))
-            if axis == self.axis:
-                last = offset + stride * (steps - 1)
-                ranges.append((min(offset, last), max(offset, last) + 1, abs(stride)))
-            elif axis in lines:
-                ranges.append((offset, offset + 1, 1))
-            else:
-                ranges.append((0, extent, 1))
+            first, last = lines[axis].range({}) if axis in lines else (0, extent - 1)
+            ranges.append((first, last + 1, abs(self.stride) if axis == self.axis else 1))
         start, stop, stride_ = zip(*ranges, strict=True)
         return {"start": start, "stop": stop, "stride": stride_}
 
@@ -115,8 +105,13 @@ class _Place(NamedTuple):
         return tuple(extent for axis, extent in enumerate(shape) if axis not in indexed)
 
     @property
-    def moving(self) -> _Line:
+    def moving(self) -> Affine:
         return dict(self.lines)[self.axis]
+
+    @property
+    def stride(self) -> int:
+        """How far the elements of a step are from those of the one before, along that axis."""
+        return self.moving.coefficient(self.step)
 
 
 class _Loop:
@@ -126,6 +121,8 @@ class _Loop:
         self.op, self.body = op, op.params["body"]
         self.n, self.m, self.length = (op.params[k] for k in ("constants", "carries", "length"))
         self.constants, (self.index,), self.carries, _ = groups(self.body.inputs, self.n, 1, self.m)
+        #: The number of the step.
+        self.step = Var(self.length)
         self.maker = {v: inner for inner in self.body.ops for v in inner.results}
         self.reads = self._reads()
         self.writes = self._writes()
@@ -169,33 +166,35 @@ class _Loop:
             line = self._line(v)
             if line is None:
                 return None
-            ends = (line.offset, line.offset + line.stride * (self.length - 1))
-            if min(ends) < 0 or max(ends) >= shape[axis]:
+            low, high = line.range({})
+            if low < 0 or high >= shape[axis]:
                 return None
             lines[axis] = line
-        moving = [axis for axis, line in lines.items() if line.stride]
-        return _Place(moving[0], tuple(lines.items())) if len(moving) == 1 else None
+        moving = [axis for axis, line in lines.items() if line.terms]
+        if len(moving) != 1:
+            return None
+        return _Place(moving[0], tuple(lines.items()), self.step)
 
-    def _line(self, v: Value) -> _Line | None:
+    def _line(self, v: Value) -> Affine | None:
         """A number, as an array of one element, by the index of the loop."""
         if v is self.index:
-            return _Line(1, 0)
+            return affine.of(self.step)
         op = self.maker.get(v)
         if op is None or v.type.size != 1 or v.dtype != self.index.dtype:  # others wrap earlier
             return None
         if isinstance(op.kind, Constant):
-            return _Line(0, op.params["value"])
+            return Affine(op.params["value"])
         if isinstance(op.kind, Iota):
-            return _Line(0, 0)
+            return Affine(0)
         if isinstance(op.kind, (Broadcast, Reshape, Transpose)):
             return self._line(op.operands[0])
         if op.kind is select:
             chosen = self._is_less(op.operands[0])
             return None if chosen is None else self._line(op.operands[1 if chosen else 2])
-        lines = [self._line(x) for x in op.operands] if op.kind in _ARITHMETIC else []
-        if not lines or None in lines:
+        if op.kind not in _ARITHMETIC:
             return None
-        return _ARITHMETIC[op.kind](*lines)
+        a, b = map(self._line, op.operands)
+        return None if a is None or b is None else _ARITHMETIC[op.kind](a, b)
 
     def _is_less(self, v: Value) -> bool | None:
         """Whether a number is less than another in each step; None where that is not known."""
@@ -205,8 +204,8 @@ class _Loop:
         a, b = map(self._line, op.operands)
         if a is None or b is None:
             return None
-        gaps = [(b.stride - a.stride) * i + b.offset - a.offset for i in (0, self.length - 1)]
-        return True if min(gaps) > 0 else False if max(gaps) <= 0 else None
+        low, high = (b - a).range({})
+        return True if low > 0 else False if high <= 0 else None
 
     # -- the loop over rows ------------------------------------------------------------
 
@@ -274,15 +273,15 @@ def _never_meet(a: _Place, b: _Place) -> bool:
         return True
     first, second = dict(a.lines), dict(b.lines)
     return any(
-        not (first[axis].stride or second[axis].stride) and first[axis] != second[axis]
+        not (first[axis].terms or second[axis].terms) and first[axis] != second[axis]
         for axis in first.keys() & second.keys()
     )
 
 
 def _rows(x: Value, place: _Place, steps: int) -> Value:
     """What the steps read, along a new first axis."""
-    part = slice_(x, **place.window(x.shape, steps))
-    if place.moving.stride < 0:
+    part = slice_(x, **place.window(x.shape))
+    if place.stride < 0:
         part = flip(part, axes=(place.axis,))
     rest = [axis for axis in range(x.type.ndim) if axis != place.axis]
     return reshape(transpose(part, axes=(place.axis, *rest)), shape=(steps, *place.others(x.shape)))
@@ -290,13 +289,13 @@ def _rows(x: Value, place: _Place, steps: int) -> Value:
 
 def _written(x: Value, op: Op, place: _Place, rows: Value, steps: int) -> Value:
     """An array with what the steps have written."""
-    window = place.window(x.shape, steps)
+    window = place.window(x.shape)
     rest = [axis for axis in range(x.type.ndim) if axis != place.axis]
     indexed = {axis for axis, _ in place.lines}
     wide = reshape(rows, shape=(steps, *(1 if axis in indexed else x.shape[axis] for axis in rest)))
     order = (place.axis, *rest)
     part = transpose(wide, axes=tuple(order.index(axis) for axis in range(x.type.ndim)))
-    if place.moving.stride < 0:
+    if place.stride < 0:
         part = flip(part, axes=(place.axis,))
     if op.kind is add_at:
         part = slice_(x, **window) + part

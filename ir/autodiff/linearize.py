@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from autojit.ir.core.declaration import full, require
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
-from autojit.ir.rewriting import cse
+from autojit.ir.pass_manager.records import phase
 
-from . import indexed_scans
 from .partition import free_values, halves, needed
+from .preparing import PREPARE
 from .transpose import transpose
 
 
@@ -60,6 +60,7 @@ class Linearized(NamedTuple):
         return len(self.linear.inputs) - len(self.wrt)
 
 
+@phase("linearize")
 def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     """Split the derivative of a program with respect to some inputs from its value.
 
@@ -67,7 +68,7 @@ def linearize(program: Program, wrt: Sequence[int]) -> Linearized:
     before they go on, which no later pass makes of two sums of products.
     """
     _check_inexact(program, wrt)
-    program = cse.before_derivatives(indexed_scans.run(program))
+    program = PREPARE(program)
     builder = _Split()
     inputs = [Value(v.type) for v in program.inputs]
     env = dict(zip(program.inputs, inputs, strict=True))
@@ -134,6 +135,7 @@ class Forward(NamedTuple):
     active: tuple[int, ...]
 
 
+@phase("forward")
 def forward(program: Program, wrt: Sequence[int], *, split: bool = False) -> Forward:
     """A program that computes values and tangents together.
 

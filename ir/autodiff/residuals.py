@@ -15,16 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from autojit.ir.core.machine import current
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather
+from autojit.ir.pass_manager.records import phase
 from autojit.ir.simplification.simplified import simplified
 
 from .linearize import Linearized
 from .min_cut import source_side
 
-#: Elementwise operations that cost less than this (in additions) may be repeated.
-DEAR = 10
+#: Elementwise operations that cost less than so many functions may be repeated.
+DEAR = 1
 
 _SOURCE, _SINK = "source", "sink"
 
@@ -32,10 +34,11 @@ _SOURCE, _SINK = "source", "sink"
 def repeatable(op: Op) -> bool:
     """Whether computing an op again beats storing its result."""
     if isinstance(op.kind, Elementwise):
-        return op.kind.cost < DEAR
+        return op.kind.cost < DEAR * current().costs.function
     return hasattr(op.kind, "sources") or isinstance(op.kind, Gather) or not op.operands
 
 
+@phase("choose residuals")
 def choose_residuals(
     parts: Linearized,
     free: Sequence[bool],

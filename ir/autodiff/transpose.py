@@ -20,10 +20,12 @@ from autojit.ir.core.errors import DerivativeError, with_place
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, select
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.pass_manager.records import phase
 
 from .partition import needed, parted
 
 
+@phase("transpose")
 def transpose(program: Program, residuals: int) -> Program:
     """``(residuals, cotangents of the outputs) -> cotangents of the linear inputs``.
 

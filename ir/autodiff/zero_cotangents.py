@@ -21,6 +21,7 @@ from autojit.ir.ops.arithmetic import stop_gradient
 from autojit.ir.ops.reduce import Extremum, max_, min_
 from autojit.ir.rewriting.rewrite import Rewriter
 from autojit.ir.simplification.shifts import is_zero
+from autojit.ir.tools.program_passes import DERIVATIVES, STRUCTURE, program_pass
 
 from .linearize import linearize
 from .transpose import transpose
@@ -29,6 +30,11 @@ from .transpose import transpose
 MOST_OPS, MOST = 1000, 16
 
 
+@program_pass(
+    "Takes extrema that cancel as constants for derivatives.",
+    needs=[DERIVATIVES],
+    keeps=STRUCTURE,
+)
 def run(body: Program) -> Program:
     """The body with such extrema made constants for its derivatives."""
     if not body.has(Extremum):

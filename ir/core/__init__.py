@@ -1,1 +1,1 @@
-"""What everything stands on: types, shapes, programs, and what an op declares."""
+"""What all of ``ir`` stands on, and what it asks of the machine."""

@@ -1,13 +1,20 @@
-"""Index arithmetic: integer affine expressions of loop variables.
+"""Index arithmetic: integer affine forms of loop variables.
 
-Views never move data; they rewrite the index of whoever reads them.  Reshapes
-that split or merge axes need quotients and remainders, which are simplified by
-the known ranges of the loop variables and usually vanish.
+Passes over programs and loops say with these forms where steps of a loop read and write.  Views
+never move data; they rewrite the index of whoever reads them.  Reshapes that split or merge axes
+need quotients and remainders, which are simplified by the known ranges of the loop variables and
+usually vanish.
+
+Four things look alike and are none of these forms: strides of matrices (``Operand``, ``Strided``)
+are coefficients of positions of axes, for products that take no variables; what steps of a trace
+have at even distances (``Declaration.slide``) may be floats, and is seen from the numbers before
+there is a variable; boxes of windows (``update_chains``) are ranges; and in ``recurrences`` factors
+and offsets are values of a program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import gcd
@@ -67,12 +74,111 @@ class Affine:
             return Affine(0)
         return Affine(self.constant * factor, tuple((a, c * factor) for a, c in self.terms))
 
+    def times(self, other: Affine) -> Affine | None:
+        """The product, where one factor is a number."""
+        if self.terms and other.terms:
+            return None
+        return self * other.constant if self.terms else other * self.constant
+
     def variables(self) -> set[Var]:
         """Every loop variable in the expression, those in quotients too."""
         found: set[Var] = set()
         for atom, _ in self.terms:
             found |= {atom} if isinstance(atom, Var) else atom.operand.variables()
         return found
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether there are no quotients and remainders."""
+        return all(isinstance(atom, Var) for atom, _ in self.terms)
+
+    def coefficient(self, atom: Atom) -> int:
+        """What an atom is multiplied by; 0 of one that is only in quotients, or not there."""
+        return next((c for a, c in self.terms if a == atom), 0)
+
+    def stride(self, var: Var) -> int | None:
+        """How far the form moves with each step of a variable; None where steps differ, as that
+        is in a quotient.
+
+        >>> i, j = Var(8), Var(8)
+        >>> (of(i) * 3 + of(j)).stride(i), of(j).stride(i), divide(of(i), 4, {})[0].stride(i)
+        (3, 0, None)
+        """
+        inside = (a.operand.variables() for a, _ in self.terms if isinstance(a, Quotient))
+        return None if any(var in found for found in inside) else self.coefficient(var)
+
+    def without(self, atom: Atom) -> Affine:
+        """The form without an atom's term."""
+        return Affine(self.constant, tuple(t for t in self.terms if t[0] != atom))
+
+    def parts(self, atoms: Collection[Atom]) -> tuple[Affine, Affine]:
+        """The terms of some atoms with the constant, and the others."""
+        mine = tuple(t for t in self.terms if t[0] in atoms)
+        others = tuple(t for t in self.terms if t[0] not in atoms)
+        return Affine(self.constant, mine), Affine(0, others)
+
+    def crossing(self, var: Var, bound: int) -> int | None:
+        """Where the form ``i + c`` or ``c - i`` of a variable crosses a bound: the first i on the
+        other side.  None of other forms.
+
+        >>> i = Var(8)
+        >>> (of(i) + 2).crossing(i, 5), (of(i) * -1 + 7).crossing(i, 5), (of(i) * 2).crossing(i, 4)
+        (3, 3, None)
+        """
+        if self.terms == ((var, 1),):
+            return bound - self.constant
+        return self.constant - bound + 1 if self.terms == ((var, -1),) else None
+
+    def value(self, values: Mapping[Var, int]) -> int:
+        """The number that the form is where all of its variables are numbers."""
+        total = self.constant
+        for atom, c in self.terms:
+            if isinstance(atom, Var):
+                total += c * values[atom]
+            else:
+                pair = divmod(atom.operand.value(values), atom.divisor)
+                total += c * pair[atom.remainder]
+        return total
+
+    def substitute(self, var: Var, by: Affine) -> Affine:
+        """The form with another one in place of a variable."""
+        result = Affine(self.constant)
+        for atom, c in self.terms:
+            if atom is var:
+                result = result + by * c
+            elif isinstance(atom, Quotient):
+                inner = Quotient(atom.operand.substitute(var, by), atom.divisor, atom.remainder)
+                result = result + Affine(0, ((inner, c),))
+            else:
+                result = result + Affine(0, ((atom, c),))
+        return result
+
+    def simplified(self, bounds: Bounds) -> Affine:
+        """The form without divisions whose result the ranges of variables tell."""
+        result = Affine(self.constant)
+        for atom, c in self.terms:
+            part = of(atom) if isinstance(atom, Var) else _quotient(atom, bounds)
+            result = result + part * c
+        return result
+
+    def text(self, name: Callable[[Var], str], times: str = "*") -> str:
+        """The form in Python's words, with names for variables.
+
+        >>> i = Var(8)
+        >>> (divide(of(i), 3, {})[0] * 2 - of(i) + 1).text(lambda v: "i")
+        '-i + 2*((i) // 3) + 1'
+        """
+        parts = []
+        for atom, c in self.terms:
+            if isinstance(atom, Var):
+                word = name(atom)
+            else:
+                sign = "%" if atom.remainder else "//"
+                word = f"(({atom.operand.text(name, times)}) {sign} {atom.divisor})"
+            parts.append({1: word, -1: f"-{word}"}.get(c, f"{c}{times}{word}"))
+        if self.constant or not parts:
+            parts.append(str(self.constant))
+        return " + ".join(parts).replace("+ -", "- ")
 
     def range(self, bounds: Bounds) -> tuple[int, int]:
         """The least and greatest value, from those of the variables."""
@@ -105,8 +211,10 @@ def _order(term: tuple[Atom, int]) -> tuple[int, ...]:
     atom = term[0]
     if isinstance(atom, Var):
         return (0, atom.serial)
-    inner = [v.serial for v in atom.operand.variables()]
-    return (1, min(inner, default=0), atom.divisor, atom.remainder, *sorted(inner))
+    inner = sorted(v.serial for v in atom.operand.variables())
+    whole = [number for t in atom.operand.terms for number in (*_order(t), t[1])]
+    first = min(inner, default=0)
+    return (1, first, atom.divisor, atom.remainder, *inner, atom.operand.constant, *whole)
 
 
 def _atom_range(atom: Atom, bounds: Bounds) -> tuple[int, int]:
@@ -116,6 +224,10 @@ def _atom_range(atom: Atom, bounds: Bounds) -> tuple[int, int]:
         return 0, atom.divisor - 1
     low, high = atom.operand.range(bounds)
     return low // atom.divisor, high // atom.divisor
+
+
+def _quotient(atom: Quotient, bounds: Bounds) -> Affine:
+    return divide(atom.operand, atom.divisor, bounds)[atom.remainder]
 
 
 def of(x: Var | int) -> Affine:

@@ -8,6 +8,7 @@ line or two.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,13 @@ class Declaration:
         ``scalars[k]``; None where the elements differ or would be rounded differently."""
         return None
 
+    def work(self, op: Op) -> float:
+        """How many operations on elements the op takes; infinitely many where that is not known.
+
+        What moves elements is a part of what reads them, and takes none.
+        """
+        return inf
+
     def key(self, params: dict[str, Any]) -> Hashable:
         """Equal for parameters that are the same, as :func:`param_key` is."""
         return tuple([(name, param_key(params[name])) for name in sorted(params)])
@@ -172,7 +180,10 @@ class Declaration:
     sliding: tuple[str, ...] = ()
 
     def slide(self, params: Sequence[dict[str, Any]]) -> Any:
-        """How the sliding parameters move along equal ops, or None where they do not evenly."""
+        """How the sliding parameters move along equal ops, or None where they do not evenly.
+
+        Distances, which may be of floats: the loop whose variable they go with is not made yet.
+        """
         return None
 
     def at_step(self, operands: Sequence[Value], op: Op, slide: Any, step: Value) -> Value:

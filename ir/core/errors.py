@@ -28,6 +28,12 @@ def with_place(message: str, source: Source | None) -> str:
     return message + where + (f"\n    {line}" if line else "")
 
 
+def name_line(error: Exception, source: Source | None) -> None:
+    """Add the user's line to an error that is on its way, unless it has one."""
+    if source is not None and not getattr(error, "__notes__", None):
+        error.add_note(with_place("", source).strip("\n"))
+
+
 def no_derivative(message: str, source: Source | None = None) -> DerivativeError:
     """The error, with the line of an op or of the op that is being differentiated."""
     return DerivativeError(with_place(message, source or current_builder().source))

@@ -12,64 +12,18 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .collection import seldom_collected
 from .parameters import plain
 from .types import Type, TypeMismatch
+from .values import Source as Source
+from .values import Value as Value
 
 if TYPE_CHECKING:
     from .declaration import Declaration
-
-
-class Source(NamedTuple):
-    """The place in the user's code that an op comes from."""
-
-    file: str
-    line: int
-    function: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
-
-
-class Value:
-    """One SSA value.  Equal only to itself.
-
-    The operators (``+ - * / ** @`` and comparisons by name) emit ops into the
-    current builder, so that derivative rules read like formulas; ``ir.ops``
-    attaches them.
-    """
-
-    __slots__ = ("type",)
-
-    def __init__(self, type: Type) -> None:
-        self.type = type
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.type.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.type.shape
-
-    def __repr__(self) -> str:
-        return f"<value {self.type}>"
-
-    if TYPE_CHECKING:  # attached by ir.ops
-
-        def __add__(self, other: Any) -> Value: ...
-        def __radd__(self, other: Any) -> Value: ...
-        def __sub__(self, other: Any) -> Value: ...
-        def __rsub__(self, other: Any) -> Value: ...
-        def __mul__(self, other: Any) -> Value: ...
-        def __rmul__(self, other: Any) -> Value: ...
-        def __truediv__(self, other: Any) -> Value: ...
-        def __rtruediv__(self, other: Any) -> Value: ...
-        def __neg__(self) -> Value: ...
 
 
 class Op:

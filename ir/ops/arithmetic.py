@@ -13,6 +13,7 @@ import numpy as np
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.core.registry import declared
+from autojit.ir.core.values import OPERATORS
 
 from . import complex_kernels
 from .elementwise import (
@@ -340,14 +341,4 @@ stop_gradient = Elementwise(
 )
 
 
-def _attach_operators() -> None:
-    def reversed_of(binary: Elementwise) -> Any:
-        return lambda self, other: binary(other, self)
-
-    for symbol, binary in {"add": add, "sub": sub, "mul": mul, "truediv": div}.items():
-        setattr(Value, f"__{symbol}__", lambda self, other, binary=binary: binary(self, other))
-        setattr(Value, f"__r{symbol}__", reversed_of(binary))
-    Value.__neg__ = lambda self: neg(self)  # type: ignore[method-assign]
-
-
-_attach_operators()
+OPERATORS.update(add=add, sub=sub, mul=mul, div=div, neg=neg)

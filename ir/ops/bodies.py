@@ -198,3 +198,9 @@ def read_inputs(body: Program) -> list[bool]:
 def run(body: Program, arguments: Sequence[Any]) -> list[Any]:
     """The outputs of a body in the interpreter."""
     return interpret(body, arguments)
+
+
+def run_as_op(body: Program, arguments: Sequence[Any]) -> Any:
+    """The same as an op evaluates: an array alone where there is one."""
+    made = run(body, arguments)
+    return made[0] if len(made) == 1 else made

@@ -10,6 +10,7 @@ import numpy as np
 
 from autojit.ir.core.batching import Batched, later
 from autojit.ir.core.declaration import MaybeValue, SingleResult, require
+from autojit.ir.core.machine import current
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
@@ -28,6 +29,11 @@ class Dot(SingleResult):
 
     arity = 2
     parameters = ("batch", "contract")
+
+    def work(self, op: Op) -> float:
+        ((axes, _), _) = op.params["contract"], op.params["batch"]
+        multiplications: int = op.result.type.size * prod(op.operands[0].shape[a] for a in axes)
+        return multiplications / current().costs.product
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         a, b = types

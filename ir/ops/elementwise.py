@@ -79,6 +79,9 @@ class Elementwise(SingleResult):
         self.commutative = commutative
         self.fails = fails
 
+    def work(self, op: Op) -> float:
+        return self.cost * op.result.type.size
+
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         """The dtype of the result for that of the operands; here, the same."""
         return dtype

@@ -48,6 +48,9 @@ class Gather(_Indexing):
 
     parameters = ("axes",)
 
+    def work(self, op: Op) -> float:
+        return op.result.type.size
+
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x, *indices), axes = types, params["axes"]
         _check_indices("gather", indices, axes, x.ndim)

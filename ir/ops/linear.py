@@ -20,6 +20,9 @@ class Linear(SingleResult):
 
     arity = 1
 
+    def work(self, op: Op) -> float:
+        return 0
+
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         (tangent,) = tangents
         if tangent is None or not op.result.type.is_inexact:
@@ -45,6 +48,9 @@ class Constant(SingleResult):
     arity = 0
     parameters = ("dtype", "shape", "value")
     sliding = ("value",)
+
+    def work(self, op: Op) -> float:
+        return 0
 
     def slide(self, params: Sequence[dict[str, Any]]) -> Any:
         values = [p["value"] for p in params]
@@ -91,6 +97,9 @@ class Iota(SingleResult):
 
     arity = 0
     parameters = ("axis", "dtype", "shape")
+
+    def work(self, op: Op) -> float:
+        return 0
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         shape, axis = params["shape"], params["axis"]

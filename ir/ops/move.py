@@ -8,7 +8,6 @@ elements an element of the result comes from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,31 +20,8 @@ from autojit.ir.core.registry import declared
 from autojit.ir.core.types import Type, TypeMismatch
 
 from .linear import Linear
+from .sources import Condition, Source
 from .windows import slice_windows, window_places
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """``low <= index < high`` and ``index - low`` a multiple of ``step``."""
-
-    index: Any
-    low: int
-    high: int
-    step: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One operand element, read where all of the conditions hold.
-
-    Indices are tuples of expressions with ``+``, ``-`` and ``*``; ``arithmetic``
-    has ``reshape(index, new_shape, old_shape)`` and ``quotient(index, divisor)``.
-    Where no source's conditions hold, the element is zero.
-    """
-
-    operand: int
-    index: tuple[Any, ...]
-    conditions: tuple[Condition, ...] = ()
 
 
 class Move(Linear):
@@ -322,6 +298,9 @@ class Concatenate(SingleResult):
     """``concatenate(x, …, axis=k)``: operands one after the other along an axis."""
 
     parameters = ("axis",)
+
+    def work(self, op: Op) -> float:
+        return 0
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         require(len(types) > 0, "concatenate needs at least one operand")

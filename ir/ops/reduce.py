@@ -35,6 +35,9 @@ class Reduce(SingleResult):
     parameters = ("axes",)
     idempotent = False
 
+    def work(self, op: Op) -> float:
+        return op.operands[0].type.size
+
     def __init__(
         self,
         name: str,

@@ -18,8 +18,9 @@ from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
 from .linear import Linear
-from .move import Condition, Move, Source
+from .move import Move
 from .reduce import sum_
+from .sources import Condition, Source
 
 
 class Windows(Move):

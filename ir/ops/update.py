@@ -22,11 +22,15 @@ from . import move
 from .arithmetic import eq, select
 from .index import check_bounds, check_updates, gather, places_if, scatter_add
 from .linear import iota
-from .move import Condition, Source
+from .sources import Condition, Source
+from .windows import window_places
 
 
 class Updating(SingleResult):
     """Operands: the array, the updates, and what says where."""
+
+    def work(self, op: Op) -> float:
+        return op.operands[1].type.size
 
     def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
         pairs = list(zip(tangents, op.operands, strict=True))[:2]
@@ -75,7 +79,7 @@ class Update(Updating):
             for a, by in zip(everywhere, slide, strict=True)
         )
         along = slide if whole else [by or 0.5 for by in slide]
-        places, axes, _ = _places_of(v.shape, start, stride, slide, along, step)
+        places, axes, _ = window_places(v.shape, start, stride, slide, step, along)
         rest = [a for a in everywhere if a not in axes]
         return scatter(x, move.transpose(v, axes=(*axes, *rest)), *places, axes=axes)
 
@@ -125,21 +129,6 @@ class Update(Updating):
     def pull_back_updates(self, cotangent: Value, op: Op) -> Value:
         start, stop, stride = _window(op.operands[1].shape, op.params)
         return move.slice_(cotangent, start=start, stop=stop, stride=stride)
-
-
-def _places_of(
-    extents: Sequence[int], start: Sequence[int], stride: Sequence[int], slide: Sequence[int],
-    along: Sequence[Any], step: Value,
-) -> Any:  # fmt: skip
-    """As ``window_places``, along every axis that is marked."""
-    axes = tuple(a for a, marked in enumerate(along) if marked)
-    shape = tuple(extents[a] for a in axes)
-    places = []
-    for position, a in enumerate(axes):
-        own = iota(dtype=step.dtype, shape=shape, axis=position)
-        at = step * slide[a] + start[a]
-        places.append(own * stride[a] + move.broadcast(at, shape=shape, dims=()))
-    return places, axes, shape
 
 
 def _window(extents: Sequence[int], params: dict[str, Any]) -> tuple[tuple[int, ...], ...]:

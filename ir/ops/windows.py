@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from autojit.ir.core.program import Value
 from autojit.ir.core.registry import declared
@@ -121,10 +122,13 @@ def _slice_axis(x: Value, axis: int, start: int, stop: int, stride: int = 1) -> 
 
 def window_places(
     extents: Sequence[int], start: Sequence[int], stride: Sequence[int], slide: Sequence[int],
-    step: Value,
+    step: Value, along: Sequence[Any] | None = None,
 ) -> tuple[list[Value], tuple[int, ...], tuple[int, ...]]:  # fmt: skip
-    """Index arrays of a window that slides along some axes, these axes, and its extents there."""
-    axes = tuple(a for a, by in enumerate(slide) if by)
+    """Index arrays of a window that slides along some axes, these axes, and its extents there.
+
+    With ``along`` the axes are those that are marked there.
+    """
+    axes = tuple(a for a, by in enumerate(slide if along is None else along) if by)
     shape = tuple(extents[a] for a in axes)
     places = []
     for position, a in enumerate(axes):

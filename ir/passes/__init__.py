@@ -1,5 +1,7 @@
 """Passes: programs to smaller programs that compute the same."""
 
-from .pipeline import optimize, resolve_parts
+from autojit.ir.simplification.parts import resolve_parts
+
+from .pipeline import optimize
 
 __all__ = ["optimize", "resolve_parts"]

@@ -1,13 +1,19 @@
-"""The passes in order."""
+"""The passes in order, from a program that is differentiated to the one that code is made of.
+
+Nothing is rewritten here.
+"""
 
 from __future__ import annotations
 
-from autojit.ir.autodiff import indexed_scans
+from autojit.ir.autodiff import indexed_scans, zero_cotangents
 from autojit.ir.core.program import Program
-from autojit.ir.rewriting import bodies, dce, inline_calls
-from autojit.ir.rewriting.rewrite import rewrite
-from autojit.ir.simplification import parts
+from autojit.ir.pass_manager.passes import Pass
+from autojit.ir.pass_manager.pipelines import Pipeline, Place
+from autojit.ir.rewriting import in_order, inline_calls
+from autojit.ir.rewriting.bodies import everywhere
+from autojit.ir.simplification.parts import resolve_parts
 from autojit.ir.simplification.simplified import simplified
+from autojit.ir.tools.program_passes import DERIVATIVES
 from autojit.ir.tools.verifier import verify as check
 
 from .algebra import push_gathers, push_reductions, quotients, shares, swap_products
@@ -20,6 +26,92 @@ from .loops import (
 )
 
 
+def _place(run: Pass[Program], reason: str) -> Place[Program]:
+    """A pass that runs on bodies too."""
+    return Place(everywhere(run), reason)
+
+
+OPTIMIZE = Pipeline(
+    "optimize",
+    [
+        Place(
+            inline_calls.run,
+            "All other passes look at operations, and a call hides those of its program.",
+        ),
+        _place(
+            indexed_scans.run,
+            "The passes over loops tell rows, which steps take apart or stack, from arrays that a "
+            "step may read anywhere.",
+        ),
+        _place(
+            push_gathers.run,
+            "Rows that are not picked are not computed, so nothing else has to look at them.",
+        ),
+        _place(
+            push_reductions.run,
+            "It makes products smaller, as picking does: before passes that look at what is "
+            "computed.",
+        ),
+        _place(
+            shares.run,
+            "Divisions by counts become products, so that quotients sees only the others.",
+        ),
+        _place(
+            quotients.run,
+            "It needs the divisions as the rules of derivatives have left them, outside of loops "
+            "and in bodies, before loops are taken apart.",
+        ),
+        _place(
+            swap_products.run,
+            "Products are final now: those above may have left out, shrunk or moved some.",
+        ),
+        _place(
+            undo_tapes.run,
+            "It finds tapes by the loop that makes them and the one that reads them, which the "
+            "passes below take apart.",
+        ),
+        _place(
+            distribute_recurrences.run,
+            "It takes apart loops over numbers, and those over small arrays that it reads as "
+            "numbers; the rest of the latter become loops over numbers right after.",
+        ),
+        _place(
+            scalar_replacement.run,
+            "A step over numbers has its tapes in numbers, which the next pass measures.",
+        ),
+        _place(
+            rematerialize_tapes.run,
+            "The tapes that are left are long for good: those of what steps replace are gone.",
+        ),
+        _place(
+            unroll.run,
+            "Last: it copies steps, which all others would have to read several times.",
+        ),
+    ],
+    given=[DERIVATIVES],
+    then=simplified,
+)
+
+
+#: Passes that tracing and transformations run by themselves, and why there.
+BY_THEMSELVES = {
+    "trace": Place(
+        resolve_parts,
+        "The derivative of a loop that fills an array would carry cotangents of all of it from "
+        "step to step.",
+    ),
+    "roll": Place(
+        in_order.run,
+        "Statements that a program has in another order in each run repeat themselves only in "
+        "one that depends on nothing but what they read.",
+    ),
+    "derivative of scan": Place(
+        zero_cotangents.run,
+        "One half of what cancels in a loop is on a tape, where no rule finds it afterwards.",
+    ),
+}
+
+
 def optimize(program: Program, *, verify: bool = False) -> Program:
     """The program that code is made of: calls inlined, :func:`simplified`, tapes made small.
 
@@ -28,30 +120,7 @@ def optimize(program: Program, *, verify: bool = False) -> Program:
     """
     if verify:
         check(program)
-    program = simplified(inline_calls.run(program))
-    for run in (
-        indexed_scans.run,
-        push_gathers.run,
-        push_reductions.run,
-        shares.run,
-        quotients.run,
-        swap_products.run,
-        undo_tapes.run,
-        distribute_recurrences.run,
-        scalar_replacement.run,
-        rematerialize_tapes.run,
-        unroll.run,
-    ):
-        program = simplified(bodies.everywhere(run)(program))
+    program = OPTIMIZE(program)
     if verify:
         check(program)
     return program
-
-
-def resolve_parts(program: Program) -> Program:
-    """The program with what is read of replaced windows taken from where it was made.
-
-    Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
-    otherwise carry cotangents of the whole array from one step to the one before.
-    """
-    return dce.run(rewrite(program, [parts.rules.rule]))

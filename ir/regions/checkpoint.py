@@ -25,7 +25,7 @@ from autojit.ir.ops.bodies import (
     flags,
     others,
     read_inputs,
-    run,
+    run_as_op,
     spread,
 )
 from autojit.ir.ops.contract import Dot
@@ -64,8 +64,7 @@ class Checkpoint(BodyOp):
         return results
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        made = run(params["body"], arrays)
-        return made[0] if len(made) == 1 else made
+        return run_as_op(params["body"], arrays)
 
     def expand(self, op: Op) -> Program | None:
         return None if op.params["keep"] else op.params["body"]

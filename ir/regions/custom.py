@@ -21,7 +21,7 @@ from autojit.ir.core.declaration import Declaration, MaybeValue
 from autojit.ir.core.errors import DerivativeError, no_derivative, with_place
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops.bodies import check_types, chosen, groups, or_zero, run, spread
+from autojit.ir.ops.bodies import check_types, chosen, groups, or_zero, run_as_op, spread
 from autojit.ir.ops.reduce import sum_
 
 
@@ -36,8 +36,7 @@ class _Call(Declaration):
     fallible = True  # as its programs are
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        made = run(params["body"], arrays)
-        return made[0] if len(made) == 1 else made
+        return run_as_op(params["body"], arrays)
 
     def expand(self, op: Op) -> Program | None:
         body: Program = op.params["body"]

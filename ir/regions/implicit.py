@@ -22,7 +22,7 @@ from autojit.ir.core.declaration import Declaration, MaybeValue, require
 from autojit.ir.core.errors import no_derivative
 from autojit.ir.core.program import Op, Program, Value, current_builder
 from autojit.ir.core.types import Type
-from autojit.ir.ops.bodies import check_types, groups, or_zero, run
+from autojit.ir.ops.bodies import check_types, groups, or_zero, run_as_op
 
 
 class _Solved(Declaration):
@@ -31,8 +31,7 @@ class _Solved(Declaration):
     fallible = True  # as its programs are
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
-        made = run(params["solve"], arrays)
-        return made[0] if len(made) == 1 else made
+        return run_as_op(params["solve"], arrays)
 
     def expand(self, op: Op) -> Program | None:
         solve: Program = op.params["solve"]

@@ -25,8 +25,10 @@ from autojit.ir.ops.bodies import (
     present,
     spread,
 )
+from autojit.ir.pass_manager.records import phase
 
 
+@phase("derivative of scan")
 def differentiate(
     kind: Declaration,
     operands: Sequence[Value],

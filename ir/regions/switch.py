@@ -34,7 +34,7 @@ from autojit.ir.ops.bodies import (
     others,
     present,
     read_inputs,
-    run,
+    run_as_op,
     spread,
 )
 from autojit.ir.ops.move import broadcast
@@ -62,8 +62,7 @@ class Switch(BodyOp):
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         branches = params["branches"]
-        made = run(branches[int(np.clip(arrays[0], 0, len(branches) - 1))], arrays[1:])
-        return made[0] if len(made) == 1 else made
+        return run_as_op(branches[int(np.clip(arrays[0], 0, len(branches) - 1))], arrays[1:])
 
     # -- what passes ask ----------------------------------------------------------
 

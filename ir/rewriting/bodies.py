@@ -28,11 +28,13 @@ results.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.linear import constant
+from autojit.ir.pass_manager.passes import Pass
 
 from .rewrite import Rewriter
 
@@ -56,24 +58,26 @@ def rule(optimize: Optimize) -> Callable[[Op, Rewriter], Sequence[Value] | None]
     return improve
 
 
-def everywhere(run: Optimize) -> Optimize:
+def everywhere(run: Pass[Program]) -> Pass[Program]:
     """A pass over programs that runs on the bodies in them too, from the innermost outwards."""
 
     def improved(program: Program) -> Program:
         if not program.has(BodyOp):
-            return run(program)
+            return run.function(program)
         ops = []
         for op in program.ops:
             if isinstance(op.kind, BodyOp):
-                params = {name: _optimized(value, improved) for name, value in op.params.items()}
+                params = {name: _optimized(value, whole) for name, value in op.params.items()}
                 if any(params[name] is not op.params[name] for name in params):
                     op = Op(op.kind, op.operands, params, op.results, op.source)
             ops.append(op)
         if all(a is b for a, b in zip(ops, program.ops, strict=True)):
-            return run(program)
-        return run(program.with_body(ops, program.outputs))
+            return run.function(program)
+        made: Program = run.function(program.with_body(ops, program.outputs))
+        return made
 
-    return improved
+    whole = replace(run, function=improved)
+    return whole
 
 
 def _parts(op: Op) -> tuple[Sequence[Value], dict[str, Any]]:

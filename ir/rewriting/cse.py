@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.tools.program_passes import FINAL, STRUCTURE, program_pass
 
 from .rewrite import Rewriter, Rule, rewrite
 
@@ -47,11 +48,17 @@ def _key(op: Op) -> Hashable:
     return (op.kind, operands, op.kind.key(op.params) if op.params else ())
 
 
+@program_pass("Computes equal operations once.", keeps=FINAL)
 def run(program: Program) -> Program:
     """Merge equal ops."""
     return rewrite(program, [rule()])
 
 
+@program_pass(
+    "Computes equal operations once, but for those with programs in them.",
+    name="cse_before_derivatives",
+    keeps=STRUCTURE,
+)
 def before_derivatives(program: Program) -> Program:
     """Merge equal ops, but none with a program in it: it may have a derivative of the user's,
     which need not be linear in the cotangent (one that clips it, say), so that two of them are

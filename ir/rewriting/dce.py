@@ -27,10 +27,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.tools.program_passes import EVERYTHING, program_pass
 
 from .bodies import narrowed
 
 
+@program_pass("Leaves out operations that no output depends on.", keeps=EVERYTHING)
 def run(program: Program) -> Program:
     """Leave out what is not needed; the same object where everything is."""
     live = set(program.outputs)

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.tools.program_passes import STRUCTURE, program_pass
 
 from .rewrite import Rewriter, rewrite
 
@@ -44,6 +45,7 @@ def fold(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
     return None if element is None else (full(element, op.result.type),)
 
 
+@program_pass("Computes operations on constants.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
     """Fold constants."""
     return rewrite(program, [fold])

@@ -27,6 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from autojit.ir.core.program import Op, Program
+from autojit.ir.tools.program_passes import EVERYTHING, program_pass
 
 #: How many of the sequences are left: 0.59 to 0.65 in graphs of neurons that were walked through a
 #: set, 0.75 and more in programs that gain nothing from another order.
@@ -37,6 +38,7 @@ WINDOW = 8
 _FACTORS = np.array([0x9E3779B1**k % 2**61 for k in range(1, WINDOW + 1)], np.int64)
 
 
+@program_pass("Puts each operation right before what reads it.", keeps=EVERYTHING)
 def run(program: Program) -> Program:
     """The program in that order; the same object where it is."""
     maker = {v: op for op in program.ops for v in op.results}

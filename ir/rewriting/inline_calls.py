@@ -27,11 +27,16 @@ from typing import Any
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.tools.program_passes import CALLS_INLINED, program_pass
 
 from . import dce
 from .rewrite import Rewriter, rewrite
 
 
+@program_pass(
+    "Puts the operations of programs that are called in the place of calls.",
+    gives=[CALLS_INLINED],
+)
 def run(program: Program) -> Program:
     """Inline all calls; the same object where there are none and all is needed."""
     program = dce.run(program)

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from itertools import accumulate
 from math import gcd
 
-from autojit.ir.core.program import Op, Value
+from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.ops.move import concatenate, slice_
 from autojit.ir.ops.update import scatter, update
-from autojit.ir.rewriting.rewrite import Rewriter, RuleTable
+from autojit.ir.rewriting import dce
+from autojit.ir.rewriting.rewrite import Rewriter, RuleTable, rewrite
 from autojit.ir.rewriting.update_chains import link_of, ranges_of
+from autojit.ir.tools.program_passes import STRUCTURE, program_pass
 
 rules = RuleTable()
 
@@ -120,3 +122,17 @@ def _sliced(x: Value, ranges: list[range]) -> Value:
 
     start, stop, stride = zip(*each(), strict=True) if ranges else ((), (), ())
     return slice_(x, start=start, stop=stop, stride=stride)
+
+
+@program_pass(
+    "Takes what is read of replaced windows from where it was made.",
+    name="resolve_parts",
+    keeps=STRUCTURE,
+)
+def resolve_parts(program: Program) -> Program:
+    """The program with what is read of replaced windows taken from where it was made.
+
+    Done before a program is differentiated: the derivative of ``u[i + 1] = f(u[i])`` would
+    otherwise carry cotangents of the whole array from one step to the one before.
+    """
+    return dce.run(rewrite(program, [rules.rule]))

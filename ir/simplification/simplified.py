@@ -1,6 +1,8 @@
-"""The fixed point of all rules: no work is left that algebra, repetition or dead code saves.
+"""The rules of all rewriting, until none applies: what every transformation may ask for.
 
-Legal where each rule is.  A program that has been simplified says so, and is not walked again.
+A program knows whether it is simplified (``Program.simplified``), so to ask again costs nothing.
+
+Legal where each of the passes is that it is made of.
 """
 
 from __future__ import annotations
@@ -10,10 +12,17 @@ from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.rewriting import bodies, cse, dce
 from autojit.ir.rewriting.fold import fold
 from autojit.ir.rewriting.rewrite import rewrite
+from autojit.ir.tools.program_passes import FINAL, SIMPLIFIED, program_pass
 
 from .simplify import simplify
 
 
+@program_pass(
+    "Applies the rules of fold, simplify, cse and dce until none does anything.",
+    gives=[SIMPLIFIED],
+    keeps=FINAL,
+    done=lambda program: program.simplified,
+)
 def simplified(program: Program) -> Program:
     """The program folded, simplified, without repetition and dead code.
 
@@ -24,8 +33,6 @@ def simplified(program: Program) -> Program:
     (``simplify_products``), with unit matrices (``simplify_units``) and of windows
     (``simplify_windows``), and in what cancels (``simplify_shifts``).
     """
-    if program.simplified:
-        return program
     while True:
         rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
         made = dce.run(rewrite(program, rules))

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.rewriting.rewrite import OpRule, Rewriter, rewrite
+from autojit.ir.tools.program_passes import STRUCTURE, program_pass
 
 from . import arithmetic, choice, moves, parts, places, products, shifts, units, windows
 
@@ -54,6 +55,7 @@ def simplify(op: Op, rewriter: Rewriter) -> Sequence[Value] | None:
     return None
 
 
+@program_pass("Expresses operations by others that are less work.", keeps=STRUCTURE)
 def run(program: Program) -> Program:
     """Apply the algebraic rules."""
     return rewrite(program, [simplify])

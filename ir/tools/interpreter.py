@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.errors import name_line
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import TypeMismatch, type_of
 
@@ -15,7 +16,7 @@ def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
     """The outputs of a program for arrays (or scalars) of its input types.
 
     Floating-point warnings are off, as they are in compiled code: infinities
-    and NaN are results.
+    and NaN are results.  What an operation raises gets a note of the user's line.
     """
     if len(arguments) != len(program.inputs):
         raise TypeMismatch(
@@ -31,7 +32,11 @@ def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
         env[value] = np.asarray(argument, value.dtype)
     with np.errstate(all="ignore"):
         for op in program.ops:
-            results = op.kind.evaluate(*[env[v] for v in op.operands], **op.params)
+            try:
+                results = op.kind.evaluate(*[env[v] for v in op.operands], **op.params)
+            except Exception as error:
+                name_line(error, op.source)
+                raise
             if len(op.results) == 1:
                 results = (results,)
             for value, result in zip(op.results, results, strict=True):

@@ -12,8 +12,10 @@ from autojit.ir.autodiff.linearize import linearize
 from autojit.ir.autodiff.transpose import pulled_back
 from autojit.ir.core.declaration import full, require
 from autojit.ir.core.program import Builder, Program, building
+from autojit.ir.pass_manager.records import phase
 
 
+@phase("gradient")
 def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Program:
     """``inputs -> (outputs if kept, gradients of output 0 with respect to wrt)``.
 

@@ -23,8 +23,10 @@ from autojit.ir.ops.arithmetic import convert, eq
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.move import reshape
 from autojit.ir.ops.move import transpose as transpose_op
+from autojit.ir.pass_manager.records import phase
 
 
+@phase("jacobian")
 def jacobian(program: Program, wrt: Sequence[int], *, forward: bool) -> Program:
     """``inputs -> d output / d input``, for every output and, within it, every input in wrt.
 

@@ -147,6 +147,7 @@ DIFFERENCES = [
     ({"processor": "zen1", "features": "+x"}, "compiled for another processor: zen1; here "),
     ({"target": "arm", "processor": "m1"}, "compiled for another system: arm; here "),
     ({"features": "+more"}, "compiled for a processor with other features: +more; here "),
+    ({"model": "caches 1 2 3"}, "compiled for other caches or vectors: caches 1 2 3; here caches "),
     ({"autojit": "0.0.9", "sources": "s"}, "compiled by another autojit: 0.0.9; here "),
     ({"sources": "s"}, "compiled by other sources of autojit"),
     ({"numba": "0.62.0"}, "compiled by another Numba: 0.62.0; here "),

@@ -21,7 +21,8 @@ def test_doctor_finds_everything_working() -> None:
     lines = result.stdout.splitlines()
     assert lines[-1] == "Everything that autojit needs works."
     names = [line[2:14].strip() for line in lines]
-    assert names[:8] == [*probes.PROBES]
+    assert names[:9] == [*probes.PROBES]
+    assert lines[2][14:].startswith(" caches of "), lines[2]
     assert all(line[0] in "✓–" for line in lines[:-1])
 
 

@@ -456,6 +456,12 @@ def test_targets() -> None:
     assert_says(text, "'cpu' or 'cuda'")
 
 
+def test_donated_arguments() -> None:
+    text = refusal(UnsupportedTargetError, lambda: jit(square, donate_argnums=0))
+    assert_says(text, "donate_argnums=0", "inputs are never written to", "Leave it out", "jit(f)")
+    assert jit(square, donate_argnums=())(2.0) == 4.0
+
+
 # -- errors in general --------------------------------------------------------
 
 

@@ -79,6 +79,50 @@ def test_pandas_own_products_stay() -> None:
     assert not hasattr(pandas.DataFrame.dot, "__wrapped__")
 
 
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**"])
+@pytest.mark.parametrize("held", [S, DF], ids=["s", "df"])
+def test_in_place_operators_are_refused(held: Any, sign: str) -> None:
+    space: dict[str, Any] = {"s": held}
+    exec(f"def changes(x):\n    global s\n    s {sign}= x\n    return s", space)
+    exec(f"def binds_anew(x):\n    return s {sign} x", space)
+    with pytest.raises(errors.RefusedInPlaceError) as caught:
+        jit(space["changes"])(W)
+    words = f"would write a traced array into a {type(held).__name__} of pandas"
+    assert f"{sign}= {words}" in str(caught.value)
+    assert f"    s = s {sign} x" in str(caught.value)
+    assert space["s"] is held
+    jit(space["binds_anew"])(W)
+
+
+def test_in_place_operators_of_a_column_are_refused() -> None:
+    def f(v: Any) -> Any:
+        frame = DF.copy()
+        frame["a"] += v
+        return np.sum(frame["a"])
+
+    with pytest.raises(errors.RefusedInPlaceError, match="into a Series of pandas"):
+        jit(f)(V)
+
+
+def test_in_place_operators_of_known_numbers_stay() -> None:
+    def f(w: Any) -> Any:
+        series = S.copy()
+        series += W
+        return np.sum(series * w)
+
+    np.testing.assert_allclose(jit(f)(W), np.sum((S.to_numpy() + W) * W))
+    assert not hasattr(pandas.Series._inplace_method, "__wrapped__")
+
+
+def test_an_array_takes_a_series_in_place() -> None:
+    def f(w: Any) -> Any:
+        w = w.copy()
+        w += S
+        return w
+
+    np.testing.assert_array_equal(jit(f)(W), W + S.to_numpy())
+
+
 def test_what_holds_no_numbers() -> None:
     words = pandas.Series(["a", "b", "c"], dtype=object)
     with pytest.raises(errors.DtypeError, match="dtype object is not supported"):

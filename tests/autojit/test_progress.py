@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.tracing import progress
+from autojit.session import progress
 
 
 class Terminal(io.StringIO):

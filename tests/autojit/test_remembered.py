@@ -17,7 +17,7 @@ from autojit.ir.autodiff.linearize import linearize
 from autojit.ir.core.collection import SELDOM, seldom_collected
 from autojit.ir.core.program import Program
 from autojit.ir.transforms.gradient import gradient
-from autojit.tracing import transform_cache
+from autojit.session import transform_cache
 from autojit.transformations import gradients
 
 X = np.array([1.0, 2.0, 3.0])

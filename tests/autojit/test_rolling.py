@@ -16,9 +16,9 @@ from autojit import grad, jit, scan
 from autojit.errors import UnrolledLoopWarning
 from autojit.ir.passes.reroll.reroll import roll
 from autojit.ir.tools.verifier import verify
+from autojit.session import transform_cache
 from autojit.staging import unrolled
 from autojit.testing import check_grads
-from autojit.tracing import transform_cache
 
 
 def two_steps_back(a: Any, b: Any) -> Any:

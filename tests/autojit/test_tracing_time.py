@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,39 +14,15 @@ import autojit
 from autojit import grad, jit, value_and_grad
 from autojit.errors import UnrolledLoopWarning
 from autojit.ir.passes.reroll.reroll import roll
+from autojit.session.transform_cache import forget
 from autojit.staging import unrolled
 from autojit.testing import check_grads
-from autojit.tracing.transform_cache import forget
-
-Made = tuple[Callable[..., Any], tuple[Any, ...]]
+from bench import tracing_programs
+from bench.tracing_programs import Made, list_of_floats
 
 
 def draw(n: int) -> np.ndarray:
     return np.random.default_rng(n).normal(size=n)
-
-
-def filtered(n: int) -> Made:
-    y = draw(n)
-
-    def f(a: Any) -> Any:
-        s = 0.0
-        for t in range(n):
-            s = s * a + y[t]
-        return s
-
-    return f, (0.5,)
-
-
-def listed(n: int) -> Made:
-    y, z = draw(n).tolist(), draw(n)
-
-    def f(a: Any) -> Any:
-        s = 0.0
-        for t, (v, w) in enumerate(zip(y, z, strict=True)):
-            s = np.tanh(s * a + v) * float(w) + 0.1 * float(z[t])
-        return s
-
-    return f, (0.5,)
 
 
 def with_units(n: int) -> Made:
@@ -63,53 +38,8 @@ def with_units(n: int) -> Made:
     return f, (0.5,)
 
 
-def pairs(n: int) -> Made:
-    size = int((2 * n) ** 0.5)
-
-    def f(x: Any) -> Any:
-        e = 0.0
-        for i in range(size):
-            for j in range(i):
-                e = e + 1 / (1 + (x[i] - x[j]) ** 2)
-        return e
-
-    return f, (draw(size),)
-
-
-def edges(n: int) -> Made:
-    ends = np.random.default_rng(n).integers(0, 50, (n, 2)).tolist()
-
-    def f(x: Any) -> Any:
-        e = 0.0
-        for i, j in ends:
-            e = e + (x[i] - x[j]) ** 2
-        return e
-
-    return f, (draw(50),)
-
-
-def delayed(n: int) -> Made:
-    def f(a: Any) -> Any:
-        history = [a] * 8
-        for t in range(n):
-            history.append(history[-1] + 0.1 * (a * history[t] - np.sin(history[-1])))
-        return history[-1]
-
-    return f, (0.5,)
-
-
-def floats(n: int) -> Made:
-    def f(p: Any) -> Any:
-        s = 0.0
-        for v in p:
-            s = s + np.sin(v) * v
-        return s
-
-    return f, (draw(n).tolist(),)
-
-
 def neurons(n: int) -> Made:
-    """A network of numbers in lists, as micrograd has them."""
+    """A network of numbers in lists, as micrograd has them: each neuron is a sum and its tanh."""
     width = int(n**0.5)
     rng = np.random.default_rng(n)
     layers = [
@@ -129,29 +59,20 @@ def neurons(n: int) -> Made:
     return f, (layers,)
 
 
+def pairs(n: int) -> Made:
+    """About so many of them."""
+    return tracing_programs.pairs(int((2 * n) ** 0.5))
+
+
 def sums_first(n: int) -> Made:
-    """The same with two hidden layers; the steps of one, sums of products, have no op that others
-    have not."""
-    width = int((n / 2) ** 0.5)
-    rng = np.random.default_rng(n)
-    sizes = [10, width, width, 1]
-    layers = [
-        [(rng.normal(size=a).tolist(), float(rng.normal())) for _ in range(b)]
-        for a, b in pairwise(sizes)
-    ]
-    x = rng.normal(size=10).tolist()
-
-    def f(layers: Any) -> Any:
-        out = x
-        for layer in layers:
-            sums = [sum((a * b for a, b in zip(w, out, strict=True)), bias) for w, bias in layer]
-            out = [np.tanh(s) for s in sums]
-        return out[0]
-
-    return f, (layers,)
+    """The steps of one repetition, sums of products, have no op that others have not."""
+    return tracing_programs.neurons(int((n / 2) ** 0.5))
 
 
-PROGRAMS = [filtered, listed, with_units, pairs, edges, delayed, floats, neurons, sums_first]
+PROGRAMS = [
+    tracing_programs.closed_over, tracing_programs.zipped_lists, with_units, pairs,
+    tracing_programs.edges, tracing_programs.delay_list, list_of_floats, neurons, sums_first,
+]  # fmt: skip
 
 
 def calls_of(work: Callable[[], object]) -> int:
@@ -315,14 +236,14 @@ def test_many_numbers_as_arguments_are_named(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_moves_of_many_numbers_are_not_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrolled, "BUDGET", 300)
-    f, arguments = floats(400)
+    f, arguments = list_of_floats(400)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         autojit.trace(grad(f))(*arguments)
 
 
 def test_roll_takes_numbers_one_by_one_as_an_array() -> None:
-    f, arguments = floats(40)
+    f, arguments = list_of_floats(40)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unrolled, "LEAST_OPS", 10**9)
         program = autojit.trace(f)(*arguments)

@@ -7,19 +7,17 @@ from typing import Any
 
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
-    Accumulator,
     Begin,
-    Buffer,
     Compute,
     Constant,
     Finish,
-    Kernel,
     Load,
     Loop,
-    Scalar,
     Store,
 )
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 

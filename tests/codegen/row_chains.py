@@ -8,7 +8,7 @@ import numpy as np
 
 from autojit import trace
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import LoopProgram
+from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.ir.tools.interpreter import interpret
 
 

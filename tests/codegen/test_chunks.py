@@ -9,7 +9,8 @@ import pytest
 
 from autojit import grad, trace
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import Kernel, Load, Store
+from autojit.codegen.loop_ir.nodes import Load, Store
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_passes import parallelize, split_blocks
 from autojit.codegen.lowering.lower import lower
@@ -89,7 +90,7 @@ def test_what_each_iteration_has_for_itself_is_not_shared(
     for module, name, value in (
         (split_blocks, "STATEMENTS", 100),
         (parallelize, "WORTH_TRYING", 0),
-        (parallelize, "WORK_OF_TASK", 1),
+        (parallelize, "WORK_OF_TASK", 1e-6),
     ):
         monkeypatch.setattr(module, name, value)
 

@@ -12,7 +12,7 @@ import pytest
 import autojit
 from autojit import cond, fori_loop, grad, hessian, jit, value_and_grad, vmap, while_loop
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import Repeat
+from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import statements
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize

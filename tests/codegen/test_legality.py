@@ -12,23 +12,20 @@ from autojit.codegen.analysis.verifier import verify_kernel
 from autojit.codegen.cpu.emit import outlined
 from autojit.codegen.cpu.emit.predictive_commoning import neighbours
 from autojit.codegen.cpu.emit.prefix_scans import running
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Compute,
-    Factorization,
     Fill,
     IndexValue,
-    Kernel,
     Load,
     Loop,
-    MatrixProduct,
-    Operand,
-    Place,
     ScatterInto,
     Store,
 )
-from autojit.codegen.loop_ir.text import text_of
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.values import Operand, Place
 from autojit.codegen.loop_passes.coalesce import collapsed
 from autojit.codegen.loop_passes.delinearize import uncollapsed
 from autojit.codegen.loop_passes.fission import in_pieces
@@ -36,6 +33,7 @@ from autojit.codegen.loop_passes.masked_fixups import off_diagonals
 from autojit.codegen.loop_passes.overrun_rows import in_whole_rows
 from autojit.codegen.loop_passes.parallelize import parallelize
 from autojit.codegen.loop_passes.strip_mine import in_blocks
+from autojit.codegen.loop_text.printer import text_of
 from autojit.ir.core.affine import Affine, Var
 from tests.codegen.loop_builder import (
     at,

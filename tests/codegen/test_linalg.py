@@ -12,7 +12,7 @@ import autojit
 from autojit import jit, vmap
 from autojit.codegen.cpu.entry_point.entry import Module
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import Factorization
+from autojit.codegen.loop_ir.matrices import Factorization
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
 from autojit.scipy import linalg

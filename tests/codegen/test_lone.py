@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from autojit import grad, hvp, trace
-from autojit.codegen.loop_ir.nodes import Loop, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
 from autojit.codegen.loop_passes import one_hot_rows, parallelize, tile_rows
 from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees
+from tests.thresholds import far_matrices, share
 
 ROWS, WIDTH, COLUMNS = 203, 21, 6
 
@@ -23,9 +27,10 @@ def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Loops as they are, and cut into tasks and slabs."""
     if request.param:
         monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1000)
-        for name, value in {"LEAST": 1 << 13, "SLAB": 1 << 12, "LAST_LEVEL": 0}.items():
-            monkeypatch.setattr(tile_rows, name, value)
+        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 0.016)
+        far_matrices(monkeypatch)
+        for name, size in {"LEAST": 1 << 13, "SLAB": 1 << 12}.items():
+            monkeypatch.setattr(tile_rows, name, share(L2, size))
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:

@@ -11,18 +11,12 @@ import pytest
 import autojit
 from autojit import cond, fori_loop, grad, scan, switch, while_loop
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import (
-    Branch,
-    Buffer,
-    Factorization,
-    Loop,
-    LoopProgram,
-    MatrixProduct,
-    Repeat,
-    Steps,
-    Swap,
-)
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.program import LoopProgram
+from autojit.codegen.loop_ir.sequences import Branch, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import buffers_named, statements, walk
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.loop_passes import parallelize
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize

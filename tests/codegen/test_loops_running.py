@@ -15,8 +15,9 @@ import autojit
 from autojit import cond, fori_loop, grad, jit, scan, trace, while_loop
 from autojit.codegen.cpu.emit.prefix_scans import running
 from autojit.codegen.cpu.entry_point.entry import Module
-from autojit.codegen.loop_ir.nodes import Load, Loop, Scalar, Store
+from autojit.codegen.loop_ir.nodes import Load, Loop, Store
 from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.loop_ir.values import Scalar
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes.pipeline import optimize
 

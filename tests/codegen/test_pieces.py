@@ -10,12 +10,15 @@ import pytest
 
 from autojit import grad, trace
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import Kernel, Loop, LoopProgram
+from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
 from autojit.codegen.loop_passes import fission, parallelize
 from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees
+from tests.thresholds import share
 
 pytestmark = pytest.mark.filterwarnings("ignore::autojit.errors.UnrolledLoopWarning")
 RNG = np.random.default_rng(0)
@@ -91,8 +94,8 @@ def test_neighbours_and_picked_elements() -> None:
 @pytest.mark.usefixtures("small_pieces")
 def test_tasks_have_memory_of_their_own(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1_000)
-    monkeypatch.setattr(fission, "BYTES", 1 << 12)
+    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 0.016)
+    monkeypatch.setattr(fission, "HANDED", share(L2, 1 << 12))
     loops = agrees(grad(lambda x: np.sum(chain(x))), RNG.normal(size=count))
     assert apart(loops)
     assert "_of_task" in str(loops)

@@ -44,12 +44,12 @@ def examples(count: int) -> Any:
 
 #: What only large arrays get: loops that are not unrolled, splits, blocks, library calls, threads.
 LARGE = {
-    "codegen.lowering.lower.UNROLL": 0,
-    "codegen.lowering.lower.WORTH_SPLITTING": 1,
+    "codegen.lowering.nests.UNROLL": 0,
+    "codegen.lowering.nests.WORTH_SPLITTING": 1,
     "codegen.scheduling.bufferization.LOCAL": 0,
     "codegen.scheduling.op_loops.SMALL_PRODUCT": 0,
-    "codegen.lowering.carries.SMALL": 0,
-    "codegen.scheduling.materialization.EXPENSIVE": 2,
+    "codegen.lowering.region_places.SMALL": 0,
+    "codegen.scheduling.materialization.EXPENSIVE": 0.2,
     "codegen.cpu.linalg.small_matrices.LARGEST": 0,
     "codegen.scheduling.chains.LONGEST_CHOICE": 0,
     "codegen.loop_passes.reuse_buffers.LEAST": 0,
@@ -63,13 +63,13 @@ LARGE = {
 }
 THREADED = LARGE | {
     "codegen.loop_passes.split_blocks.STATEMENTS": 10,
-    "codegen.loop_passes.tile_rows.LEAST": 1,
-    "codegen.loop_passes.tile_rows.SLAB": 128,
+    "codegen.loop_passes.tile_rows.LEAST": 0,
+    "codegen.loop_passes.tile_rows.SLAB": 1e-4,
     "codegen.loop_passes.tile_rows.LEAST_SLABS": 2,
     "codegen.loop_passes.strip_mine.BLOCK": 2,
     "codegen.loop_passes.strip_mine.WORTH_BLOCKS": 0,
     "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
-    "codegen.loop_passes.parallelize.WORK_OF_TASK": 1,
+    "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
 }
 PIECES = THREADED | {
     "codegen.loop_passes.fission.LONG": 8,

@@ -12,7 +12,8 @@ import pytest
 import autojit
 from autojit import fori_loop, grad, hessian, jit, jvp, value_and_grad, vmap, while_loop
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import Compute, Repeat
+from autojit.codegen.loop_ir.nodes import Compute
+from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import statements, walk
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize

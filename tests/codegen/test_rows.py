@@ -11,7 +11,8 @@ import pytest
 import autojit
 from autojit import grad, scan
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import Compute, Loop, LoopProgram
+from autojit.codegen.loop_ir.nodes import Compute, Loop
+from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit, trace
-from autojit.codegen.loop_ir.nodes import Kernel, LoopProgram, MatrixProduct
+from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import product_of, statements, walk
 from autojit.codegen.loop_passes import parallelize, tile_rows
 from autojit.codegen.lowering.lower import lower
+from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees, random_chain
+from tests.thresholds import far_matrices, share
 
 RNG = np.random.default_rng(0)
 
@@ -22,9 +25,9 @@ RNG = np.random.default_rng(0)
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slabs of two kilobytes, of matrices of eight and more, which are far."""
-    sizes = {"LEAST": 1 << 13, "SLAB": 1 << 11, "LARGEST": 1 << 13, "LAST_LEVEL": 0}
-    for name, value in sizes.items():
-        monkeypatch.setattr(tile_rows, name, value)
+    far_matrices(monkeypatch)
+    for name, size in {"LEAST": 1 << 13, "SLAB": 1 << 11, "LARGEST": 1 << 13}.items():
+        monkeypatch.setattr(tile_rows, name, share(L2, size))
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:
@@ -69,7 +72,7 @@ def test_a_batch_is_taken_one_by_one() -> None:
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:
         monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1)
+        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1e-6)
     f, arguments, rtol = random_chain(seed)
     for which in (0, 1, 2, (0, 1, 2)):
         agrees(grad(f, argnums=which), *arguments, rtol=rtol)

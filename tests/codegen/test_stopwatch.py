@@ -15,8 +15,9 @@ from autojit.codegen.cpu.host import engine, stopwatch
 from autojit.codegen.cpu.host.stopwatch import EVERY, TRIALS, Stopwatch, memory
 from autojit.codegen.cpu.llvm.counted import text
 from autojit.codegen.driver import stages
+from autojit.codegen.loop_ir.machine import has_cycle_counter
 
-pytestmark = pytest.mark.skipif(not engine.has_cycle_counter(), reason="no counter of cycles")
+pytestmark = pytest.mark.skipif(not has_cycle_counter(), reason="no counter of cycles")
 
 I64 = ir.IntType(64)
 

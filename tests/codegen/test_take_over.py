@@ -22,7 +22,7 @@ def _everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reuse_buffers, "LEAST", 0)
     monkeypatch.setattr(strip_mine, "WORTH_BLOCKS", 0)
     monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1)
+    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1e-6)
 
 
 def taken(function: Callable[..., Any], *arguments: Any) -> set[str]:

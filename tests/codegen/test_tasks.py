@@ -11,7 +11,8 @@ from llvmlite import ir
 from autojit.codegen.cpu.emit import nests, tasks
 from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm.counted import text
-from autojit.codegen.loop_ir.nodes import Buffer, Fill, Loop
+from autojit.codegen.loop_ir.nodes import Fill, Loop
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 

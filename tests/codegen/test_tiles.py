@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import subprocess
@@ -18,6 +19,7 @@ from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.matmul import tile_functions
 from autojit.codegen.cpu.matmul.tiles import tile_for
 from autojit.codegen.loop_passes import products
+from autojit.ir.core import machine
 
 TOLERANCE = {"f4": 2e-5, "f8": 1e-13}
 #: Vector registers: bytes and count of AVX-512, AVX, SSE and of Arm.
@@ -26,6 +28,12 @@ SHAPES = [
     (2, 1, 8), (1, 40, 40), (3, 5, 9), (8, 2, 16), (7, 2, 50), (13, 7, 33), (33, 65, 17),
     (64, 10, 128), (100, 100, 100), (70, 513, 25), (17, 1100, 40), (32, 1024, 48),
 ]  # fmt: skip
+
+
+def with_vectors(registers: tuple[int, int]) -> machine.Machine:
+    """This machine with other vector registers."""
+    size, count = registers
+    return dataclasses.replace(machine.current(), vector_bytes=size, vector_registers=count)
 
 
 def way(function: Any, *arguments: Any) -> set[str]:
@@ -79,7 +87,7 @@ def test_every_shape_and_layout(dtype: str, layout: str, batch: tuple[int, ...])
 def test_tiles_of_every_processor(
     registers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "vectors", lambda: registers)
+    monkeypatch.setattr(machine, "_told", [with_vectors(registers)])
     rng = np.random.default_rng(1)
     for (m, k, n), dtype in itertools.product([(3, 400, 11), (9, 600, 8), (37, 40, 50)], TOLERANCE):
         a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((n, k)).astype(dtype)
@@ -230,7 +238,7 @@ FAR_SHAPES = {
 def test_sums_in_parts_of_steps_that_lie_far_apart(
     registers: tuple[int, int], dtype: str, layout: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "vectors", lambda: registers)
+    monkeypatch.setattr(machine, "_told", [with_vectors(registers)])
     for shape in FAR_SHAPES[dtype]:
         found, error = way_and_error(registers, dtype, layout, shape)
         assert found == {"tiles"}
@@ -306,7 +314,7 @@ def test_large_products_of_every_layout(
     in_blocks: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine, "vectors", lambda: registers)
+    monkeypatch.setattr(machine, "_told", [with_vectors(registers)])
     for shape in LARGE:
         found, error = way_and_error(registers, dtype, layout, shape)
         assert found == {"blocks"}

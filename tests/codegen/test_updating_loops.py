@@ -9,7 +9,7 @@ import pytest
 
 from autojit import fori_loop, grad, jit, jvp, scan, trace, value_and_grad, vmap
 from autojit.codegen.driver.executable import Executable
-from autojit.codegen.loop_ir.nodes import LoopProgram
+from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret

@@ -16,8 +16,8 @@ from llvmlite import ir
 from mpmath import mp, mpf
 
 from autojit.codegen import vector_math
-from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm import library
+from autojit.codegen.loop_ir.machine import has_fused
 from autojit.codegen.vector_math import constants
 from autojit.codegen.vector_math.coefficients import COEFFICIENTS
 from autojit.codegen.vector_math.scalar import FORMATS
@@ -116,7 +116,7 @@ def test_loop_is_packed_and_calls_nothing_but_packed_code(name: str, bits: int) 
         assert not re.search(r"\tcall", assembly)
 
 
-@pytest.mark.skipif(not engine.has_fused(), reason="has no fused instruction")
+@pytest.mark.skipif(not has_fused(), reason="has no fused instruction")
 @each_function
 def test_fused_products_are_the_same_as_halves(name: str, bits: int) -> None:
     """A product and its rounding error are exact, either way."""

@@ -11,7 +11,7 @@ import pytest
 import scipy.special
 
 from autojit import grad, jit, scan, while_loop
-from autojit.codegen.cpu.host.engine import has_masks
+from autojit.codegen.loop_ir.machine import has_masks
 from tests.codegen.test_stopwatch import rosenbrock
 
 X = np.linspace(0.1, 0.9, 1000)

@@ -10,25 +10,26 @@ import numpy as np
 import pytest
 
 from autojit import jit
-from autojit.codegen.analysis import verifier
 from autojit.codegen.analysis.exposed import exposed
+from autojit.codegen.analysis.loop_level import pass_of
 from autojit.codegen.analysis.verifier import BrokenLoops, verify, verify_kernel
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
     Fill,
     Finish,
-    Kernel,
     Load,
     Loop,
-    LoopProgram,
     RunTasks,
     Store,
     Tasks,
 )
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_passes import pipeline
+from autojit.codegen.loop_passes.strip_mine import in_blocks
 from autojit.ir.core.affine import Var
+from autojit.ir.pass_manager.passes import BrokenPass, verify_each
 from tests.codegen.loop_builder import (
     at,
     buffer,
@@ -242,16 +243,19 @@ def test_locals_are_those_of_one_kernel() -> None:
 
 
 def test_a_broken_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def careless(made: Kernel) -> Kernel:
-        body = [s for s in made.body if not isinstance(s, (Begin, Finish))]
-        return replace(made, body=body)
+    def careless(program: LoopProgram) -> LoopProgram:
+        for made in program.steps:
+            assert isinstance(made, Kernel)
+            made.body = [s for s in made.body if not isinstance(s, (Begin, Finish))]
+        return program
 
-    assert verifier.ACTIVE
-    monkeypatch.setattr(pipeline, "_LATER", (careless,))
-    with pytest.raises(BrokenLoops, match="after careless:"):
+    blocks = pass_of(in_blocks)
+    broken = replace(blocks, function=careless)
+    places = [p if p.run is not blocks else replace(p, run=broken) for p in pipeline.SHAPE.places]
+    monkeypatch.setattr(pipeline.SHAPE, "places", places)
+    with pytest.raises(BrokenPass, match="after the pass blocks: a0 is not begun here"):
         jit(lambda x: np.sum(np.exp(x)))(np.ones(20))
-    monkeypatch.setattr(verifier, "ACTIVE", False)
-    with pytest.raises(KeyError):
+    with verify_each(False), pytest.raises(KeyError):
         jit(lambda x: np.sum(np.cos(x)))(np.ones(20))
 
 

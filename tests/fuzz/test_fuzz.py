@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autojit.codegen.analysis import verifier
-from autojit.codegen.loop_ir.nodes import Kernel, Loop
+from autojit.codegen.loop_ir.nodes import Loop
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_passes import pipeline
 from autojit.ir.ops import elementary
+from autojit.ir.pass_manager.passes import verify_each
 from autojit.ir.passes.reroll import repetitions, tables
 from tests.fuzz import differences, guarded, memory, plain
 from tests.fuzz.case import Case
@@ -94,10 +97,18 @@ def _without_last(kernel: Kernel) -> Kernel:
 
 
 @pytest.fixture
-def short_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A pass over loops that is wrong, and that no verifier stops."""
-    monkeypatch.setattr(pipeline, "_FIRST", (_without_last, *pipeline._FIRST))
-    monkeypatch.setattr(verifier, "ACTIVE", False)
+
+    def run(program: LoopProgram) -> LoopProgram:
+        program.steps = [_without_last(s) if isinstance(s, Kernel) else s for s in program.steps]
+        return program
+
+    first, *others = pipeline.SHAPE.places
+    wrong = replace(first, run=replace(first.run, function=run))
+    monkeypatch.setattr(pipeline.SHAPE, "places", [wrong, *others])
+    with verify_each(False):
+        yield
 
 
 def test_a_wrong_pass_over_loops_is_found_and_made_small(short_loops: None) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.codegen.analysis.arena import ALIGNMENT
+from autojit.codegen.loop_ir.program import ALIGNMENT
 from autojit.ir.core.locks import Lock
 
 #: Results of at least this many bytes come from the pool.

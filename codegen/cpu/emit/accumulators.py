@@ -10,7 +10,8 @@ from __future__ import annotations
 from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.scalars import constant, is_float, llvm_type
-from autojit.codegen.loop_ir.nodes import Accumulate, Accumulator, Begin, Finish
+from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Finish
+from autojit.codegen.loop_ir.values import Accumulator
 
 from .context import KernelContext
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.demands import can_fail, needs_table
+from autojit.codegen.cpu.llvm.failures import Failures
 from autojit.codegen.cpu.llvm.scalars import (
     REASSOCIATE,
     Scalars,
@@ -17,15 +18,11 @@ from autojit.codegen.cpu.llvm.scalars import (
     memory_type,
 )
 from autojit.codegen.cpu.llvm.vectors import loop_labels
-from autojit.codegen.loop_ir.nodes import (
-    Buffer,
-    Constant,
-    Factorization,
-    Kernel,
-    Scalar,
-    Trips,
-)
+from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.loop_ir.nodes import Constant
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_ir.values import Buffer, Scalar, Trips
 from autojit.codegen.loop_passes.split_blocks import STATEMENTS
 from autojit.ir.core.affine import Affine, Var
 
@@ -106,8 +103,7 @@ class KernelContext:
         self.status = rest[0] if self.checks else None
         self.table = rest[-1] if self.needs_table else None
         if self.checks:
-            self.failures = self.allocas.alloca(I64)
-            self.allocas.store(ir.Constant(I64, 0), self.failures)
+            self.failures = Failures(self.allocas, self.builder)
         #: The memory of tapes, by the first of a loop (see ``tapes``).
         self.rooms: dict[Buffer, Any] = {}
         self.trips: dict[Trips, ir.Value] = {}
@@ -189,16 +185,14 @@ class KernelContext:
     # -- failures -------------------------------------------------------------
 
     def fail_if(self, condition: ir.Value, failure: int) -> None:
-        b = self.builder
-        mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
-        b.store(b.or_(b.load(self.failures, typ=I64), mark), self.failures)
+        self.failures.mark_if(condition, failure)
 
     def still_fine(self, statements: list[Any]) -> ir.Value | None:
         """Whether nothing has failed so far; None where none of the statements can fail."""
         b, inner = self.builder, list(walk(statements))
         if not any(map(can_fail, inner)):
             return None
-        found = b.load(self.failures, typ=I64)
+        found = self.failures.found
         if any(isinstance(s, Factorization) for s in inner):  # it marks the call itself
             found = b.or_(found, b.load(self.status, typ=I64))
         return b.icmp_unsigned("==", found, ir.Constant(I64, 0))

@@ -17,34 +17,27 @@ from autojit.codegen.cpu.llvm.scalars import (
 )
 from autojit.codegen.cpu.matmul import blas, tiles
 from autojit.codegen.loop_ir.errors import ENSURED, NEGATIVE_POWER, OUT_OF_BOUNDS
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
     Begin,
-    Branch,
     Compute,
     Constant,
-    Factorization,
     Fill,
     Finish,
     Gather,
     IndexValue,
     InRange,
-    Keep,
     Load,
     Loop,
-    MatrixProduct,
-    Place,
-    Recall,
-    Release,
-    Repeat,
     RunTasks,
     ScatterInto,
-    Steps,
     Store,
-    Swap,
 )
+from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.loop_ir.values import Place
 
 from . import accumulators, nests, outlined, sequences
 from .context import I64, KernelContext
@@ -73,8 +66,7 @@ class KernelEmitter(KernelContext):
             self.scalars.inlines = not (self.is_long and isinstance(statement, Compute))
             self.body([statement])
         if self.checks:
-            found = self.builder.load(self.failures, typ=I64)
-            self.builder.atomic_rmw("or", self.status, found, "monotonic")
+            self.failures.report(self.status)
         self.builder.ret_void()
         self.allocas.branch(first)
         return self.function

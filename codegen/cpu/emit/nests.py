@@ -6,11 +6,12 @@ from typing import Any
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.cpu.host.engine import has_masks
 from autojit.codegen.cpu.llvm.counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
 from autojit.codegen.cpu.llvm.scalars import constant, memory_type
 from autojit.codegen.cpu.llvm.vectors import is_dear
+from autojit.codegen.loop_ir.cost import CHEAP, itemsize
+from autojit.codegen.loop_ir.machine import has_masks
+from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     Compute,
@@ -19,17 +20,15 @@ from autojit.codegen.loop_ir.nodes import (
     InRange,
     Load,
     Loop,
-    MatrixProduct,
     Store,
 )
 from autojit.codegen.loop_ir.traversal import used, walk
-from autojit.codegen.loop_passes.strip_mine import CHEAP
 from autojit.ir.core.affine import Affine, Var
 
 from . import outlined, prefix_scans
 from .context import KernelContext
 from .independent import is_independent
-from .predictive_commoning import Neighbours, coefficient, neighbours
+from .predictive_commoning import Neighbours, neighbours
 
 I64 = ir.IntType(64)
 #: Loops of fewer iterations LLVM puts under masks, unless they are whole vectors
@@ -182,7 +181,7 @@ def _has_strides_back(s: Loop) -> bool:
     when it finds out.
     """
     accesses = (x for x in walk(s.body) if isinstance(x, (Load, Store)))
-    return any(coefficient(x.index, s.var) < -1 for x in accesses)
+    return any((x.index.stride(s.var) or 0) < -1 for x in accesses)
 
 
 def _is_nest(s: Any) -> bool:

@@ -21,14 +21,14 @@ from autojit.codegen.loop_ir.nodes import (
     Gather,
     IndexValue,
     InRange,
-    Kernel,
     Load,
     Loop,
-    Scalar,
     ScatterInto,
     Store,
 )
+from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, used, walk
+from autojit.codegen.loop_ir.values import Scalar
 from autojit.ir.core.affine import Affine, Var
 
 from .context import KernelContext

@@ -15,11 +15,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm.scalars import memory_type
-from autojit.codegen.loop_ir.nodes import Buffer, Kernel, Recall, Repeat, Swap
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.sequences import Recall, Repeat, Swap
 from autojit.codegen.loop_ir.traversal import memory, walk
+from autojit.codegen.loop_ir.values import Buffer
 
 I8, I64, POINTER = ir.IntType(8), ir.IntType(64), ir.PointerType()
 

@@ -22,8 +22,8 @@ from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.counted import MOST_UNROLLED, CountedLoop
 from autojit.codegen.cpu.llvm.scalars import is_float
+from autojit.codegen.loop_ir.cost import CHEAP
 from autojit.codegen.loop_ir.nodes import (
-    Buffer,
     Compute,
     Constant,
     Gather,
@@ -31,11 +31,10 @@ from autojit.codegen.loop_ir.nodes import (
     InRange,
     Load,
     Loop,
-    Scalar,
     Store,
 )
 from autojit.codegen.loop_ir.traversal import is_whole, memory, used
-from autojit.codegen.loop_passes.strip_mine import CHEAP
+from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core.affine import Affine
 
 from .context import KernelContext

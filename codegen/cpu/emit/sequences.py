@@ -5,7 +5,16 @@ from __future__ import annotations
 from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.counted import CountedLoop, never_unrolled
-from autojit.codegen.loop_ir.nodes import NOTE, Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.sequences import (
+    NOTE,
+    Branch,
+    Keep,
+    Recall,
+    Release,
+    Repeat,
+    Steps,
+    Swap,
+)
 from autojit.ir.core.affine import Affine
 
 from .context import KernelContext

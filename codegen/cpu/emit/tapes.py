@@ -4,6 +4,10 @@ All tapes of a loop are parts of one block, each with room for as many steps as 
 they are full a block of twice the size takes its place.  A call leaves its block for the next one,
 as it does its arena, so that a steady state neither asks the system for memory nor touches pages
 for the first time.  (Newton's method for 1,000 orbits, differentiated: 45 of 220 us.)
+
+Legal where a step writes only to tapes that its loop has reserved room for, sweeps read only tapes
+of the loop whose steps they run, and nothing touches a tape after it is released
+(``verify_tapes``).
 """
 
 from __future__ import annotations
@@ -13,10 +17,11 @@ from math import gcd
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.arena import ALIGNMENT, itemsize
 from autojit.codegen.cpu.abi import abi
+from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.errors import OUT_OF_MEMORY
-from autojit.codegen.loop_ir.nodes import Buffer
+from autojit.codegen.loop_ir.program import ALIGNMENT
+from autojit.codegen.loop_ir.values import Buffer
 
 from .context import KernelContext
 

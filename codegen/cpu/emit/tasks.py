@@ -13,7 +13,8 @@ from llvmlite import ir
 from autojit.codegen.cpu.abi import abi, thread_affinity
 from autojit.codegen.cpu.host.stopwatch import TIMES, Stopwatch, memory
 from autojit.codegen.cpu.llvm import library
-from autojit.codegen.loop_ir.nodes import Kernel, RunTasks
+from autojit.codegen.loop_ir.nodes import RunTasks
+from autojit.codegen.loop_ir.program import Kernel
 
 from .context import KernelContext
 

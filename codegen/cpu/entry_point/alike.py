@@ -2,6 +2,10 @@
 
 A Python loop over arrays that shrink (a binomial tree) leaves a kernel for each step, and none is
 like another one to the last number.  LLVM would compile each of them.
+
+Legal where the texts are equal but for 64-bit integers of the instructions in ``_INSTRUCTION``:
+all other numbers, words and metadata are the same, and no loop asks LLVM to unroll by a number
+that it would not know.
 """
 
 from __future__ import annotations

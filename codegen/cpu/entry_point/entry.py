@@ -27,15 +27,11 @@ from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.llvm.scalars import memory_type
 from autojit.codegen.cpu.matmul import blas, tiles
 from autojit.codegen.loop_ir.errors import FAILURES
-from autojit.codegen.loop_ir.nodes import (
-    Buffer,
-    Factorization,
-    Kernel,
-    LoopProgram,
-    MatrixProduct,
-    RunTasks,
-)
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.nodes import RunTasks
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import memory, statements
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine
 from autojit.ir.core.types import Type, dtype_name
 

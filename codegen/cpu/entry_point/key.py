@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 import autojit.ir
-from autojit.codegen import LOADED
 from autojit.codegen.cpu.abi.abi import Convention
 from autojit.codegen.cpu.host.engine import settings
+from autojit.codegen.loop_ir.machine import current
+from autojit.ir.core.loaded import LOADED
 from autojit.ir.core.program import Program
 
 
@@ -39,6 +40,7 @@ def key(program: Program, convention: Convention, version: str) -> dict[str, Any
         "autojit": version,
         "sources": ours,
         **machine(),
+        "model": current().facts(),
         "settings": settings(),
     }
 

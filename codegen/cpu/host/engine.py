@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from autojit.codegen.loop_ir.machine import number
 from autojit.ir.core.locks import stop_at_fork
 
 from .threads import thread_count
@@ -77,7 +78,7 @@ def _machine(settings: dict[str, str], level: int) -> Any:
     import llvmlite.binding as llvm
 
     target = _native_target()
-    with_avx = bool(_number(settings.get("NUMBA_ENABLE_AVX"), 1))
+    with_avx = bool(number(settings.get("NUMBA_ENABLE_AVX"), 1))
     return target.create_target_machine(
         cpu=settings.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(),
         features=settings.get("NUMBA_CPU_FEATURES") or _host_features(with_avx),
@@ -106,65 +107,8 @@ def _native_target() -> Any:
     return llvm.Target.from_triple(llvm.get_process_triple())
 
 
-@lru_cache(maxsize=1)
-def has_cycle_counter() -> bool:
-    """Whether programs may read the processor's counter of cycles."""
-    import llvmlite.binding as llvm
-
-    return str(llvm.get_process_triple()).startswith(("x86_64", "i686"))
-
-
-def has_masks() -> bool:
-    """Whether vectors are loaded and stored under masks at no cost, as AVX-512 does."""
-    return vectors()[0] == 64
-
-
-@lru_cache(maxsize=1)
-def _is_arm() -> bool:
-    import llvmlite.binding as llvm
-
-    return str(llvm.get_process_triple()).startswith(("aarch64", "arm64"))
-
-
-def has_fused() -> bool:
-    """Whether a product and a sum, rounded once, are one instruction."""
-    return _is_arm() or {"+fma", "+avx"} <= _features()
-
-
-def vectors() -> tuple[int, int]:
-    """The width of a vector register in bytes, and how many there are."""
-    found = _features()
-    if "+avx512f" in found:
-        return 64, 32
-    if "+avx" in found:
-        return 32, 16
-    return 16, 16 if has_cycle_counter() else 32
-
-
-def _features() -> frozenset[str]:
-    """What the processor has, as LLVM says it, and as far as it may be used."""
-    made = settings()
-    told = made.get("NUMBA_CPU_FEATURES")
-    found = frozenset(told.split(",")) if told else _host_vectors()
-    if not _number(made.get("NUMBA_ENABLE_AVX"), 1):
-        found = frozenset(name for name in found if not name.startswith("+avx"))
-    return found
-
-
-@lru_cache(maxsize=1)
-def _host_vectors() -> frozenset[str]:
-    import llvmlite.binding as llvm
-
-    features = llvm.get_host_cpu_features()
-    return frozenset(f"+{name}" for name, has in features.items() if has)
-
-
 def _level(settings: dict[str, str]) -> int:
-    return min(_number(settings.get("NUMBA_OPT"), 3), 3)
-
-
-def _number(setting: str | None, default: int) -> int:
-    return int(setting) if setting and setting.isdigit() else default
+    return min(number(settings.get("NUMBA_OPT"), 3), 3)
 
 
 #: What the text of a part begins with that goes through no passes, and of one whose machine code
@@ -192,8 +136,8 @@ class _Part:
             return
         level = min(_level(made), 1) if text.startswith(STRAIGHT) else _level(made)
         tuning = llvm.create_pipeline_tuning_options(speed_level=level)
-        tuning.loop_vectorization = bool(_number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
-        tuning.slp_vectorization = bool(_number(made.get("NUMBA_SLP_VECTORIZE"), 0))
+        tuning.loop_vectorization = bool(number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
+        tuning.slp_vectorization = bool(number(made.get("NUMBA_SLP_VECTORIZE"), 0))
         # What is to be unrolled says so: to look for more took 5 % of the time, and gained nothing.
         tuning.loop_unrolling = False
         passes = llvm.create_pass_builder(self.machine, tuning)

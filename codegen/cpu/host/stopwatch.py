@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .engine import has_cycle_counter
+from autojit.codegen.loop_ir.machine import has_cycle_counter
 
 I1, I64 = ir.IntType(1), ir.IntType(64)
 

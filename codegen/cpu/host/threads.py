@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autojit.codegen.cpu.host.extensions import extension
+from autojit.codegen.loop_ir.machine import current
 from autojit.ir.core.locks import Lock
 
 
@@ -134,6 +135,4 @@ def thread_count() -> int:
     told = os.environ.get("NUMBA_NUM_THREADS", "")
     if told.strip().isdigit():
         return int(told)
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+    return current().processors

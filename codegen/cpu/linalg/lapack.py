@@ -11,7 +11,7 @@ from llvmlite import ir
 from autojit.codegen.cpu.llvm.scalars import constant, llvm_type
 from autojit.codegen.cpu.matmul.blas import character, integer, scalar
 from autojit.codegen.loop_ir.errors import SINGULAR
-from autojit.codegen.loop_ir.nodes import Factorization
+from autojit.codegen.loop_ir.matrices import Factorization
 
 from .matrices import I32, I64, Matrix, MatrixEmitter
 

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.abi import abi
 from autojit.codegen.cpu.llvm.counted import MOST_UNROLLED, CountedLoop
+from autojit.codegen.cpu.llvm.failures import Failures
 from autojit.codegen.cpu.llvm.scalars import CONTRACT, constant, llvm_type
-from autojit.codegen.loop_ir.nodes import Factorization, Operand
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.loop_ir.values import Operand
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
 
@@ -56,8 +58,7 @@ class MatrixEmitter:
         self.pointers = pointers
         self.allocas = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
-        self.failures = self.allocas.alloca(I64)
-        self.allocas.store(ir.Constant(I64, 0), self.failures)
+        self.failures = Failures(self.allocas, self.builder)
         self._allocated: list[ir.Value] = []
 
     def emit(self, body: Callable[..., None]) -> ir.Function:
@@ -93,9 +94,9 @@ class MatrixEmitter:
 
     def _report(self) -> None:
         b = self.builder
-        found = b.load(self.failures, typ=I64)
+        found = self.failures.found
         with b.if_then(b.icmp_unsigned("!=", found, ir.Constant(I64, 0)), likely=False):
-            b.atomic_rmw("or", self.status, found, "monotonic")
+            self.failures.report(self.status, found)
 
     def scratch(self, dtype: str, size: int) -> ir.Value:
         """Memory to work in, for the matrices of each element of the batch in turn."""
@@ -175,9 +176,7 @@ class MatrixEmitter:
         return self.builder.fsub(a, self.builder.fmul(b, c, flags=CONTRACT), flags=CONTRACT)
 
     def fail_if(self, condition: ir.Value, failure: int) -> None:
-        b = self.builder
-        mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
-        b.store(b.or_(b.load(self.failures, typ=I64), mark), self.failures)
+        self.failures.mark_if(condition, failure)
 
     # -- libraries ------------------------------------------------------------
 

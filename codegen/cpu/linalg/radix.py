@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import llvm_type
+from autojit.codegen.loop_ir.cost import itemsize
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host.engine import vectors
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.llvm.counted import CountedLoop
+from autojit.codegen.loop_ir.machine import current
 
 from . import radix
 
@@ -35,7 +35,7 @@ def argsort(module: ir.Module, dtype: str) -> ir.Function:
 def _write(function: ir.Function, dtype: str) -> None:
     keys, places, n = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
-    lanes = max(2, vectors()[0] // 8)
+    lanes = max(2, current().lanes())
     vector = ir.VectorType(I64, lanes)
     # What stands behind the last number comes after it.
     words, ranks = (b.alloca(I64, size=MOST + lanes) for _ in range(2))

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.scalars import llvm_type
 from autojit.codegen.loop_ir.errors import NOT_POSITIVE, OUT_OF_BOUNDS, SINGULAR
-from autojit.codegen.loop_ir.nodes import Factorization
+from autojit.codegen.loop_ir.matrices import Factorization
 
 from .matrices import I32, I64, Matrix, MatrixEmitter, Place
 

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from autojit.codegen.cpu.abi import abi
 from autojit.codegen.loop_ir.errors import OUT_OF_MEMORY
-from autojit.codegen.loop_ir.nodes import Factorization
+from autojit.codegen.loop_ir.matrices import Factorization
 
 from . import radix, ranks
 from .matrices import I32, I64, POINTER, Matrix, MatrixEmitter

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
-from autojit.codegen.loop_ir.nodes import Buffer, Factorization, LoopProgram
+from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine
 
 from . import lapack, sorting

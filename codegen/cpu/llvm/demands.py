@@ -6,16 +6,9 @@ from typing import Any
 
 from autojit.codegen.cpu.llvm.scalars import is_float
 from autojit.codegen.loop_ir.errors import ENSURED
-from autojit.codegen.loop_ir.nodes import (
-    Compute,
-    Factorization,
-    Gather,
-    MatrixProduct,
-    Recall,
-    Repeat,
-    RunTasks,
-    ScatterInto,
-)
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.nodes import Compute, Gather, RunTasks, ScatterInto
+from autojit.codegen.loop_ir.sequences import Recall, Repeat
 
 
 def can_fail(statement: Any) -> bool:

@@ -14,8 +14,10 @@ from functools import cache
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host.engine import AS_WRITTEN, PLAIN, has_fused, vectors
-from autojit.codegen.cpu.llvm.counted import text
+from autojit.codegen.cpu.host.engine import AS_WRITTEN, PLAIN
+from autojit.codegen.loop_ir.machine import current, has_fused
+
+from .counted import text
 
 Write = Callable[[ir.Function], None]
 
@@ -54,7 +56,7 @@ def elementary(module: ir.Module, name: str, bits: int) -> ir.Function:
 
     symbol = called.symbol(name, bits)
     if symbol not in _texts:
-        own, register = ir.Module(symbol), vectors()[0]
+        own, register = ir.Module(symbol), current().vector_bytes
         called.define(own, name, bits, register, fused=has_fused())
         _forms[symbol] = called.declarations(name, bits, register)
         _texts[symbol] = AS_WRITTEN + text(own)

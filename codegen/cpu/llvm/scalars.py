@@ -7,9 +7,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.loop_ir.machine import has_fused
 
 #: Floating-point operations may contract into fused ones; nothing else is assumed.
 CONTRACT = ("contract",)
@@ -109,7 +109,7 @@ class Scalars:
             bits = 64 if dtype == "f64" else 32
             if name in vector_math.CALLED:
                 return b.call(library.elementary(self.module, name, bits), args)
-            function = vector_math.function(self.module, name, bits, fused=engine.has_fused())
+            function = vector_math.function(self.module, name, bits, fused=has_fused())
             return b.call(function, args, attrs=() if self.inlines else ("noinline",))
         raise TargetError(f"{name} of {dtype} operands cannot be compiled for the CPU")
 

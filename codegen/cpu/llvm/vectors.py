@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from autojit.codegen.loop_ir.nodes import Compute, Kernel, Loop, LoopProgram, RunTasks
+from autojit.codegen.loop_ir.cost import CHEAP
+from autojit.codegen.loop_ir.nodes import Compute, Loop, RunTasks
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import walk
-from autojit.codegen.loop_passes.strip_mine import CHEAP
 
 #: What the metadata of a labelled loop begins with.
 MARK = "autojit.loop"

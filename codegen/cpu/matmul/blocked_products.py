@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import llvm_type
+from autojit.codegen.loop_ir.cost import itemsize
 
 from .tile_functions import INNER, PACK, VOID, Tile, Writer, whole
 

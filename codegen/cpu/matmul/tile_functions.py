@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import CONTRACT, llvm_type
+from autojit.codegen.loop_ir.cost import itemsize
 
 I8, I32, I64, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()

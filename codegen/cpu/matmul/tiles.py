@@ -21,11 +21,18 @@ from math import prod
 
 from llvmlite import ir
 
-from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm.constants import constant_array
-from autojit.codegen.loop_ir.nodes import Buffer, MatrixProduct
-from autojit.codegen.loop_passes.products import BLOCK_ROWS, block_of, merged, steps_of
+from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.machine import current
+from autojit.codegen.loop_ir.matrices import MatrixProduct
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_passes.products import (
+    BLOCK_ROWS,
+    MOST_VECTORS,
+    block_of,
+    merged,
+    steps_of,
+)
 from autojit.ir.core.affine import Affine
 
 from . import blocked_products, tile_functions
@@ -33,8 +40,6 @@ from .tile_functions import FIELDS, Tile
 
 I64 = ir.IntType(64)
 
-#: The most vectors in a row of a tile; a panel of B has room for them.
-MOST_VECTORS = 3
 #: The most rows of a tile.
 MOST_ROWS = 8
 #: How much longer tiles may take that leave room for a product in parts, which needs them apart.
@@ -118,7 +123,8 @@ def emit(
     """
     if 0 in (*product.batch, product.m, product.n):
         return
-    width, registers = engine.vectors()
+    machine = current()
+    width, registers = machine.vector_bytes, machine.vector_registers
     of = product.m, product.n, itemsize(product.dtype), width, registers
     steps = steps_of(product)
     tile = _apart(*of) if steps < product.k and not product.blocked else None

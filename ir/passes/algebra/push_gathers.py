@@ -33,11 +33,17 @@ from autojit.ir.ops.index import Gather, gather
 from autojit.ir.ops.linear import Constant
 from autojit.ir.ops.move import Broadcast, Concatenate, Pad, Reshape, Slice, Transpose, transpose
 from autojit.ir.ops.reduce import Reduce
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
 #: At most one row in so many is picked.
 FEW = 2
 
 
+@program_pass(
+    "Picks rows before they are computed, so that only those are.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with its picks moved ahead."""
     picks = [op for op in program.ops if _picks_few(op)] if program.has(Gather) else []

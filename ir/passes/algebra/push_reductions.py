@@ -32,8 +32,14 @@ from autojit.ir.ops.linear import constant
 from autojit.ir.ops.move import broadcast, transpose
 from autojit.ir.ops.reduce import sum_
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
 
+@program_pass(
+    "Sums rows before they are multiplied by a matrix.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with sums ahead of products that nothing else reads."""
     if not {sum_, dot} <= program.kinds:

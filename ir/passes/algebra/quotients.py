@@ -35,11 +35,17 @@ from autojit.ir.ops.arithmetic import add, div, mul, neg, sub
 from autojit.ir.ops.move import broadcast
 from autojit.ir.ops.reduce import sum_
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
 #: How many ops may stand between the product and a division.
 _DEPTH = 4
 
 
+@program_pass(
+    "Multiplies by a quotient that is known, and does not divide again.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such products by the quotient."""
     if not {div, mul} <= program.kinds:

@@ -32,8 +32,14 @@ from autojit.ir.ops.arithmetic import convert, div, mul
 from autojit.ir.ops.move import broadcast, reshape
 from autojit.ir.ops.reduce import sum_
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
 
+@program_pass(
+    "Divides once where each of those that tie has an equal share.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such divisions done once for all that they are repeated for."""
     return rewrite(program, [_rule]) if {div, convert} <= program.kinds else program

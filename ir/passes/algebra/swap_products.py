@@ -25,11 +25,17 @@ from autojit.ir.core.program import Op, Program, Value, readers_of
 from autojit.ir.ops.contract import dot, free_axes
 from autojit.ir.ops.move import transpose
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
 #: A result of fewer columns may take longer to compute than to copy.
 LEAST_COLUMNS = 32
 
 
+@program_pass(
+    "Computes products that are read transposed as they are read.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such products the other way round."""
     if not {transpose, dot} <= program.kinds:

@@ -40,18 +40,18 @@ from typing import NamedTuple
 from autojit.ir.autodiff.batch import batch
 from autojit.ir.autodiff.partition import depends, needed
 from autojit.ir.core.declaration import MaybeValue, full
+from autojit.ir.core.machine import L1, current
 from autojit.ir.core.program import (
     Builder,
     Op,
     Program,
-    Readers,
     Value,
     building,
     current_builder,
     readers_of,
 )
 from autojit.ir.ops.arithmetic import add, div, mul, neg, select, sub
-from autojit.ir.ops.bodies import INDEX, groups, or_zero, present
+from autojit.ir.ops.bodies import INDEX, groups, present
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.linear import Constant, iota
 from autojit.ir.ops.move import broadcast_to
@@ -59,19 +59,18 @@ from autojit.ir.ops.reduce import sum_
 from autojit.ir.regions.scan import Scan, scan
 from autojit.ir.regions.segments import in_segments
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
 from .scalar_replacement import ScalarSteps, TooLarge
+from .terms import joined, negative, sums, total
 
-#: Steps in a block: what they compute stays in the first-level cache.
-LEAST_STEPS, MOST_STEPS = 64, 512
-#: A multiple of the elements of a vector: loops over so many have no remainder.
-WHOLE = 16
+#: Steps in a block, at least; at most, a number of each takes this part of the first-level cache,
+#: so that what they compute stays there.
+LEAST_STEPS, OF_A_NUMBER = 64, 1 / 8
+#: Vectors: loops over a multiple of so many have no remainder.
+WHOLE = 2
 #: Numbers that a step may hand on: it multiplies with their square.
 MOST_CARRIED = 4
-#: Cycles from an operation to one that reads its result.
-LATENCY = 4
-#: Operations in a cycle, on numbers and on the elements of vectors.
-SCALAR_RATE, VECTOR_RATE = 2, 12
 #: How many times as long the loop has to take, and how many cycles of a run must be saved for each
 #: operation that is compiled more: it takes some 700,000 to compile.
 GAIN = 1.25
@@ -80,6 +79,11 @@ WORTH = 100
 CANCELLED = 0.01
 
 
+@program_pass(
+    "Computes what does not wait for the step before for many steps at once.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such loops in blocks; the same object without any."""
     return rewrite(program, [_rule]) if program.has(Scan) else program
@@ -104,8 +108,11 @@ def _carries_many(op: Op) -> bool:
     return handed > MOST_CARRIED
 
 
-class _Affine(NamedTuple):
-    """A number as ``offset + factors[0] * state[0] + …``; None is a zero."""
+class _Combination(NamedTuple):
+    """A number as ``offset + factors[0] * state[0] + …``; None is a zero.
+
+    Factors are values that the program computes, and not the integers of an affine form.
+    """
 
     offset: MaybeValue
     factors: tuple[MaybeValue, ...]
@@ -121,7 +128,7 @@ class _Recurrence:
         self.constants, (self.index,), self.carries, self.rows = groups(
             self.body.inputs, self.n, 1, self.m
         )
-        self.sums = _sums(self.body, self.carries)
+        self.sums = sums(self.body, self.carries)
         self.positions = [k for k in range(self.m) if k not in self.sums]
         self.state = [self.carries[k] for k in self.positions]
         self.ones: set[MaybeValue] = set()
@@ -133,7 +140,7 @@ class _Recurrence:
         #: Products with one number of each step.
         self.scaled: set[Value] = set()
         #: The next state, and the ops that compute its offsets and factors.
-        self.next: list[_Affine] = []
+        self.next: list[_Combination] = []
         self.ops: list[Op] = []
         #: How many operations wait for each other from one state to the next.
         self.waiting = 0
@@ -144,7 +151,7 @@ class _Recurrence:
         if any(v.dtype.kind != "f" for v in self.state):
             return False
         outputs = [self.body.outputs[p] for p in self.positions]
-        known: dict[Value, _Affine] = {}
+        known: dict[Value, _Combination] = {}
         depth = dict.fromkeys(self.state, 0)
         products: set[Value] = set()  # which an addition takes in
         builder = Builder()
@@ -154,7 +161,7 @@ class _Recurrence:
                 one = factors[j] = full(1, v.type)
                 self.ones.add(one)
                 self.maker[one] = builder.ops[-1]
-                known[v] = _Affine(None, tuple(factors))
+                known[v] = _Combination(None, tuple(factors))
             for op in needed(self.body.ops, outputs):
                 if not self.moving.isdisjoint(op.operands):
                     self.moving.update(op.results)
@@ -179,15 +186,15 @@ class _Recurrence:
         self.waiting = max((depth.get(v, 0) for v in outputs), default=0)
         return True
 
-    def _known(self, v: Value, known: dict[Value, _Affine]) -> _Affine:
-        return known.get(v) or _Affine(v, (None,) * len(self.state))
+    def _known(self, v: Value, known: dict[Value, _Combination]) -> _Combination:
+        return known.get(v) or _Combination(v, (None,) * len(self.state))
 
-    def _follow(self, op: Op, known: dict[Value, _Affine]) -> _Affine | None:
+    def _follow(self, op: Op, known: dict[Value, _Combination]) -> _Combination | None:
         """What an op makes of the state; None where that is not linear."""
         if op.kind is neg:
             (a,) = (known[v] for v in op.operands)
             self._note(op, op.operands)
-            return _Affine(_negative(a.offset), tuple(map(_negative, a.factors)))
+            return _Combination(negative(a.offset), tuple(map(negative, a.factors)))
         if op.kind is add or op.kind is sub or op.kind is select:
             choice = op.operands[:-2]
             if any(v in known for v in choice):
@@ -199,13 +206,13 @@ class _Recurrence:
                 return None
             self._note(op, op.operands)
             pairs = zip((a.offset, *a.factors), (b.offset, *b.factors), strict=True)
-            offset, *factors = [_joined(op, choice, x, y) for x, y in pairs]
-            return _Affine(offset, tuple(factors))
+            offset, *factors = [joined(op, choice, x, y) for x, y in pairs]
+            return _Combination(offset, tuple(factors))
         if op.kind is mul or op.kind is div:
             return self._product(op, known)
         return None
 
-    def _product(self, op: Op, known: dict[Value, _Affine]) -> _Affine | None:
+    def _product(self, op: Op, known: dict[Value, _Combination]) -> _Combination | None:
         x, y = op.operands
         if x not in known and op.kind is mul:
             x, y = y, x
@@ -218,13 +225,13 @@ class _Recurrence:
         self._note(op, [x])
         parts = (known[x].offset, *known[x].factors)
         offset, *factors = [self._scaled(op, v, y) for v in parts]
-        return _Affine(offset, tuple(factors))
+        return _Combination(offset, tuple(factors))
 
     def _note(self, op: Op, operands: Sequence[Value]) -> None:
         if not self.scaled.isdisjoint(operands):
             self.scaled.add(op.result)
 
-    def _cancel(self, op: Op, a: _Affine, b: _Affine) -> bool:
+    def _cancel(self, op: Op, a: _Combination, b: _Combination) -> bool:
         """Whether numbers of a sum or difference cancel, which then is more than rounding."""
         for x, y in zip(a.factors, b.factors, strict=True):
             if x is None or y is None:
@@ -267,9 +274,11 @@ class _Recurrence:
             return False
         work = self._work(self.body)
         handed = len(present([v for a in self.next for v in (a.offset, *a.factors)]))
-        chain = max(LATENCY * len(self.state), (handed + len(self.state)) / SCALAR_RATE)
-        cycles = max(LATENCY * self.waiting, work / SCALAR_RATE)
-        in_blocks = chain + (before + after) / VECTOR_RATE
+        machine = current()
+        latency, rate = machine.costs.latency, machine.costs.scalar_rate
+        chain = max(latency * len(self.state), (handed + len(self.state)) / rate)
+        cycles = max(latency * self.waiting, work / rate)
+        in_blocks = chain + (before + after) / machine.rate
         saved = (cycles - in_blocks) * self.params["length"]
         return cycles > GAIN * in_blocks and saved > WORTH * (before + after - work)
 
@@ -293,7 +302,7 @@ class _Recurrence:
         """What a step adds to each sum, then what it returns for stacking."""
         builder = Builder()
         with building(builder):
-            totals = [_total(terms) for terms in self.sums.values()]
+            totals = [total(terms) for terms in self.sums.values()]
         outputs = [*totals, *self.body.outputs[self.m :]]
         inputs = [*self.constants, self.index, *self.rows, *self.state]
         ops = needed([*self.body.ops, *builder.ops], outputs)
@@ -358,7 +367,7 @@ class _Recurrence:
                     of[f] * u for f, u in zip(affine.factors, own, strict=True) if f is not None
                 ]
                 terms = [] if affine.offset is None else [of[affine.offset]]
-                outputs.append(_total(terms + products) if terms + products else full(0, p.type))
+                outputs.append(total(terms + products) if terms + products else full(0, p.type))
         c = [v for v, moves in zip(inputs, varying, strict=True) if not moves]
         x = [v for v, moves in zip(inputs, varying, strict=True) if moves]
         body = builder.finish([*c, Value(INDEX), *own, *x], [*outputs, *own], name=self.body.name)
@@ -368,56 +377,14 @@ class _Recurrence:
         return list(results[: len(own)]), list(results[len(own) :])
 
 
-def _sums(body: Program, carries: list[Value]) -> dict[int, list[Value]]:
-    """What each step adds to carries that are read for nothing else, by their positions."""
-    maker = {v: op for op in body.ops for v in op.results}
-    readers = readers_of(body.ops, body.outputs)
-    found = {}
-    for k, own in enumerate(carries):
-        terms = _terms(body.outputs[k], maker, readers)
-        if own.dtype.kind in "iufc" and readers[own] == 1 and own in terms and len(terms) > 1:
-            found[k] = [v for v in terms if v is not own]
-    return found
-
-
-def _terms(v: Value, maker: dict[Value, Op], readers: Readers) -> list[Value]:
-    """What a value is the sum of, as far as nothing else reads the sums."""
-    op = maker.get(v)
-    if op is None or op.kind is not add or readers[v] != 1:
-        return [v]
-    return [t for operand in op.operands for t in _terms(operand, maker, readers)]
-
-
-def _total(terms: Sequence[Value]) -> Value:
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
-def _negative(v: MaybeValue) -> MaybeValue:
-    return None if v is None else -v
-
-
-def _are_zeros_alike(a: _Affine, b: _Affine) -> bool:
+def _are_zeros_alike(a: _Combination, b: _Combination) -> bool:
     pairs = zip(a.factors, b.factors, strict=True)
     return all((x is None) == (y is None) for x, y in pairs)
 
 
-def _joined(op: Op, choice: Sequence[Value], x: MaybeValue, y: MaybeValue) -> MaybeValue:
-    """The sum, difference or choice of two numbers, either of which may be zero."""
-    if x is None and y is None:
-        return None
-    if op.kind is select:
-        like = present([x, y])[0].type
-        return select(*choice, or_zero(x, like), or_zero(y, like))
-    if x is None or y is None:
-        left = present([x, y])[0]
-        return -left if x is None and op.kind is sub else left
-    return x + y if op.kind is add else x - y
-
-
 def _block_size(length: int) -> int:
     """How many steps go into a block: best all alike, and whole vectors."""
-    sizes = [s for s in range(LEAST_STEPS, MOST_STEPS + 1) if length % s == 0]
-    return max(sizes, key=lambda s: (min(s & -s, WHOLE), s), default=min(length, MOST_STEPS))
+    machine = current()
+    most, whole = max(1, machine.cache(L1, OF_A_NUMBER) // 8), WHOLE * machine.lanes()
+    sizes = [s for s in range(LEAST_STEPS, most + 1) if length % s == 0]
+    return max(sizes, key=lambda s: (min(s & -s, whole), s), default=min(length, most))

@@ -26,34 +26,34 @@ Steps are repeated from the same carries, so nothing changes in the results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isqrt, prod
+from math import isqrt
 from typing import Any, NamedTuple
 
+from autojit.ir.core.machine import LAST, current
 from autojit.ir.core.program import Builder, Op, Program, Value, building, readers_of
 from autojit.ir.ops.bodies import groups
-from autojit.ir.ops.contract import Dot
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.ops.index import Gather
-from autojit.ir.ops.linear import Constant, Iota, Linear
-from autojit.ir.ops.move import Concatenate
-from autojit.ir.ops.reduce import Reduce
-from autojit.ir.ops.update import Updating
 from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.segments import EachSegment, in_segments, steps_of
 from autojit.ir.rewriting import dce
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
-#: Bytes of a tape from which on it does not stay in a cache.
-LARGE = 4 << 20
+#: The part of the last level of the caches that a tape takes at least: what is stored before and
+#: after it takes the rest.
+LARGE = 1 / 4
 #: So many operations on elements take less time than a byte of a tape (measured: three).
 WORK_OF_A_BYTE = 2.0
-#: A multiplication in a product is worth so many operations on elements.
-WORK_IN_PRODUCTS = 0.5
 #: Functions that cost as much as so many additions are polynomials, and take three times as long.
 DEAR, TIMES_DEAR = 8, 3
 #: The fewest steps in a segment, and the fewest segments.
 FEWEST = 4
 
 
+@program_pass(
+    "Computes long tapes again, a segment at a time.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such tapes a segment at a time; the same object without any."""
     pairs = _pairs(program) if program.has(Scan) else []
@@ -126,7 +126,7 @@ class _Pair:
         if second["length"] != self.length or first["reverse"] == second["reverse"]:
             return False
         stored = sum(v.type.nbytes for v in self.tapes)
-        if stored < LARGE or self.length < FEWEST**2:
+        if stored < current().cache(LAST, LARGE) or self.length < FEWEST**2:
             return False
         work: float = _work(self._storing(first)) * self.length
         return work <= WORK_OF_A_BYTE * stored
@@ -215,22 +215,9 @@ class _Pair:
 
 
 def _work(body: Program) -> float:
-    """How many operations on elements a step takes, whose moves are part of those that read;
-    infinitely many where that is not known."""
+    """How many operations on elements a step takes; infinitely many where that is not known."""
     total = 0.0
     for op in body.ops:
-        kind, size = op.kind, op.results[0].type.size
-        if isinstance(kind, Elementwise):
-            total += kind.cost * size * (TIMES_DEAR if kind.cost >= DEAR else 1)
-        elif isinstance(kind, Reduce):
-            total += op.operands[0].type.size
-        elif isinstance(kind, Dot):
-            ((axes, _), _) = op.params["contract"], op.params["batch"]
-            total += WORK_IN_PRODUCTS * size * prod(op.operands[0].shape[a] for a in axes)
-        elif isinstance(kind, Updating):
-            total += op.operands[1].type.size
-        elif isinstance(kind, Gather):
-            total += size
-        elif not isinstance(kind, (Constant, Iota, Linear, Concatenate)):
-            return inf
+        is_function = isinstance(op.kind, Elementwise) and op.kind.cost >= DEAR
+        total += op.kind.work(op) * (TIMES_DEAR if is_function else 1)
     return total

@@ -39,6 +39,7 @@ from autojit.ir.ops.move import Concatenate, Move, Pad, concatenate, reshape, sl
 from autojit.ir.ops.reduce import Sum
 from autojit.ir.regions.scan import Scan, scan
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
 #: Elements of an array that a step computes, multiplications in a product, operations in a step.
 MOST_ELEMENTS = 64
@@ -54,6 +55,11 @@ class TooLarge(Exception):
     """The steps are not of a few numbers."""
 
 
+@program_pass(
+    "Makes loops over small arrays loops over numbers.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with loops over numbers for those whose steps take small arrays apart."""
     return rewrite(program, [_rule]) if program.has(Scan) else program

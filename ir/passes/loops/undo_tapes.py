@@ -35,6 +35,7 @@ from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.update import AddAt, Scatter, Update, scatter, update
 from autojit.ir.regions.scan import Scan
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
 #: What is replaced in a step is at most one part in so many of the array.
 FEW = 4
@@ -51,6 +52,11 @@ class _Tape(NamedTuple):
     readers: tuple[Op, ...]
 
 
+@program_pass(
+    "Stores what steps replace, and not whole arrays for every step.",
+    needs=[CALLS_INLINED, SIMPLIFIED, ROWS],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program without such tapes."""
     while program.has(Scan) and (tape := _find(program)):

@@ -19,6 +19,7 @@ same order: nothing changes in the results.
 from __future__ import annotations
 
 from autojit.ir.core.declaration import full
+from autojit.ir.core.machine import current
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import INDEX, groups
 from autojit.ir.ops.elementwise import Elementwise
@@ -28,6 +29,7 @@ from autojit.ir.ops.move import Move, concatenate, reshape, slice_axis
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.ops.update import Updating
 from autojit.ir.regions.scan import Scan
+from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, SIMPLIFIED, program_pass
 
 #: Kinds of ops in a step; others are not fused over steps.
 KINDS = (Elementwise, Constant, Iota, Move, Reduce, Gather, ScatterAdd, Updating)
@@ -35,11 +37,16 @@ KINDS = (Elementwise, Constant, Iota, Move, Reduce, Gather, ScatterAdd, Updating
 SWEEP = 32
 #: Elementwise operations on arrays in a step from which on a sweep computes more than it loads.
 ENOUGH = 8
-#: Steps in a sweep, and operations in it.
+#: Steps in a sweep, and operations in it for each vector register.
 MOST_STEPS = 8
-MOST_OPS = 32
+MOST_OPS = 1
 
 
+@program_pass(
+    "Takes several steps in one sweep over an array.",
+    needs=[CALLS_INLINED, SIMPLIFIED],
+    keeps=FINAL,
+)
 def run(program: Program) -> Program:
     """The program with such loops unrolled; the same object without any."""
     if not program.has(Scan) or not any(_factor(op) > 1 for op in program.ops):
@@ -69,7 +76,7 @@ def _factor(op: Op) -> int:
     swept = _swept(op)
     if not 0 < swept < ENOUGH:
         return 1
-    most = min(MOST_STEPS, MOST_OPS // swept)
+    most = min(MOST_STEPS, int(MOST_OPS * current().vector_registers) // swept)
     return max((k for k in range(2, most + 1) if length % k == 0), default=1)
 
 

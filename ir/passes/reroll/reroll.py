@@ -24,24 +24,17 @@ gives the same bits; where steps become arrays, sums are rounded in another orde
 
 from __future__ import annotations
 
-import numpy as np
-
-from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.core.program import Program
 from autojit.ir.ops.move import Move
-from autojit.ir.rewriting import dce
+from autojit.ir.rewriting import dce, in_order
 from autojit.ir.rewriting.rewrite import rewrite
 from autojit.ir.simplification.simplify import simplify
 
-from . import in_order
-from .loop import as_loop
 from .numbers import with_arrays
-from .repetitions import Ops, repetitions
-from .rows import as_rows
-from .steps import Steps
+from .repetitions import Ops
+from .round import Round
 from .tables import DATA, DATA_AND_PARTS, with_tables
 
-#: How many stretches that cannot be rolled up are tried.
-MOST_FAILURES = 16
 #: Ops of a stretch from which on it becomes arrays, once the program is found to repeat itself.
 LEAST_ROWS = 24
 #: Numbers among the arguments from which on the steps are looked for with all of them as elements
@@ -102,8 +95,11 @@ def _computing(program: Program) -> int:
 
 
 def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
+    def inner(body: Program) -> Program:  # in which there may be loops
+        return _rolled(body, Ops(body.ops), LEAST_ROWS, least_loop)
+
     while len(program.ops) >= least:
-        made = _Round(program, least_loop).run(ops, least)
+        made = Round(program, least_loop, inner).run(ops, least)
         if made is None:
             break
         # What reads all steps (np.stack of a list) becomes a read of the stacked array.
@@ -112,93 +108,3 @@ def _rolled(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
             break
         program, ops, least = made, Ops(made.ops), min(least, LEAST_ROWS)
     return program
-
-
-class _Round:
-    """A program in which stretches that do not overlap are rolled up."""
-
-    def __init__(self, program: Program, least_loop: int) -> None:
-        self.program = program
-        self.least_loop = least_loop
-        self.builder = Builder()
-        #: What computes the values there are so far (None: an input), and what took whose place.
-        self.maker: dict[Value, Op | None] = dict.fromkeys(program.inputs)
-        self.replaced: dict[Value, Value] = {}
-        #: Up to where ops of the program are copied or rolled up.
-        self.position = 0
-
-    def run(self, ops: Ops, least: int) -> Program | None:
-        """The program; None where there is nothing of at least so many ops to roll up."""
-        chosen = self._chosen(ops, least)
-        with building(self.builder):
-            rolled = [self._roll(steps) for steps in sorted(chosen, key=lambda s: s.start)]
-        if not any(rolled):
-            return None
-        self._copy(len(self.program.ops))
-        outputs = [self.replaced.get(v, v) for v in self.program.outputs]
-        return self.program.with_body(self.builder.ops, outputs)
-
-    def _chosen(self, ops: Ops, least: int) -> list[Steps]:
-        """The longest stretches that can be rolled up and do not overlap."""
-        maker: dict[Value, Op | None] = {v: op for op in self.program.ops for v in op.results}
-        free = np.ones(len(self.program.ops), bool)
-        chosen: list[Steps] = []
-        failures = 0
-        for stretch in repetitions(ops, least, free):
-            steps, trial = Steps(self.program, stretch), Builder()
-            with building(trial):
-                if not self._emitted(trial, steps, maker, stretch.size):
-                    failures += 1
-                    if failures == MOST_FAILURES:
-                        break
-                    continue
-            free[steps.start : steps.stop] = False
-            chosen.append(steps)
-        return chosen
-
-    def _emitted(
-        self, builder: Builder, steps: Steps, maker: dict[Value, Op | None], size: int
-    ) -> dict[Value, Value] | None:
-        """What takes the place of what steps compute; None where they cannot be rolled up, or
-        would not become fewer ops than they were."""
-        before = len(builder.ops)
-        with builder.at(steps.template[0].source):
-            replaced = as_rows(builder, steps, maker)
-            if replaced is None and not steps.loose and size >= self.least_loop:
-                del builder.ops[before:]
-                replaced = as_loop(builder, steps, self._inner)
-        return replaced if len(builder.ops) - before < size else None
-
-    def _inner(self, body: Program) -> Program:
-        """The body of a loop, in which there may be loops."""
-        return _rolled(body, Ops(body.ops), LEAST_ROWS, self.least_loop)
-
-    def _roll(self, steps: Steps) -> bool:
-        """Copy the ops before the steps, and roll these up, if that is still possible."""
-        self._copy(steps.start)
-        steps.rename(self.replaced)
-        before = len(self.builder.ops)
-        replaced = None
-        if all(v in self.maker for v in steps.operands()):
-            size = steps.stop - steps.start
-            replaced = self._emitted(self.builder, steps, self.maker, size)
-        if replaced is None:
-            del self.builder.ops[before:]
-            return False
-        self._note(before)
-        self.replaced.update(replaced)
-        self.position = steps.stop
-        return True
-
-    def _copy(self, stop: int) -> None:
-        """Copy ops of the program up to one."""
-        before = len(self.builder.ops)
-        for op in self.program.ops[self.position : stop]:
-            operands = tuple([self.replaced.get(v, v) for v in op.operands])
-            self.builder.append(Op(op.kind, operands, op.params, op.results, op.source))
-        self.position = max(self.position, stop)
-        self._note(before)
-
-    def _note(self, before: int) -> None:
-        for op in self.builder.ops[before:]:
-            self.maker.update(dict.fromkeys(op.results, op))

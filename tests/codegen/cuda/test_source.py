@@ -16,7 +16,7 @@ from autojit import grad, jit, trace
 from autojit.codegen.cuda import stages
 from autojit.codegen.cuda.source import print_source
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.codegen.loop_ir.nodes import Kernel, LoopProgram
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.ir.core.program import Builder, Program, Value, building
 from autojit.ir.core.registry import REGISTRY
 from autojit.ir.core.types import Type

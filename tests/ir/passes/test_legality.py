@@ -312,6 +312,8 @@ TABLE = [
         ("%s5: f64[] = sin", "%s5: f64[] = cos"), ("mul %s7, %x", "mul %x, %s7")),
     row("passes.reroll.reroll", "too few steps in a row are equal", CHAIN,
         ("%s6: f64[] = sin", "%s6: f64[] = exp")),
+    row("passes.reroll.round", "the steps would not become fewer ops", CHAIN,
+        ("%s4: f64[] = sin", "%s4: f64[] = exp"), ("%s8: f64[] = sin", "%s8: f64[] = exp")),
     row("passes.reroll.tables", "not every step reads a number", UNEVEN,
         *((f"mul %t{k}, %c{k}\n", f"mul %t{k}, %x\n") for k in (6, 13, 20))),
     row("passes.reroll.numbers", "too few numbers have one type", NUMBERS,

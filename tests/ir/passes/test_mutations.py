@@ -23,7 +23,9 @@ from tests.ir.random_programs import arguments_for
 #: Larger ones take long in the interpreter, and a mutated ``while`` may have no end.
 PROGRAMS = [
     program
-    for program in map(parse, [*(c.program for c in CASES), *(r.program for r in TABLE)])
+    for program in map(
+        parse, dict.fromkeys([*(c.program for c in CASES), *(r.program for r in TABLE)])
+    )
     if sum(t.nbytes for t in program.in_types) < 20_000 and "= while " not in program.text()
 ]
 

@@ -21,7 +21,7 @@ from autojit.ir.tools.verifier import verify
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tapes of any size, and steps of any work."""
-    monkeypatch.setattr(rematerialize_tapes, "LARGE", 1)
+    monkeypatch.setattr(rematerialize_tapes, "LARGE", 0)
     monkeypatch.setattr(rematerialize_tapes, "WORK_OF_A_BYTE", inf)
 
 

@@ -1,0 +1,207 @@
+"""``autojit dump --passes``, ``--print-after`` and ``autojit opt``: passes, one by one."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from autojit import jit
+from autojit.codegen.analysis.loop_level import LOOPS
+from autojit.codegen.driver.executable import Executable
+from autojit.codegen.loop_passes.pipeline import SHAPE
+from autojit.codegen.lowering.lower import lower
+from autojit.ir.autodiff.preparing import PREPARE
+from autojit.ir.pass_manager.passes import Level, Pass, verify_each
+from autojit.ir.pass_manager.records import Record, Run, recording
+from autojit.ir.passes.pipeline import OPTIMIZE
+from autojit.ir.tools.program_passes import SSA
+from autojit.session import transform_cache
+from autojit.staging.execute import target_errors
+
+from .failures import Failure, closest, running
+from .run import is_loops, program_in, read_text
+from .run_loops import loops_in
+from .terminal import console
+
+#: What ``opt`` runs by one name, beside single passes.
+PIPELINES = {"optimize": OPTIMIZE, "prepare": PREPARE}
+
+
+# -- what ran ------------------------------------------------------------------------
+
+
+def recorded(f: Callable[..., Any], args: Sequence[Any], print_after: Sequence[str] = ()) -> Record:
+    """The record of a function's way to loops, from its trace on."""
+    transform_cache.forget()  # what was made before would not run again
+    with recording(print_after) as record, running(getattr(f, "__name__", "the function")):
+        executable = Executable(jit(f).lower(*args).program)
+        with target_errors():
+            lower(executable.optimized)
+    return record
+
+
+class _Row(NamedTuple):
+    """A line of the table."""
+
+    name: str
+    first: str
+    second: str
+    milliseconds: str
+
+
+def table(record: Record) -> str:
+    """What ran, in order, as lines that a terminal of 60 columns holds."""
+    rows = [
+        _Row("  pass", "ops, loops", "statements", "ms"),
+        *(row for run in record.runs for row in _rows(run, 0, inner=False)),
+    ]
+    widths = [max(len(row[k]) for row in rows) for k in (1, 2, 3)]
+    room = min(max(len(row.name) for row in rows), console().width - sum(widths) - 6)
+    lines = []
+    for row in rows:
+        numbers = "  ".join(text.rjust(w) for text, w in zip(row[1:], widths, strict=True))
+        if len(row.name) > room:  # the numbers stand below it
+            lines.append(row.name)
+            row = row._replace(name="")
+        lines.append(f"{row.name:<{room}}  {numbers}")
+    passes = [run for run in record.walk() if run.level]
+    changed = sum(run.changed for run in passes)
+    lines.append("")
+    lines += textwrap.wrap(
+        f"* changed the program: {changed} of {len(passes)} runs of passes. Passes inside of "
+        "others are shown where they have changed something; so are those in the bodies of loops. "
+        f"To record this took {record.overhead * 1e3:.2f} ms, which is not counted.",
+        min(console().width, 80),
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _rows(run: Run, depth: int, *, inner: bool) -> Iterator[_Row]:
+    """A run with those inside of it; of those inside of passes what has changed something."""
+    if inner and not any(r.changed for r in run.walk()):
+        return
+    before, after = list(run.before.items()), run.after
+    sizes = [_size(n, after[word]) for word, n in before] + ["", ""]
+    name = run.name if depth == 0 or not inner else f"{run.name} ({run.unit})"
+    mark = "* " if run.changed else "  "
+    yield _Row(mark + "  " * depth + name, sizes[0], sizes[1], f"{run.seconds * 1e3:.2f}")
+    for below in run.runs:
+        yield from _rows(below, depth + 1, inner=inner or bool(run.level))
+
+
+def _size(before: int, after: int) -> str:
+    return str(before) if before == after else f"{before} -> {after}"
+
+
+def as_json(record: Record) -> str:
+    """The whole record as JSON: runs in order, each with those inside of it."""
+    return json.dumps(
+        {"passes": [_object(run) for run in record.runs], "record_seconds": record.overhead},
+        indent=2,
+    )
+
+
+def _object(run: Run) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": run.name, "seconds": run.seconds}
+    if run.level:
+        made.update(level=run.level, program=run.unit, changed=run.changed)
+        made.update(before=run.before, after=run.after)
+    if run.runs:
+        made["passes"] = [_object(inner) for inner in run.runs]
+    return made
+
+
+def printed_after(f: Callable[..., Any], args: Sequence[Any], name: str) -> str:
+    """The program after each run of a pass that has changed it."""
+    find(name)
+    record = recorded(f, args, [name])
+    parts = [
+        f"==== after {name}, program {p.run.unit} ({number} of {len(record.printed)}) ====\n\n"
+        f"{p.text.rstrip()}\n"
+        for number, p in enumerate(record.printed, 1)
+    ]
+    if parts:
+        return "\n".join(parts)
+    times = sum(run.name == name for run in record.walk())
+    ran = f"ran {'once' if times == 1 else f'{times} times'} and changed nothing"
+    return f"# The pass {name} {ran if times else 'did not run'}.\n"
+
+
+# -- passes by name ------------------------------------------------------------------
+
+
+def find(name: str) -> Pass[Any]:
+    """The pass of a name."""
+    known: dict[str, Pass[Any]] = {**SSA.passes, **LOOPS.passes}
+    if name not in known:
+        names = sorted(known)
+        raise Failure(
+            f"there is no pass {name!r}.{closest(name, names)} There are: {', '.join(names)}"
+        )
+    return known[name]
+
+
+def listed() -> str:
+    """All passes, each with what it does and needs."""
+    width = console().width
+    lines = ["Pipelines:", ""]
+    lines += _entry("optimize", "Runs all that a program goes through before it is lowered.", width)
+    lines += _entry("prepare", "Runs what a program goes through before it is linearized.", width)
+    lines += ["", "Passes over programs:", ""]
+    for name in sorted(SSA.passes):
+        lines += _entry(name, _described(SSA.passes[name]), width)
+    lines += ["", "Passes over loops, in order (see dump --print-after):", ""]
+    for place in SHAPE.places:
+        lines += _entry(place.run.name, _described(place.run), width)
+    return "\n".join(lines)
+
+
+def _described(run: Pass[Any]) -> str:
+    needs = f" Needs: {', '.join(sorted(run.needs))}." if run.needs else ""
+    return run.does + needs
+
+
+def _entry(name: str, words: str, width: int) -> list[str]:
+    first, *others = textwrap.wrap(words, max(20, width - 26))
+    return [f"  {name:<23} {first}", *(" " * 26 + line for line in others)]
+
+
+# -- opt -----------------------------------------------------------------------------
+
+
+def opt(file: str, names: Sequence[str]) -> str:
+    """The text of what is in a file after passes, each of which is verified."""
+    for name in names:
+        if name not in PIPELINES:
+            find(name)
+    level, unit = _read(file)
+    runs = [_runnable(name, level) for name in names]
+    with verify_each(), running(f"program {level.title(unit)}"):
+        for run in runs:
+            unit = run(unit)
+    return level.text(unit)
+
+
+def _runnable(name: str, level: Level[Any]) -> Callable[[Any], Any]:
+    """What a name stands for; a failure where that does not run on what the file holds."""
+    known: dict[str, Callable[[Any], Any]] = dict(level.passes)
+    if level is SSA:
+        known.update(PIPELINES)
+    if name in known:
+        return known[name]
+    if level is SSA:
+        raise Failure(
+            f"{name} is a pass over loops, and the file holds a program. To see what it does: "
+            f"autojit dump TARGET ARG --print-after {name}"
+        )
+    raise Failure(f"{name} is a pass over programs, and the file holds loops")
+
+
+def _read(file: str) -> tuple[Level[Any], Any]:
+    """What is in a file, and of which level it is: a program, or loops by their first word."""
+    text = read_text(file)
+    if is_loops(text):
+        return LOOPS, loops_in(text, file)
+    return SSA, program_in(text, file)

@@ -1,0 +1,72 @@
+"""``autojit dump --remarks``: what passes have not done, and why."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+from autojit import jit
+from autojit.codegen.cpu.llvm import vector_remarks
+from autojit.codegen.driver.executable import Executable
+from autojit.ir.pass_manager.remarks import Remark, collecting
+from autojit.session import transform_cache
+from autojit.staging.execute import target_errors
+
+from .failures import running
+from .terminal import console
+
+#: What passes are asked, by their names, in the order in which they run.
+_QUESTIONS = {
+    "roll": "Python loops, not rolled up",
+    "fusion": "loops, not fused",
+    "parallel": "loops, not cut into tasks",
+    "vectors": "loops, no vector code",
+}
+
+
+def collected(f: Callable[..., Any], args: Sequence[Any]) -> list[Remark]:
+    """The remarks about a function, from its trace to its code, by pass."""
+    transform_cache.forget()  # what was made before would not be looked at again
+    with collecting() as remarks, running(getattr(f, "__name__", "the function")):
+        executable = Executable(jit(f).lower(*args).program)
+        with target_errors():
+            vector_remarks.remark(executable.loops, executable.llvm())
+    order = list(_QUESTIONS)
+    return sorted(remarks, key=lambda remark: order.index(remark.by))
+
+
+def text(remarks: Sequence[Remark]) -> str:
+    """The remarks for a reader, wrapped."""
+    if not remarks:
+        return "# No remarks: loops were rolled up, fused, cut into tasks and made vector code."
+    lines: list[str] = []
+    for by, group in groupby(remarks, key=lambda remark: remark.by):
+        lines += ["", f"==== {by}: {_QUESTIONS[by]} ====", ""]
+        for remark in group:
+            lines += _wrapped(_shown(remark.place), "")
+            lines += _wrapped(_shown(remark.reason), "    ")
+            if remark.way_out:
+                lines += _wrapped(f"-> {remark.way_out}.", "    ")
+    return "\n".join(lines[1:])
+
+
+def _wrapped(words: str, margin: str) -> list[str]:
+    return textwrap.wrap(
+        words, console().width, initial_indent=margin, subsequent_indent=margin + "  ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _shown(words: str) -> str:
+    """The words with files in the present folder as one would name them."""
+    return words.replace(os.getcwd() + os.sep, "")
+
+
+def as_json(remarks: Sequence[Remark]) -> str:
+    """The remarks as JSON, a list of objects."""
+    names = ("pass", "place", "reason", "way_out")
+    return json.dumps([dict(zip(names, remark, strict=True)) for remark in remarks], indent=2)

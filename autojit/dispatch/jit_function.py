@@ -1,0 +1,90 @@
+"""``jit``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autojit.errors import StructureError, UnsupportedTargetError
+
+from .compiled import CompiledFunction
+
+DEVICES = ("cpu", "cuda")
+TIERS = ("compiled", "auto")
+
+DONATED = (
+    "donate_argnums={!r}: no argument's memory is given to the results, as inputs are never "
+    "written to. Large results take the memory of earlier ones that nobody holds any more. Leave "
+    "it out:\n"
+    "    jit(f)"
+)
+
+
+def jit(
+    f: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    device: str | None = None,
+    tier: str = "compiled",
+) -> Any:
+    """Compile a function: traced once for each signature, then called natively.
+
+    Args:
+        f: a function of arrays, numbers, or trees of them. Omitted in ``@jit(...)``.
+        static_argnums: positions of arguments that are settings, not arrays; they must be
+            hashable, and each new value compiles anew.
+        static_argnames: the same by name.
+        donate_argnums: for programs that come from JAX, which overwrites such arguments. Here
+            inputs are never written to: anything but ``()`` is an error.
+        device: ``"cpu"`` (the default) or ``"cuda"``.
+        tier: ``"compiled"`` (the default): the first call waits for the compiler. ``"auto"``:
+            until the code is there, calls are answered by NumPy, op by op, while the compiler
+            runs in a thread; results agree to rounding. That is for sessions in which many
+            functions are tried once: the compiler takes a core meanwhile, and where a program
+            has loops or is large, calls wait as before. What the compiler raises is raised by
+            the next call.
+
+    Raises:
+        UnsupportedTargetError: for another device or tier, and for donated arguments.
+        UnhashableStaticError, NotArrayError, ConcreteValueError, UncoveredFunctionError:
+            each naming the argument or the line, with the fix.
+
+    >>> import numpy as np
+    >>> from autojit import jit
+    >>> @jit
+    ... def f(x):
+    ...     return np.sin(x) ** 2 + np.cos(x) ** 2
+    >>> f(np.array([0.1, 0.2]))
+    array([1., 1.])
+    """
+    if f is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            device=device,
+            tier=tier,
+        )
+    if not callable(f):
+        raise StructureError(f"jit takes a function, not {f!r:.60}")
+    if device is not None and device not in DEVICES:
+        raise UnsupportedTargetError(f"device must be 'cpu' or 'cuda', not {device!r}")
+    if _as_tuple(donate_argnums):
+        raise UnsupportedTargetError(DONATED.format(donate_argnums))
+    if tier not in TIERS:
+        raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}")
+    return CompiledFunction(
+        f,
+        _as_tuple(static_argnums),
+        _as_tuple(static_argnames),
+        device or "cpu",
+        tier,
+    )
+
+
+def _as_tuple(x: Any) -> tuple[Any, ...]:
+    return (x,) if isinstance(x, (int, str)) else tuple(x)

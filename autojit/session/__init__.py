@@ -1,0 +1,1 @@
+"""What lives as long as the process: transformed programs, background work, progress."""

@@ -1,0 +1,205 @@
+"""Python's operators, NumPy's protocols and ndarray's methods, as traced arrays have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import InPlaceError, with_place
+
+from .aliasing import assign
+from .hooks import hooks
+from .protocol import TracedValue
+from .source import user_source
+
+_Binary = Callable[[Any, Any], Any]
+
+
+def _forward(ufunc: Any) -> _Binary:
+    def forward(self: TracedValue, other: Any) -> Any:
+        return hooks.call_operator(ufunc, self, other)
+
+    return forward
+
+
+def _binary(ufunc: Any) -> tuple[_Binary, _Binary, _Binary]:
+    """An operator, its reflection, and the one in place."""
+
+    def backward(self: TracedValue, other: Any) -> Any:
+        return hooks.call_operator(ufunc, other, self)
+
+    def in_place(self: TracedValue, other: Any) -> Any:
+        result = hooks.call_operator(ufunc, self, other)
+        if result is NotImplemented or self.is_scalar:
+            return result  # NumPy scalars are immutable: the name is bound anew
+        if result.shape != self.shape or not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise InPlaceError(
+                with_place(
+                    f"The result {result.type} does not fit into the array {self.type} in place. "
+                    "Write it out:\n    x = x + y                          # not: x += y",
+                    user_source(),
+                )
+            )
+        assign(self, result.astype(self.dtype).value)
+        return self
+
+    return _forward(ufunc), backward, in_place
+
+
+def _unary(ufunc: Any) -> Callable[[Any], Any]:
+    def operator(self: TracedValue) -> Any:
+        return hooks.call_unary_operator(ufunc, self)
+
+    return operator
+
+
+class Operators:
+    """Python's operators, each of which is a ufunc."""
+
+    __slots__ = ()
+
+    __add__, __radd__, __iadd__ = _binary(np.add)
+    __sub__, __rsub__, __isub__ = _binary(np.subtract)
+    __mul__, __rmul__, __imul__ = _binary(np.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = _binary(np.true_divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(np.floor_divide)
+    __mod__, __rmod__, __imod__ = _binary(np.remainder)
+    __pow__, __rpow__, __ipow__ = _binary(np.power)
+    __matmul__, __rmatmul__, __imatmul__ = _binary(np.matmul)
+    __and__, __rand__, __iand__ = _binary(np.bitwise_and)
+    __or__, __ror__, __ior__ = _binary(np.bitwise_or)
+    __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor)
+    __lshift__, __rlshift__, __ilshift__ = _binary(np.left_shift)
+    __rshift__, __rrshift__, __irshift__ = _binary(np.right_shift)
+
+    __eq__ = _forward(np.equal)
+    __ne__ = _forward(np.not_equal)
+    __lt__ = _forward(np.less)
+    __le__ = _forward(np.less_equal)
+    __gt__ = _forward(np.greater)
+    __ge__ = _forward(np.greater_equal)
+
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __invert__ = _unary(np.invert)
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
+
+#: The special methods that are operators.
+OPERATORS = tuple(name for name, method in vars(Operators).items() if callable(method))
+
+
+def _delegated(function: Any) -> Callable[..., Any]:
+    """A method that is the function of NumPy's of the array."""
+    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
+
+
+def _shape_arguments(shape: tuple[Any, ...]) -> Any:
+    return shape[0] if len(shape) == 1 else shape
+
+
+class ArrayMethods(Operators):
+    """ndarray's methods and attributes; those that are missing here are not covered."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return hooks.call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return hooks.call_function(func, args, kwargs)
+
+    sum = _delegated(np.sum)
+    prod = _delegated(np.prod)
+    max = _delegated(np.max)
+    min = _delegated(np.min)
+    mean = _delegated(np.mean)
+    var = _delegated(np.var)
+    std = _delegated(np.std)
+    cumsum = _delegated(np.cumsum)
+    cumprod = _delegated(np.cumprod)
+    any = _delegated(np.any)
+    all = _delegated(np.all)
+    argmax = _delegated(np.argmax)
+    argmin = _delegated(np.argmin)
+    dot = _delegated(np.dot)
+    ravel = _delegated(np.ravel)
+    squeeze = _delegated(np.squeeze)
+    swapaxes = _delegated(np.swapaxes)
+    repeat = _delegated(np.repeat)
+    take = _delegated(np.take)
+    trace = _delegated(np.trace)
+    diagonal = _delegated(np.diagonal)
+    clip = _delegated(np.clip)
+    conj = _delegated(np.conj)
+    conjugate = _delegated(np.conj)
+    ptp = _delegated(np.ptp)
+    put = _delegated(np.put)
+    round = _delegated(np.round)
+    argsort = _delegated(np.argsort)
+    searchsorted = _delegated(np.searchsorted)
+
+    T = property(_delegated(np.transpose))
+    mT = property(_delegated(np.matrix_transpose))
+
+    @property
+    def real(self) -> Any:
+        return np.real(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        return np.imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+    def __getitem__(self: Any, index: Any) -> Any:
+        return hooks.getitem(self, index)
+
+    def __setitem__(self: Any, index: Any, value: Any) -> None:
+        hooks.setitem(self, index, value)
+
+    def fill(self: Any, value: Any) -> None:
+        hooks.fill(self, value)
+
+    def sort(self: Any, *args: Any, **kwargs: Any) -> None:
+        hooks.sort(self, *args, **kwargs)
+
+    def astype(self: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        return hooks.astype(self, dtype, *args, **kwargs)
+
+    def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
+        return hooks.view(self, dtype, type)
+
+    def copy(self: Any, order: str = "C") -> Any:
+        return hooks.copy(self, order)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def transpose(self: Any, *axes: Any) -> Any:
+        if not axes or axes == (None,):
+            return np.transpose(self)
+        return np.transpose(self, _shape_arguments(axes))
+
+    def reshape(self: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
+        return np.reshape(self, _shape_arguments(shape), order)
+
+    def flatten(self: Any, order: Any = "C") -> Any:
+        return np.copy(np.ravel(self, order), "C")

@@ -1,0 +1,30 @@
+"""What has failed in a function so far, as bits of a word (see ``errors.FAILURES``)."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+I64 = ir.IntType(64)
+
+
+class Failures:
+    """The word on the function's stack, which LLVM keeps in a register."""
+
+    def __init__(self, allocas: ir.IRBuilder, builder: ir.IRBuilder) -> None:
+        self.builder = builder
+        self.slot = allocas.alloca(I64)
+        allocas.store(ir.Constant(I64, 0), self.slot)
+
+    @property
+    def found(self) -> ir.Value:
+        return self.builder.load(self.slot, typ=I64)
+
+    def mark_if(self, condition: ir.Value, failure: int) -> None:
+        """Note a failure where a condition holds."""
+        b = self.builder
+        mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
+        b.store(b.or_(self.found, mark), self.slot)
+
+    def report(self, status: ir.Value, found: ir.Value | None = None) -> None:
+        """Add what has failed to the status of the call."""
+        self.builder.atomic_rmw("or", status, found or self.found, "monotonic")

@@ -1,0 +1,84 @@
+"""Remarks: why a loop is not vector code, as far as its statements say.
+
+LLVM's own reasons cannot be had: llvmlite hands on none of its new passes.  Which loops are scalar
+is read from what LLVM made (``vectors``); the reason is one that keeps its vectoriser away, or
+makes vectors dearer than numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autojit.codegen.loop_ir.nodes import Compute, Loop, ScatterInto
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sequences import Repeat
+from autojit.codegen.loop_ir.traversal import walk
+from autojit.codegen.scheduling.remarks import about_loop
+
+from .vectors import lanes
+
+#: Loops of fewer iterations are shorter than two of the widest vectors.
+SHORT = 16
+#: Words for which processors have no instruction on vectors.
+_SCALAR_WORDS = {"floor_divide", "fmod", "remainder"}
+
+
+def remark(program: LoopProgram, llvm: str) -> None:
+    """Note a remark about each innermost loop that LLVM left as scalar code."""
+    found = lanes(program, llvm)
+    for kernel in program.steps:
+        if isinstance(kernel, Kernel):
+            for s in walk(kernel.body):
+                if found.get(id(s)) == 1 or (_runs_in_turn(s) and not _holds_loops(s)):
+                    about_loop("vectors", kernel, s, *_why(s))
+
+
+def _runs_in_turn(s: Any) -> bool:
+    return isinstance(s, Repeat) or (isinstance(s, Loop) and s.role == "sequence")
+
+
+def _holds_loops(s: Loop | Repeat) -> bool:
+    """Whether there are loops inside that are not written out."""
+    return any(isinstance(x, Loop) and not x.unroll for x in walk(s.body))
+
+
+def _why(loop: Any) -> tuple[str, str]:
+    """The reason, and the way out."""
+    for holds, reason, way_out in _REASONS:
+        if holds(loop):
+            return reason, way_out
+    return "LLVM left it as it is, and does not say why", ""
+
+
+def _scatters(loop: Loop) -> bool:
+    return any(isinstance(s, ScatterInto) for s in loop.body)
+
+
+def _scalar_words(loop: Loop) -> bool:
+    return any(isinstance(s, Compute) and s.name in _SCALAR_WORDS for s in loop.body)
+
+
+#: What keeps a loop scalar, the strongest first: whether it holds, the reason, the way out.
+_REASONS: list[tuple[Callable[[Loop], Any], str, str]] = [
+    (
+        lambda loop: isinstance(loop, Repeat) or loop.role == "sequence",
+        "its steps run in turn: each may read what the one before has computed",
+        "Several such loops at once are vectors: autojit.vmap",
+    ),
+    (
+        lambda loop: loop.stop - loop.start < SHORT,
+        "it has too few iterations for vectors",
+        "",
+    ),
+    (
+        _scatters,
+        "it writes to computed places, and two iterations may meet in one",
+        "Where the places are known while tracing, let them be a NumPy array and no argument",
+    ),
+    (
+        _scalar_words,
+        "it takes quotients or remainders, for which there are no instructions on vectors",
+        "",
+    ),
+]

@@ -1,0 +1,95 @@
+"""What loops cost: the work of statements, and the memory that they touch.
+
+The unit of work is an addition of a loop of float64, with its loads; ``Machine.additions`` says how
+many a number of cycles are.  Figures of operations are those of ``Costs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+from autojit.ir.core.affine import Affine
+from autojit.ir.core.machine import Machine, current
+
+from .matrices import MatrixProduct
+from .nodes import Compute, Constant, Gather, IndexValue, InRange, Load, Loop
+from .traversal import used
+from .values import Buffer, Scalar
+
+_SIZES = {"bool": 1, "f32": 4, "f64": 8}
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes of one scalar."""
+    return _SIZES.get(dtype) or int(dtype[1:]) // 8
+
+
+#: Words that are an instruction or two; others call functions of many.
+CHEAP = {"add", "sub", "mul", "neg", "select", "convert", "abs", "maximum", "minimum", "div"}
+#: Words that wait for the one unit that divides.
+_DIVIDING = {"div", "sqrt"}
+#: Statements whose result is the same wherever their operands are.
+_PURE = (Compute, Constant, IndexValue, InRange, Load, Gather)
+
+
+def is_function(s: Any) -> bool:
+    """Whether a statement calls a function of many instructions."""
+    return isinstance(s, Compute) and s.name not in CHEAP and s.result.dtype != "bool"
+
+
+def cost(s: Compute, machine: Machine) -> float:
+    """The additions that a computation of one scalar amounts to."""
+    if s.name in _DIVIDING:
+        return machine.costs.division
+    return machine.costs.function if is_function(s) else 1
+
+
+def work(body: list[Any]) -> int:
+    """A rough number of additions that statements amount to."""
+    return _work(body, current())
+
+
+def _work(body: list[Any], machine: Machine) -> int:
+    total = 0
+    for s in body:
+        if isinstance(s, Loop):
+            total += _work_of_loop(s, machine)
+        elif isinstance(s, Compute):
+            total += int(cost(s, machine))
+        elif isinstance(s, MatrixProduct):
+            total += work_of_product(s)
+        else:
+            total += 1
+    return total
+
+
+def _work_of_loop(loop: Loop, machine: Machine) -> int:
+    """What is the same in each iteration is computed once."""
+    once = each = 0
+    changing: set[Scalar] = set()
+    for s in loop.body:
+        is_same = isinstance(s, _PURE) and changing.isdisjoint(used(s))
+        if is_same and loop.var not in getattr(s, "index", Affine(0)).variables():
+            once += _work([s], machine)
+            continue
+        each += _work([s], machine)
+        if (result := getattr(s, "result", None)) is not None:
+            changing.add(result)
+    return once + (each if loop.only is not None else (loop.stop - loop.start) * each)
+
+
+def multiplications(product: MatrixProduct) -> int:
+    """How many a matrix product takes."""
+    return prod(product.batch) * product.m * product.n * product.k
+
+
+def work_of_product(product: MatrixProduct) -> int:
+    """The additions that a matrix product amounts to."""
+    return int(multiplications(product) // current().costs.product)
+
+
+def footprint(buffers: Iterable[Buffer]) -> int:
+    """The bytes of buffers, each of which is touched as a whole."""
+    return sum(b.size * itemsize(b.dtype) for b in buffers)

@@ -1,0 +1,159 @@
+"""What statements do: each class of statements declares its effects once, beside its definition.
+
+    @declare(defines=lambda s: s.result, reads=lambda s: (Access(s.buffer, s.index),))
+    @dataclass(slots=True)
+    class Load: ...
+
+Walks, the verifier and passes ask the declaration, and never the class.  What a statement does not
+declare it does not do: a test fills each field of a statement and looks for it in the declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from autojit.ir.core.affine import Affine, Var
+
+from .values import Accumulator, Buffer, Scalar
+
+C = TypeVar("C", bound=type)
+
+
+@dataclass(slots=True)
+class Access:
+    """Scalars of a buffer, from ``index + low`` to ``index + high``, both included.
+
+    Nothing is touched where the guard does not hold.  Where ``is_exact`` is false only some of
+    these scalars are touched: which ones is computed.
+    """
+
+    buffer: Buffer
+    index: Affine
+    low: int = 0
+    high: int = 0
+    guard: Scalar | None = None
+    is_exact: bool = True
+    #: Of an update: how the new value is combined with the old one.
+    combine: str = ""
+    #: Of a write: it goes on as far as the result does, which the statement does not say.
+    is_rest: bool = False
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1
+
+
+def _nothing(s: Any) -> tuple[Any, ...]:
+    return ()
+
+
+def _none(s: Any) -> None:
+    return None
+
+
+def _no(s: Any) -> bool:
+    return False
+
+
+def _no_variables(s: Any) -> Mapping[Var, tuple[int, int]]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Functions of a statement, one for each kind of effect."""
+
+    #: The scalar that it computes.
+    defines: Callable[[Any], Scalar | None] = _none
+    #: The scalars that it needs; and those that its own bodies have computed.
+    uses: Callable[[Any], Sequence[Scalar]] = _nothing
+    uses_of_bodies: Callable[[Any], Sequence[Scalar]] = _nothing
+    #: Memory that it reads, that it sets, and that it changes by what was there.
+    reads: Callable[[Any], Sequence[Access]] = _nothing
+    writes: Callable[[Any], Sequence[Access]] = _nothing
+    updates: Callable[[Any], Sequence[Access]] = _nothing
+    #: Memory that it may use as it likes: nothing is read from it before, nor after.
+    scratch: Callable[[Any], Sequence[Access]] = _nothing
+    #: Buffers that lie elsewhere from now on.
+    moves: Callable[[Any], Sequence[Buffer]] = _nothing
+    #: All buffers that it names, in order; the statements inside of it not counted.
+    buffers: Callable[[Any], Sequence[Buffer]] = _nothing
+    #: Index expressions that are no places in memory.
+    indices: Callable[[Any], Sequence[Affine]] = _nothing
+    #: Accumulators that it starts, adds to and ends.
+    begins: Callable[[Any], Accumulator | None] = _none
+    adds_to: Callable[[Any], Accumulator | None] = _none
+    finishes: Callable[[Any], Accumulator | None] = _none
+    #: Counts of iterations that it finds out, and that it needs.
+    counts: Callable[[Any], Any] = _none
+    needs_count: Callable[[Any], Any] = _none
+    #: The lists of statements inside of it, and the variables that these see, with their ranges;
+    #: the task whose share of its range it runs.
+    bodies: Callable[[Any], list[list[Any]]] = field(default=lambda s: [])
+    variables: Callable[[Any], Mapping[Var, tuple[int, int]]] = _no_variables
+    share: Callable[[Any], Var | None] = _none
+    #: Whether statements inside of it or behind it run in an order that may not change.
+    in_turn: Callable[[Any], bool] = _no
+
+
+#: The effects of each class of statements.
+EFFECTS: dict[type, Effects] = {}
+#: Of those that contain others: their bodies.  Walks ask this first.
+BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {}
+
+
+def declare(**effects: Any) -> Callable[[C], C]:
+    """State the effects of a class of statements."""
+    made = Effects(**effects)
+
+    def declared(statement: C) -> C:
+        EFFECTS[statement] = made
+        if "bodies" in effects:
+            BODIES[statement] = made.bodies
+        return statement
+
+    return declared
+
+
+def effects_of(statement: Any) -> Effects:
+    """What the class of a statement declares."""
+    return EFFECTS[type(statement)]
+
+
+def accesses(statement: Any) -> list[Access]:
+    """All memory that a statement touches itself: what it reads comes first."""
+    e = EFFECTS[type(statement)]
+    return [*e.reads(statement), *e.updates(statement), *e.writes(statement), *e.scratch(statement)]
+
+
+def changes(statement: Any) -> list[Access]:
+    """The memory that a statement changes itself."""
+    e = EFFECTS[type(statement)]
+    return [*e.updates(statement), *e.writes(statement), *e.scratch(statement)]
+
+
+def changed_buffers(statement: Any) -> list[Buffer]:
+    """The buffers that a statement changes itself, or moves elsewhere."""
+    moved = EFFECTS[type(statement)].moves(statement)
+    return [*(access.buffer for access in changes(statement)), *moved]
+
+
+def is_read_only(statement: Any) -> bool:
+    """Whether a statement computes a scalar from scalars and memory, and does nothing else."""
+    e = EFFECTS[type(statement)]
+    return e.defines is not _none and e.finishes is _none
+
+
+def is_pure(statement: Any) -> bool:
+    """Whether a statement computes a scalar from scalars and indices, and does nothing else."""
+    return is_read_only(statement) and EFFECTS[type(statement)].reads is _nothing
+
+
+def indices_of(statement: Any) -> list[Affine]:
+    """The index expressions of a statement."""
+    return [
+        *EFFECTS[type(statement)].indices(statement),
+        *(access.index for access in accesses(statement)),
+    ]

@@ -1,0 +1,51 @@
+"""Loop programs: what every backend prints, kernel by kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .matrices import Factorization, MatrixProduct
+from .values import Buffer
+
+
+@dataclass(slots=True)
+class Kernel:
+    """A loop nest with what comes before and after it."""
+
+    name: str
+    body: list[Any]
+    buffers: list[Buffer]
+    values: int = 0
+
+
+@dataclass(slots=True)
+class LoopProgram:
+    """Everything that one call runs."""
+
+    name: str
+    inputs: list[Buffer]
+    outputs: list[Buffer]
+    steps: list[Kernel | MatrixProduct | Factorization]
+    temps: dict[Buffer, int] = field(default_factory=dict)
+    #: Temporaries in the memory of a buffer that is written when they are read last.
+    taken: dict[Buffer, Buffer] = field(default_factory=dict)
+    arena: int = 0
+    #: How many of the last inputs are arrays that the traced function closed over.
+    captured: int = 0
+
+    def __str__(self) -> str:
+        return views.text(self)
+
+
+class Views:
+    """How loop programs are printed: a function of ``loop_text``, which lies above."""
+
+    text: Callable[[LoopProgram], str]
+
+
+views = Views()
+
+#: Temporaries begin at multiples of so many bytes: cache lines; enough for any vector.
+ALIGNMENT = 64

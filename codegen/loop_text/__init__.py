@@ -1,0 +1,1 @@
+"""Loop programs as text that reads back, compared, and run by the reference interpreter."""

@@ -1,0 +1,395 @@
+"""The readable text of loop programs; ``loop_ir.parse`` reads it back (see loop_ir/GRAMMAR.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from autojit.codegen.loop_ir.effects import EFFECTS
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.nodes import (
+    Accumulate,
+    AccumulateInto,
+    Begin,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    Gather,
+    IndexValue,
+    InRange,
+    Load,
+    Loop,
+    RunTasks,
+    ScatterInto,
+    Store,
+)
+from autojit.codegen.loop_ir.program import Kernel, LoopProgram, views
+from autojit.codegen.loop_ir.sequences import (
+    MANY,
+    Branch,
+    Keep,
+    Recall,
+    Release,
+    Repeat,
+    Steps,
+    Swap,
+)
+from autojit.codegen.loop_ir.traversal import buffers_named, statements, walk
+from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar
+from autojit.codegen.loop_ir.vocabulary import SYMBOLS, dtype_of_value, usual_dtype
+from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.shapes import row_major_strides
+from autojit.ir.tools.text import print_static
+
+
+class _Buffers:
+    """Names of buffers: two that are called the same get different ones."""
+
+    def __init__(self) -> None:
+        self.names: dict[Buffer, str] = {}
+        self.taken: set[str] = set()
+
+    def __call__(self, buffer: Buffer) -> str:
+        found = self.names.get(buffer)
+        if found is None:
+            found, n = buffer.name, 2
+            while found in self.taken:
+                found, n = f"{buffer.name}_{n}", n + 1
+            self.names[buffer] = found
+            self.taken.add(found)
+        return found
+
+
+class _Names:
+    """Names within one kernel, and what is known of its loops in words, by their identity."""
+
+    def __init__(
+        self,
+        body: list[Any],
+        buffer: Callable[[Buffer], str] = str,
+        remarks: dict[int, str] | None = None,
+    ) -> None:
+        self.buffer = buffer
+        self.remarks = remarks or {}
+        self.scalars: dict[int, str] = {}
+        self.vars: dict[Var, str] = {}
+        #: Where loops over a variable end; accumulators that something is added to.
+        self.ends: dict[Var, int] = {}
+        self.added: set[int] = set()
+        #: The loops that count their steps, so far.
+        self.counting: list[Any] = []
+        for s in walk(body):
+            if isinstance(s, Loop):
+                self.ends[s.var] = max(s.stop, self.ends.get(s.var, 0))
+            elif isinstance(s, Accumulate):
+                self.added.add(s.accumulator.number)
+
+    def scalar(self, s: Scalar) -> str:
+        return self.scalars.setdefault(s.number, f"s{len(self.scalars)}")
+
+    def result(self, s: Any) -> str:
+        """The scalar that a statement computes, with its dtype if that is unusual."""
+        dtype = s.result.dtype
+        return self.scalar(s.result) + ("" if dtype == usual_dtype(s) else f": {dtype}")
+
+    def scalars_of(self, found: Iterable[Scalar]) -> str:
+        return ", ".join(map(self.scalar, found))
+
+    def buffers(self, found: Iterable[Buffer]) -> str:
+        return ", ".join(map(self.buffer, found))
+
+    def var(self, v: Var) -> str:
+        if v not in self.vars:
+            n = len(self.vars)
+            self.vars[v] = "ijklmnpqr"[n] if n < 9 else f"i{n}"
+        return self.vars[v]
+
+    def index(self, index: Affine) -> str:
+        parts = []
+        for atom, c in index.terms:
+            if isinstance(atom, Var):
+                text = self.var(atom)
+            else:
+                sign = "%" if atom.remainder else "//"
+                text = f"(({self.index(atom.operand)}) {sign} {atom.divisor})"
+            parts.append(text if c == 1 else f"-{text}" if c == -1 else f"{c}*{text}")
+        if index.constant or not parts:
+            parts.append(str(index.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+    def places(self, s: Gather | ScatterInto) -> str:
+        """Computed places, each with its range, and what is added to them."""
+        parts = [
+            f"{'' if p.stride == 1 else f'{p.stride}*'}{self.scalar(p.scalar)} of {p.extent}"
+            for p in s.places
+        ]
+        if s.index != Affine(0):
+            parts.append(self.index(s.index))
+        return " + ".join(parts).replace("+ -", "- ")
+
+    def counted(self, s: Any) -> str:
+        """Which loop's steps are meant, if it is not the last one that counts them."""
+        last = self.counting[-1] if self.counting else None
+        if s.trips is last or s.trips not in self.counting:
+            return ""
+        return f" of loop {self.counting.index(s.trips)}"
+
+
+# -- statements on one line ---------------------------------------------------
+
+
+def _compute(s: Compute, n: _Names) -> str:
+    arguments = n.scalars_of(s.args)  # named before the result
+    if s.name == "convert":
+        return f"{n.scalar(s.result)} = {s.result.dtype}({arguments})"
+    if s.name in SYMBOLS and len(s.args) == 2:
+        a, b = map(n.scalar, s.args)
+        return f"{n.result(s)} = {a} {SYMBOLS[s.name]} {b}"
+    return f"{n.result(s)} = {s.name}({arguments})"
+
+
+def _in_range(s: InRange, n: _Names) -> str:
+    every = f" step {s.step}" if s.step != 1 else ""
+    return f"{n.result(s)} = {n.index(s.index)} in {s.low}..{s.high}{every}"
+
+
+def _guarded(s: Load | Gather, n: _Names) -> str:
+    return f" if {n.scalar(s.guard)} else 0" if s.guard is not None else ""
+
+
+def _load(s: Load | Gather, n: _Names) -> str:
+    place = n.index(s.index) if isinstance(s, Load) else n.places(s)
+    guard = _guarded(s, n)
+    return f"{n.result(s)} = {n.buffer(s.buffer)}[{place}]{guard}"
+
+
+def _scatter(s: ScatterInto, n: _Names) -> str:
+    return f"{n.buffer(s.buffer)}[{n.places(s)}] {_combine(s.combine)} {n.scalar(s.value)}"
+
+
+def _accumulate_into(s: AccumulateInto, n: _Names) -> str:
+    return f"{n.buffer(s.buffer)}[{n.index(s.index)}] {_combine(s.combine)} {n.scalar(s.value)}"
+
+
+def _begin(s: Begin, n: _Names) -> str:
+    a = s.accumulator
+    dtype = "" if a.dtype == dtype_of_value(a.identity) else f": {a.dtype}"
+    how = "" if a.number in n.added else f" by {a.combine}"
+    return f"a{a.number}{dtype} = {a.identity!r}{how}"
+
+
+def _accumulate(s: Accumulate, n: _Names) -> str:
+    return f"a{s.accumulator.number} {_combine(s.accumulator.combine)} {n.scalar(s.value)}"
+
+
+def _combine(name: str) -> str:
+    return "=" if name == "set" else f"{SYMBOLS[name]}=" if name in SYMBOLS else f"{name}="
+
+
+def _keep(s: Keep, n: _Names) -> str:
+    tapes = f"{n.buffers(s.tapes)} " if s.tapes else ""
+    return f"keep {tapes}in {n.buffer(s.note)}{n.counted(s)}"
+
+
+def _recall(s: Recall, n: _Names) -> str:
+    n.counting.append(s.trips)
+    tapes = f"{n.buffers(s.tapes)} " if s.tapes else ""
+    return f"recall {tapes}from {n.buffer(s.note)}"
+
+
+def _operand(o: Operand, n: _Names, usual: tuple[int, ...] | None = None) -> str:
+    offset = "" if o.offset == Affine(0) else f"[{n.index(o.offset)}:]"
+    strides = "" if o.strides == usual else f" by {print_static(o.strides)}"
+    return f"{n.buffer(o.buffer)}{offset}{strides}"
+
+
+def _sizes(s: MatrixProduct | Factorization) -> str:
+    return f"{print_static(s.batch)} x " if s.batch else ""
+
+
+def _product(s: MatrixProduct, n: _Names) -> str:
+    c = _operand(Operand(s.c, s.c_offset, ()), n, ())
+    a = _operand(s.a, n, row_major_strides((*s.batch, s.m, s.k)))
+    b = _operand(s.b, n, row_major_strides((*s.batch, s.k, s.n)))
+    more = ["blocks" if s.blocked else "tiles" if s.tiled else "BLAS"]
+    if s.dtype != s.c.dtype:
+        more.insert(0, s.dtype)
+    if s.panel is not None:
+        more.append(f"panel {_operand(s.panel, n, ())}")
+    if s.share is not None:
+        more.append(f"share {n.var(s.share)}")
+    return f"{c} = {a} @ {b} {{{_sizes(s)}[{s.m},{s.k}] @ [{s.k},{s.n}], {', '.join(more)}}}"
+
+
+def _factorization(s: Factorization, n: _Names) -> str:
+    results = ", ".join(_operand(o, n) for o in s.outputs)
+    operands = ", ".join(_operand(o, n) for o in s.inputs)
+    more = [] if s.dtype == s.inputs[0].buffer.dtype else [s.dtype]
+    more += [f"{s.k} right-hand sides"] if s.k else []
+    more += [f"{name}={print_static(value)}" for name, value in s.params.items()]
+    words = "".join(f", {word}" for word in more)
+    return f"{results} = {s.name}({operands}) {{{_sizes(s)}[{s.m},{s.n}]{words}}}"
+
+
+#: How statements on one line are written.
+_WRITERS: dict[type, Callable[[Any, _Names], str]] = {
+    Compute: _compute,
+    InRange: _in_range,
+    Constant: lambda s, n: f"{n.result(s)} = {s.value!r}",
+    IndexValue: lambda s, n: f"{n.scalar(s.result)} = {s.result.dtype}({n.index(s.index)})",
+    Load: _load,
+    Gather: _load,
+    ScatterInto: _scatter,
+    Store: lambda s, n: f"{n.buffer(s.buffer)}[{n.index(s.index)}] = {n.scalar(s.value)}",
+    AccumulateInto: _accumulate_into,
+    Fill: lambda s, n: f"{n.buffer(s.buffer)}[{n.index(s.start)} : +{s.count}] = {s.value!r}",
+    Begin: _begin,
+    Accumulate: _accumulate,
+    Finish: lambda s, n: f"{n.result(s)} = a{s.accumulator.number}",
+    MatrixProduct: _product,
+    Factorization: _factorization,
+    Release: lambda s, n: f"free {n.buffers(s.tapes)}",
+    Keep: _keep,
+    Recall: _recall,
+    Swap: lambda s, n: f"swap {n.buffers((s.first, s.second))}",
+}
+
+
+# -- statements with others inside --------------------------------------------
+
+Printed = Callable[[Any, _Names, str, list[str]], None]
+
+
+def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -> None:
+    for s in body:
+        writer = _WRITERS.get(type(s))
+        if writer is not None:
+            lines.append(indent + writer(s, names))
+        else:
+            _BLOCKS[type(s)](s, names, indent, lines)
+
+
+_ROLES = {"map": "", "reduce": "  # reduces", "sequence": "  # in turn"}
+
+
+def _print_loop(s: Loop, names: _Names, indent: str, lines: list[str]) -> None:
+    words = "" if s.share is None else f", share {names.var(s.share)}"
+    words += "" if s.only is None else f", only {names.scalar(s.only)}"
+    remarks = _ROLES.get(s.role, f"  # {s.role}")
+    remarks += ("  # unrolled" if s.unroll else "") + ("  # apart" if s.apart else "")
+    remarks += names.remarks.get(id(s), "")
+    last = names.ends.get(s.var, s.stop)
+    extent = "" if s.var.extent == last else f" of {s.var.extent}"
+    lines.append(f"{indent}for {names.var(s.var)} in {s.start}..{s.stop}{extent}{words}:{remarks}")
+    _print_body(s.body, names, indent + "  ", lines)
+
+
+def _print_tasks(s: RunTasks, names: _Names, indent: str, lines: list[str]) -> None:
+    how = "in threads if that is faster" if s.tasks.measured else "in threads"
+    lines.append(f"{indent}for task {names.var(s.tasks.var)} in 0..{s.tasks.count}, {how}:")
+    _print_body(s.tasks.body, names, indent + "  ", lines)
+
+
+def _print_repeat(s: Repeat, names: _Names, indent: str, lines: list[str]) -> None:
+    names.counting.append(s.trips)
+    tapes = f", tapes {names.buffers(s.tapes)}" if s.tapes else ""
+    lines.append(f"{indent}repeat, steps {names.var(s.step)}{_below(s.step)}{tapes}:")
+    _print_body(s.condition, names, indent + "  ", lines)
+    lines.append(f"{indent}  while {names.scalar(s.test)}:")
+    _print_body(s.body, names, indent + "    ", lines)
+
+
+def _below(step: Var) -> str:
+    return "" if step.extent == MANY else f" below {step.extent}"
+
+
+def _print_steps(s: Steps, names: _Names, indent: str, lines: list[str]) -> None:
+    order = ", the last first" if s.backward else ""
+    step = f"{names.var(s.step)}{_below(s.step)}{names.counted(s)}"
+    lines.append(f"{indent}for each of the steps {step}{order}:")
+    _print_body(s.body, names, indent + "  ", lines)
+
+
+def _print_branch(s: Branch, names: _Names, indent: str, lines: list[str]) -> None:
+    for k, body in enumerate(s.bodies):
+        lines.append(f"{indent}{'if' if not k else 'elif'} {names.scalar(s.index)} is {k}:")
+        _print_body(body, names, indent + "  ", lines)
+
+
+_BLOCKS: dict[type, Printed] = {
+    Loop: _print_loop,
+    RunTasks: _print_tasks,
+    Repeat: _print_repeat,
+    Steps: _print_steps,
+    Branch: _print_branch,
+}
+
+
+# -- programs -----------------------------------------------------------------
+
+
+def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> str:
+    """The readable text of a loop program, with the lanes of its loops if they are known."""
+    remarks = {loop: f"  # {_of(n)}" for loop, n in (lanes or {}).items()}
+    names = _Buffers()
+    name = program.name if program.name.isidentifier() else repr(program.name)
+    lines = [f"loops {name}:"]
+    known = len(program.inputs) - program.captured
+    for n, buffer in enumerate((*program.inputs, *program.outputs)):
+        outside = " from outside" if known <= n < len(program.inputs) else ""
+        lines.append(f"  {_declared(buffer, names)}{outside}")
+    lines += _memory(program, names)
+    for step in program.steps:
+        if isinstance(step, Kernel):
+            lines.append(f"  kernel {step.name}:")
+            lines += [f"    {_declared(b, names)}" for b in _locals(step)]
+            _print_body(step.body, _Names(step.body, names, remarks), "    ", lines)
+        else:
+            _print_body([step], _Names([step], names), "  ", lines)
+    return "\n".join(lines) + "\n"
+
+
+def _declared(buffer: Buffer, names: _Buffers) -> str:
+    over = "" if buffer.over is None else f" over {names(buffer.over)}"
+    return f"{buffer.kind} {names(buffer)}: {buffer.dtype}[{buffer.size}]{over}"
+
+
+def _memory(program: LoopProgram, names: _Buffers) -> list[str]:
+    """Temporaries and tapes: those in the arena, those that are taken over, and all others."""
+    lines = [f"  {_declared(b, names)} at byte {offset}" for b, offset in program.temps.items()]
+    known = {*program.inputs, *program.outputs, *program.temps, *program.taken}
+    others = [b for s in statements(program) for n in buffers_named(s) for b in _with_over(n)]
+    others = [b for b in dict.fromkeys(others) if b not in known and b.kind != "local"]
+    lines += [f"  {_declared(b, names)}" for b in others]
+    for buffer, target in program.taken.items():
+        lines.append(f"  temp {names(buffer)}: {buffer.dtype}[{buffer.size}] in {names(target)}")
+    return lines
+
+
+def _with_over(buffer: Buffer) -> list[Buffer]:
+    """A buffer, after those whose memory it takes over."""
+    return [buffer] if buffer.over is None else [*_with_over(buffer.over), buffer]
+
+
+def _locals(kernel: Kernel) -> list[Buffer]:
+    found = [*kernel.buffers, *(b for s in walk(kernel.body) for b in buffers_named(s))]
+    every = dict.fromkeys(b for n in found for b in _with_over(n))
+    return [b for b in every if b.kind == "local"]
+
+
+def text_of(body: list[Any], statement: Any) -> tuple[str, str]:
+    """The line of a statement, and the text of the body that it is in."""
+    names, lines = _Names(body), list[str]()
+    _print_body(body, names, "  ", lines)
+    own: list[str] = []
+    if type(statement) in EFFECTS:
+        _print_body([statement], names, "", own)
+    return own[0] if own else type(statement).__name__, "\n".join(lines)
+
+
+def _of(lanes: int) -> str:
+    return f"vectors of {lanes}" if lanes > 1 else "scalar code"
+
+
+views.text = print_loops

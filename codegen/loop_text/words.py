@@ -1,0 +1,92 @@
+"""What the words of the scalar vocabulary compute, by NumPy and SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.types import dtype_from_name
+from autojit.ir.ops.checks import FAILURES
+
+#: Functions that NumPy calls otherwise.
+_NUMPY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "div": "true_divide", "neg": "negative",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "not": "invert",
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+    "ge": "greater_equal", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
+    "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "abs": "absolute", "shift_left": "left_shift", "shift_right": "right_shift",
+}  # fmt: skip
+_SCIPY = {"erf": "erf", "erfc": "erfc", "ndtr": "ndtr", "sigmoid": "expit"}
+
+
+def evaluate(name: str, args: Sequence[Any], dtype: str) -> Any:
+    """A word applied to NumPy scalars, as a scalar of a dtype.
+
+    >>> evaluate("add", [np.float32(1), np.float32(2)], "f32")
+    np.float32(3.0)
+    """
+    kind = dtype_from_name(dtype)
+    result = converted(args[0], kind) if name == "convert" else _function(name)(*args)
+    return np.asarray(result).astype(kind)[()]
+
+
+def converted(x: Any, kind: np.dtype) -> Any:
+    """A scalar in another dtype; floats that are too large become the largest integer, NaN 0."""
+    if x.dtype.kind != "f" or kind.kind not in "iu":
+        return x
+    if np.isnan(x):
+        return 0
+    info = np.iinfo(kind)
+    whole = np.trunc(x)
+    if whole >= float(info.max):
+        return info.max
+    return info.min if whole <= float(info.min) else int(whole)
+
+
+def _function(name: str) -> Callable[..., Any]:
+    own = _OWN.get(name)
+    if own is not None:
+        return own
+    if name in _SCIPY:
+        from scipy import special
+
+        return getattr(special, _SCIPY[name])
+    return getattr(np, _NUMPY.get(name, name))
+
+
+def _ensured(failure: str) -> Callable[[Any, Any], Any]:
+    error, words = FAILURES[failure]
+
+    def ensure(holds: Any, x: Any) -> Any:
+        if not holds:
+            raise error(words)
+        return x
+
+    return ensure
+
+
+def _power(x: Any, p: Any) -> Any:
+    if x.dtype.kind in "iu" and p < 0:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    return np.power(x, p)
+
+
+#: Words that are no function of NumPy.
+_OWN: dict[str, Callable[..., Any]] = {
+    "select": lambda c, a, b: a if c else b,
+    "pow": _power,
+    "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
+    "set": lambda old, new: new,
+    "floor": lambda x: x if x.dtype.kind in "iu" else np.floor(x),
+    "ceil": lambda x: x if x.dtype.kind in "iu" else np.ceil(x),
+    "trunc": lambda x: x if x.dtype.kind in "iu" else np.trunc(x),
+    **{f"ensure_{failure}": _ensured(failure) for failure in FAILURES},
+}
+
+
+def combined(name: str, old: Any, new: Any) -> Any:
+    """A value combined with what was there."""
+    return _function(name)(old, new)

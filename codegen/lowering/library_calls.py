@@ -1,0 +1,75 @@
+"""Library calls of a schedule, with their operands where they are placed."""
+
+from __future__ import annotations
+
+from math import prod
+
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.values import Operand
+from autojit.codegen.loop_passes.products import chosen
+from autojit.codegen.scheduling.bufferization import Placement
+from autojit.codegen.scheduling.materialization import LibraryCall
+from autojit.codegen.scheduling.traits import Traits
+from autojit.codegen.scheduling.views import Strided
+from autojit.ir.core.affine import Affine
+from autojit.ir.core.program import Value
+from autojit.ir.core.shapes import row_major_strides
+from autojit.ir.core.types import dtype_name
+from autojit.ir.linalg.factorizations import Matrices
+from autojit.ir.ops.contract import Dot
+
+
+def library_call(
+    call: LibraryCall, placement: Placement, traits: Traits, *, in_steps: bool
+) -> MatrixProduct | Factorization:
+    """The step that a call is; ``in_steps`` in the body of a loop or a branch."""
+    if isinstance(call.op.kind, Dot):
+        product = _product(call, placement)
+        return chosen(product, in_steps=in_steps) if traits.tiles else product
+    if not traits.factorizations:
+        words = f"{call.op.kind.name} can be compiled for the CPU only"
+        raise TargetError(words, call.op.source)
+    return _factorization(call, placement)
+
+
+def _product(call: LibraryCall, placement: Placement) -> MatrixProduct:
+    op = call.op
+    a, b = op.operands
+    ca, ba = op.params["contract"][0], op.params["batch"][0]
+    batch = tuple(a.shape[i] for i in ba)
+    k = prod(a.shape[i] for i in ca)
+    m = a.type.size // max(1, k * prod(batch))
+    n = b.type.size // max(1, k * prod(batch))
+    left, right = (_operand(v, placement) for v in call.views)
+    name, result = dtype_name(op.result.dtype), op.result
+    place = placement.base.get(result, Affine(0))
+    return MatrixProduct(name, batch, m, n, k, left, right, placement.of[result], place)
+
+
+def _factorization(call: LibraryCall, placement: Placement) -> Factorization:
+    op = call.op
+    first, last = op.operands[0], op.operands[-1]
+    assert isinstance(op.kind, Matrices)
+    outer = first.type.ndim - op.kind.core
+    return Factorization(
+        op.kind.name,
+        dtype_name(first.dtype),
+        first.shape[:outer],
+        first.shape[outer],
+        first.shape[-1],
+        last.shape[-1] if len(op.operands) > 1 else 0,
+        op.params,
+        tuple(_operand(v, placement) for v in call.views),
+        tuple(_whole(v, placement) for v in op.results),
+    )
+
+
+def _operand(view: Strided, placement: Placement) -> Operand:
+    base = placement.base.get(view.base, Affine(0))
+    return Operand(placement.of[view.base], base + view.offset, view.strides)
+
+
+def _whole(value: Value, placement: Placement) -> Operand:
+    base = placement.base.get(value, Affine(0))
+    return Operand(placement.of[value], base, row_major_strides(value.shape))

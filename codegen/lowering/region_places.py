@@ -1,0 +1,100 @@
+"""Where the operands, results and carries of an op with bodies lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autojit.codegen.loop_ir.nodes import Fill, Store
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.scheduling.bufferization import (
+    LOCAL,
+    Location,
+    parts_of,
+    scalar_dtype,
+)
+from autojit.codegen.scheduling.materialization import BodyCall
+from autojit.ir.core.affine import Affine
+from autojit.ir.core.program import Op, Value
+
+from .nests import Nests
+from .scalar_code import parts
+
+#: Values of at most this many scalars are carried in registers or on the stack.
+SMALL = LOCAL
+
+
+class RegionPlaces:
+    """The places of one op with bodies, which is being lowered."""
+
+    def __init__(self, outer: Nests, call: BodyCall) -> None:
+        self.outer = outer
+        self.call = call
+        self.op: Op = call.op
+        self.params = call.op.params
+        self.placement = outer.placement
+        self.here = outer.scopes[-1].body
+
+    # -- where things are -------------------------------------------------------
+
+    def operand(self, k: int) -> Location:
+        """Where an operand lies; the index of a loop around gets a place."""
+        view = self.call.views[k]
+        assert view is not None
+        if view.base in self.outer.indices:
+            place = self.buffer(view.base, "index")
+            self.here.append(Store(place, Affine(0), self.outer.pull(view.base, ())))
+            return Location(place)
+        base = self.placement.base.get(view.base, Affine(0))
+        return Location(self.placement.of[view.base], base + view.offset)
+
+    def around(
+        self, values: Sequence[Value], first: int = 0
+    ) -> tuple[dict[Value, Location], dict[Value, Affine]]:
+        """What inputs of a body are that take operands as they are: places, or indices."""
+        places, indices = {}, {}
+        for k, value in enumerate(values, first):
+            index = self.outer.indices.get(self.op.operands[k])
+            if index is None:
+                places[value] = self.operand(k)
+            else:
+                indices[value] = index
+        return places, indices
+
+    def result(self, k: int) -> Location:
+        """Where a result is to lie."""
+        value = self.op.results[k]
+        return Location(self.placement.of[value], self.placement.base.get(value, Affine(0)))
+
+    def buffer(self, like: Value, what: str, over: Buffer | None = None) -> Buffer:
+        """Memory for a value of the loop."""
+        size = like.type.size * parts_of(like.dtype)
+        kind = "local" if size <= SMALL else "temp"
+        name = f"{what}{next(self.placement.names)}"
+        return Buffer(name, scalar_dtype(like.dtype), size, kind, over)
+
+    def initialize(self, k: int, place: Location) -> None:
+        """Before the first step: a carry is its operand."""
+        value = self.op.operands[k]
+        if self.call.views[k] is not None:
+            self.outer.copy(self.operand(k), place, value)
+            return
+        constant = self.outer.definers[value]
+        count, number = parts_of(value.dtype), constant.params["value"]
+        start, size = place.offset * count, value.type.size * count
+        if size:
+            self.here.append(Fill(place.buffer, start, size, number.real if count > 1 else number))
+
+    def finish(
+        self, inner: Nests, outputs: Sequence[Value], places: Sequence[Location | None]
+    ) -> None:
+        """Store scalars that a body leaves in registers."""
+        elements = [
+            inner.pull(v, ()) if p is not None else None
+            for v, p in zip(outputs, places, strict=True)
+        ]
+        for element, place in zip(elements, places, strict=True):
+            if place is not None:
+                for i, part in enumerate(parts(element)):
+                    count = len(parts(element))
+                    store = Store(place.buffer, place.offset * count + i, part)
+                    inner.scopes[0].body.append(store)

@@ -1,0 +1,30 @@
+"""What a program goes through before it is differentiated: derivatives stay those of the user.
+
+Nothing is rewritten here.
+"""
+
+from __future__ import annotations
+
+from autojit.ir.pass_manager.pipelines import Pipeline, Place
+from autojit.ir.rewriting import cse
+from autojit.ir.tools.program_passes import DERIVATIVES
+
+from . import indexed_scans
+
+#: What a program is linearized from.
+PREPARE = Pipeline(
+    "prepare",
+    [
+        Place(
+            indexed_scans.run,
+            "The cotangents of rows are stacked; those of elements that are read at an index would "
+            "be added to an array that the loop carries.",
+        ),
+        Place(
+            cse.before_derivatives,
+            "The cotangents of equal values are summed before they go on, which no later pass "
+            "makes of two sums of products. Rows of loops may have become equal.",
+        ),
+    ],
+    given=[DERIVATIVES],
+)
