@@ -190,6 +190,11 @@ class Tracer:
     def __repr__(self) -> str:
         return f"Tracer<{self.type}>"
 
+    @property
+    def argument_path(self) -> str | None:
+        """How the user writes it (``argument 0['w']``), where it is an argument of a caller's."""
+        return None
+
     def __getattr__(self, name: str) -> Any:
         # NumPy and Python probe for protocols, also on half-made copies: they get a plain answer.
         if name.startswith("__") or not hasattr(np.ndarray, name):
