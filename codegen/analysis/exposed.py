@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any, NamedTuple
 
-from autojit.codegen.loop_ir.affine import Affine, Bounds, Quotient, Var
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Branch,
@@ -41,6 +40,7 @@ from autojit.codegen.loop_ir.nodes import (
     Swap,
 )
 from autojit.codegen.loop_ir.traversal import memory
+from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
 
 #: What loops that are open add to an index.
 Terms = frozenset[tuple[Any, int]]

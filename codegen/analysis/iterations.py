@@ -11,9 +11,9 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import Any
 
-from autojit.codegen.loop_ir.affine import Affine, Quotient, Var
 from autojit.codegen.loop_ir.nodes import AccumulateInto, Buffer, Load, Loop, Store
 from autojit.codegen.loop_ir.traversal import memory, walk
+from autojit.ir.core.affine import Affine, Quotient, Var
 
 _READ, _ADDED, _STORED = 1, 2, 4
 _KINDS = {Load: _READ, AccumulateInto: _ADDED, Store: _STORED}

@@ -23,7 +23,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -44,6 +43,7 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, memory, used, walk
+from autojit.ir.core.affine import Affine
 
 from .exposed import exposed
 from .iterations import meet

@@ -24,7 +24,6 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, TypeVar
 
-from autojit.codegen.loop_ir.affine import Affine, Quotient, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -51,6 +50,7 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.text import text_of
 from autojit.codegen.loop_ir.traversal import buffers_named, buffers_of, memory, used, walk
+from autojit.ir.core.affine import Affine, Quotient, Var
 
 from .exposed import Reads
 from .iterations import meet

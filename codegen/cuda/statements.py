@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.errors import ENSURED, TargetError
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -27,6 +26,7 @@ from autojit.codegen.loop_ir.nodes import (
     ScatterInto,
     Store,
 )
+from autojit.ir.core.affine import Affine, Var
 
 from .helpers import numpy_type
 from .words import Words, constant

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from math import prod
 from typing import Any
 
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
@@ -22,6 +21,7 @@ from autojit.codegen.loop_ir.nodes import (
     ScatterInto,
 )
 from autojit.codegen.loop_ir.traversal import walk
+from autojit.ir.core.affine import Affine, Var
 
 _COMBINING = (AccumulateInto, ScatterInto)
 #: What ``cuda.atomic.add`` takes.

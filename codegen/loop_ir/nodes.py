@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.shapes import row_major_strides
-
-from .affine import Affine, Var
 
 
 class Buffer:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .affine import Affine, Quotient, Var
+from autojit.ir.core.affine import Affine, Quotient, Var
+
 from .nodes import (
     Accumulate,
     AccumulateInto,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .affine import Bounds, Var
+from autojit.ir.core.affine import Bounds, Var
+
 from .nodes import (
     Branch,
     Buffer,

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from autojit.codegen.loop_ir.affine import Affine, Quotient, Var
 from autojit.codegen.loop_ir.nodes import Kernel, Loop
 from autojit.codegen.loop_ir.traversal import bodies_of, is_whole
+from autojit.ir.core.affine import Affine, Quotient, Var
 
 
 def collapsed(kernel: Kernel) -> Kernel:

@@ -18,10 +18,10 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Bounds, Quotient, Var
 from autojit.codegen.loop_ir.nodes import Constant, InRange, Kernel, Load, Loop
 from autojit.codegen.loop_ir.traversal import bodies_of, is_whole
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
 
 from .strip_mine import at
 

@@ -19,8 +19,6 @@ from dataclasses import replace
 from typing import Any
 
 from autojit.codegen.analysis.iterations import meet
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -37,6 +35,8 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, used, walk
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 from .strip_mine import CHEAP, at
 

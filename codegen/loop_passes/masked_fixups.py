@@ -18,8 +18,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Bounds, Var
 from autojit.codegen.loop_ir.nodes import (
     Compute,
     Constant,
@@ -31,6 +29,8 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import bodies_of, memory, used
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .strip_mine import at
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -29,6 +27,8 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 #: Loops of so many iterations are written out.
 UNROLL = 8

@@ -23,8 +23,6 @@ from __future__ import annotations
 from math import isfinite, prod
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -42,6 +40,8 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import buffers_named, buffers_of, memory, walk
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 from .one_hot_loops import Found, Product, Writer
 from .row_steps import conflict, touched

@@ -19,7 +19,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from autojit.codegen.loop_ir.affine import Affine, Atom, Bounds, Quotient, Var
 from autojit.codegen.loop_ir.nodes import (
     Compute,
     Constant,
@@ -31,6 +30,7 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import bodies_of, memory
+from autojit.ir.core.affine import Affine, Atom, Bounds, Quotient, Var
 
 #: The ends may have at most this many elements together, and this part of the row.
 MOST_AT_ENDS = 16

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.analysis.task_border import Border
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -44,6 +42,8 @@ from autojit.codegen.loop_ir.nodes import (
     Tasks,
 )
 from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, memory, used, walk
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.types import dtype_from_name
 
 #: A kernel with less work (in additions) than this stays on one thread.

@@ -12,10 +12,10 @@ from dataclasses import replace
 from math import prod
 
 from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import Buffer, Kernel, MatrixProduct, Operand, RunTasks, Tasks
 from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 from .parallelize import (
     AT_A_TIME,
@@ -144,7 +144,7 @@ def _is_near(product: MatrixProduct) -> bool:
 def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:
     """The batch with as few axes as can be, and two at least; strides of both operands for them.
 
-    >>> from autojit.codegen.loop_ir.affine import Affine
+    >>> from autojit.ir.core.affine import Affine
     >>> from autojit.codegen.loop_ir.nodes import Operand
     >>> c = Buffer("c", "f64", 1024, "temp")
     >>> a, b = (Operand(c, Affine(0), s) for s in [(64, 32, 4, 1), (0, 0, 1, 4)])

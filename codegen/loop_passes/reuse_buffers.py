@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.loop_ir.affine import Affine, Bounds, Var
 from autojit.codegen.loop_ir.nodes import (
     Buffer,
     Kernel,
@@ -33,6 +32,7 @@ from autojit.codegen.loop_ir.traversal import (
     statements,
     walk,
 )
+from autojit.ir.core.affine import Affine, Bounds, Var
 
 #: Smaller arrays stay in the cache as they are; in bytes.
 LEAST = 1 << 15

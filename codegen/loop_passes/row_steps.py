@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Bounds, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -30,6 +28,8 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import buffers_named, is_whole, memory, ranges, walk
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .parallelize import work
 

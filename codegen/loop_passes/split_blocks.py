@@ -14,7 +14,6 @@ from typing import Any
 
 from autojit.codegen.analysis.exposed import exposed
 from autojit.codegen.analysis.task_border import from_outside
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import (
     Begin,
     Buffer,
@@ -33,6 +32,7 @@ from autojit.codegen.loop_ir.nodes import (
     Swap,
 )
 from autojit.codegen.loop_ir.traversal import buffers_of, memory, walk
+from autojit.ir.core.affine import Affine
 
 #: Statements of a chunk.
 STATEMENTS = 500

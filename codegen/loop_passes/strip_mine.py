@@ -19,8 +19,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from autojit.codegen.analysis.iterations import meet
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Quotient, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -40,6 +38,8 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, is_whole, used, walk
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Quotient, Var
 
 #: Iterations that are run together, about; their rows should fit in the second-level cache.
 BLOCK = 128

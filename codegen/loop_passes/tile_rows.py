@@ -21,8 +21,6 @@ from itertools import count
 from typing import Any
 
 from autojit.codegen.analysis.arena import itemsize
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Buffer,
@@ -35,6 +33,8 @@ from autojit.codegen.loop_ir.nodes import (
     Scalar,
 )
 from autojit.codegen.loop_ir.traversal import buffers_of, memory
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 from .coalesce import collapsed
 from .products import chosen

@@ -7,8 +7,6 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -37,6 +35,8 @@ from autojit.codegen.scheduling.materialization import LibraryCall
 from autojit.codegen.scheduling.op_loops import Stored
 from autojit.codegen.scheduling.traits import CPU, Traits
 from autojit.codegen.scheduling.views import Strided, without_last_reshapes
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.nodes import (
     NOTE,
@@ -37,6 +35,8 @@ from autojit.codegen.scheduling.bufferization import (
 )
 from autojit.codegen.scheduling.fusion import Schedule
 from autojit.codegen.scheduling.materialization import BodyCall
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.switch import Switch

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.nodes import (
     Buffer,
@@ -29,6 +28,7 @@ from autojit.codegen.loop_ir.nodes import (
 from autojit.codegen.scheduling.bufferization import Placement, parts_of, scalar_dtype
 from autojit.codegen.scheduling.element_walk import Index, Puller
 from autojit.codegen.scheduling.fusion import Schedule
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Value, param_key
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name

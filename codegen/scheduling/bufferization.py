@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import Buffer
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import dtype_name
 

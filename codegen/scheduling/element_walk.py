@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Bounds, Var
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Bounds, Var
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.checks import Ensure
 from autojit.ir.ops.elementwise import Elementwise

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.ops.contract import Dot, free_axes

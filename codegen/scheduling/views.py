@@ -7,8 +7,8 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Var
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Var
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.ops.contract import free_axes

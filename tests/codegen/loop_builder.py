@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     Accumulator,
@@ -22,6 +20,8 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.traversal import buffers_of
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 _numbers = count(1000)
 

@@ -12,7 +12,6 @@ from autojit.codegen.analysis.verifier import verify_kernel
 from autojit.codegen.cpu.emit import outlined
 from autojit.codegen.cpu.emit.predictive_commoning import neighbours
 from autojit.codegen.cpu.emit.prefix_scans import running
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -37,6 +36,7 @@ from autojit.codegen.loop_passes.masked_fixups import off_diagonals
 from autojit.codegen.loop_passes.overrun_rows import in_whole_rows
 from autojit.codegen.loop_passes.parallelize import parallelize
 from autojit.codegen.loop_passes.strip_mine import in_blocks
+from autojit.ir.core.affine import Affine, Var
 from tests.codegen.loop_builder import (
     at,
     buffer,
@@ -183,7 +183,7 @@ def nest(here: Affine, there: Affine, inner: dict[str, Any], **settings: Any) ->
 
 
 def divided(**settings: Any) -> Kernel:
-    from autojit.codegen.loop_ir.affine import divide
+    from autojit.ir.core.affine import divide
 
     t = Var(64 * 20)
     row, column = divide(at(t), 20, {})

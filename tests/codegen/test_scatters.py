@@ -9,8 +9,6 @@ import pytest
 
 from autojit import grad, jit, scan
 from autojit.codegen.cpu.host.engine import has_masks
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Buffer,
     Compute,
@@ -23,6 +21,8 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_passes import scatters
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 from tests.codegen.row_chains import agrees
 from tests.codegen.test_vectors import lanes
 

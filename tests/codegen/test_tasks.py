@@ -11,9 +11,9 @@ from llvmlite import ir
 from autojit.codegen.cpu.emit import nests, tasks
 from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm.counted import text
-from autojit.codegen.loop_ir import affine
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import Buffer, Fill, Loop
+from autojit.ir.core import affine
+from autojit.ir.core.affine import Affine, Var
 
 Claim = Callable[[int], int]
 

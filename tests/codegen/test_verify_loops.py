@@ -13,7 +13,6 @@ from autojit import jit
 from autojit.codegen.analysis import verifier
 from autojit.codegen.analysis.exposed import exposed
 from autojit.codegen.analysis.verifier import BrokenLoops, verify, verify_kernel
-from autojit.codegen.loop_ir.affine import Var
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
@@ -29,6 +28,7 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_passes import pipeline
+from autojit.ir.core.affine import Var
 from tests.codegen.loop_builder import (
     at,
     buffer,

@@ -17,7 +17,6 @@ from autojit.codegen.cpu.llvm.scalars import (
     memory_type,
 )
 from autojit.codegen.cpu.llvm.vectors import loop_labels
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Buffer,
     Constant,
@@ -28,6 +27,7 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_passes.split_blocks import STATEMENTS
+from autojit.ir.core.affine import Affine, Var
 
 from .independent import that_move
 from .places import Places, arguments

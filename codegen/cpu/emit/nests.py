@@ -11,7 +11,6 @@ from autojit.codegen.cpu.host.engine import has_masks
 from autojit.codegen.cpu.llvm.counted import MOST_EXPANDED, MOST_UNROLLED, CountedLoop, access_group
 from autojit.codegen.cpu.llvm.scalars import constant, memory_type
 from autojit.codegen.cpu.llvm.vectors import is_dear
-from autojit.codegen.loop_ir.affine import Affine, Var
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     Compute,
@@ -25,6 +24,7 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.traversal import used, walk
 from autojit.codegen.loop_passes.strip_mine import CHEAP
+from autojit.ir.core.affine import Affine, Var
 
 from . import outlined, prefix_scans
 from .context import KernelContext

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.llvm.demands import can_fail
-from autojit.codegen.loop_ir.affine import Affine, Quotient, Var
 from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, Load, Loop
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, buffers_of, memory, used
+from autojit.ir.core.affine import Affine, Quotient, Var
 
 #: A run of reads has at least this many, and the loop's arrays at most this many bytes.  Measured
 #: on a step of the heat equation on 128 x 128 points: 3.0 instead of 4.1 us.  Where arrays are not

@@ -22,7 +22,6 @@ from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.counted import MOST_UNROLLED, CountedLoop
 from autojit.codegen.cpu.llvm.scalars import is_float
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import (
     Buffer,
     Compute,
@@ -37,6 +36,7 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.traversal import is_whole, memory, used
 from autojit.codegen.loop_passes.strip_mine import CHEAP
+from autojit.ir.core.affine import Affine
 
 from .context import KernelContext
 

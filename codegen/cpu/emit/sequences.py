@@ -5,8 +5,8 @@ from __future__ import annotations
 from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.counted import CountedLoop, never_unrolled
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import NOTE, Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.ir.core.affine import Affine
 
 from .context import KernelContext
 

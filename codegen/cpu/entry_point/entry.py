@@ -26,7 +26,6 @@ from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.llvm.scalars import memory_type
 from autojit.codegen.cpu.matmul import blas, tiles
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.errors import FAILURES
 from autojit.codegen.loop_ir.nodes import (
     Buffer,
@@ -37,6 +36,7 @@ from autojit.codegen.loop_ir.nodes import (
     RunTasks,
 )
 from autojit.codegen.loop_ir.traversal import memory, statements
+from autojit.ir.core.affine import Affine
 from autojit.ir.core.types import Type, dtype_name
 
 from . import alike

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import Buffer, Factorization, LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
+from autojit.ir.core.affine import Affine
 
 from . import lapack, sorting
 from .decompositions import LARGE

@@ -10,9 +10,9 @@ from llvmlite import ir
 from autojit.codegen.cpu.abi import abi
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import llvm_type, memory_type
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import Buffer, LoopProgram, MatrixProduct, Operand
 from autojit.codegen.loop_ir.traversal import statements
+from autojit.ir.core.affine import Affine
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
 

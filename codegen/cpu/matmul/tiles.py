@@ -24,9 +24,9 @@ from llvmlite import ir
 from autojit.codegen.analysis.arena import itemsize
 from autojit.codegen.cpu.host import engine
 from autojit.codegen.cpu.llvm.constants import constant_array
-from autojit.codegen.loop_ir.affine import Affine
 from autojit.codegen.loop_ir.nodes import Buffer, MatrixProduct
 from autojit.codegen.loop_passes.products import BLOCK_ROWS, block_of, merged, steps_of
+from autojit.ir.core.affine import Affine
 
 from . import blocked_products, tile_functions
 from .tile_functions import FIELDS, Tile

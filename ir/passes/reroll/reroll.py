@@ -28,11 +28,10 @@ import numpy as np
 
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.move import Move
-from autojit.ir.rewriting import dce
+from autojit.ir.rewriting import dce, in_order
 from autojit.ir.rewriting.rewrite import rewrite
 from autojit.ir.simplification.simplify import simplify
 
-from . import in_order
 from .loop import as_loop
 from .numbers import with_arrays
 from .repetitions import Ops, repetitions
