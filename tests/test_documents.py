@@ -1,11 +1,15 @@
-"""The Python in the documents runs.
+"""The Python in the documents runs, and what they name exists.
 
 Each fence that opens with exactly "```python" is run, in order, one namespace a document. A fence
 with more words after `python` is shown and not run: say there what it needs ("```python on a GPU").
+
+Words in backquotes with a slash that end in a slash or a suffix are paths, from the root or from
+the document's folder; `path.py:Class.method` names what is defined there.  Links lead to files.
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 from pathlib import Path
@@ -98,3 +102,101 @@ def test_traceback_has_the_line_of_the_document(tmp_path: Path) -> None:
         run_document(path)
     assert caught.traceback[-1].lineno == 4
     assert str(caught.traceback[-1].path) == str(path)
+
+
+# -- names ------------------------------------------------------------------------------
+
+QUOTED = re.compile(r"`([^`\n]+)`")
+#: A path of ours, and perhaps what it defines; `<family>` and `*` stand for any name.
+NAMED = re.compile(r"((?:[\w.-]+/)+(?:[\w-]+\.\w+)?)(?::([A-Za-z_][\w.]*))?")
+#: At the end of a line of a diagram.
+IN_DIAGRAM = re.compile(r"(?: {2}|, )((?:[\w-]+/)+(?:\w+\.py)?)(?=,|$)", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
+FENCED = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.MULTILINE | re.DOTALL)
+
+
+def prose() -> list[str]:
+    """The documents that say where things are."""
+    found = [*ROOT.glob("*.md"), *ROOT.glob("bench/*.md")]
+    found += [p for folder in ("ir", "codegen") for p in (ROOT / folder).rglob("*.md")]
+    of_the_past = {"CHANGELOG.md", "RESULTS.md"}
+    return sorted(str(p.relative_to(ROOT)) for p in found if p.name not in of_the_past)
+
+
+def defines(path: Path, name: str) -> bool:
+    """Whether a module defines a dotted name, as far as can be seen without importing it."""
+    body: list[ast.stmt] = ast.parse(path.read_text(encoding="utf-8")).body
+    for part in name.split("."):
+        found = [s for s in body if part in _bound(s)]
+        if not found:
+            return False
+        body = getattr(found[0], "body", [])
+    return True
+
+
+def _bound(statement: ast.stmt) -> list[str]:
+    """The names that a statement binds."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return [statement.name]
+    if isinstance(statement, ast.AnnAssign):
+        return [ast.unparse(statement.target)]
+    if isinstance(statement, ast.Assign):
+        names = [n for target in statement.targets for n in ast.walk(target)]
+        return [n.id for n in names if isinstance(n, ast.Name)]
+    return []
+
+
+def missing(document: Path, root: Path = ROOT) -> list[str]:
+    """The paths, names and links of a document that lead nowhere."""
+    text = document.read_text(encoding="utf-8")
+    bare = FENCED.sub("", text)
+    named = [m for m in map(NAMED.fullmatch, QUOTED.findall(bare)) if m]
+    diagrams = [m[1] for fence in FENCED.findall(text) for m in IN_DIAGRAM.finditer(fence)]
+    wrong = []
+    for path, name in [*((m[1], m[2]) for m in named), *((path, None) for path in diagrams)]:
+        found = [f / path for f in (root, document.parent) if (f / path).exists()]
+        if not found or (name and not defines(found[0], name)):
+            wrong.append(f"{path}:{name}" if name else path)
+    links = [link for link in LINK.findall(bare) if "://" not in link]
+    return wrong + [link for link in links if not (document.parent / link).exists()]
+
+
+@pytest.mark.parametrize("document", prose())
+def test_what_a_document_names_exists(document: str) -> None:
+    assert missing(ROOT / document) == []
+
+
+def test_architecture_names_functions() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = [m for m in map(NAMED.fullmatch, QUOTED.findall(text)) if m]
+    assert sum(m[2] is not None for m in named) > 20
+    assert len(IN_DIAGRAM.findall(text)) > 10
+
+
+def test_names_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    (tmp_path / "ir").mkdir()
+    (tmp_path / "ir" / "a.py").write_text(
+        "X, Y = 1, 2\nclass A:\n    def f(self): pass\n", encoding="utf-8"
+    )
+    path = tmp_path / "ir" / "doc.md"
+    path.write_text(
+        "`ir/a.py`, `ir/a.py:A.f`, `ir/a.py:Y`, `ir/`, `x / y`, `ir/<family>.py`, [a](a.py), "
+        "[there](https://b.c/d)\n`ir/b.py`, `ir/a.py:A.g`, `ir/a.py:B`, `no/`, [c](c.md#d)\n\n"
+        "```text\n  | lower     ir/a.py\n  | again     ir/gone.py, no/\n```\n",
+        encoding="utf-8",
+    )
+    assert missing(path, tmp_path) == [
+        "ir/b.py", "ir/a.py:A.g", "ir/a.py:B", "no/", "ir/gone.py", "no/", "c.md",
+    ]  # fmt: skip
+
+
+def test_each_decision_is_listed_and_has_all_parts() -> None:
+    parts = ["Context", "Decision", "Predicted", "Measured", "Consequences"]
+    for folder in ("ir", "codegen"):
+        records = sorted((ROOT / folder / "decisions").glob("[0-9]*.md"))
+        listed = LINK.findall((records[0].parent / "README.md").read_text(encoding="utf-8"))
+        assert sorted(link for link in listed if link[0].isdigit()) == [r.name for r in records]
+        assert [int(r.name[:4]) for r in records] == list(range(1, len(records) + 1))
+        for record in records:
+            headings = re.findall(r"^## (.*)$", record.read_text(encoding="utf-8"), re.MULTILINE)
+            assert headings == parts, record
