@@ -37,7 +37,6 @@ PASSES_TO_SPLIT = {
     "codegen/loop_passes/strip_mine.py",
     "codegen/loop_passes/tile_rows.py",
     "ir/passes/loops/distribute_recurrences.py",
-    "ir/passes/loops/rematerialize_tapes.py",
     "ir/passes/loops/scalar_replacement.py",
 }
 
