@@ -16,6 +16,7 @@ from autojit.codegen.analysis.verifier import BrokenLoops, verify, verify_kernel
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
+    Branch,
     Fill,
     Finish,
     Load,
@@ -282,3 +283,23 @@ def test_elements_that_are_written_are_found_in_any_form() -> None:
     assert not exposes(loop(k, both), loop(ROW, copied(t, at(ROW, 8), Y, at(ROW))))
     assert exposes(loop(k, both), loop(ROW, copied(t, at(ROW, 9), Y, at(ROW))))
     assert exposes(diagonal)
+
+
+def test_what_all_branches_have_written_is_written() -> None:
+    t, k, choice = buffer("t", 8), Var(4), scalar("i64")
+
+    def written(first: int, extent: int) -> list[Any]:
+        var = Var(extent)
+        return [loop(var, copied(X, at(var), t, at((2, k), first, var)))]
+
+    def exposes(choices: list[list[Any]], *reads: Any) -> bool:
+        return t in exposed([loop(k, [Branch(choice, choices), *reads])])
+
+    whole = [Fill(t, at(), 8, 0.0)]
+    both = copied(t, at((2, k), 1), Y, at(k))
+    assert not exposes([written(0, 2), written(1, 3)], *both)
+    assert not exposes([whole, written(1, 1)], *both)
+    assert not exposes([written(1, 1), whole], *both)
+    assert exposes([whole, written(0, 1)], *both)
+    assert exposes([written(0, 2), []], *both)
+    assert exposes([[], whole], *both)
