@@ -15,9 +15,9 @@ DEVICES = ("cpu", "cuda")
 TIERS = ("compiled", "auto")
 
 DONATED = (
-    "donate_argnums={!r} has no effect: no argument's memory is given to the results, as inputs are "
-    "never written to. Large results take the memory of earlier ones that nobody holds any more. "
-    "Leave it out:\n"
+    "donate_argnums={!r} has no effect: no argument's memory is given to the results, as inputs "
+    "are never written to. Large results take the memory of earlier ones that nobody holds any "
+    "more. Leave it out:\n"
     "    jit(f)"
 )
 
