@@ -16,7 +16,6 @@ from autojit.codegen.analysis.verifier import BrokenLoops, verify, verify_kernel
 from autojit.codegen.loop_ir.nodes import (
     AccumulateInto,
     Begin,
-    Branch,
     Fill,
     Finish,
     Load,
@@ -26,6 +25,7 @@ from autojit.codegen.loop_ir.nodes import (
     Tasks,
 )
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sequences import Branch
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_passes import pipeline
 from autojit.codegen.loop_passes.strip_mine import in_blocks
@@ -254,7 +254,7 @@ def test_a_broken_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = replace(blocks, function=careless)
     places = [p if p.run is not blocks else replace(p, run=broken) for p in pipeline.SHAPE.places]
     monkeypatch.setattr(pipeline.SHAPE, "places", places)
-    with pytest.raises(BrokenPass, match="after the pass blocks: a0 is not begun here"):
+    with pytest.raises(BrokenPass, match="after the pass strip_mine: a0 is not begun here"):
         jit(lambda x: np.sum(np.exp(x)))(np.ones(20))
     with verify_each(False), pytest.raises(KeyError):
         jit(lambda x: np.sum(np.cos(x)))(np.ones(20))
