@@ -336,8 +336,8 @@ def test_the_checks_see_a_wrong_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     rules[0] = rules[1] = lambda t, y, a, b: t * b
     with monkeypatch.context() as patch:
         patch.setattr(arithmetic.mul, "rules", tuple(rules))
-        transform_cache.forget()
+        transform_cache.clear()
         for check in (test_first_derivative, test_complex_step, test_second_derivative):
             with pytest.raises(AssertionError):
                 check(wrong)
-    transform_cache.forget()
+    transform_cache.clear()

@@ -111,7 +111,7 @@ def share(level: int, size: int) -> float:
 
 def _forget() -> None:
     library._together.cache_clear()
-    transform_cache.forget()
+    transform_cache.clear()
 
 
 def drawn(rng: Any, among: Mapping[str, tuple[Any, ...]] = CODEGEN | MACHINE) -> Thresholds:

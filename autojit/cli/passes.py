@@ -34,7 +34,7 @@ PIPELINES = {"optimize": OPTIMIZE, "prepare": PREPARE}
 
 def recorded(f: Callable[..., Any], args: Sequence[Any], print_after: Sequence[str] = ()) -> Record:
     """The record of a function's way to loops, from its trace on."""
-    transform_cache.forget()  # what was made before would not run again
+    transform_cache.clear()  # what was made before would not run again
     with recording(print_after) as record, running(getattr(f, "__name__", "the function")):
         executable = Executable(jit(f).lower(*args).program)
         with target_errors():

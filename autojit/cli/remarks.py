@@ -30,7 +30,7 @@ _QUESTIONS = {
 
 def collected(f: Callable[..., Any], args: Sequence[Any]) -> list[Remark]:
     """The remarks about a function, from its trace to its code, by pass."""
-    transform_cache.forget()  # what was made before would not be looked at again
+    transform_cache.clear()  # what was made before would not be looked at again
     with collecting() as remarks, running(getattr(f, "__name__", "the function")):
         executable = Executable(jit(f).lower(*args).program)
         with target_errors():

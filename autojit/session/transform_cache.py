@@ -31,7 +31,9 @@ _lock = Lock()
 _source = attrgetter("source")
 
 
-def remembered(transform: Callable[..., T], program: Program, *args: Any, **settings: Any) -> T:
+def cached_transform(
+    transform: Callable[..., T], program: Program, *args: Any, **settings: Any
+) -> T:
     """``transform(program, *args, **settings)``: a program, or a named tuple with some in it."""
     numbered = program.bound_to(range(len(program.captured)))
     lines = tuple(map(_source, program.ops))
@@ -50,7 +52,7 @@ def remembered(transform: Callable[..., T], program: Program, *args: Any, **sett
     return _bound(made, program.captured)
 
 
-def forget() -> None:
+def clear() -> None:
     """Drop all that is kept, for tests that change rules."""
     global _ops
     with _lock:

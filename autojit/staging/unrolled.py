@@ -9,7 +9,7 @@ from autojit.ir.core.program import Program
 from autojit.ir.ops.move import Move
 from autojit.ir.pass_manager import remarks
 from autojit.ir.tools.program_passes import DERIVATIVES, program_pass
-from autojit.session.transform_cache import remembered
+from autojit.session.transform_cache import cached_transform
 from autojit.tracing.source import LOOP_AS_ONE_OPERATION
 
 #: Shorter traces are left alone.
@@ -55,12 +55,12 @@ def _merged(program: Program) -> Program:
 def without_long_stretches(program: Program, *, is_body: bool = False) -> Program:
     """The program with repeated stretches as arrays or loops; warns where it stays very long."""
     if len(program.ops) >= LEAST_OPS:
-        program = remembered(roll, program, is_body)
+        program = cached_transform(roll, program, is_body)
     elif remarks.current() is not None:
         from autojit.ir.passes.reroll.remarks import not_found
 
         not_found(program, LEAST_OPS)
-    if _size(program) > BUDGET and _size(remembered(_merged, program)) > BUDGET:
+    if _size(program) > BUDGET and _size(cached_transform(_merged, program)) > BUDGET:
         _warn(program)
     return program
 

@@ -12,7 +12,7 @@ from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops.update import Updating
 from autojit.session.progress import stage
-from autojit.session.transform_cache import remembered
+from autojit.session.transform_cache import cached_transform
 
 from . import recording
 from .caught import RaisedAgain
@@ -86,7 +86,7 @@ def _with_parts_resolved(program: Program) -> Program:
         return program
     from autojit.ir.passes import resolve_parts
 
-    return remembered(resolve_parts, program)
+    return cached_transform(resolve_parts, program)
 
 
 recording.beginnings.add(trace_flat.__code__)

@@ -11,7 +11,7 @@ import optree
 
 from autojit.errors import ShapeError, StructureError
 from autojit.ir.autodiff.batch import batch
-from autojit.session.transform_cache import remembered
+from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import LeafType, leaf_type, trace_function
@@ -53,7 +53,7 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         )  # fmt: skip
         marked = [axis is not None for axis in axes]
         marked += [False] * len(traced.program.captured)
-        program = remembered(batch, traced.program, size, tuple(marked))
+        program = cached_transform(batch, traced.program, size, tuple(marked))
         results = apply(program, moved, once=True)
         out = pytrees.unflatten(traced.structure, results)
         placed = [

@@ -14,7 +14,7 @@ from autojit.ir.autodiff.linearize import linearize as linearize_program
 from autojit.ir.autodiff.transpose import transpose as transpose_program
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import stop_gradient as stop_op
-from autojit.session.transform_cache import remembered
+from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import Traced, leaf_type, trace_function
@@ -92,7 +92,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     traced, leaves, structure = _trace(f, primals, "jvp")
     types = [leaf_type(leaf).type for leaf in leaves]
     moving = _matching(tuple(tangents), structure, types, "The tangents of jvp")
-    program = remembered(jvp_program, traced.program, tuple(range(len(leaves))))
+    program = cached_transform(jvp_program, traced.program, tuple(range(len(leaves))))
     results = apply(program, [*leaves, *moving], once=True)
     n = traced.results
     out, tangent = results[:n], results[n:]
@@ -107,7 +107,7 @@ class _Linear(NamedTuple):
 
 def _linearized(problem: _Traced) -> _Linear:
     traced, leaves, _ = problem
-    parts = remembered(linearize_program, traced.program, tuple(range(len(leaves))))
+    parts = cached_transform(linearize_program, traced.program, tuple(range(len(leaves))))
     results = apply(parts.primal, leaves, once=True)
     n = traced.results
     return _Linear(parts, results[n:], pytrees.unflatten(traced.structure, results[:n]))
@@ -163,7 +163,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             raise StructureError("With has_aux=True, the function must return (out, auxiliary)")
         structure = structure.child(0)
         types = types[: structure.num_leaves]
-    backward = remembered(transpose_program, parts.linear, parts.residuals)
+    backward = cached_transform(transpose_program, parts.linear, parts.residuals)
 
     def pullback(cotangent: Any) -> Any:
         seeds = _matching(cotangent, structure, types, "The cotangent")

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from autojit.errors import IntegerGradientError, NonScalarGradientError, StructureError
 from autojit.ir.core.types import Type
 from autojit.ir.transforms.gradient import gradient
-from autojit.session.transform_cache import remembered
+from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
@@ -182,7 +182,7 @@ class _Problem:
         traced = trace_function(self.f, types, call, self._paths)
         self._check_scalar(traced.structure, traced.program.out_types, has_aux)
         wrt, kept = tuple(range(len(types))), keep_value or has_aux
-        program = remembered(gradient, traced.program, wrt, keep_outputs=kept)
+        program = cached_transform(gradient, traced.program, wrt, keep_outputs=kept)
         results = apply(program, self.leaves, once=True)
         split = len(results) - len(self.leaves)
         value, aux = None, None

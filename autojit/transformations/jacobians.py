@@ -8,7 +8,7 @@ from typing import Any
 
 from autojit.errors import IntegerGradientError
 from autojit.ir.transforms.jacobian import jacobian
-from autojit.session.transform_cache import remembered
+from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
@@ -92,7 +92,7 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
             lambda: [p for n in numbers for p in pytrees.paths(args[n], f"argument {n}")],
         )  # fmt: skip
         wrt = tuple(range(len(leaves)))
-        program = remembered(jacobian, traced.program, wrt, forward=forward)
+        program = cached_transform(jacobian, traced.program, wrt, forward=forward)
         results = apply(program, leaves, once=True)
         n = len(leaves)
         rows = [

@@ -210,7 +210,7 @@ class Loop:
     #: Where given, only the task's share of the range is run over.
     share: Var | None = None
     #: Whether it is compiled as a function of its own.
-    apart: bool = False
+    outlined: bool = False
     #: Where given, and not negative, the only iteration that has an effect: it alone is run.
     only: Scalar | None = None
 

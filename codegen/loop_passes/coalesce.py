@@ -28,7 +28,7 @@ from autojit.ir.core.affine import Affine, Var
     needs=[NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
-def collapsed(kernel: Kernel) -> Kernel:
+def coalesced(kernel: Kernel) -> Kernel:
     """The kernel with nests of two loops made one loop, where all that they touch allows it."""
     _rewrite(kernel.body)
     return kernel
@@ -39,10 +39,10 @@ def _rewrite(body: list[Any]) -> None:
         for inner in bodies_of(s):
             _rewrite(inner)
         if isinstance(s, Loop):
-            body[position] = _one_loop(s)
+            body[position] = _coalesced(s)
 
 
-def _one_loop(outer: Loop) -> Loop:
+def _coalesced(outer: Loop) -> Loop:
     """The nest as one loop, if it can be."""
     if len(outer.body) != 1 or not is_whole(outer):
         return outer
@@ -54,33 +54,33 @@ def _one_loop(outer: Loop) -> Loop:
     if outer.role not in ("map", "reduce") or any(isinstance(s, Loop) for s in inner.body):
         return outer
     width = inner.stop
-    both = Var(outer.var.extent * width)
+    joined = Var(outer.var.extent * width)
     try:
-        body = [_with_one(s, outer.var, inner.var, width, both) for s in inner.body]
-    except _Apart:
+        body = [_with_joined(s, outer.var, inner.var, width, joined) for s in inner.body]
+    except _NotLinear:
         return outer
     role = "reduce" if "reduce" in (outer.role, inner.role) else "map"
-    return Loop(both, outer.start * width, outer.stop * width, body, role)
+    return Loop(joined, outer.start * width, outer.stop * width, body, role)
 
 
-class _Apart(Exception):
+class _NotLinear(Exception):
     """An index tells rows from columns."""
 
 
-def _with_one(s: Any, row: Var, column: Var, width: int, both: Var) -> Any:
+def _with_joined(s: Any, row: Var, column: Var, width: int, joined: Var) -> Any:
     """The statement with one variable in place of two."""
     if bodies_of(s):
-        raise _Apart
+        raise _NotLinear
     changes = {
-        f.name: _joined(value, row, column, width, both)
+        f.name: _joined(value, row, column, width, joined)
         for f in fields(s)
         if isinstance(value := getattr(s, f.name), Affine)
     }
     return replace(s, **changes) if changes else s
 
 
-def _joined(index: Affine, row: Var, column: Var, width: int, both: Var) -> Affine:
+def _joined(index: Affine, row: Var, column: Var, width: int, joined: Var) -> Affine:
     step = index.stride(column)
     if step is None or index.stride(row) != step * width:
-        raise _Apart
-    return index.without(row).without(column) + affine.of(both) * step
+        raise _NotLinear
+    return index.without(row).without(column) + affine.of(joined) * step

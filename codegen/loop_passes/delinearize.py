@@ -39,7 +39,7 @@ MOST_PARTS = 4
     gives=[NESTS],
     keeps=EVERYTHING,
 )
-def uncollapsed(kernel: Kernel) -> Kernel:
+def delinearized(kernel: Kernel) -> Kernel:
     """The kernel with rows where its innermost loops divide their index."""
     _rewrite(kernel.body)
     return kernel
@@ -51,12 +51,12 @@ def _rewrite(body: list[Any]) -> None:
         s = body[position]
         for inner in bodies_of(s):
             _rewrite(inner)
-        found = _in_rows(s) if isinstance(s, Loop) else [s]
+        found = _nest(s) if isinstance(s, Loop) else [s]
         body[position : position + 1] = found
         position += len(found)
 
 
-def _in_rows(loop: Loop) -> list[Loop]:
+def _nest(loop: Loop) -> list[Loop]:
     """The loop as a nest over whole rows, with what is before and behind them."""
     if loop.role != "map" or not is_whole(loop) or any(map(bodies_of, loop.body)):
         return [loop]

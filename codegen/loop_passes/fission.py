@@ -60,11 +60,11 @@ _PLAIN = (
     needs=[NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
-def in_pieces(kernel: Kernel) -> Kernel:
+def fissioned(kernel: Kernel) -> Kernel:
     """The kernel with such loops in pieces, or as it is."""
     if sum(map(_size, walk(kernel.body))) < LONG:
         return kernel
-    body = _in_pieces(kernel.body, kernel.name)
+    body = _fissioned(kernel.body, kernel.name)
     return Kernel(kernel.name, body, buffers_of(body), kernel.values)
 
 
@@ -72,19 +72,19 @@ def _size(statement: Any) -> int:
     return OF_FUNCTION if is_function(statement) else 1
 
 
-def _in_pieces(body: list[Any], name: str) -> list[Any]:
+def _fissioned(body: list[Any], name: str) -> list[Any]:
     made: list[Any] = []
     for s in body:
-        if isinstance(s, Loop) and _can_be_divided(s):
-            made += _Divided(s, f"{name}_{len(made)}").loops()
+        if isinstance(s, Loop) and _may_fission(s):
+            made += _Fission(s, f"{name}_{len(made)}").loops()
         elif isinstance(s, Loop):
-            made.append(replace(s, body=_in_pieces(s.body, f"{name}_{len(made)}")))
+            made.append(replace(s, body=_fissioned(s.body, f"{name}_{len(made)}")))
         else:
             made.append(s)
     return made
 
 
-def _can_be_divided(loop: Loop) -> bool:
+def _may_fission(loop: Loop) -> bool:
     """Whether an innermost loop is long, and its iterations hand on nothing but sums."""
     if loop.role == "sequence" or loop.share is not None or loop.only is not None:
         return False
@@ -99,16 +99,16 @@ def _can_be_divided(loop: Loop) -> bool:
     return sum(map(_size, loop.body)) >= LONG
 
 
-class _Divided:
+class _Fission:
     """A loop's body in pieces, and what they hand on."""
 
     def __init__(self, loop: Loop, name: str) -> None:
         self.loop = loop
-        self.pieces = _pieces(loop.body)
+        self.parts = _parts(loop.body)
         made = {
             s.result.number: (k, s)
-            for k, piece in enumerate(self.pieces)
-            for s in piece
+            for k, part in enumerate(self.parts)
+            for s in part
             if isinstance(getattr(s, "result", None), Scalar)
         }
         self.again = {number: s for number, (_, s) in made.items() if _is_repeated(s)}
@@ -116,11 +116,11 @@ class _Divided:
         self.needed = [
             {
                 a.number: a
-                for s in piece
+                for s in part
                 for a in used(s)
                 if a.number in made and made[a.number][0] < k
             }
-            for k, piece in enumerate(self.pieces)
+            for k, part in enumerate(self.parts)
         ]
         handed = {
             number: scalar
@@ -149,7 +149,7 @@ class _Divided:
 
     def _block(self, first: Affine, rows: int) -> list[Any]:
         made = []
-        for piece, needed in zip(self.pieces, self.needed, strict=True):
+        for part, needed in zip(self.parts, self.needed, strict=True):
             inner = Var(rows)
             here = affine.of(inner)
             body: list[Any] = []
@@ -159,31 +159,31 @@ class _Divided:
                 else:
                     buffer, place = self.places[number]
                     body.append(Load(scalar, buffer, here + place, None))
-            for s in piece:
+            for s in part:
                 body.append(at(s, self.loop.var, first + here))
                 result = getattr(s, "result", None)
                 if result is not None and result.number in self.places:
                     buffer, place = self.places[result.number]
                     body.append(Store(buffer, here + place, result))
-            made.append(Loop(inner, 0, rows, body, self.loop.role, apart=True))
+            made.append(Loop(inner, 0, rows, body, self.loop.role, outlined=True))
         return made
 
 
-def _pieces(body: list[Any]) -> list[list[Any]]:
+def _parts(body: list[Any]) -> list[list[Any]]:
     """Pieces of about one size; accumulators, which no function can share, are in the last one."""
     sums = [s for s in body if isinstance(s, Accumulate)]
     rest = [s for s in body if not isinstance(s, Accumulate)]
     count = max(1, sum(map(_size, rest)) // SIZE)
     limit = -(-sum(map(_size, rest)) // count)
-    pieces: list[list[Any]] = [[]]
+    parts: list[list[Any]] = [[]]
     length = 0
     for s in rest:
         if length >= limit:
-            pieces.append([])
+            parts.append([])
             length = 0
-        pieces[-1].append(s)
+        parts[-1].append(s)
         length += _size(s)
-    return [*pieces, sums] if sums else pieces
+    return [*parts, sums] if sums else parts
 
 
 def _is_repeated(statement: Any) -> bool:

@@ -40,7 +40,7 @@ Indices = dict[int, Affine]
     needs=[NESTS, NO_TASKS, OWN_MEMORY],
     keeps=EVERYTHING,
 )
-def off_diagonals(kernel: Kernel) -> Kernel:
+def masks_fixed_up(kernel: Kernel) -> Kernel:
     """The kernel with the masks of single places taken out of its innermost loops."""
     _rewrite(kernel.body, {}, {})
     return kernel

@@ -83,7 +83,7 @@ class Writer:
                 body += [Begin(self.place), replace(s, body=self._with_places(s))]
             elif s is found.loop:
                 body += [self._zeros(p) for p in found.products if p.way == "rows"]
-                only = self._only(body)
+                only = self._hot_place(body)
                 added = any(p.way == "rows" for p in found.products)  # to the same numbers
                 role = "reduce" if added else s.role
                 body.append(replace(s, body=self._with_products(s), only=only, role=role))
@@ -112,7 +112,7 @@ class Writer:
 
     # -- which one ------------------------------------------------------------
 
-    def _only(self, body: list[Any]) -> Scalar:
+    def _hot_place(self, body: list[Any]) -> Scalar:
         """The place of the only one that is picked, or -1; its statements go to a body."""
         like, dtype = self.found.count.result, self.dtype
         place = self._new(dtype, like)

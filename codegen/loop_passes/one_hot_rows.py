@@ -65,7 +65,7 @@ _PLAIN = (Accumulate, AccumulateInto, Compute, Constant, IndexValue, Load, Store
     needs=[NESTS, NO_TASKS, OWN_MEMORY],
     keeps=EVERYTHING,
 )
-def only_ones(steps: list[Any]) -> list[Any]:
+def one_hot_reduced(steps: list[Any]) -> list[Any]:
     """The steps of a program, with such loops run for the only element where there is one."""
     for position, step in enumerate(steps):
         if isinstance(step, Kernel):
@@ -77,7 +77,7 @@ def only_ones(steps: list[Any]) -> list[Any]:
                         unused = max(s.values for s in steps if isinstance(s, Kernel))
                         made = Writer(step, row, found, unused).written()
                         rest = [s for s in steps[position + 1 :] if id(s) not in done]
-                        return [*steps[:position], *only_ones([*made, *rest])]
+                        return [*steps[:position], *one_hot_reduced([*made, *rest])]
     return steps
 
 

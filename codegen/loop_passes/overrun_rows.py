@@ -37,7 +37,7 @@ _PURE = (Compute, Constant, IndexValue, InRange, Load)
     needs=[NESTS, NO_TASKS, OWN_MEMORY],
     keeps=EVERYTHING,
 )
-def in_whole_rows(kernel: Kernel) -> Kernel:
+def overrun_rows(kernel: Kernel) -> Kernel:
     """The kernel with loops over the middles of rows run over whole rows, where that is allowed."""
     _rewrite(kernel.body, {})
     return kernel

@@ -149,7 +149,7 @@ def _cut(kernel: Kernel, main: Loop, outside: Collection[Buffer]) -> Kernel | st
 
 
 @steps_pass("Cuts loops into tasks for threads.", needs=[NO_TASKS, OWN_MEMORY], keeps=IN_TASKS)
-def each_parallelized(steps: list[Any]) -> list[Any]:
+def parallelize_kernels(steps: list[Any]) -> list[Any]:
     """The steps of a program, kernels with their main loops cut into tasks where that pays."""
     touched = Counter(buffer for s in steps for buffer in _touched(s))
     shared = {buffer for buffer, times in touched.items() if times > 1}

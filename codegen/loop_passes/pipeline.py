@@ -11,27 +11,27 @@ from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.scheduling.traits import Traits
 from autojit.ir.pass_manager.pipelines import Pipeline, Place
 
-from .coalesce import collapsed
-from .delinearize import uncollapsed
-from .fission import in_pieces
-from .masked_fixups import off_diagonals
-from .one_hot_rows import only_ones
-from .overrun_rows import in_whole_rows
-from .parallelize import each_parallelized
-from .products import all_in_tasks
-from .reuse_buffers import take_over
-from .scatters import scatters_apart
-from .split_blocks import in_chunks
-from .strip_mine import in_blocks
-from .tile_rows import in_slabs
+from .coalesce import coalesced
+from .delinearize import delinearized
+from .fission import fissioned
+from .masked_fixups import masks_fixed_up
+from .one_hot_rows import one_hot_reduced
+from .overrun_rows import overrun_rows
+from .parallelize import parallelize_kernels
+from .products import parallelize_products
+from .reuse_buffers import reuse_buffers
+from .scatters import scatters_fissioned
+from .split_blocks import split_blocks
+from .strip_mine import strip_mined
+from .tile_rows import tiled_rows
 
 
 def _with_tasks(traits: Traits) -> bool:
     return traits.tasks
 
 
-def _with_chunks(traits: Traits) -> bool:
-    return traits.chunks
+def _with_split_blocks(traits: Traits) -> bool:
+    return traits.split_blocks
 
 
 def _place(
@@ -44,49 +44,49 @@ SHAPE = Pipeline(
     "shape loops",
     [
         _place(
-            uncollapsed,
+            delinearized,
             "The passes over rows look for nests. Indices with quotients say little to them, and "
             "to those that ask whether iterations meet.",
         ),
         _place(
-            in_whole_rows,
+            overrun_rows,
             "Rows in parts become whole ones before others ask whether a loop runs over all of its "
             "range.",
         ),
-        _place(off_diagonals, "Masks of single places hide what a row is otherwise."),
+        _place(masks_fixed_up, "Masks of single places hide what a row is otherwise."),
         _place(
-            only_ones,
+            one_hot_reduced,
             "It takes in products that read what a row stores, which slabs would put into a "
             "loop of their own.",
         ),
         _place(
-            in_slabs,
+            tiled_rows,
             "It joins products and loops over the same rows while both still run over all of them. "
             "Inside of slabs it collapses loops and runs them in blocks itself.",
         ),
         _place(
-            collapsed,
+            coalesced,
             "All that looks for rows is done; one long loop is better for blocks and tasks.",
         ),
-        _place(in_blocks, "It takes loops over all of their range, before they are divided."),
+        _place(strip_mined, "It takes loops over all of their range, before they are divided."),
         _place(
-            scatters_apart,
+            scatters_fissioned,
             "It puts into blocks of its own what the pass over blocks has left: loops without "
             "others inside.",
         ),
-        _place(in_pieces, "The bodies of loops are final, so their length can be counted."),
+        _place(fissioned, "The bodies of loops are final, so their length can be counted."),
         _place(
-            each_parallelized,
+            parallelize_kernels,
             "Tasks take what is in a loop as it is: no pass above looks into tasks.",
         ),
-        _place(all_in_tasks, "Products that no loop has taken in are cut by themselves."),
+        _place(parallelize_products, "Products that no loop has taken in are cut by themselves."),
         _place(
-            in_chunks,
+            split_blocks,
             "What is left without loops is final; a chunk is a function, as a task is.",
-            _with_chunks,
+            _with_split_blocks,
         ),
         _place(
-            take_over,
+            reuse_buffers,
             "It asks in which order memory is read and written, which is final now.",
         ),
         _place(

@@ -102,8 +102,8 @@ def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
     most = MOST_IN_STEPS if in_steps else MOST
     if product.m <= FEW_ROWS and not in_steps:
         most = product.m * product.n * product.k
-    if not _in_tiles(product, most):
-        return product if in_steps or not _in_blocks(product) else _blocked(product)
+    if not _is_tiled(product, most):
+        return product if in_steps or not _is_blocked(product) else _blocked(product)
     panel = None
     if product.b.strides[-1] != 1 or (is_far(product)[1] and product.m >= ROWS):
         size = product.k * (panel_bytes() // itemsize(product.dtype))
@@ -112,7 +112,7 @@ def chosen(product: MatrixProduct, *, in_steps: bool = False) -> MatrixProduct:
     return replace(product, tiled=True, panel=panel)
 
 
-def _in_tiles(product: MatrixProduct, most: int) -> bool:
+def _is_tiled(product: MatrixProduct, most: int) -> bool:
     m, n, k = product.m, product.n, product.k
     return (
         product.dtype in ("f32", "f64")
@@ -126,7 +126,7 @@ def _in_tiles(product: MatrixProduct, most: int) -> bool:
     )
 
 
-def _in_blocks(product: MatrixProduct) -> bool:
+def _is_blocked(product: MatrixProduct) -> bool:
     """Whether a large product is computed in blocks."""
     return (
         product.dtype in ("f32", "f64")
@@ -176,7 +176,7 @@ def _elements(product: MatrixProduct) -> int:
     return prod(product.batch) * (m * k + k * n + m * n)
 
 
-def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
+def parallelize_product(product: MatrixProduct) -> Kernel | MatrixProduct:
     """A product in tiles with its items shared by tasks, if that may pay."""
     work = work_of_product(product)
     count = task_count(work) if product.tiled else 0
@@ -196,6 +196,6 @@ def in_tasks(product: MatrixProduct) -> Kernel | MatrixProduct:
 
 
 @steps_pass("Shares the tiles of products by tasks.", needs=[OWN_MEMORY], keeps=IN_TASKS)
-def all_in_tasks(steps: list[Any]) -> list[Any]:
+def parallelize_products(steps: list[Any]) -> list[Any]:
     """The steps of a program, with the tiles of products shared by tasks where that may pay."""
-    return [in_tasks(s) if isinstance(s, MatrixProduct) else s for s in steps]
+    return [parallelize_product(s) if isinstance(s, MatrixProduct) else s for s in steps]

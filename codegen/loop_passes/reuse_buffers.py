@@ -43,7 +43,7 @@ LEAST = 1
     needs=[OWN_MEMORY, NOT_PLACED],
     keeps=[NESTS, NO_TASKS, NOT_PLACED],
 )
-def take_over(program: LoopProgram) -> None:
+def reuse_buffers(program: LoopProgram) -> None:
     """Let results of kernels take over temporaries that nothing reads later."""
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}

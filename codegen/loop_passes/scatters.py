@@ -54,7 +54,7 @@ _WRITES = (AccumulateInto, ScatterInto, Store)
     needs=[NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
-def scatters_apart(kernel: Kernel) -> Kernel:
+def scatters_fissioned(kernel: Kernel) -> Kernel:
     """The kernel with such loops in two."""
     if _rewrite(kernel.body):
         return replace(kernel, buffers=buffers_of(kernel.body))
@@ -66,8 +66,8 @@ def _rewrite(body: list[Any]) -> bool:
     made: list[Any] = []
     found = False
     for s in body:
-        if isinstance(s, Loop) and _is_worth(s) and may_be_apart(s):
-            made += _apart(s)
+        if isinstance(s, Loop) and _pays(s) and may_fission(s):
+            made += _fissioned(s)
             found = True
         else:
             inner = [_rewrite(b) for b in bodies_of(s)]
@@ -77,7 +77,7 @@ def _rewrite(body: list[Any]) -> bool:
     return found
 
 
-def _is_worth(loop: Loop) -> bool:
+def _pays(loop: Loop) -> bool:
     """Whether there are additions to computed places, and functions that would be vector code."""
     if loop.stop - loop.start < LEAST or not any(isinstance(s, ScatterInto) for s in loop.body):
         return False
@@ -89,7 +89,7 @@ def _is_worth(loop: Loop) -> bool:
     )
 
 
-def may_be_apart(loop: Loop) -> bool:
+def may_fission(loop: Loop) -> bool:
     """Whether the additions of many iterations may follow all that these iterations do else.
 
     Both keep their own order.  So it is right just where neither touches the memory that the other
@@ -104,23 +104,23 @@ def may_be_apart(loop: Loop) -> bool:
     return touched.isdisjoint(others)
 
 
-def _apart(loop: Loop) -> list[Any]:
+def _fissioned(loop: Loop) -> list[Any]:
     """The loop in blocks, and what they leave over."""
     extent = loop.stop - loop.start
     size = extent
     if extent > 2 * BLOCK:
         size = min(range(BLOCK // 2, 2 * BLOCK, GRAIN), key=lambda n: (extent % n, abs(n - BLOCK)))
     blocks, rest = divmod(extent, size)
-    made: list[Any] = [_in_blocks(loop, loop.start, blocks, size)]
+    made: list[Any] = [_strip_mined(loop, loop.start, blocks, size)]
     start = loop.start + blocks * size
     if rest >= LEAST:
-        made.append(_in_blocks(loop, start, 1, rest))
+        made.append(_strip_mined(loop, start, 1, rest))
     elif rest:
         made.append(replace(loop, start=start))
     return made
 
 
-def _in_blocks(loop: Loop, start: int, blocks: int, size: int) -> Loop:
+def _strip_mined(loop: Loop, start: int, blocks: int, size: int) -> Loop:
     """A loop over blocks, even over one: what a block keeps belongs to an iteration of it, so that
     tasks take whole blocks."""
     block = Var(blocks)

@@ -27,7 +27,7 @@ STATEMENTS = 500
 #: Statements that share what is neither a scalar nor a buffer.
 _TOGETHER = (Keep, Recall, Release, Repeat, Steps, Swap)
 #: Loops whose iterations hand on nothing but sums.
-_APART = ("map", "reduce")
+_INDEPENDENT = ("map", "reduce")
 
 
 @split_pass(
@@ -35,12 +35,12 @@ _APART = ("map", "reduce")
     needs=[OWN_MEMORY],
     keeps=EVERYTHING,
 )
-def in_chunks(kernel: Kernel) -> list[Kernel]:
+def split_blocks(kernel: Kernel) -> list[Kernel]:
     """A kernel, or several that do its work one after the other."""
     sizes = [sum(1 for _ in walk([s])) for s in kernel.body]
     if sum(sizes) < 2 * STATEMENTS or any(isinstance(s, _TOGETHER) for s in walk(kernel.body)):
         return [kernel]
-    bodies = _divided(kernel.body, sizes)
+    bodies = _split(kernel.body, sizes)
     if len(bodies) < 2:
         return [kernel]
     crossing = _crossing_locals(bodies)
@@ -48,14 +48,14 @@ def in_chunks(kernel: Kernel) -> list[Kernel]:
         return [kernel]
     for buffer in crossing:
         buffer.kind = "temp"  # it lies in the arena
-    _hand_on(bodies, kernel.name)
+    _spill(bodies, kernel.name)
     return [
         Kernel(f"{kernel.name}_{n}", body, buffers_of(body), kernel.values)
         for n, body in enumerate(bodies)
     ]
 
 
-def _divided(body: list[Any], sizes: list[int]) -> list[list[Any]]:
+def _split(body: list[Any], sizes: list[int]) -> list[list[Any]]:
     """Chunks of about equal length, none of which ends while something is accumulated."""
     bodies: list[list[Any]] = [[]]
     length = is_open = 0
@@ -77,20 +77,22 @@ def _crossing_locals(bodies: list[list[Any]]) -> set[Buffer]:
     """
     seen: dict[Buffer, int] = {}
     several: set[Buffer] = set()
-    handed: set[Buffer] = set()
+    spilled: set[Buffer] = set()
     for n, body in enumerate(bodies):
         for statement in body:
             locals_ = [b for b in buffers_of([statement]) if b.kind == "local"]
             several |= {b for b in locals_ if seen.setdefault(b, n) != n}
-            handed |= _handed_on(statement, locals_)
-    return several & handed
+            spilled |= _live_across(statement, locals_)
+    return several & spilled
 
 
-def _handed_on(statement: Any, locals_: list[Buffer]) -> set[Buffer]:
+def _live_across(statement: Any, locals_: list[Buffer]) -> set[Buffer]:
     """The locals of a statement that are not its own: all but those that a loop writes in each
     iteration before it reads them."""
-    is_apart = isinstance(statement, RunTasks) or getattr(statement, "role", "") in _APART
-    if not locals_ or not is_apart:
+    is_independent = (
+        isinstance(statement, RunTasks) or getattr(statement, "role", "") in _INDEPENDENT
+    )
+    if not locals_ or not is_independent:
         return set(locals_)
     own = exposed([statement])
     return {b for b in locals_ if b in own}
@@ -105,7 +107,7 @@ def _is_in_tasks(bodies: list[list[Any]], buffers: set[Buffer]) -> bool:
     )
 
 
-def _hand_on(bodies: list[list[Any]], name: str) -> None:
+def _spill(bodies: list[list[Any]], name: str) -> None:
     """Store what a later chunk uses, and load it there; constants are written again."""
     made: dict[int, tuple[int, Any]] = {}  # scalar -> its chunk and statement
     needed: list[dict[int, Scalar]] = []  # by chunk: scalars of earlier ones
@@ -114,15 +116,15 @@ def _hand_on(bodies: list[list[Any]], name: str) -> None:
             if isinstance(getattr(s, "result", None), Scalar):
                 made[s.result.number] = n, s
         needed.append(from_outside(body, set()))
-    handed = {
+    spilled = {
         number: scalar
         for scalars in needed
         for number, scalar in scalars.items()
         if not _is_repeated(made[number][1])
     }
-    places = _places(handed.values(), name)
+    places = _places(spilled.values(), name)
     ends: list[list[Any]] = [[] for _ in bodies]
-    for number, scalar in handed.items():
+    for number, scalar in spilled.items():
         ends[made[number][0]].append(Store(*places[number], scalar))
     for n, body in enumerate(bodies):
         begin: list[Any] = []

@@ -55,15 +55,15 @@ WORTH_BLOCKS = 20
     needs=[NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
-def in_blocks(kernel: Kernel, rows: int | None = None) -> Kernel:
+def strip_mined(kernel: Kernel, rows: int | None = None) -> Kernel:
     """The kernel with its loops over rows run in blocks, where that pays: of so many rows, or where
     there are two blocks at least."""
     if in_sequence(kernel.body):
         return kernel
     least = rows or 2 * BLOCK
     found = [
-        _blocked(s, rows or _size(s.stop - s.start))
-        if isinstance(s, Loop) and _worth(s, least)
+        _strip_mined(s, rows or _size(s.stop - s.start))
+        if isinstance(s, Loop) and _pays(s, least)
         else None
         for s in kernel.body
     ]
@@ -79,7 +79,7 @@ def _size(extent: int) -> int:
     return min(sizes, key=lambda n: (extent % n != 0, n % 8 != 0, abs(n - BLOCK)))
 
 
-def _worth(loop: Loop, least: int) -> bool:
+def _pays(loop: Loop, least: int) -> bool:
     inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
     # A root of one number takes as long as a function: nothing else is done meanwhile.
     costly = sum(current().costs.function for s in loop.body if is_function(s))
@@ -154,7 +154,7 @@ def _stages(loop: Loop) -> list[_Stage] | None:
     return stages
 
 
-def _blocked(loop: Loop, size: int) -> list[Any] | None:
+def _strip_mined(loop: Loop, size: int) -> list[Any] | None:
     """The loop in blocks, and what is left of it."""
     stages = _stages(loop)
     if stages is None:

@@ -35,19 +35,19 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
 
-from .coalesce import collapsed
+from .coalesce import coalesced
 from .products import chosen
 from .row_steps import Access, RowStep, as_rows, conflict, extents, touched
-from .strip_mine import BLOCK, at, in_blocks
+from .strip_mine import BLOCK, at, strip_mined
 
 #: Parts of the second-level cache.  A matrix as large as all of it leaves it before it is read
 #: again; a slab aims at an eighth, and may have a half where one row is as large; what a product
 #: reads again for each slab, or adds to, has a quarter; and all of it together, the whole.
-LEAST, SLAB, LARGEST, AGAIN, ROOM = 1, 1 / 8, 1 / 2, 1 / 4, 1
+LEAST, TILE, LARGEST, AGAIN, ROOM = 1, 1 / 8, 1 / 2, 1 / 4, 1
 #: Products of fewer rows than a tile are slow, and of fewer than so many slower than others.
 FEW, ENOUGH = 8, 32
 #: Fewer slabs are not worth it.
-LEAST_SLABS = 4
+LEAST_TILES = 4
 #: So many steps are looked at behind the first one.
 AHEAD = 24
 
@@ -57,7 +57,7 @@ AHEAD = 24
     needs=[NESTS, NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
-def in_slabs(steps: list[Any]) -> list[Any]:
+def tiled_rows(steps: list[Any]) -> list[Any]:
     """The steps of a program, those over the same rows made one kernel where that pays."""
     result: list[Any] = []
     left = list(steps)
@@ -131,24 +131,24 @@ class _Group:
         shared = self._shared()
         if not shared:
             return None
-        rows, row = self._slab(shared)
+        rows, row = self._tile(shared)
         rate = current().bytes_a_cycle(self.extent * row)
         alone = [m for m, s in self._products() if _is_mostly_added(m.way, s, rows, rate)]
         if alone:  # its operands' rows are in memory by then, and nothing here needs the sum
             self.members = [m for m in self.members if m not in alone]
             self.left = [*(m.step for m in alone), *self.left]
             shared = self._shared()
-            rows, row = self._slab(shared) if shared else (1, 0)
+            rows, row = self._tile(shared) if shared else (1, 0)
         products = self._products()
         if not shared or not products:
             return None
-        if rows * row > _near(LARGEST) or self.extent < LEAST_SLABS * rows:
+        if rows * row > _near(LARGEST) or self.extent < LEAST_TILES * rows:
             return None
         if not _is_faster([(m.way, s) for m, s in products], rows, row, rate):
             return None
         others = {a.memory for s in (*done, *self.ahead, *self.left) for a in touched(s)}
         own = {
-            b: (Buffer(f"{b}_slab", b.dtype, step * rows, "temp"), step)
+            b: (Buffer(f"{b}_tile", b.dtype, step * rows, "temp"), step)
             for b, step in shared.items()
             if b not in others and self._is_own(b, step)
         }
@@ -157,7 +157,7 @@ class _Group:
     def _products(self) -> list[tuple[RowStep, MatrixProduct]]:
         return [(m, m.step) for m in self.members if isinstance(m.step, MatrixProduct)]
 
-    def _slab(self, shared: dict[Buffer, int]) -> tuple[int, int]:
+    def _tile(self, shared: dict[Buffer, int]) -> tuple[int, int]:
         """How many rows a slab has, and the bytes of one."""
         row = sum(step * itemsize(buffer.dtype) for buffer, step in shared.items())
         return _rows(self.extent, row), row
@@ -228,7 +228,7 @@ def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, r
 
 def _rows(extent: int, row: int) -> int:
     """How many rows, of so many bytes, a slab has."""
-    most = max(1, min(extent, max(_near(SLAB) // row, min(ENOUGH, _near(LARGEST) // row))))
+    most = max(1, min(extent, max(_near(TILE) // row, min(ENOUGH, _near(LARGEST) // row))))
     choices = range(most, most // 2, -1)
     return min(choices, key=lambda n: (extent % n != 0, n % 8 != 0, -n))
 
@@ -244,7 +244,7 @@ class _Writer:
         self.own = own
         self.rows = rows
         kernels = [m.step for m in group.members if isinstance(m.step, Kernel)]
-        self.name = "_".join(k.name for k in kernels) or "slabs"
+        self.name = "_".join(k.name for k in kernels) or "tiles"
         self.numbers = count(max((k.values for k in kernels), default=0))
 
     def kernel(self) -> Kernel | None:
@@ -258,13 +258,13 @@ class _Writer:
                 after += step.body[member.place + 1 :]
             elif member.way == "sum":
                 before.append(Fill(step.c, Affine(0), step.c.size, 0.0))
-        slabs, rest = divmod(self.group.extent, self.rows)
-        slab = Var(slabs)
-        body = self._body(affine.of(slab) * self.rows, self.rows)
-        last = self._body(Affine(slabs * self.rows), rest) if rest else []
+        tiles, rest = divmod(self.group.extent, self.rows)
+        tile = Var(tiles)
+        body = self._body(affine.of(tile) * self.rows, self.rows)
+        last = self._body(Affine(tiles * self.rows), rest) if rest else []
         if body is None or last is None:
             return None
-        body = [*before, Loop(slab, 0, slabs, body, "reduce"), *last, *after]
+        body = [*before, Loop(tile, 0, tiles, body, "reduce"), *last, *after]
         return Kernel(self.name, body, buffers_of(body), next(self.numbers))
 
     def _body(self, first: Affine, rows: int) -> list[Any] | None:
@@ -285,25 +285,25 @@ class _Writer:
     def _loop(self, loop: Loop, first: Affine, rows: int) -> list[Any]:
         """The loop over some rows; a single one is no loop."""
         if rows == 1:
-            return self._in_slab([at(s, loop.var, first) for s in loop.body], first)
+            return self._in_tile([at(s, loop.var, first) for s in loop.body], first)
         inner = Var(rows)
         row = first + affine.of(inner)
-        body = self._in_slab([at(s, loop.var, row) for s in loop.body], first)
+        body = self._in_tile([at(s, loop.var, row) for s in loop.body], first)
         made = Kernel("", [Loop(inner, 0, rows, body, loop.role)], [])
-        return in_blocks(collapsed(made), rows if rows < 2 * BLOCK else None).body
+        return strip_mined(coalesced(made), rows if rows < 2 * BLOCK else None).body
 
-    def _in_slab(self, body: list[Any], first: Affine) -> list[Any]:
+    def _in_tile(self, body: list[Any], first: Affine) -> list[Any]:
         """Statements that touch the slab where they touched the whole."""
         result = []
         for s in body:
             if isinstance(s, Loop):
-                s = replace(s, body=self._in_slab(s.body, first))
+                s = replace(s, body=self._in_tile(s.body, first))
             elif (buffer := getattr(s, "buffer", None)) is not None:
-                slab, row = self.own.get(memory(buffer), (None, 0))
-                if slab is not None:
+                tile, row = self.own.get(memory(buffer), (None, 0))
+                if tile is not None:
                     where = "start" if isinstance(s, Fill) else "index"
                     index = getattr(s, where) - first * row
-                    s = replace(s, buffer=slab, **{where: index})
+                    s = replace(s, buffer=tile, **{where: index})
             result.append(s)
         return result
 
@@ -341,7 +341,7 @@ class _Writer:
 
     def _moved(self, o: Operand, step: int, first: Affine) -> Operand:
         """The operand from the first row of a slab on."""
-        slab, _ = self.own.get(memory(o.buffer), (None, 0))
-        if slab is not None:
-            return replace(o, buffer=slab)
+        tile, _ = self.own.get(memory(o.buffer), (None, 0))
+        if tile is not None:
+            return replace(o, buffer=tile)
         return replace(o, offset=o.offset + first * step)

@@ -224,11 +224,11 @@ class Statements:
             loop.role = _ROLES[words]
         elif words == "unrolled":
             loop.unroll = True
-        elif words == "apart":
-            loop.apart = True
+        elif words == "outlined":
+            loop.outlined = True
         elif not _LANES.fullmatch(words):
             self.tokens.fail(
-                "behind a loop stand # reduces, # in turn, # unrolled and # apart; a comment "
+                "behind a loop stand # reduces, # in turn, # unrolled and # outlined; a comment "
                 "needs a line of its own", token,
             )  # fmt: skip
 

@@ -277,7 +277,7 @@ def _print_loop(s: Loop, names: _Names, indent: str, lines: list[str]) -> None:
     words = "" if s.share is None else f", share {names.var(s.share)}"
     words += "" if s.only is None else f", only {names.scalar(s.only)}"
     remarks = _ROLES.get(s.role, f"  # {s.role}")
-    remarks += ("  # unrolled" if s.unroll else "") + ("  # apart" if s.apart else "")
+    remarks += ("  # unrolled" if s.unroll else "") + ("  # outlined" if s.outlined else "")
     remarks += names.remarks.get(id(s), "")
     last = names.ends.get(s.var, s.stop)
     extent = "" if s.var.extent == last else f" of {s.var.extent}"

@@ -42,7 +42,7 @@ class RegionPlaces:
         assert view is not None
         if view.base in self.outer.indices:
             place = self.buffer(view.base, "index")
-            self.here.append(Store(place, Affine(0), self.outer.pull(view.base, ())))
+            self.here.append(Store(place, Affine(0), self.outer.walk(view.base, ())))
             return Location(place)
         base = self.placement.base.get(view.base, Affine(0))
         return Location(self.placement.of[view.base], base + view.offset)
@@ -89,7 +89,7 @@ class RegionPlaces:
     ) -> None:
         """Store scalars that a body leaves in registers."""
         elements = [
-            inner.pull(v, ()) if p is not None else None
+            inner.walk(v, ()) if p is not None else None
             for v, p in zip(outputs, places, strict=True)
         ]
         for element, place in zip(elements, places, strict=True):

@@ -215,7 +215,7 @@ class Region(RegionPlaces):
         for value, (_, place) in zip(condition.inputs[n:], carries.inputs.items(), strict=True):
             inputs[value] = place
         inner, test_body = self.body(condition, inputs, [None], indices, {step: (0, MANY - 1)})
-        test = inner.pull(condition.outputs[0], ())
+        test = inner.walk(condition.outputs[0], ())
         self.here.append(Repeat(step, test_body, test, statements, tapes, trips))
 
     def _tape(self, like: Value) -> Buffer:
@@ -229,7 +229,7 @@ class Region(RegionPlaces):
 
     def switch(self) -> None:
         """One of several bodies."""
-        index = self.outer.pull(self.op.operands[0], ())
+        index = self.outer.walk(self.op.operands[0], ())
         bodies = [self._plain(branch, 1) for branch in self.params["branches"]]
         self.here.append(Branch(index, bodies))
 

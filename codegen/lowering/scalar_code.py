@@ -17,7 +17,7 @@ from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.nodes import Compute, Constant, Gather, IndexValue, InRange, Load
 from autojit.codegen.loop_ir.values import Buffer, Place, Scalar
 from autojit.codegen.scheduling.bufferization import Placement, parts_of, scalar_dtype
-from autojit.codegen.scheduling.element_walk import Index, Puller
+from autojit.codegen.scheduling.element_walk import ElementWalk, Index
 from autojit.codegen.scheduling.fusion import Schedule
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Value, param_key
@@ -48,7 +48,7 @@ class Scope:
         self.known: dict[Any, Any] = {}
 
 
-class ScalarCode(Puller):
+class ScalarCode(ElementWalk):
     """Writes scalars into the open loop levels; calling it writes a word of the vocabulary."""
 
     def __init__(self, schedule: Schedule, placement: Placement) -> None:
@@ -137,7 +137,7 @@ class ScalarCode(Puller):
 
     # -- the walk ---------------------------------------------------------
 
-    def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
+    def walk(self, value: Value, index: Index, guard: Any = None) -> Any:
         if value in self.indices:
             return self._index_number(self.indices[value], "i64")
         if guard is not None and self._inside(value, index):
@@ -151,7 +151,7 @@ class ScalarCode(Puller):
         for scope in self.scopes:
             if key in scope.known:
                 return scope.known[key]
-        result = self.pull_op(self.definers[value], index, guard)
+        result = self.walk_op(self.definers[value], index, guard)
         # Conditions were decided for the present ranges of the index's variables, so the
         # answer is good for as long as these, even where it is a constant.
         depth = max(self._depth(i) for i in index) if index else 0

@@ -22,7 +22,7 @@ from autojit.ir.ops.linear import Iota
 Index = tuple[Affine, ...]
 
 
-class Puller:
+class ElementWalk:
     """Base of the walks; subclasses say what reading, computing and choosing mean."""
 
     def __init__(self, definers: Mapping[Value, Op], stored: Collection[Value]) -> None:
@@ -63,22 +63,22 @@ class Puller:
 
     # -- the walk ---------------------------------------------------------
 
-    def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
+    def walk(self, value: Value, index: Index, guard: Any = None) -> Any:
         """The element of a value at an index."""
         if guard is not None and self._inside(value, index):
             guard = None
         if value in self.stored or value not in self.definers:
             return self.read(value, index, guard)
-        return self.pull_op(self.definers[value], index, guard)
+        return self.walk_op(self.definers[value], index, guard)
 
-    def pull_op(self, op: Op, index: Index, guard: Any = None) -> Any:
+    def walk_op(self, op: Op, index: Index, guard: Any = None) -> Any:
         """The element of an op's result at an index, computed even if it is stored."""
         if isinstance(op.kind, ConstantOp):
             return self.constant(op)
         if isinstance(op.kind, Iota):
             return self.index_value(op, index[op.params["axis"]])
         if isinstance(op.kind, Elementwise):
-            operands = [self.pull(v, index, guard) for v in op.operands]
+            operands = [self.walk(v, index, guard) for v in op.operands]
             if guard is not None and isinstance(op.kind, Ensure):
                 operands[1] = self.unless(guard, operands[1])
             return self.compute(op, operands)
@@ -96,7 +96,7 @@ class Puller:
 
     def _gather(self, op: Op, index: Index, guard: Any) -> Any:
         picked = op.operands[1].type.ndim
-        places = [self.pull(v, index[:picked], guard) for v in op.operands[1:]]
+        places = [self.walk(v, index[:picked], guard) for v in op.operands[1:]]
         return self.gather(op, places, index[picked:], guard)
 
     def _move(self, op: Op, index: Index, guard: Any) -> Any:
@@ -110,7 +110,7 @@ class Puller:
                 c for c, known in zip(source.conditions, verdict, strict=True) if known is None
             ]
             inner = self.condition(open_conditions, guard) if open_conditions else guard
-            element = self.pull(op.operands[source.operand], source.index, inner)
+            element = self.walk(op.operands[source.operand], source.index, inner)
             if not open_conditions:
                 cases.append((None, element))
                 break

@@ -20,7 +20,7 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Program, Value
 
-from .element_walk import Index, Puller
+from .element_walk import ElementWalk, Index
 from .materialization import BodyCall, Call, LibraryCall, Selection
 from .op_loops import Stored
 from .remarks import not_joined
@@ -45,7 +45,7 @@ class Node:
                 yield child
 
 
-class _Reads(Puller):
+class _Reads(ElementWalk):
     """Collects which stored values an element reads, at which indices, under which conditions."""
 
     def __init__(self, definers: Any, stored: Any) -> None:
@@ -54,10 +54,10 @@ class _Reads(Puller):
         self.conditions: list[Any] = []
         self._done: set[Any] = set()
 
-    def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
+    def walk(self, value: Value, index: Index, guard: Any = None) -> Any:
         if (value, index) not in self._done:
             self._done.add((value, index))
-            super().pull(value, index, guard)
+            super().walk(value, index, guard)
 
     def read(self, value: Value, index: Index, guard: Any) -> Any:
         self.found.setdefault(value, set()).add(index)

@@ -18,7 +18,7 @@ from autojit.ir.ops.move import transpose
 from autojit.ir.ops.reduce import Reduce
 from autojit.ir.ops.update import AddAt, Scatter
 
-from .element_walk import Index, Puller
+from .element_walk import ElementWalk, Index
 from .views import strided_view
 
 #: Matrix products with at most this many multiplications are loops, not library calls.
@@ -34,8 +34,8 @@ class Stored:
     """A stored value and the loops that compute it.
 
     ``dims[j]`` is the axis of the value that loop j runs over, or None for an axis
-    that is reduced.  ``element(puller, indices)`` gives what is stored or combined,
-    ``places(puller, indices)`` at which computed places of the leading ``axes``.
+    that is reduced.  ``element(walk, indices)`` gives what is stored or combined,
+    ``places(walk, indices)`` at which computed places of the leading ``axes``.
     What updates a ``base`` does so in its buffer, which nothing else reads; ``at(variables)`` is
     then the element's index, if it is not the loop variables themselves.  What is computed ``over``
     a value takes its buffer as well, element by element.
@@ -44,10 +44,10 @@ class Stored:
     op: Op
     extents: tuple[int, ...]
     dims: tuple[int | None, ...]
-    element: Callable[[Puller, Index], Any]
+    element: Callable[[ElementWalk, Index], Any]
     combine: str | None = None
     identity: Any = None
-    places: Callable[[Puller, Index], list[Any]] | None = None
+    places: Callable[[ElementWalk, Index], list[Any]] | None = None
     axes: tuple[int, ...] = ()
     base: Value | None = None
     over: Value | None = None
@@ -103,7 +103,7 @@ def kept_outermost(item: Stored) -> Stored:
         item,
         extents=tuple(item.extents[j] for j in order),
         dims=tuple(item.dims[j] for j in order),
-        element=lambda puller, index: element(puller, tuple(index[p] for p in place)),
+        element=lambda walk, index: element(walk, tuple(index[p] for p in place)),
     )
 
 
@@ -115,7 +115,7 @@ def loops_of(op: Op, definers: dict[Value, Op]) -> Stored:
     if isinstance(op.kind, (ScatterAdd, *UPDATING)):
         return _scatter(op)
     shape = op.result.shape
-    return Stored(op, shape, tuple(range(len(shape))), lambda p, i: p.pull_op(op, i))
+    return Stored(op, shape, tuple(range(len(shape))), lambda p, i: p.walk_op(op, i))
 
 
 def _reduction(op: Op) -> Stored:
@@ -125,7 +125,7 @@ def _reduction(op: Op) -> Stored:
     kind = op.kind
     assert isinstance(kind, Reduce)
     combine = kind.combine if axes else None
-    return Stored(op, x.shape, dims, lambda p, i: p.pull(x, i), combine, kind.identity(x.dtype))
+    return Stored(op, x.shape, dims, lambda p, i: p.walk(x, i), combine, kind.identity(x.dtype))
 
 
 def _scatter(op: Op) -> Stored:
@@ -140,11 +140,11 @@ def _scatter(op: Op) -> Stored:
     skip = 0 if picked else 1
     dims = (*[None] * max(picked, 1), *kept)
 
-    def element(puller: Puller, index: Index) -> Any:
-        return puller.pull(updates, index[skip:])
+    def element(walk: ElementWalk, index: Index) -> Any:
+        return walk.walk(updates, index[skip:])
 
-    def places(puller: Puller, index: Index) -> list[Any]:
-        return [puller.pull(v, index[skip : skip + picked]) for v in indices]
+    def places(walk: ElementWalk, index: Index) -> list[Any]:
+        return [walk.walk(v, index[skip : skip + picked]) for v in indices]
 
     zero = op.result.dtype.type(0).item()
     combine = op.kind.combine  # type: ignore[attr-defined]
@@ -164,8 +164,8 @@ def window(op: Op) -> Stored:
         ranges = zip(spread(variables), op.params["start"], op.params["stride"], strict=True)
         return tuple(i * step + start for i, start, step in ranges)
 
-    def element(puller: Puller, index: Index) -> Any:
-        return puller.pull(v, tuple(spread(index)))
+    def element(walk: ElementWalk, index: Index) -> Any:
+        return walk.walk(v, tuple(spread(index)))
 
     extents = tuple(v.shape[axis] for axis in long)
     return Stored(op, extents, tuple(long), element, base=base, at=at)
@@ -191,12 +191,12 @@ def _product_loops(op: Op, definers: dict[Value, Op]) -> Stored:
     loops = _in_memory_order(loops, a, b, definers)
     product = Op(mul, (a, b), {}, (op.result,), op.source)
 
-    def element(puller: Puller, index: Index) -> Any:
+    def element(walk: ElementWalk, index: Index) -> Any:
         at_a = {la: i for (_, _, la, _), i in zip(loops, index, strict=True) if la is not None}
         at_b = {lb: i for (_, _, _, lb), i in zip(loops, index, strict=True) if lb is not None}
-        left = puller.pull(a, tuple(at_a[k] for k in range(a.type.ndim)))
-        right = puller.pull(b, tuple(at_b[k] for k in range(b.type.ndim)))
-        return puller.compute(product, [left, right])
+        left = walk.walk(a, tuple(at_a[k] for k in range(a.type.ndim)))
+        right = walk.walk(b, tuple(at_b[k] for k in range(b.type.ndim)))
+        return walk.compute(product, [left, right])
 
     extents = tuple(n for n, *_ in loops)
     dims = tuple(d for _, d, *_ in loops)

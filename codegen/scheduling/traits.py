@@ -19,14 +19,14 @@ class Traits:
     ``factorizations``  there is linear algebra beyond products
     ``tiles``    products of middling size are computed in tiles, without a library
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
-    ``chunks``   long straight-line kernels are divided
+    ``split_blocks``   long straight-line kernels are divided
     """
 
     reduce_into_buffers: bool = True
     serial_rows: bool = True
     splits: bool = True
     tasks: bool = True
-    chunks: bool = True
+    split_blocks: bool = True
     bodies: bool = True
     factorizations: bool = True
     tiles: bool = True
@@ -40,7 +40,7 @@ CUDA = Traits(
     serial_rows=False,
     splits=False,
     tasks=False,
-    chunks=False,
+    split_blocks=False,
     bodies=False,
     factorizations=False,
     tiles=False,

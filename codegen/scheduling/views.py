@@ -14,7 +14,7 @@ from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.ops.contract import free_axes
 from autojit.ir.ops.move import Concatenate, Pad, Reshape
 
-from .element_walk import Index, Puller
+from .element_walk import ElementWalk, Index
 
 
 def is_joined(op: Op) -> bool:
@@ -34,7 +34,7 @@ class Strided:
     strides: tuple[int, ...]
 
 
-class _ViewWalk(Puller):
+class _ViewWalk(ElementWalk):
     """Follows movement ops only, to the stored value that a view shows."""
 
     def read(self, value: Value, index: Index, guard: Any) -> Any:
@@ -46,14 +46,14 @@ class _ViewWalk(Puller):
     def condition(self, conditions: list[Any], guard: Any) -> Any:
         return True
 
-    def pull(self, value: Value, index: Index, guard: Any = None) -> Any:
+    def walk(self, value: Value, index: Index, guard: Any = None) -> Any:
         # What is not a movement is computed: it is the base, stored row-major.  So is what is put
         # together of several parts; in an array of another shape the parts would be chosen for
         # each element.
         definer = self.definers.get(value)
         if definer is None or not hasattr(definer.kind, "sources") or is_joined(definer):
             return self.read(value, index, guard)
-        return super().pull(value, index, guard)
+        return super().walk(value, index, guard)
 
 
 def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided | None:
@@ -61,7 +61,7 @@ def strided_view(value: Value, definers: dict[Value, Op], bases: Any) -> Strided
     if value.type.size == 0:
         return None
     variables = [Var(n) for n in value.shape]
-    found = _ViewWalk(definers, bases).pull(value, tuple(map(affine.of, variables)))
+    found = _ViewWalk(definers, bases).walk(value, tuple(map(affine.of, variables)))
     if found is None or found[2] is not None:
         return None
     base, index, _ = found

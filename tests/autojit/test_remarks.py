@@ -24,7 +24,7 @@ X, MANY, PLACES = np.ones(100), np.ones(200_000), np.zeros(1000, int)
 
 
 def remarks(by: str, f: Callable[..., Any], *args: Any) -> list[Remark]:
-    autojit.session.transform_cache.forget()
+    autojit.session.transform_cache.clear()
     with collecting() as found:
         executable = Executable(jit(f).lower(*args).program)
         if by == "vectors":

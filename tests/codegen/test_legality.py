@@ -10,8 +10,8 @@ import pytest
 
 from autojit.codegen.analysis.verifier import verify_kernel
 from autojit.codegen.cpu.emit import outlined
-from autojit.codegen.cpu.emit.predictive_commoning import neighbours
-from autojit.codegen.cpu.emit.prefix_scans import running
+from autojit.codegen.cpu.emit.predictive_commoning import commoning
+from autojit.codegen.cpu.emit.prefix_scans import prefix_scan
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -26,13 +26,13 @@ from autojit.codegen.loop_ir.nodes import (
 )
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.values import Operand, Place
-from autojit.codegen.loop_passes.coalesce import collapsed
-from autojit.codegen.loop_passes.delinearize import uncollapsed
-from autojit.codegen.loop_passes.fission import in_pieces
-from autojit.codegen.loop_passes.masked_fixups import off_diagonals
-from autojit.codegen.loop_passes.overrun_rows import in_whole_rows
+from autojit.codegen.loop_passes.coalesce import coalesced
+from autojit.codegen.loop_passes.delinearize import delinearized
+from autojit.codegen.loop_passes.fission import fissioned
+from autojit.codegen.loop_passes.masked_fixups import masks_fixed_up
+from autojit.codegen.loop_passes.overrun_rows import overrun_rows
 from autojit.codegen.loop_passes.parallelize import parallelize
-from autojit.codegen.loop_passes.strip_mine import in_blocks
+from autojit.codegen.loop_passes.strip_mine import strip_mined
 from autojit.codegen.loop_text.printer import text_of
 from autojit.ir.core.affine import Affine, Var
 from tests.codegen.loop_builder import (
@@ -222,9 +222,9 @@ def long(*more: Any, **settings: Any) -> Kernel:
 
 #: By pass: what it changes, and what it leaves alone.
 TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, Any]]] = {
-    in_blocks: (rows, ROWS),
+    strip_mined: (rows, ROWS),
     parallelize: (lambda: before_and_after([], copied(X, at(ROW), Y, at(ROW))), TASKS),
-    collapsed: (
+    coalesced: (
         lambda: nest(at((20, ROW), COLUMN), at((20, ROW), COLUMN), {}),
         {
             "rows told from columns": lambda: nest(
@@ -244,7 +244,7 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
             ),
         },
     ),
-    uncollapsed: (
+    delinearized: (
         divided,
         {
             "shared": lambda: divided(share=Var(2)),
@@ -252,7 +252,7 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
             "sums": lambda: divided(role="reduce"),
         },
     ),
-    in_whole_rows: (
+    overrun_rows: (
         lambda: parts((0, 1), (1, 63), (63, 64)),
         {
             "a gap": lambda: parts((0, 1), (2, 63), (63, 64)),
@@ -262,7 +262,7 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
             "in place": lambda: parts((0, 1), (1, 63), (63, 64), target=X),
         },
     ),
-    off_diagonals: (
+    masks_fixed_up: (
         masked,
         {
             "shared": lambda: masked(share=Var(2)),
@@ -272,7 +272,7 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
             "sums": lambda: masked(*added(Y, at(0)), role="reduce"),
         },
     ),
-    in_pieces: (
+    fissioned: (
         long,
         {
             "shared": lambda: long(share=Var(2)),
@@ -331,7 +331,7 @@ def test_what_other_steps_read_is_no_scratch_of_tasks() -> None:
 # -- what is decided as LLVM IR is written ------------------------------------------------
 
 
-def running_sum(extent: int = 64, **settings: Any) -> Loop:
+def prefix_sum(extent: int = 64, **settings: Any) -> Loop:
     carry, old, new = buffer("carry", 1, "local"), scalar(), scalar()
     x, i = scalar(), Var(extent)
     body = [
@@ -343,11 +343,11 @@ def running_sum(extent: int = 64, **settings: Any) -> Loop:
 
 def test_running_sums_are_whole_and_have_four_steps() -> None:
     with Thresholds({"codegen.cpu.llvm.counted.MOST_UNROLLED": 0}):
-        assert running(running_sum(5)) is not None
-        assert running(running_sum(3)) is None
-        assert running(running_sum(share=Var(2))) is None
-        assert running(running_sum(only=scalar("i64"))) is None
-        assert running(replace(running_sum(), role="map")) is None
+        assert prefix_scan(prefix_sum(5)) is not None
+        assert prefix_scan(prefix_sum(3)) is None
+        assert prefix_scan(prefix_sum(share=Var(2))) is None
+        assert prefix_scan(prefix_sum(only=scalar("i64"))) is None
+        assert prefix_scan(replace(prefix_sum(), role="map")) is None
 
 
 def test_neighbours_are_read_only_where_nothing_is_written() -> None:
@@ -357,8 +357,8 @@ def test_neighbours_are_read_only_where_nothing_is_written() -> None:
         reads = [Load(x, X, at(i), None), Load(y, X, at(i, 1), None)]
         return loop(i, [*reads, Compute(z, "sub", (y, x)), Store(target, at(i), z)])
 
-    assert neighbours(stencil(Y)).carried
-    assert not neighbours(stencil(X)).carried
+    assert commoning(stencil(Y)).carried
+    assert not commoning(stencil(X)).carried
 
 
 def test_functions_of_their_own_take_no_locals_and_no_sums_from_outside() -> None:

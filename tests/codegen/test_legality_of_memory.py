@@ -69,7 +69,7 @@ EAGER = Thresholds(
         "machine.last_level": 5,
         "codegen.loop_passes.tile_rows.LEAST": 1 / 256,
         "codegen.loop_passes.tile_rows.ROOM": 1 << 40,
-        "codegen.loop_passes.tile_rows.SLAB": 1 / 8,
+        "codegen.loop_passes.tile_rows.TILE": 1 / 8,
         "codegen.loop_passes.reuse_buffers.LEAST": 0,
     }
 )

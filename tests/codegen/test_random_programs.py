@@ -64,8 +64,8 @@ LARGE = {
 THREADED = LARGE | {
     "codegen.loop_passes.split_blocks.STATEMENTS": 10,
     "codegen.loop_passes.tile_rows.LEAST": 0,
-    "codegen.loop_passes.tile_rows.SLAB": 1e-4,
-    "codegen.loop_passes.tile_rows.LEAST_SLABS": 2,
+    "codegen.loop_passes.tile_rows.TILE": 1e-4,
+    "codegen.loop_passes.tile_rows.LEAST_TILES": 2,
     "codegen.loop_passes.strip_mine.BLOCK": 2,
     "codegen.loop_passes.strip_mine.WORTH_BLOCKS": 0,
     "codegen.loop_passes.parallelize.WORTH_TRYING": 0,

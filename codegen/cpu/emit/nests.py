@@ -28,7 +28,7 @@ from autojit.ir.core.affine import Affine, Var
 from . import outlined, prefix_scans
 from .context import KernelContext
 from .independent import is_independent
-from .predictive_commoning import Neighbours, neighbours
+from .predictive_commoning import Commoning, commoning
 
 I64 = ir.IntType(64)
 #: Loops of fewer iterations LLVM puts under masks, unless they are whole vectors
@@ -96,7 +96,7 @@ def loop(e: KernelContext, s: Loop) -> None:
 
 def _counted(e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value) -> None:
     long = s.stop - s.start > MOST_UNROLLED
-    found = neighbours(s) if long and s.only is None else Neighbours([], s.body, False)
+    found = commoning(s) if long and s.only is None else Commoning([], s.body, False)
     e.vars[s.var] = start
     firsts = []
     for a, _ in found.carried:

@@ -47,7 +47,7 @@ def chosen(kernel: Kernel) -> dict[int, list[Constant]]:
     """The loops of a kernel that are taken out, by identity; with the constants they use."""
     statements = list(walk(kernel.body))
     long = in_sequence(kernel.body) and len(statements) >= LONG
-    if not long and not any(isinstance(s, Loop) and s.apart for s in statements):
+    if not long and not any(isinstance(s, Loop) and s.outlined for s in statements):
         return {}
     constants = {s.result.number: s for s in statements if isinstance(s, Constant)}
     found: dict[int, list[Constant]] = {}
@@ -55,7 +55,7 @@ def chosen(kernel: Kernel) -> dict[int, list[Constant]]:
     for s in statements:
         if not isinstance(s, Loop) or id(s) in inside:
             continue
-        if (long or s.apart) and _can_be_taken_out(s):
+        if (long or s.outlined) and _can_be_taken_out(s):
             found[id(s)] = [constants[a.number] for a in _free(s) if a.number in constants]
             inside.update(id(x) for x in walk(s.body))
     return found
@@ -96,7 +96,7 @@ def emit(emitter: KernelContext, loop: Loop, constants: list[Constant]) -> None:
     known = {c.result.number for c in constants}
     given = [s for s in _free(loop) if s.number not in known]
     indices = _indices(loop)
-    body: list[Any] = [*constants, replace(loop, apart=False)]
+    body: list[Any] = [*constants, replace(loop, outlined=False)]
     symbol = f"{emitter.function.name}_loop{len(emitter.module.functions)}"
     inner = emitter.nested(Kernel(symbol, body, buffers_of(body)), symbol, indices, given)
     inner.function.attributes.add("noinline")

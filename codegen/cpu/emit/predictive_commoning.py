@@ -46,7 +46,7 @@ LARGEST = 400
 _PURE = (Compute, Constant, IndexValue, Load)
 
 
-class Neighbours(NamedTuple):
+class Commoning(NamedTuple):
     """What an innermost loop hands from each iteration to the next, and what is left of its body.
 
     ``carried`` are pairs of statements: the first has the result that the second had an iteration
@@ -63,11 +63,11 @@ class Neighbours(NamedTuple):
         return _cone(statement, _definitions(loop.body), {}, loop.body)
 
 
-def neighbours(loop: Loop) -> Neighbours:
+def commoning(loop: Loop) -> Commoning:
     """The neighbours of a loop."""
     free = _free_reads(loop)
     if not free or len(loop.body) > LARGEST:
-        return Neighbours([], loop.body, False)
+        return Commoning([], loop.body, False)
     computed = _computed(loop, free)
     alive = _alive(loop, computed)
     reads = _reads(loop, [s for s in free if id(s) in alive], MOST - len(computed))
@@ -84,7 +84,7 @@ def neighbours(loop: Loop) -> Neighbours:
             order.setdefault(id(s), 1)
     kept = [s for s in loop.body if id(s) in alive and id(s) not in carried]
     kept.sort(key=lambda s: order.get(id(s), 2))
-    return Neighbours(pairs, kept, bool(computed))
+    return Commoning(pairs, kept, bool(computed))
 
 
 # -- what is read --------------------------------------------------------------------

@@ -50,7 +50,7 @@ MOST = 24
 
 
 @dataclass(slots=True)
-class Running:
+class PrefixScan:
     """``carry = step(carry, value)``, and the other statements of a loop's body."""
 
     carry: Buffer
@@ -77,7 +77,7 @@ class Running:
         return second if first.number in self.reads else first
 
 
-def running(loop: Loop) -> Running | None:
+def prefix_scan(loop: Loop) -> PrefixScan | None:
     """How a loop is a running sum; None where it is not, or too short or long to gain."""
     is_long = loop.stop - loop.start > max(MOST_UNROLLED, AT_A_TIME)
     if loop.role != "sequence" or not is_whole(loop) or not is_long:
@@ -112,7 +112,7 @@ def _is_short(body: list[Any]) -> bool:
     return words.isdisjoint(vector_math.NAMES)
 
 
-def _divided(body: list[Any], carry: Buffer, reads: set[int], kept: Store) -> Running | None:
+def _divided(body: list[Any], carry: Buffer, reads: set[int], kept: Store) -> PrefixScan | None:
     """The body in parts, where the carry is combined with what does not depend on it."""
     step = next((s for s in body if _result(s) == kept.value.number), None)
     if not isinstance(step, Compute) or step.name not in ASSOCIATIVE:
@@ -132,12 +132,12 @@ def _divided(body: list[Any], carry: Buffer, reads: set[int], kept: Store) -> Ru
         return None
     free = [s for s in free if _result(s) not in reads]
     dependent = [s for s in dependent if s is not step and s is not kept]
-    return Running(carry, reads, step, free, dependent)
+    return PrefixScan(carry, reads, step, free, dependent)
 
 
 def emit(emitter: KernelContext, loop: Loop) -> bool:
     """Write a loop four elements at a time, if it is a running sum."""
-    found = running(loop)
+    found = prefix_scan(loop)
     if found is None:
         return False
     for s in loop.body:
@@ -171,7 +171,7 @@ def emit(emitter: KernelContext, loop: Loop) -> bool:
 
 
 def _steps(
-    emitter: KernelContext, loop: Loop, found: Running, old: ir.Value, places: list[ir.Value]
+    emitter: KernelContext, loop: Loop, found: PrefixScan, old: ir.Value, places: list[ir.Value]
 ) -> ir.Value:
     """Four iterations, from the carry before them to that after them."""
     registers: list[dict[int, ir.Value]] = []
