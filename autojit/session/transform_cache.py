@@ -1,7 +1,7 @@
-"""What transformations made of programs, so that ``grad(f)(x)`` without ``jit`` only traces.
+"""Results of transformations, so that ``grad(f)(x)`` without ``jit`` only traces.
 
-Transformations are pure: for a program of the same structure, name and lines of the user's
-the result is the same, but for the arrays that were closed over.
+A transformation is a pure function of the program's structure, its name and the user's lines.
+Only captured arrays differ between programs with one key; they are put back into the result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .progress import stage
 
 T = TypeVar("T")
 
-#: How many operations are kept in programs; those used longest ago go first.
+#: The most operations that cached programs have together; the least recently used go first.
 MOST_OPS = 200_000
 
 _made: OrderedDict[Any, Any] = OrderedDict()
@@ -34,10 +34,13 @@ _source = attrgetter("source")
 def cached_transform(
     transform: Callable[..., T], program: Program, *args: Any, **settings: Any
 ) -> T:
-    """``transform(program, *args, **settings)``: a program, or a named tuple with some in it."""
+    """``transform(program, *args, **settings)``, from the cache if it has been computed before.
+
+    The result is a program, or a named tuple that holds programs.
+    """
     numbered = program.bound_to(range(len(program.captured)))
     lines = tuple(map(_source, program.ops))
-    # Programs are equal whatever they captured, and one may have captured what another is given.
+    # Equality of programs ignores captures: one may capture an array that another takes as operand.
     bound = len(program.captured)
     key = (transform, args, *settings.items(), program.name, lines, bound, numbered)
     with _lock:
@@ -53,7 +56,7 @@ def cached_transform(
 
 
 def clear() -> None:
-    """Drop all that is kept, for tests that change rules."""
+    """Empty the cache, for tests that change rules."""
     global _ops
     with _lock:
         _made.clear()
@@ -64,7 +67,7 @@ def _keep(key: Any, made: Any) -> None:
     global _ops
     with _lock:
         if _made.setdefault(key, made) is not made:
-            return  # another thread was faster
+            return  # another thread was first
         _ops += _size(key, made)
         while _ops > MOST_OPS:
             _ops -= _size(*_made.popitem(last=False))
@@ -76,7 +79,7 @@ def _size(key: Any, made: Any) -> int:
 
 
 def _bound(made: Any, captured: Sequence[Any]) -> Any:
-    """What was made, with arrays for their numbers; others it has captured by itself."""
+    """The result with the program's captured arrays in place of their numbers."""
     if isinstance(made, Program):
         return made.bound_to([_thing(c, captured) for c in made.captured])
     if isinstance(made, tuple):
@@ -86,7 +89,7 @@ def _bound(made: Any, captured: Sequence[Any]) -> Any:
 
 
 def _thing(c: Any, captured: Sequence[Any]) -> Any:
-    """What stands for a number, for a table of things with numbers, or for itself."""
+    """The captured array of a number, the table of several, or an array of the result's own."""
     if type(c) is int:
         return captured[c]
     return np.stack([captured[i] for i in c.places]) if isinstance(c, Stacked) else c

@@ -1,13 +1,14 @@
-"""Loops over rows and columns of what lies in one piece are one loop.
+"""Coalesce a nest of two loops over contiguous memory into one loop.
 
     for i in 0..3000:                      for t in 0..36000:
       for j in 0..12:              ->        y[t] = x[t] * x[t]
         y[12*i + j] = x[12*i + j] * x[12*i + j]
 
-Twelve columns are one vector of eight and a rest of four, which is computed one by one; a sum over
-all of them would be added up for each row.
+Twelve columns are one vector of eight, and four elements that are computed one by one.  A sum over
+all elements would be combined once a row.
 
-Legal where no index tells rows from columns, and both loops run over all of their ranges.
+Legal where each index depends on the two variables through one linear form (row * width + column),
+and both loops run over all of their ranges.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from autojit.ir.core.affine import Affine, Var
 
 
 @kernel_pass(
-    "Makes nests over rows and columns of what lies in one piece one loop.",
+    "Coalesces nests of two loops over contiguous memory.",
     needs=[NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
 def coalesced(kernel: Kernel) -> Kernel:
-    """The kernel with nests of two loops made one loop, where all that they touch allows it."""
+    """The kernel with nests of two loops coalesced, where all of their accesses are contiguous."""
     _rewrite(kernel.body)
     return kernel
 
@@ -43,7 +44,7 @@ def _rewrite(body: list[Any]) -> None:
 
 
 def _coalesced(outer: Loop) -> Loop:
-    """The nest as one loop, if it can be."""
+    """The nest as one loop; unchanged where that is not legal."""
     if len(outer.body) != 1 or not is_whole(outer):
         return outer
     (inner,) = outer.body
@@ -64,11 +65,11 @@ def _coalesced(outer: Loop) -> Loop:
 
 
 class _NotLinear(Exception):
-    """An index tells rows from columns."""
+    """An index depends on rows and columns by other than one linear form."""
 
 
 def _with_joined(s: Any, row: Var, column: Var, width: int, joined: Var) -> Any:
-    """The statement with one variable in place of two."""
+    """The statement with the coalesced variable in place of the two."""
     if bodies_of(s):
         raise _NotLinear
     changes = {

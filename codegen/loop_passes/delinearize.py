@@ -1,15 +1,15 @@
-"""A loop over what lies in one piece, and is made of rows, is a loop over rows and columns.
+"""Delinearize a loop whose indices divide its variable: it becomes a nest over rows and columns.
 
     for t in 1100..11200:                          for i in 0..100:
       z[t] = x[t] + (y[(t + 11) // 101, ...]         for j in 0..100:
               if (t + 11) % 101 < 100 else 0) ->       z[101*i + j + 1100] = x[...] + y[i, j]
                                                      z[101*i + 1200] = x[101*i + 1200]
 
-Cotangents of parts of a vector of parameters that are matrices are so.  Processors have no
-instruction that divides a vector of integers, and memory is read place by place where it may lie
-anywhere.
+Such loops come from cotangents of slices of a parameter vector that are reshaped to matrices.
+Processors have no vector instruction for integer division, and an index with a quotient is a gather
+in place of a vector load.
 
-Legal where iterations may run in any order (``map``), over all of the range.
+Legal where the loop is a ``map`` (its iterations may run in any order) over all of its range.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
 
 from .strip_mine import at
 
-#: Shorter rows are not worth a loop, and fewer of them not a nest.
+#: Shorter rows, or fewer rows, do not pay.
 LEAST_COLUMNS, LEAST_ROWS = 16, 4
-#: A row has at most so many parts in which conditions hold or do not.
+#: The most ranges into which conditions may split a row.
 MOST_PARTS = 4
 
 
 @kernel_pass(
-    "Makes a loop over what lies in one piece, and is made of rows, a nest.",
+    "Makes a loop whose indices divide its variable a nest over rows and columns.",
     needs=[NO_TASKS, OWN_MEMORY],
     gives=[NESTS],
     keeps=EVERYTHING,
 )
 def delinearized(kernel: Kernel) -> Kernel:
-    """The kernel with rows where its innermost loops divide their index."""
+    """The kernel with nests in place of innermost loops that divide their variable."""
     _rewrite(kernel.body)
     return kernel
 
@@ -57,7 +57,7 @@ def _rewrite(body: list[Any]) -> None:
 
 
 def _nest(loop: Loop) -> list[Loop]:
-    """The loop as a nest over whole rows, with what is before and behind them."""
+    """The loop as a nest over whole rows, with loops over the elements before and after them."""
     if loop.role != "map" or not is_whole(loop) or any(map(bodies_of, loop.body)):
         return [loop]
     division = _division(loop)
@@ -81,8 +81,8 @@ def _nest(loop: Loop) -> list[Loop]:
 
 
 def _division(loop: Loop) -> tuple[int, int] | None:
-    """What is added to the loop's variable and what that is divided by, if it is one sum and one
-    divisor everywhere."""
+    """The offset c and the divisor w, if all quotients of the loop's variable t are (t + c) //
+    w."""
     found: set[tuple[int, int]] = set()
     for s in loop.body:
         for f in fields(s):
@@ -96,7 +96,7 @@ def _division(loop: Loop) -> tuple[int, int] | None:
 
 
 def _simplified(s: Any, bounds: Bounds) -> Any:
-    """The statement without divisions whose result the ranges of variables tell."""
+    """The statement without divisions that the ranges of the variables decide."""
     changes = {
         f.name: index.simplified(bounds)
         for f in fields(s)
@@ -106,7 +106,7 @@ def _simplified(s: Any, bounds: Bounds) -> Any:
 
 
 def _parts(body: list[Any], column: Var) -> list[tuple[int, int]]:
-    """Ranges of a row in which the conditions on the column do not change."""
+    """Ranges of columns in which no condition changes."""
     cuts = {0, column.extent}
     for s in body:
         if isinstance(s, InRange) and s.step == 1:
@@ -116,7 +116,8 @@ def _parts(body: list[Any], column: Var) -> list[tuple[int, int]]:
 
 
 def _part(body: list[Any], var: Var, start: int, stop: int) -> Loop:
-    """The loop over a part, in which conditions that are known there are no conditions."""
+    """The loop over a range of columns, with conditions replaced by constants where they are
+    known."""
     bounds = {var: (start, stop - 1)}
     known: dict[Any, bool] = {}
     statements = []

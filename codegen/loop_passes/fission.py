@@ -1,16 +1,17 @@
-"""Loops with long bodies in pieces, so that what compiles them takes time in proportion.
+"""Split loops with long bodies (loop fission), so that compile time grows linearly.
 
     for i in 0..n:                    for b in 0..n // 64:
       <a thousand statements>    ->     for i in block b: <the first five hundred>
                                         for i in block b: <the others>
 
-A trace of thousands of operations on arrays of one shape becomes one loop.  Several passes of LLVM,
-and the allocation of registers, take more than proportionally long for such a body; as loops of
-some hundred statements, each a function of its own, they do not, and can be compiled side by
-side.  What one piece computes and a later one uses goes through memory: that of a block, which
-stays in the cache.
+A trace of thousands of operations on arrays of one shape becomes one loop.  Several passes of LLVM
+and register allocation take superlinear time in the length of a body.  Loops of some hundred
+statements, each outlined into a function, do not, and compile in parallel.  Values that cross from
+one part to a later one go through memory.  The loop is strip-mined first, so that this memory holds
+one block of iterations and stays in the cache.
 
-Legal where iterations hand on nothing but sums and keep nothing in memory that others use too.
+Legal where the only dependences between iterations are reductions, and no iteration stores to
+memory that other iterations access.
 """
 
 from __future__ import annotations
@@ -42,26 +43,27 @@ from autojit.ir.core.machine import L2, current
 
 from .strip_mine import at
 
-#: The size of a body that is divided, and of a piece: statements, of which functions count for what
-#: they are.  Shorter bodies take a second or two, and run up to a third faster as they are.
+#: The size of a body from which on it is split, the size of a part, and what an elementary function
+#: counts; other statements count 1.  Shorter bodies compile in a second or two, and run up to a
+#: third faster when they are not split.
 LONG, SIZE, OF_FUNCTION = 5_000, 600, 15
-#: The part of the second-level cache that what the pieces hand on for a block takes, and the
-#: iterations of one.
+#: The part of the second-level cache that the values between parts may take for a block, and the
+#: bounds of a block's iterations.
 HANDED = 1 / 4
 LEAST, MOST = 16, 256
-#: What a body may consist of.
+#: The statements that a body may consist of.
 _PLAIN = (
     Accumulate, AccumulateInto, Compute, Constant, Gather, IndexValue, InRange, Load, Store,
 )  # fmt: skip
 
 
 @kernel_pass(
-    "Divides loops with long bodies, so that they compile in less time.",
+    "Splits loops with long bodies, so that they compile in less time.",
     needs=[NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
 def fissioned(kernel: Kernel) -> Kernel:
-    """The kernel with such loops in pieces, or as it is."""
+    """The kernel with long loops split; unchanged if it has none."""
     if sum(map(_size, walk(kernel.body))) < LONG:
         return kernel
     body = _fissioned(kernel.body, kernel.name)
@@ -85,13 +87,14 @@ def _fissioned(body: list[Any], name: str) -> list[Any]:
 
 
 def _may_fission(loop: Loop) -> bool:
-    """Whether an innermost loop is long, and its iterations hand on nothing but sums."""
+    """Whether a loop is innermost and long, and its iterations depend on each other by sums
+    only."""
     if loop.role == "sequence" or loop.share is not None or loop.only is not None:
         return False
     if meet(loop, adding=False):
         return False
     if any(isinstance(s, Store) and loop.var not in s.index.variables() for s in loop.body):
-        return False  # memory that each iteration writes anew
+        return False  # every iteration writes the same element
     if any(bodies_of(s) for s in loop.body) or not all(isinstance(s, _PLAIN) for s in loop.body):
         return False
     if any(buffer.kind in ("local", "tape") for buffer in buffers_of(loop.body)):
@@ -100,7 +103,7 @@ def _may_fission(loop: Loop) -> bool:
 
 
 class _Fission:
-    """A loop's body in pieces, and what they hand on."""
+    """A loop's body in parts, and the values that cross between them."""
 
     def __init__(self, loop: Loop, name: str) -> None:
         self.loop = loop
@@ -112,7 +115,7 @@ class _Fission:
             if isinstance(getattr(s, "result", None), Scalar)
         }
         self.again = {number: s for number, (_, s) in made.items() if _is_repeated(s)}
-        #: By piece: the scalars of earlier ones.
+        #: For each part: the scalars of earlier parts that it uses.
         self.needed = [
             {
                 a.number: a
@@ -129,7 +132,7 @@ class _Fission:
             if number not in self.again
         }
         self.rows = _rows(loop.stop - loop.start, len(handed))
-        #: Where each is kept: a buffer for each dtype, and the first of its places there.
+        #: Where each scalar is spilled: the buffer of its dtype, and the offset there.
         self.places: dict[int, tuple[Buffer, int]] = {}
         for dtype in dict.fromkeys(a.dtype for a in handed.values()):
             group = [n for n, scalar in handed.items() if scalar.dtype == dtype]
@@ -137,7 +140,7 @@ class _Fission:
             self.places.update({n: (buffer, k * self.rows) for k, n in enumerate(group)})
 
     def loops(self) -> list[Any]:
-        """The loop over blocks, and one for what is left."""
+        """The loop over blocks, and the loops over the remainder."""
         loop = self.loop
         blocks, rest = divmod(loop.stop - loop.start, self.rows)
         block = Var(blocks)
@@ -170,7 +173,8 @@ class _Fission:
 
 
 def _parts(body: list[Any]) -> list[list[Any]]:
-    """Pieces of about one size; accumulators, which no function can share, are in the last one."""
+    """Parts of about equal size.  All accumulations are in the last one, since functions cannot
+    share accumulators."""
     sums = [s for s in body if isinstance(s, Accumulate)]
     rest = [s for s in body if not isinstance(s, Accumulate)]
     count = max(1, sum(map(_size, rest)) // SIZE)
@@ -187,14 +191,15 @@ def _parts(body: list[Any]) -> list[list[Any]]:
 
 
 def _is_repeated(statement: Any) -> bool:
-    """Whether a statement is written again where its result is used."""
+    """Whether a statement is rematerialized in each part that uses its result."""
     if isinstance(statement, Load):
         return statement.guard is None and statement.buffer.kind == "input"
     return isinstance(statement, (Constant, IndexValue, InRange))
 
 
 def _rows(extent: int, handed: int) -> int:
-    """The iterations of a block: best so many that none is left over, whose code would be extra."""
+    """The iterations of a block; preferably a divisor of the extent, since a remainder needs code
+    of its own."""
     most = min(MOST, max(LEAST, current().cache(L2, HANDED) // (8 * max(handed, 1))))
     if extent <= most:
         return extent

@@ -1,16 +1,17 @@
-"""Diagonals: what differs at single places of a row is set right after the row.
+"""Take masks of single elements out of a row: compute the row without them, then fix those
+elements.
 
     for j in 0..n:                          for j in 0..n:  y[j] = <where no mask holds>
       y[j] = <masks j == i, j == i + 1> ->  for j at i:     y[j] = <masks j == i, j == i + 1>
                                             for j at i + 1: y[j] = <masks j == i, j == i + 1>
 
-Jacobians and Hessians are so, whose tangents are rows of the unit matrix, and matrices to which a
-diagonal is added.  Off the masks a row is mostly one number: it is computed once and filled in.
-The statements are the same at every place, with masks that are known there, so every number is the
-one that the masks would have selected, not-a-number and infinities included.
+Such masks come from Jacobians and Hessians, whose tangents are rows of the identity matrix, and
+from matrices to which a diagonal is added.  Where no mask holds, a row is mostly one constant: it
+is computed once and filled in.  The fixups run the same statements with known masks, so each
+element is the one that the masks would have selected, NaN and infinities included.
 
-Legal where iterations may run in any order, and again (``_repeatable``), and where each mask holds
-within the range for all values of the variables around, or for none.
+Legal where iterations may run in any order and may run again (``_repeatable``), and where the
+element of each mask lies within the range for all values of the outer variables, or for none.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .strip_mine import at
 
-#: A row has at least so many elements for each place that is set right.
+#: The fewest elements that a row has for each fixup.
 WORTH = 16
 
 _PURE = (Compute, Constant, IndexValue, InRange, Load)
 
-#: By number of a scalar: the index that it is.
+#: Scalars that are indices: number of the scalar -> affine form.
 Indices = dict[int, Affine]
 
 
 @kernel_pass(
-    "Sets what differs at single places of a row after the row.",
+    "Computes rows without masks of single elements, and fixes those elements afterwards.",
     needs=[NESTS, NO_TASKS, OWN_MEMORY],
     keeps=EVERYTHING,
 )
 def masks_fixed_up(kernel: Kernel) -> Kernel:
-    """The kernel with the masks of single places taken out of its innermost loops."""
+    """The kernel with masks of single elements taken out of its innermost loops."""
     _rewrite(kernel.body, {}, {})
     return kernel
 
@@ -60,7 +61,8 @@ def _rewrite(body: list[Any], bounds: Bounds, known: Indices) -> None:
 
 
 def _indices(body: list[Any]) -> Indices:
-    """Narrower integers wrap around, and floats are rounded: two indices may be one of them."""
+    """The known indices of dtype i64.  Narrower integers wrap around and floats are rounded, so
+    that different indices may be equal as such."""
     found: Indices = {}
     for s in body:
         if isinstance(s, (IndexValue, Constant)) and s.result.dtype == "i64":
@@ -69,7 +71,7 @@ def _indices(body: list[Any]) -> Indices:
 
 
 def _split(loop: Loop, bounds: Bounds, known: Indices) -> list[Loop]:
-    """The loop without its masks, and one iteration for each place where one of them holds."""
+    """The loop without its masks, and one iteration for each element where a mask holds."""
     if loop.role != "map" or loop.share is not None or loop.only is not None:
         return [loop]
     if not all(isinstance(s, (*_PURE, Store)) for s in loop.body):
@@ -97,7 +99,7 @@ def _split(loop: Loop, bounds: Bounds, known: Indices) -> list[Loop]:
 
 
 def _masks(loop: Loop, known: Indices) -> list[tuple[Compute, Affine]]:
-    """Comparisons with the loop's variable, and where they hold (or, of "ne", do not)."""
+    """Comparisons with the loop's variable, and the index where they hold (where "ne" does not)."""
     found = []
     for s in loop.body:
         if isinstance(s, Compute) and s.name in ("eq", "ne"):
@@ -118,7 +120,7 @@ def _repeatable(loop: Loop) -> bool:
 
 
 def _needed(body: list[Any]) -> list[Any]:
-    """The statements that something stored depends on."""
+    """The statements that a store depends on."""
     wanted: set[int] = set()
     kept = []
     for s in reversed(body):

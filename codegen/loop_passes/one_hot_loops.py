@@ -1,4 +1,4 @@
-"""The loops of rows of which one element counts (see ``one_hot_rows``)."""
+"""Writes the loops of one-hot rows (see ``one_hot_rows``)."""
 
 from __future__ import annotations
 

@@ -1,25 +1,24 @@
-"""Rows of which one element counts: what is zero elsewhere is neither stored nor multiplied.
+"""Exploit one-hot rows: elements that are zero are neither stored nor multiplied.
 
     for k in rows:                              for k in rows:
       least = <the minimum of row k>              least = <the minimum of row k>
       n = <how many are equal to it>              n, place = <how many, and the sum of their places>
-      for j: t[k, j] = (x[k, j] == least) / n     only = place if n == 1 and <all finite> else -1
-      for j: sums[j] += t[k, j]              ->   for j, or the only one:
+      for j: t[k, j] = (x[k, j] == least) / n     hot = place if n == 1 and <all finite> else -1
+      for j: sums[j] += t[k, j]              ->   for j, or only for hot:
     c = a.T @ t                                     sums[j] += (x[k, j] == least) / n
                                                     for p: c[p, j] += a[k, p] * (…)
 
-So is the cotangent of a minimum: a share for each that ties, and mostly one has it all.  Where it
-is summed, and multiplied with other matrices, the rest adds zeros.  They are left out where they
-are zeros: 0 times infinity or NaN is NaN, so of rows with such numbers, and of those with ties,
-every element takes part as before.
+The cotangent of a minimum is such a row: equal elements share it, and mostly there is only one.
+Where the row is summed and multiplied with matrices, its other elements add zeros and are skipped.
+They are not skipped where 0 times an infinity or NaN would be NaN, nor in rows with ties.
 
-A product of ``t`` with a matrix of ``m`` columns takes ``m`` multiplications a row, and not ``m``
-for each of its elements, so it is done by the loop, and ``t`` has no memory.  If it is ``t @ b``,
-whether all of ``b`` is finite is asked once, ahead.
+A product of ``t`` with a matrix of ``m`` columns takes ``m`` multiplications a row, not ``m`` for
+each element.  The loop does it, and ``t`` needs no memory.  Of ``t @ b``, one check ahead of the
+loop finds whether all of ``b`` is finite.
 
-Legal where a loop only adds up or stores products with the truth of one comparison with an
-extreme, which a loop before it has counted, and where products alone read what it stores
-(``_found``, ``_products``).  The rest is decided for each row as it runs.
+Legal where the loop only sums or stores products with one comparison with an extreme, an earlier
+loop has counted the equal elements, and only products read the stored row (``_found``,
+``_products``).  The other conditions are checked for each row at run time.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ from autojit.ir.core.affine import Affine, Var
 from .one_hot_loops import Found, Product, Writer
 from .row_steps import conflict, touched
 
-#: Shorter rows are as fast as they are.
+#: Shorter rows gain nothing.
 LEAST = 16
-#: Places up to here are whole numbers of float32.
+#: Indices below this are exact in float32.
 MOST = 1 << 24
 #: Products of more columns stay, since rows with ties would take long: where they are added to one
 #: row of a result, and to numbers of it that lie far apart.
@@ -61,12 +60,12 @@ _PLAIN = (Accumulate, AccumulateInto, Compute, Constant, IndexValue, Load, Store
 
 
 @steps_pass(
-    "Runs loops for the only element of a row that is not zero.",
+    "Runs loops over one-hot rows for their only element that is not zero.",
     needs=[NESTS, NO_TASKS, OWN_MEMORY],
     keeps=EVERYTHING,
 )
 def one_hot_reduced(steps: list[Any]) -> list[Any]:
-    """The steps of a program, with such loops run for the only element where there is one."""
+    """The steps of a program; loops over one-hot rows run for the one element that is not zero."""
     for position, step in enumerate(steps):
         if isinstance(step, Kernel):
             for row in [s for s in step.body if isinstance(s, Loop)]:

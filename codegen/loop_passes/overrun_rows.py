@@ -1,16 +1,17 @@
-"""Whole rows: a loop over the middle of a row runs over all of it, and then the ends are set right.
+"""Run a loop over the middle of a row over the whole row, and overwrite the ends afterwards.
 
     for j in 0..1:    y[j] = <left end>             for j in 0..n:    y[j] = <middle>
     for j in 1..n-1:  y[j] = <middle>        ->     for j in 0..1:    y[j] = <left end>
     for j in n-1..n:  y[j] = <right end>            for j in n-1..n:  y[j] = <right end>
 
-Rows of stencils are so: what they read differs at the ends.  A middle of 126 elements that begins
-at the second one is read and written across cache lines and leaves six for a scalar loop; the whole
-row of 128 has neither.  What the middle's formula gives at the ends has no meaning and is
-overwritten.  It has to be there to be read, though, and may do nothing but compute.
+Such rows come from stencils, which read other elements at the ends.  A middle of 126 elements that
+begins at the second one is not aligned to cache lines, and leaves six elements for a scalar loop;
+the whole row of 128 is aligned and leaves none.  The middle's formula gives meaningless values at
+the ends, which are overwritten.  Its reads must lie inside of their buffers there, and it must have
+no effect besides its store.
 
-Legal where the parts follow each other without a gap and in any order of iterations, write the same
-elements once, read none of what they write, and read within their buffers over all of the row.
+Legal where the loops cover the row without gaps and may run in any order, write the same elements
+once, read none of the elements that they write, and read within their buffers over the whole row.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, memory
 from autojit.ir.core.affine import Affine, Bounds, Var
 
-#: The ends may have at most this many elements together, and this part of the row.
+#: The most elements that the ends may have together, and the row has at least so many times that.
 MOST_AT_ENDS = 16
 PART_AT_ENDS = 4
 
@@ -33,12 +34,12 @@ _PURE = (Compute, Constant, IndexValue, InRange, Load)
 
 
 @kernel_pass(
-    "Runs loops over the middles of rows over whole rows.",
+    "Runs loops over the middles of rows over the whole rows.",
     needs=[NESTS, NO_TASKS, OWN_MEMORY],
     keeps=EVERYTHING,
 )
 def overrun_rows(kernel: Kernel) -> Kernel:
-    """The kernel with loops over the middles of rows run over whole rows, where that is allowed."""
+    """The kernel with loops over the middles of rows run over whole rows, where that is legal."""
     _rewrite(kernel.body, {})
     return kernel
 
@@ -58,7 +59,7 @@ def _rewrite(body: list[Any], bounds: Bounds) -> None:
 
 
 def _run(body: list[Any], first: int) -> list[Any]:
-    """Loops over parts of one range, and what is computed between them."""
+    """Consecutive loops over parts of one range, and the pure statements between them."""
     if not isinstance(body[first], Loop):
         return []
     var, last = body[first].var, first

@@ -1,9 +1,9 @@
-"""Threads: the outermost loop of a kernel is cut into tasks, where that pays.
+"""Cut the outermost loop of a kernel into tasks for threads, where that pays.
 
-How many tasks there are depends on the work alone, and what they reduce is
-combined in their order, so results do not depend on the number of threads.
-What tasks would write to together (accumulators, buffers that a reduction adds
-to, rows of scratch) each task has for itself.
+The number of tasks depends on the work alone, and partial results are combined in the order of
+tasks, so results do not depend on the number of threads.  Each task has private copies of whatever
+tasks would write concurrently: accumulators, buffers that a reduction adds to, rows of scratch
+memory.
 """
 
 from __future__ import annotations

@@ -45,53 +45,55 @@ SHAPE = Pipeline(
     [
         _place(
             delinearized,
-            "The passes over rows look for nests. Indices with quotients say little to them, and "
-            "to those that ask whether iterations meet.",
+            "The passes over rows look for nests. Indices with quotients defeat them, and "
+            "the dependence tests too.",
         ),
         _place(
             overrun_rows,
-            "Rows in parts become whole ones before others ask whether a loop runs over all of its "
-            "range.",
+            "Rows in parts become whole rows before other passes ask whether a loop runs over its "
+            "whole range.",
         ),
-        _place(masks_fixed_up, "Masks of single places hide what a row is otherwise."),
+        _place(masks_fixed_up, "Masks of single elements hide that a row is constant otherwise."),
         _place(
             one_hot_reduced,
-            "It takes in products that read what a row stores, which slabs would put into a "
-            "loop of their own.",
+            "It absorbs products that read a stored row, which tile_rows would put into a loop of "
+            "their own.",
         ),
         _place(
             tiled_rows,
             "It joins products and loops over the same rows while both still run over all of them. "
-            "Inside of slabs it collapses loops and runs them in blocks itself.",
+            "Inside of tiles it coalesces and strip-mines loops itself.",
         ),
         _place(
             coalesced,
-            "All that looks for rows is done; one long loop is better for blocks and tasks.",
+            "No later pass looks for rows, and one long loop is better for blocks and tasks.",
         ),
-        _place(strip_mined, "It takes loops over all of their range, before they are divided."),
+        _place(strip_mined, "It needs loops over all of their range, before they are split."),
         _place(
             scatters_fissioned,
-            "It puts into blocks of its own what the pass over blocks has left: loops without "
-            "others inside.",
+            "It strip-mines the loops that strip_mine has left: innermost ones.",
         ),
-        _place(fissioned, "The bodies of loops are final, so their length can be counted."),
+        _place(fissioned, "The bodies of loops are final, so that their length can be counted."),
         _place(
             parallelize_kernels,
-            "Tasks take what is in a loop as it is: no pass above looks into tasks.",
+            "Tasks take the body of a loop as it is: no pass above looks into tasks.",
         ),
-        _place(parallelize_products, "Products that no loop has taken in are cut by themselves."),
+        _place(
+            parallelize_products,
+            "Products that no loop has absorbed are cut into tasks by themselves.",
+        ),
         _place(
             split_blocks,
-            "What is left without loops is final; a chunk is a function, as a task is.",
+            "Straight-line code is final; a part becomes a function, as a task does.",
             _with_split_blocks,
         ),
         _place(
             reuse_buffers,
-            "It asks in which order memory is read and written, which is final now.",
+            "It depends on the order of reads and writes, which is final now.",
         ),
         _place(
             plan,
-            "It gives places to the temporaries that have no memory of others.",
+            "It places the temporaries that do not reuse other memory.",
             lambda traits: True,
         ),
     ],

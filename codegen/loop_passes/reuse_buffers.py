@@ -1,16 +1,16 @@
-"""Results in the memory of what they are computed from.
+"""Reuse the buffer of an operand for the result that is computed from it.
 
-A kernel that reads an array for the last time and writes another of its size needs only one of
-them, if each iteration has read what it overwrites: `weights / total` goes where the weights were.
-Less memory is touched, and what is written is in the cache already, where memory that is only
-written would be fetched first.
+If a kernel is the last to read an array and writes another one of the same size, both can share one
+buffer, provided that each iteration reads an element before it overwrites it: `weights / total`
+goes where the weights were.  Less memory is touched, and the result's memory is in the cache
+already, whereas fresh memory would be fetched first.
 
-It is looked for in the finished loops, after blocks and tasks, since what counts is the order in
+The pass runs on finished loops, after tiling and parallelization, since it depends on the order in
 which memory is read and written.
 
-Legal where the kernel is the last step to read the old array and the first to name the new one,
-both have memory of their own, and every iteration has read its elements of the old one before it
-writes there (``_Check``).
+Legal where the kernel is the last step that names the old array and the first that names the new
+one, both own their memory, and every iteration reads its elements of the old array before it writes
+there (``_Check``).
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine, Bounds, Var
 from autojit.ir.core.machine import L1, current
 
-#: The part of the first-level cache in which smaller arrays stay as they are.
+#: Arrays that are smaller than this part of the first-level cache keep their own memory.
 LEAST = 1
 
 
 @loop_pass(
-    "Puts results into the memory of what they are computed from.",
+    "Puts results into the buffers of operands that are read for the last time.",
     needs=[OWN_MEMORY, NOT_PLACED],
     keeps=[NESTS, NO_TASKS, NOT_PLACED],
 )
 def reuse_buffers(program: LoopProgram) -> None:
-    """Let results of kernels take over temporaries that nothing reads later."""
+    """Let results of kernels reuse the memory of temporaries that nothing reads later."""
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
     for position, step in enumerate(program.steps):
@@ -71,7 +71,7 @@ def reuse_buffers(program: LoopProgram) -> None:
 
 
 def _kept(program: LoopProgram) -> set[Buffer | None]:
-    """Buffers whose memory is not theirs alone, or that are known by where it is."""
+    """Buffers that share memory with others, or are identified by their address."""
     kept: set[Buffer | None] = set()
     for s in statements(program):
         kept.update(buffer.over for buffer in buffers_named(s))
@@ -81,7 +81,7 @@ def _kept(program: LoopProgram) -> set[Buffer | None]:
 
 
 def _name_again(program: LoopProgram) -> None:
-    """Kernels and tasks name memory."""
+    """List the buffers of kernels and tasks anew."""
     for step in program.steps:
         if isinstance(step, Kernel):
             step.buffers = buffers_of(step.body)
@@ -106,7 +106,7 @@ def _fits(source: Buffer, target: Buffer) -> bool:
 
 
 class _Wrong(Exception):
-    """Something might be read after it was overwritten."""
+    """An element might be read after it was overwritten."""
 
 
 class _Check:

@@ -1,12 +1,13 @@
-"""Loops that add to computed places: their arithmetic as vectors, the additions behind it.
+"""Split loops that scatter (loop fission): arithmetic as vector code, then the scattered additions.
 
     for i in 0..n:                      for b in 0..n // 128:
       z = a[group[i]] + …                 for i in block b: z = …; p = exp(z); kept[i] = p
       p = exp(z)                   ->     for i in block b: sums[group[i]] += kept[i]
       sums[group[i]] += p
 
-LLVM leaves the first loop scalar, since two iterations may add to one place, and with it the
-functions.  So is the gradient of each regression with a parameter for each group.
+LLVM does not vectorize the first loop, since two iterations may add to the same element, and the
+functions in it stay scalar too.  The gradient of each regression with a parameter for each group is
+such a loop.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from autojit.ir.core.affine import Affine, Var
 
 from .strip_mine import BLOCK, at
 
-#: Loops of fewer iterations stay as they are, and so does what blocks leave over.
+#: Loops, and remainders of blocks, with fewer iterations are left alone.
 LEAST = 16
-#: Blocks have a multiple of so many iterations, which is one of whole vectors.
+#: The length of a block is a multiple of this, so that it holds whole vectors.
 GRAIN = 8
-#: What such a loop may consist of.
+#: The statements that such a loop may consist of.
 _PLAIN = (
     Accumulate, AccumulateInto, Compute, Constant, Gather, IndexValue, InRange, Load, ScatterInto,
     Store,
@@ -50,19 +51,19 @@ _WRITES = (AccumulateInto, ScatterInto, Store)
 
 
 @kernel_pass(
-    "Adds to computed places behind the arithmetic, which is vector code then.",
+    "Splits loops that scatter, so that their arithmetic becomes vector code.",
     needs=[NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
 def scatters_fissioned(kernel: Kernel) -> Kernel:
-    """The kernel with such loops in two."""
+    """The kernel with loops that scatter split in two."""
     if _rewrite(kernel.body):
         return replace(kernel, buffers=buffers_of(kernel.body))
     return kernel
 
 
 def _rewrite(body: list[Any]) -> bool:
-    """Divide the loops among statements, at any depth, and say whether there are any."""
+    """Split the loops among statements, at any depth; whether there were any."""
     made: list[Any] = []
     found = False
     for s in body:
@@ -78,7 +79,7 @@ def _rewrite(body: list[Any]) -> bool:
 
 
 def _pays(loop: Loop) -> bool:
-    """Whether there are additions to computed places, and functions that would be vector code."""
+    """Whether a loop scatters, and calls functions that could be vector code."""
     if loop.stop - loop.start < LEAST or not any(isinstance(s, ScatterInto) for s in loop.body):
         return False
     from autojit.codegen import vector_math  # 7 ms, for programs that get here
@@ -90,10 +91,10 @@ def _pays(loop: Loop) -> bool:
 
 
 def may_fission(loop: Loop) -> bool:
-    """Whether the additions of many iterations may follow all that these iterations do else.
+    """Whether the scattered additions may run after the other statements of many iterations.
 
-    Both keep their own order.  So it is right just where neither touches the memory that the other
-    writes to: nothing but the additions may touch what is added to.
+    Both halves keep their own order.  So this is legal where neither half accesses memory that the
+    other one writes: only the additions may access the buffers that they add to.
     """
     if loop.role == "sequence" or loop.unroll or loop.share is not None or loop.only is not None:
         return False
@@ -105,7 +106,7 @@ def may_fission(loop: Loop) -> bool:
 
 
 def _fissioned(loop: Loop) -> list[Any]:
-    """The loop in blocks, and what they leave over."""
+    """The loop over blocks, and the remainder."""
     extent = loop.stop - loop.start
     size = extent
     if extent > 2 * BLOCK:
@@ -121,15 +122,15 @@ def _fissioned(loop: Loop) -> list[Any]:
 
 
 def _strip_mined(loop: Loop, start: int, blocks: int, size: int) -> Loop:
-    """A loop over blocks, even over one: what a block keeps belongs to an iteration of it, so that
-    tasks take whole blocks."""
+    """A loop over blocks, even over a single one: the values of a block are private to an
+    iteration, so that tasks take whole blocks."""
     block = Var(blocks)
     body = _Block(loop, size).loops(affine.of(block) * size + start)
     return Loop(block, 0, blocks, body, loop.role)
 
 
 class _Block:
-    """Two loops over some iterations, and what the first hands to the second."""
+    """The two loops over the iterations of a block, and the values between them."""
 
     def __init__(self, loop: Loop, size: int) -> None:
         self.loop, self.size = loop, size
@@ -138,7 +139,7 @@ class _Block:
         written = {memory(s.buffer) for s in loop.body if isinstance(s, _WRITES)}
         made = {s.result.number: s for s in self.first if isinstance(s, _VALUES)}
         needed = {a.number: a for s in self.second for a in used(s) if a.number in made}
-        #: What is written again behind, and where everything else is kept.
+        #: Statements that the second loop repeats, and the buffers of all other values.
         self.again = [made[n] for n in needed if _is_repeated(made[n], written)]
         repeated = {s.result.number for s in self.again}
         self.kept: dict[int, tuple[Scalar, Buffer]] = {
@@ -148,7 +149,7 @@ class _Block:
         }
 
     def loops(self, first: Affine) -> list[Loop]:
-        """The arithmetic, then the additions, from some iteration on."""
+        """The arithmetic, then the additions, of the block that begins at an iteration."""
         return [self._arithmetic(first), self._additions(first)]
 
     def _arithmetic(self, first: Affine) -> Loop:
@@ -171,7 +172,7 @@ class _Block:
 
 
 def _is_repeated(statement: Any, written: set[Buffer]) -> bool:
-    """Whether a statement that needs no others gives the same again, and is not worth keeping."""
+    """Whether a statement without operands can be repeated with the same result."""
     if isinstance(statement, Load):
         return statement.guard is None and memory(statement.buffer) not in written
     return isinstance(statement, (Constant, IndexValue))

@@ -1,10 +1,10 @@
-"""Long straight-line kernels in chunks, so that what compiles them takes time in proportion.
+"""Split long straight-line kernels into several functions, so that compile time grows linearly.
 
-A trace without loops (a determinant by recursion, a network of scalars) becomes one block of tens
-of thousands of statements.  Several passes of LLVM, and the allocation of registers, take more
-than proportionally long for such a block; as functions of some hundred statements they do not,
-and can be compiled side by side.  What one chunk computes and a later one uses goes through memory,
-as most of it would anyway: there are not that many registers.
+A trace without loops (a determinant by recursion, a network of scalars) becomes one basic block of
+tens of thousands of statements.  Several passes of LLVM and register allocation take superlinear
+time in the length of a block.  Functions of some hundred statements do not, and compile in
+parallel. Values that cross from one part to a later one are spilled to memory.  Most of them would
+be spilled anyway, for want of registers.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from autojit.codegen.loop_ir.traversal import buffers_of, memory, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core.affine import Affine
 
-#: Statements of a chunk.
+#: Statements of a part.
 STATEMENTS = 500
-#: Statements that share what is neither a scalar nor a buffer.
+#: Statements that share state other than scalars and buffers.
 _TOGETHER = (Keep, Recall, Release, Repeat, Steps, Swap)
-#: Loops whose iterations hand on nothing but sums.
+#: Roles of loops whose iterations depend on each other by reductions only.
 _INDEPENDENT = ("map", "reduce")
 
 
 @split_pass(
-    "Divides long kernels without loops, so that they compile in less time.",
+    "Splits long kernels without loops, so that they compile in less time.",
     needs=[OWN_MEMORY],
     keeps=EVERYTHING,
 )
 def split_blocks(kernel: Kernel) -> list[Kernel]:
-    """A kernel, or several that do its work one after the other."""
+    """The kernel, or several kernels that do its work one after the other."""
     sizes = [sum(1 for _ in walk([s])) for s in kernel.body]
     if sum(sizes) < 2 * STATEMENTS or any(isinstance(s, _TOGETHER) for s in walk(kernel.body)):
         return [kernel]
@@ -56,7 +56,8 @@ def split_blocks(kernel: Kernel) -> list[Kernel]:
 
 
 def _split(body: list[Any], sizes: list[int]) -> list[list[Any]]:
-    """Chunks of about equal length, none of which ends while something is accumulated."""
+    """Parts of about equal length.  No part ends between the beginning and the end of a
+    reduction."""
     bodies: list[list[Any]] = [[]]
     length = is_open = 0
     for statement, size in zip(body, sizes, strict=True):
@@ -70,10 +71,10 @@ def _split(body: list[Any], sizes: list[int]) -> list[list[Any]]:
 
 
 def _crossing_locals(bodies: list[list[Any]]) -> set[Buffer]:
-    """Buffers of one kernel that hand something from a chunk to another.
+    """Local buffers that carry values from one part to another.
 
-    What loops of several chunks write before they read it, each iteration and each task has for
-    itself; it stays so.
+    A buffer that the loops of several parts write before they read it carries nothing: it stays
+    private to each iteration and each task.
     """
     seen: dict[Buffer, int] = {}
     several: set[Buffer] = set()
@@ -87,7 +88,7 @@ def _crossing_locals(bodies: list[list[Any]]) -> set[Buffer]:
 
 
 def _live_across(statement: Any, locals_: list[Buffer]) -> set[Buffer]:
-    """The locals of a statement that are not its own: all but those that a loop writes in each
+    """The local buffers that are live across a statement: all but those that a loop writes in each
     iteration before it reads them."""
     is_independent = (
         isinstance(statement, RunTasks) or getattr(statement, "role", "") in _INDEPENDENT
@@ -108,9 +109,9 @@ def _is_in_tasks(bodies: list[list[Any]], buffers: set[Buffer]) -> bool:
 
 
 def _spill(bodies: list[list[Any]], name: str) -> None:
-    """Store what a later chunk uses, and load it there; constants are written again."""
-    made: dict[int, tuple[int, Any]] = {}  # scalar -> its chunk and statement
-    needed: list[dict[int, Scalar]] = []  # by chunk: scalars of earlier ones
+    """Store each scalar that a later part uses, and load it there; constants are rematerialized."""
+    made: dict[int, tuple[int, Any]] = {}  # scalar -> its part and statement
+    needed: list[dict[int, Scalar]] = []  # by part: scalars of earlier parts
     for n, body in enumerate(bodies):
         for s in body:
             if isinstance(getattr(s, "result", None), Scalar):
@@ -138,14 +139,14 @@ def _spill(bodies: list[list[Any]], name: str) -> None:
 
 
 def _is_repeated(statement: Any) -> bool:
-    """Whether a statement is written again where its result is used."""
+    """Whether a statement is rematerialized in each part that uses its result."""
     if isinstance(statement, Load):
         return memory(statement.buffer).kind == "input" and statement.guard is None
     return isinstance(statement, Constant)
 
 
 def _places(scalars: Iterable[Scalar], name: str) -> dict[int, tuple[Buffer, Affine]]:
-    """A place in memory for each scalar: one buffer for each dtype."""
+    """A memory location for each scalar; one buffer for each dtype."""
     by_dtype: dict[str, list[Scalar]] = {}
     for scalar in scalars:
         by_dtype.setdefault(scalar.dtype, []).append(scalar)

@@ -1,16 +1,15 @@
-"""Blocks of rows: expensive scalars between inner loops become vector code.
+"""Strip-mine a loop over rows, so that scalar code between its inner loops becomes vector code.
 
     for i in 0..n:                    for b in 0..n // 128:
       z = <a loop over row i>           for i in block b: z[i] = <a loop over row i>
       p = exp(z)                  ->    for i in block b: p[i] = exp(z[i])
       <a loop over row i with p>        for i in block b: <a loop over row i with p[i]>
 
-In the first form ``exp`` is computed one by one, since the loop around it holds
-other loops.  In the second it is vectorised, and the rows of a block are still in
-cache when they are read again.
+In the first form ``exp`` is scalar code, since the loop around it is not innermost.  In the second
+form it is vectorized, and the rows of a block are still in the cache when they are read again.
 
-Legal where the loop runs over its whole range, consists of statements that are known here, and its
-iterations share memory only by adding to it (``_independent``).
+Legal where the loop runs over its whole range, holds known statements only (``_KNOWN``), and its
+iterations share memory by reductions only (``_independent``).
 """
 
 from __future__ import annotations
@@ -44,20 +43,20 @@ from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import current
 
-#: Iterations that are run together, about; their rows should fit in the second-level cache.
+#: About how many iterations a block has; their rows should fit in the second-level cache.
 BLOCK = 128
-#: Scalar work of one iteration (in additions) from which on blocks pay.
+#: The least scalar work of an iteration, in additions, for which blocks pay.
 WORTH_BLOCKS = 20
 
 
 @kernel_pass(
-    "Runs rows in blocks, so that scalars between inner loops are vector code.",
+    "Strip-mines loops over rows, so that scalar code between inner loops becomes vector code.",
     needs=[NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
 def strip_mined(kernel: Kernel, rows: int | None = None) -> Kernel:
-    """The kernel with its loops over rows run in blocks, where that pays: of so many rows, or where
-    there are two blocks at least."""
+    """The kernel with its loops over rows strip-mined where that pays: by ``rows``, or by about
+    ``BLOCK`` where there are two blocks at least."""
     if in_sequence(kernel.body):
         return kernel
     least = rows or 2 * BLOCK
@@ -74,7 +73,8 @@ def strip_mined(kernel: Kernel, rows: int | None = None) -> Kernel:
 
 
 def _size(extent: int) -> int:
-    """How many rows a block has: best so many that none is left over, whose code would be extra."""
+    """How many rows a block has; preferably a divisor of the extent, since a remainder needs code
+    of its own."""
     sizes = range(max(1, BLOCK // 2), 2 * BLOCK)
     return min(sizes, key=lambda n: (extent % n != 0, n % 8 != 0, abs(n - BLOCK)))
 
@@ -87,7 +87,7 @@ def _pays(loop: Loop, least: int) -> bool:
     return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
 
 
-#: What a loop over rows may hold: of other statements it is not known what they touch.
+#: The statements that a loop over rows may hold; the accesses of others are not checked here.
 _KNOWN = (
     Accumulate, AccumulateInto, Begin, Compute, Constant, Finish, Gather, IndexValue, InRange, Load,
     Loop, ScatterInto, Store,
@@ -95,7 +95,8 @@ _KNOWN = (
 
 
 def _independent(loop: Loop) -> bool:
-    """Whether a loop is whole, and iterations touch the same memory only by adding to it."""
+    """Whether a loop runs over all of its range, and its iterations share memory by reductions
+    only."""
     if not is_whole(loop) or loop.role == "sequence":
         return False
     if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or meet(loop, adding=False):
@@ -122,9 +123,10 @@ class _Stage:
 
 
 def _stages(loop: Loop) -> list[_Stage] | None:
-    """The body cut where inner loops begin and end; what sets up or ends a loop goes with it.
+    """The body, cut where inner loops begin and end; an accumulator's begin and finish stay with
+    its loop.
 
-    None where something else stands between loops that sum the same.
+    None if other statements stand between two loops that share an accumulator.
     """
     begun = {s.accumulator.number: s for s in loop.body if isinstance(s, Begin)}
     ends = {s.accumulator.number: s for s in loop.body if isinstance(s, Finish)}
@@ -155,7 +157,7 @@ def _stages(loop: Loop) -> list[_Stage] | None:
 
 
 def _strip_mined(loop: Loop, size: int) -> list[Any] | None:
-    """The loop in blocks, and what is left of it."""
+    """The loop over blocks, and the loop over the remainder; None if the body cannot be cut."""
     stages = _stages(loop)
     if stages is None:
         return None
@@ -182,7 +184,8 @@ def _strip_mined(loop: Loop, size: int) -> list[Any] | None:
 
 
 class _Crossing:
-    """Scalars that one stage computes and another needs: kept in a buffer of the block."""
+    """Scalars that one stage computes and another one uses: each is kept in a buffer of the
+    block."""
 
     def __init__(self, stages: list[_Stage], defined_in: dict[int, int], size: int) -> None:
         self.stages = stages
@@ -222,14 +225,14 @@ class _Crossing:
 
 
 def _repeatable(s: Any) -> bool:
-    """Whether computing it again is as cheap as keeping it."""
+    """Whether recomputing a statement is as cheap as loading its result."""
     if isinstance(s, Load):
         return s.guard is None and s.buffer.kind == "input"
     return isinstance(s, (Constant, IndexValue))
 
 
 def at(s: Any, var: Var, row: Affine) -> Any:
-    """The statement with a loop variable replaced by an expression."""
+    """The statement with a loop variable replaced by an affine form."""
     changes: dict[str, Any] = {}
     for f in fields(s):
         value = getattr(s, f.name)

@@ -1,21 +1,22 @@
-"""Slabs of rows: what products and loops hand to each other stays in the cache.
+"""Tile the rows of several steps together, so that the data between them stays in the cache.
 
-    t = x @ w             # 10,000 rows        for each slab of 125 rows:
-    for i in 0..10000:                           t = x[slab] @ w
-      u[i] = <a loop over row t[i]>       ->     for i in slab: u[i] = <a loop over row t[i]>
-    c = x.T @ u                                  c += x[slab].T @ u
+    t = x @ w             # 10,000 rows        for each tile of 125 rows:
+    for i in 0..10000:                           t = x[tile] @ w
+      u[i] = <a loop over row t[i]>       ->     for i in tile: u[i] = <a loop over row t[i]>
+    c = x.T @ u                                  c += x[tile].T @ u
 
-A matrix of megabytes that a product writes, loops read and change, and a product sums over its
-rows, goes through memory four times.  In slabs it is in the second-level cache, and has memory for
-one slab only, if nothing else reads it.
+A product writes a matrix of megabytes, loops read and change it, and another product sums over its
+rows: the matrix goes through memory four times.  A tile of its rows fits in the second-level cache.
+If nothing else reads the matrix, it gets memory for one tile only.
 
-Steps belong together if each reads rows that an earlier one has written, the same rows in every
-slab.  What stands between them and has nothing to do with them goes ahead; what depends on all of
-their rows, or could not be told, follows.
+Steps form a group if each one reads rows that an earlier one writes, at the same index.  Steps in
+between that are independent of the group run before it.  Steps that depend on all rows, or whose
+dependences are unknown, run after it.
 
-Legal where a step needs nothing of an earlier one of the group but the row that it is at
-(``_in_step``), what goes ahead or follows conflicts with nothing that it passes (``conflict``),
-and memory for one slab is given to temporaries only that nothing else touches (``_is_own``).
+Legal where a step depends on earlier steps of the group through its own row only (``_in_step``),
+where steps that are moved before or after the group conflict with nothing that they pass
+(``conflict``), and where only temporaries that no other step touches get memory for one tile
+(``_is_own``).
 """
 
 from __future__ import annotations
@@ -40,25 +41,27 @@ from .products import chosen
 from .row_steps import Access, RowStep, as_rows, conflict, extents, touched
 from .strip_mine import BLOCK, at, strip_mined
 
-#: Parts of the second-level cache.  A matrix as large as all of it leaves it before it is read
-#: again; a slab aims at an eighth, and may have a half where one row is as large; what a product
-#: reads again for each slab, or adds to, has a quarter; and all of it together, the whole.
+#: Parts of the second-level cache.  A matrix of at least its size is evicted before it is read
+#: again. A tile takes about an eighth, and a half at most where single rows are large.  An operand
+#: that each tile reads again, or a sum that each tile adds to, takes a quarter; everything
+#: together, the whole.
 LEAST, TILE, LARGEST, AGAIN, ROOM = 1, 1 / 8, 1 / 2, 1 / 4, 1
-#: Products of fewer rows than a tile are slow, and of fewer than so many slower than others.
+#: Products of fewer rows than a register tile are slow; below the second number they are slower
+#: than larger ones.
 FEW, ENOUGH = 8, 32
-#: Fewer slabs are not worth it.
+#: Fewer tiles do not pay.
 LEAST_TILES = 4
-#: So many steps are looked at behind the first one.
+#: How many steps after the first one are searched for members of its group.
 AHEAD = 24
 
 
 @steps_pass(
-    "Runs products and loops over the same rows a slab at a time.",
+    "Runs products and loops over the same rows a tile at a time.",
     needs=[NESTS, NO_TASKS, OWN_MEMORY],
     keeps=FLAT,
 )
 def tiled_rows(steps: list[Any]) -> list[Any]:
-    """The steps of a program, those over the same rows made one kernel where that pays."""
+    """The steps of a program; groups over the same rows become one kernel where that pays."""
     result: list[Any] = []
     left = list(steps)
     while left:
@@ -72,8 +75,8 @@ def tiled_rows(steps: list[Any]) -> list[Any]:
 
 
 def _group(steps: list[Any], done: list[Any]) -> tuple[list[Any], Kernel, list[Any]] | None:
-    """Of steps that begin with the first one of a group: what goes ahead, the group as a kernel,
-    and what is left.  Others are done before."""
+    """The steps before the group that begins with the first step, the group as a kernel, and the
+    steps after it; None if there is no group.  ``done`` are the steps before all of them."""
     for extent in extents(steps[0]):
         for member in as_rows(steps[0], extent):
             if any(_is_large(a, extent) and a.writes for a in member.inside):
@@ -96,7 +99,7 @@ class _Group:
     def __init__(self, extent: int, first: RowStep, steps: list[Any]) -> None:
         self.extent = extent
         self.members = [first]
-        #: What goes ahead of the group.
+        #: Steps that run before the group.
         self.ahead: list[Any] = []
         behind: list[Any] = []
         skipped: list[tuple[Any, bool]] = []
@@ -116,25 +119,25 @@ class _Group:
             behind += [s for s, later in skipped if later]
             skipped = []
             used = position + 1
-        #: What is left, in its order.
+        #: Steps that run after the group, in order.
         self.left = [*behind, *steps[used:]]
 
     def _joining(self, step: Any) -> RowStep | None:
-        """The step as a member, if it takes the rows of the members one by one."""
+        """The step as a member, if it depends on each member through the same row only."""
         for member in as_rows(step, self.extent):
             if all(_in_step(earlier, member) for earlier in self.members):
                 return member
         return None
 
     def kernel(self, done: list[Any]) -> Kernel | None:
-        """The kernel that does what the members do, if it is worth it; after what is done."""
+        """The kernel that runs all members tile by tile; None where that does not pay."""
         shared = self._shared()
         if not shared:
             return None
         rows, row = self._tile(shared)
         rate = current().bytes_a_cycle(self.extent * row)
         alone = [m for m, s in self._products() if _is_mostly_added(m.way, s, rows, rate)]
-        if alone:  # its operands' rows are in memory by then, and nothing here needs the sum
+        if alone:  # its operands are in memory by then, and no member reads the sum
             self.members = [m for m in self.members if m not in alone]
             self.left = [*(m.step for m in alone), *self.left]
             shared = self._shared()
@@ -158,13 +161,12 @@ class _Group:
         return [(m, m.step) for m in self.members if isinstance(m.step, MatrixProduct)]
 
     def _tile(self, shared: dict[Buffer, int]) -> tuple[int, int]:
-        """How many rows a slab has, and the bytes of one."""
+        """How many rows a tile has, and the bytes of a row."""
         row = sum(step * itemsize(buffer.dtype) for buffer, step in shared.items())
         return _rows(self.extent, row), row
 
     def _shared(self) -> dict[Buffer, int]:
-        """Large matrices that one member writes and another reads, and how far their rows are
-        apart."""
+        """Large matrices that one member writes and another reads, with their row strides."""
         found: dict[Buffer, int] = {}
         written: dict[Buffer, int] = {}
         for member in self.members:
@@ -177,16 +179,16 @@ class _Group:
         return found
 
     def _is_own(self, buffer: Buffer, row: int) -> bool:
-        """Whether the members touch nothing of a temporary but their rows: it has memory for one
-        slab only."""
+        """Whether members access a temporary by their own rows only.  Then memory for one tile is
+        enough."""
         accesses = [a for m in self.members for a in m.accesses if a.memory is buffer]
         is_whole = buffer.kind == "temp" and buffer.size == row * self.extent
         return is_whole and all(a.row == row for a in accesses)
 
 
 def _in_step(earlier: RowStep, later: RowStep) -> bool:
-    """Whether two steps may take their rows in turn: the later one needs nothing of the earlier
-    one but the same row."""
+    """Whether the later step depends on the earlier one through the same row only, so that the two
+    may alternate tile by tile."""
     if conflict(earlier.outside, later.accesses) or conflict(earlier.accesses, later.outside):
         return False
     for one in earlier.inside:
@@ -198,20 +200,20 @@ def _in_step(earlier: RowStep, later: RowStep) -> bool:
 
 
 def _near(part: float) -> int:
-    """The bytes of a part of the second-level cache."""
+    """The size in bytes of a part of the second-level cache."""
     return current().cache(L2, part)
 
 
 def _is_mostly_added(way: str, product: MatrixProduct, rows: int, rate: float) -> bool:
-    """Whether a sum of products of slabs goes through its result, for each of them, for longer
-    than its operands would take to come from memory."""
+    """Whether adding each tile's product to the sum takes longer than loading the operands from
+    memory."""
     m, n = product.m, product.n
     return way == "sum" and 4 * m * n * rate > 2 * rows * (m + n) * current().costs.second_level
 
 
 def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, rate: float) -> bool:
-    """Whether slabs of so many rows save clearly more than what products read again for each of
-    them, and all of it is in the cache together."""
+    """Whether tiles of so many rows save clearly more traffic than their products cause by reading
+    operands again for each tile, and whether the cache holds everything together."""
     again = sums = 0
     for way, s in products:
         if way == "rows":
@@ -227,7 +229,7 @@ def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, r
 
 
 def _rows(extent: int, row: int) -> int:
-    """How many rows, of so many bytes, a slab has."""
+    """How many rows a tile has, given the bytes of a row."""
     most = max(1, min(extent, max(_near(TILE) // row, min(ENOUGH, _near(LARGEST) // row))))
     choices = range(most, most // 2, -1)
     return min(choices, key=lambda n: (extent % n != 0, n % 8 != 0, -n))
@@ -237,7 +239,7 @@ def _rows(extent: int, row: int) -> int:
 
 
 class _Writer:
-    """Writes the members of a group slab by slab."""
+    """Writes the members of a group tile by tile."""
 
     def __init__(self, group: _Group, own: dict[Buffer, tuple[Buffer, int]], rows: int) -> None:
         self.group = group
@@ -248,7 +250,7 @@ class _Writer:
         self.numbers = count(max((k.values for k in kernels), default=0))
 
     def kernel(self) -> Kernel | None:
-        """The kernel; None if a product is not computed in tiles when it is cut."""
+        """The kernel; None if a product of one tile's rows cannot be computed in register tiles."""
         before: list[Any] = []
         after: list[Any] = []
         for member in self.group.members:
@@ -268,7 +270,7 @@ class _Writer:
         return Kernel(self.name, body, buffers_of(body), next(self.numbers))
 
     def _body(self, first: Affine, rows: int) -> list[Any] | None:
-        """The statements for some rows."""
+        """The statements for the rows from ``first`` on."""
         body: list[Any] = []
         for member in self.group.members:
             if isinstance(member.step, Kernel):
@@ -283,7 +285,7 @@ class _Writer:
         return body
 
     def _loop(self, loop: Loop, first: Affine, rows: int) -> list[Any]:
-        """The loop over some rows; a single one is no loop."""
+        """The loop over the rows of a tile; a single row needs no loop."""
         if rows == 1:
             return self._in_tile([at(s, loop.var, first) for s in loop.body], first)
         inner = Var(rows)
@@ -293,7 +295,7 @@ class _Writer:
         return strip_mined(coalesced(made), rows if rows < 2 * BLOCK else None).body
 
     def _in_tile(self, body: list[Any], first: Affine) -> list[Any]:
-        """Statements that touch the slab where they touched the whole."""
+        """The statements, accessing the tile's memory in place of the whole matrix."""
         result = []
         for s in body:
             if isinstance(s, Loop):
@@ -310,7 +312,7 @@ class _Writer:
     def _product(
         self, s: MatrixProduct, way: str, first: Affine, rows: int
     ) -> MatrixProduct | None:
-        """The part of some rows, in tiles; of a sum, in a buffer of its own."""
+        """The product of a tile's rows; a partial sum goes to a buffer of its own."""
         a, b, c = s.a, s.b, Operand(s.c, s.c_offset, ())
         made = replace(s, tiled=False, blocked=False, panel=None)
         again = 0
@@ -330,7 +332,7 @@ class _Writer:
         return made if made.tiled and not made.blocked and is_small else None
 
     def _added(self, part: Buffer, total: Buffer) -> Loop:
-        """The product of a slab added to those of others."""
+        """The loop that adds a tile's partial sum to the total."""
         place = Var(total.size)
         value = Scalar(next(self.numbers), total.dtype, 2, None)
         body = [
@@ -340,7 +342,7 @@ class _Writer:
         return Loop(place, 0, total.size, body, "map")
 
     def _moved(self, o: Operand, step: int, first: Affine) -> Operand:
-        """The operand from the first row of a slab on."""
+        """The operand from the first row of a tile on."""
         tile, _ = self.own.get(memory(o.buffer), (None, 0))
         if tile is not None:
             return replace(o, buffer=tile)

@@ -1,8 +1,8 @@
-"""The demand-driven walk that schedules and lowers: which scalars make an element.
+"""The walk from an element of a value to the scalars that compute it.
 
-Starting from one element of a value, the walk follows elementwise ops to the
-same element of their operands and movement ops to another element, and stops
-at values that are stored in buffers.
+It is demand-driven: it starts at one element, follows elementwise ops to the same element of their
+operands and movement ops to another element, and stops at values that are stored in buffers.  The
+scheduler walks to see what is read; lowering walks to emit code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Index = tuple[Affine, ...]
 
 
 class ElementWalk:
-    """Base of the walks; subclasses say what reading, computing and choosing mean."""
+    """Base class of walks; subclasses define reading, computing and choosing."""
 
     def __init__(self, definers: Mapping[Value, Op], stored: Collection[Value]) -> None:
         self.definers = definers
@@ -64,7 +64,7 @@ class ElementWalk:
     # -- the walk ---------------------------------------------------------
 
     def walk(self, value: Value, index: Index, guard: Any = None) -> Any:
-        """The element of a value at an index."""
+        """The element of a value at an index, read if it is stored."""
         if guard is not None and self._inside(value, index):
             guard = None
         if value in self.stored or value not in self.definers:

@@ -19,7 +19,7 @@ class Traits:
     ``factorizations``  there is linear algebra beyond products
     ``tiles``    products of middling size are computed in tiles, without a library
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
-    ``split_blocks``   long straight-line kernels are divided
+    ``split_blocks``   long straight-line kernels are split into several
     """
 
     reduce_into_buffers: bool = True

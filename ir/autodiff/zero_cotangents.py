@@ -1,10 +1,11 @@
-"""Shifts that cancel, in the bodies of loops: nothing goes back through them.
+"""Stop gradients at extrema whose cotangent is zero, in the bodies of loops.
 
 A log-sum-exp as users write it, ``m + log(sum(exp(x - m)))`` with ``m = max(x)``, does not depend
-on m.  Outside of loops ``simplify_shifts`` finds that the cotangent of m is zero; in a loop one
-half of what cancels is on a tape.  So the body is asked before it is differentiated: an extremum
-whose cotangent is zero, whatever those of the body's results are, becomes its ``stop_gradient``.
-Neither are the places of the largest elements kept then, nor shares of them computed.
+on m.  Outside of loops ``ir/simplification/shifts.py`` finds that the cotangent of m is zero.  In a
+loop one half of the terms that cancel is on a tape.  So the body is examined before it is
+differentiated: an extremum whose cotangent is zero for all cotangents of the body's results becomes
+its ``stop_gradient``.  Then neither the indices of the largest elements are kept, nor the shares of
+ties computed.
 
 Legal where the results do not depend on the extremum in exact arithmetic, whatever all other values
 are.  Values stay as they are.  Derivatives lose rounding errors, and NaN where infinities would

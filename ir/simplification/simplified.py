@@ -28,10 +28,9 @@ def simplified(program: Program) -> Program:
 
     One walk reaches the fixed point, because every rule looks only at an op and at what
     its operands are made by, and because what the rules emit is offered to them again.
-    Values are unchanged to rounding; NaN, infinities and signed zeros stay but for those in
-    sums: of copies and of updates (``simplify_moves``), in products with what repeats
-    (``simplify_products``), with unit matrices (``simplify_units``) and of windows
-    (``simplify_windows``), and in what cancels (``simplify_shifts``).
+    Values are unchanged up to rounding.  NaN, infinities and signed zeros are preserved except in
+    sums of copies and of updates (``moves``), products with repeated operands (``products``) or with
+    unit matrices (``units``), sums of windows (``windows``), and terms that cancel (``shifts``).
     """
     while True:
         rules = [fold, simplify, bodies.rule(simplified), cse.rule()]

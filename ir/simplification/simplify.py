@@ -11,9 +11,8 @@ After::
     %2: f64[3] = neg %1
     %3: f64[3] = sub %0, %1
 
-The rules stand beside this file, by family: ``simplify_arithmetic``, ``simplify_choice``,
-``simplify_moves``, ``simplify_parts``, ``simplify_places``, ``simplify_products``,
-``simplify_shifts``, ``simplify_units`` and ``simplify_windows``.
+The rules stand beside this file, by family: ``arithmetic``, ``choice``, ``moves``, ``parts``,
+``places``, ``products``, ``shifts``, ``units`` and ``windows``.
 
 Legal where each family says.
 """

@@ -1,10 +1,10 @@
-"""Threads apart: a thread of the pool that finds itself on its caller's processor moves away.
+"""Keep threads of the pool off their caller's processor.
 
-Linux wakes a thread where it was only if it takes that processor to be idle.  In a virtual machine
-one that has halted may count as taken, so threads are woken on the processor of whoever wakes them
-and stay there for tens of milliseconds, beside others that do nothing: each call is then slower
-than one thread alone.  A thread that sees this may from then on run on the other processors only,
-where Linux has to wake it.
+Linux wakes a thread on the processor where it last ran only if it considers that processor idle. In
+a virtual machine a halted processor may count as busy.  Threads are then woken on the processor of
+their waker and stay there for tens of milliseconds, while other processors idle: each call is
+slower than one thread alone.  A thread that finds itself on its caller's processor removes that
+processor from its affinity mask, so that Linux wakes it elsewhere from then on.
 """
 
 from __future__ import annotations
@@ -28,26 +28,27 @@ _MOVE = ir.FunctionType(VOID, [I32, I64, POINTER])
 #: Bits of a mask of processors, as of C libraries' ``cpu_set_t``.
 PROCESSORS = 1024
 
-#: What the threads are told, in words.
+#: The words of the record of a call.
 _RUN, _DATA, _TABLE, _CALLER, _PROCESSOR, _COUNT = range(6)
 
 
 def join(module: ir.Module) -> ir.Function:
-    """A runner for threads that keep apart, whose data is what ``tell`` has filled in."""
+    """The function that each thread runs: it moves away if need be, then calls the runner.  Its
+    data is the record that ``tell`` has filled in."""
     function = ir.Function(module, RUNNER, "join")
     _write_join(function)
     return function
 
 
 def room(b: ir.IRBuilder) -> ir.Value:
-    """Memory for what threads are told."""
+    """Memory for the record of a call."""
     return b.alloca(I64, size=_COUNT)
 
 
 def tell(
     b: ir.IRBuilder, told: ir.Value, runner: ir.Value, data: ir.Value, table: ir.Value
 ) -> None:
-    """Note what is to be run, who calls, and on which processor."""
+    """Fill in the record: the runner and its data, the calling thread and its processor."""
     for place, pointer in ((_RUN, runner), (_DATA, data), (_TABLE, table)):
         _store(b, told, place, b.ptrtoint(pointer, I64))
     _store(b, told, _CALLER, _call(b, table, "pthread_self", _SELF, ir.Constant(I64, 0)))
@@ -74,10 +75,10 @@ def _write_join(function: ir.Function) -> None:
 
 
 def _move_away(module: ir.Module) -> ir.Function:
-    """``void move_away(processor, caller, table)``: the thread may run where its caller may, but
-    on that processor.
+    """``void move_away(processor, caller, table)``: take the caller's affinity mask without that
+    processor.
 
-    A thread that may run nowhere else stays where it is: Linux refuses an empty mask.
+    A thread that may run nowhere else stays where it is, since Linux refuses an empty mask.
     """
     function = ir.Function(module, _MOVE, "move_away")
     function.linkage = "internal"
@@ -106,7 +107,7 @@ def _move_away(module: ir.Module) -> ir.Function:
 def _call(
     b: ir.IRBuilder, table: ir.Value, name: str, kind: ir.FunctionType, otherwise: ir.Value
 ) -> ir.Value:
-    """What a function of the system says that takes nothing, or what holds where there is none."""
+    """The result of a system function without arguments; a default where the system lacks it."""
     function = abi.load(b, table, abi.SLOTS[name], kind.as_pointer())
     before, asks, after = b.block, *(b.append_basic_block(n) for n in ("asks", "after"))
     b.cbranch(b.icmp_unsigned("!=", function, ir.Constant(function.type, None)), asks, after)

@@ -1,16 +1,16 @@
-"""Neighbours in registers: what one iteration has at ``j + 1``, the next one needs at ``j``.
+"""Predictive commoning: reuse values that the previous iteration computed or loaded.
 
     for j:  a = f(x[j - 1]); b = f(x[j])     ->     a = f(x[-1])
             y[j] = b - a                            for j:  b = f(x[j]); y[j] = b - a; a = b
 
-LLVM knows the second form (a fixed-order recurrence) and makes a permutation of two registers of
-it.  What is computed is found by its structure: two values are neighbours if one is the other with
-every index that moves with the loop moved by one step.  That is predictive commoning (K. O'Brien,
-"Predictive commoning: a method of optimizing loops containing references to consecutive array
-elements", 1990), on expressions.
+LLVM recognizes the second form as a fixed-order recurrence, and makes a permutation of two vector
+registers of it.  Expressions are compared by structure: two values can be commoned if one is the
+other with every index that depends on the loop's variable shifted by one iteration.  The method is
+K. O'Brien's ("Predictive commoning: a method of optimizing loops containing references to
+consecutive array elements", 1990), applied to expressions.
 
-Of reads alone there is something to gain from three neighbours on: vectors that lie across two
-cache lines take twice the time to read, and of three at least two do.
+Loads alone gain from three consecutive elements on: an unaligned vector that crosses two cache
+lines takes twice the time to load, and of three at least two do.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, memory, use
 from autojit.ir.core.affine import Var
 from autojit.ir.core.machine import L2, current
 
-#: A run of reads has at least this many, and the loop's arrays take at most this part of the
+#: A run of loads has at least this many, and the loop's arrays take at most this part of the
 #: second-level cache.  Measured on a step of the heat equation on 128 x 128 points: 3.0 instead of
-#: 4.1 us.  Where arrays are not in the cache, the loop waits for memory and the permutations come
-#: on top (gradient of Rosenbrock's function of 1e6 unknowns: 286 instead of 256 us).
+#: 4.1 us.  Where arrays are not in the cache, the loop waits for memory and permutations only
+#: add to that (gradient of Rosenbrock's function of 1e6 unknowns: 286 instead of 256 us).
 SHORTEST = 3
 CACHED = 1
-#: Permutations take the place of arithmetic in the processor.  Measured on Runge-Kutta steps of a
+#: Permutations compete with arithmetic for execution ports.  Measured on Runge-Kutta steps of a
 #: chain of equations, 7 of reads beside 22 operations: 84 us, and 67 us without.
 MOST = 4
-#: A permutation for something computed saves at least so many statements.
+#: The fewest statements that a permutation of a computed value must save.
 WORTH = 3
 #: Bodies of more statements are left as they are.
 LARGEST = 400
@@ -47,24 +47,24 @@ _PURE = (Compute, Constant, IndexValue, Load)
 
 
 class Commoning(NamedTuple):
-    """What an innermost loop hands from each iteration to the next, and what is left of its body.
+    """The values that an innermost loop carries to the next iteration, and the remaining body.
 
-    ``carried`` are pairs of statements: the first has the result that the second had an iteration
-    ago, and is not in the body.
+    ``carried`` are pairs of statements: the result of the first is that of the second one iteration
+    ago, so the first is not in the body.
     """
 
     carried: list[tuple[Any, Any]]
     body: list[Any]
-    #: Whether something computed is handed on, and not only what is read.
+    #: Whether computed values are carried, and not only loads.
     computed: bool
 
     def before(self, statement: Any, loop: Loop) -> list[Any]:
-        """What has to run for a statement's first result."""
+        """The statements that compute a statement's result before the first iteration."""
         return _cone(statement, _definitions(loop.body), {}, loop.body)
 
 
 def commoning(loop: Loop) -> Commoning:
-    """The neighbours of a loop."""
+    """The values of a loop that can be carried, and the body without them."""
     free = _free_reads(loop)
     if not free or len(loop.body) > LARGEST:
         return Commoning([], loop.body, False)
@@ -74,10 +74,10 @@ def commoning(loop: Loop) -> Commoning:
     carried = {**computed, **reads}
     alive = _alive(loop, carried)
     pairs = [(s, carried[id(s)]) for s in loop.body if id(s) in carried and id(s) in alive]
-    # LLVM carries neighbours in registers by itself too, and vectorises the loop only if what the
-    # next iteration gets is read before anything that depends on it is stored.
+    # LLVM also forms such recurrences itself.  It vectorizes the loop only if a value for the next
+    # iteration is loaded before anything that depends on it is stored.
     order = {id(s): 0 for s in free}
-    # What the next iteration gets is computed before what depends on the one before.
+    # Values for the next iteration are computed before statements that use the previous ones.
     known = _definitions(loop.body)
     for later in computed.values():
         for s in _cone(later, known, carried, loop.body):
@@ -87,11 +87,12 @@ def commoning(loop: Loop) -> Commoning:
     return Commoning(pairs, kept, bool(computed))
 
 
-# -- what is read --------------------------------------------------------------------
+# -- loads ----------------------------------------------------------------------------
 
 
 def _free_reads(loop: Loop) -> list[Load]:
-    """Reads that could be anywhere in the body of an innermost loop."""
+    """Loads that may move anywhere in the body of an innermost loop: nothing writes their
+    memory."""
     if any(bodies_of(s) for s in loop.body):
         return []
     written = {memory(b) for s in loop.body for b in changed_buffers(s)}
@@ -103,7 +104,7 @@ def _free_reads(loop: Loop) -> list[Load]:
 
 
 def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
-    """Reads that find their element in a register, with those that read it before."""
+    """Loads whose element the previous iteration has loaded, with the load that did."""
     if footprint(buffers_of(loop.body)) > current().cache(L2, CACHED):
         return {}
     groups: dict[Any, dict[int, Load]] = defaultdict(dict)
@@ -122,15 +123,15 @@ def _reads(loop: Loop, free: Iterable[Load], most: int) -> dict[int, Any]:
     return found if len(found) <= most else {}
 
 
-# -- what is computed ----------------------------------------------------------------
+# -- computed values ------------------------------------------------------------------
 
-#: The structure of an expression, and the step of the loop that it is of; none if it is the same
-#: at every step.
+#: The structure of an expression, and the iteration that it belongs to, relative to the current
+#: one; None if it is invariant.
 Form = tuple[Any, int | None]
 
 
 def _computed(loop: Loop, free: list[Load]) -> dict[int, Any]:
-    """What is computed that an earlier iteration has computed, with what did so."""
+    """Computed values that the previous iteration has computed, with the statement that did."""
     groups: dict[Any, dict[int, Any]] = defaultdict(dict)
     for s, (structure, step) in _forms(loop, free):
         if isinstance(s, Compute) and step is not None:
@@ -145,7 +146,7 @@ def _computed(loop: Loop, free: list[Load]) -> dict[int, Any]:
 
 
 def _forms(loop: Loop, free: list[Load]) -> list[tuple[Any, Form]]:
-    """The statements of a body that only depend on free reads and on what does not change."""
+    """The forms of statements that depend only on movable loads and on invariants."""
     readable = {id(s) for s in free}
     defined = {s.result.number for s in loop.body if hasattr(s, "result")}
     numbers: dict[Any, int] = {}
@@ -186,7 +187,7 @@ def _form_of_index(s: Load | IndexValue, var: Var) -> Form | None:
 
 
 def _worthwhile(loop: Loop, pairs: dict[int, Any]) -> dict[int, Any]:
-    """Those pairs that save enough."""
+    """The pairs that save at least ``WORTH`` statements."""
     while True:
         alive = _alive(loop, pairs)
         reached = {a: b for a, b in pairs.items() if a in alive}
@@ -201,7 +202,7 @@ def _worthwhile(loop: Loop, pairs: dict[int, Any]) -> dict[int, Any]:
 
 
 def _alive(loop: Loop, carried: dict[int, Any]) -> set[int]:
-    """The statements that are still needed, and those that stand for what is carried."""
+    """The statements that are live when some are carried, the carried ones included."""
     known = _definitions(loop.body)
     alive: set[int] = set()
     open_ = [s for s in loop.body if can_fail(s) or not isinstance(s, _PURE)]
@@ -217,7 +218,7 @@ def _alive(loop: Loop, carried: dict[int, Any]) -> set[int]:
 def _cone(
     statement: Any, known: dict[int, Any], carried: dict[int, Any], body: list[Any]
 ) -> list[Any]:
-    """The statements of a body that one depends on, and itself, in order."""
+    """A statement and the statements of the body that it depends on, in order."""
     inside: set[int] = set()
     open_ = [statement]
     while open_:

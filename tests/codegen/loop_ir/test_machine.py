@@ -139,4 +139,4 @@ def test_code_for_another_machine_computes_the_same() -> None:
         compiled = jit(grad(loss))
         assert np.allclose(compiled(w, x), usual, rtol=1e-10)
         text = compiled.lower(w, x).text("loops")
-    assert text != jit(grad(loss)).lower(w, x).text("loops")  # in slabs, and in tasks
+    assert text != jit(grad(loss)).lower(w, x).text("loops")  # in tiles, and in tasks

@@ -1,4 +1,4 @@
-"""Loops over what lies in one piece are loops over rows and columns where it is made of rows."""
+"""Loops whose indices divide their variable become nests over rows and columns."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_infinite_elements_outside_do_not_matter() -> None:
     same(f, a)
 
 
-def test_what_stays_one_loop() -> None:
+def test_loops_that_stay_linear() -> None:
     """Short rows, few of them, and rows of different lengths."""
     x = RNG.standard_normal(840)
 
@@ -98,7 +98,7 @@ def test_what_stays_one_loop() -> None:
     assert divides(loops_of(different, x))
 
 
-def test_every_way_to_cut_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_split_at_every_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delinearize, "LEAST_COLUMNS", 2)
     monkeypatch.setattr(delinearize, "LEAST_ROWS", 1)
     for seed in range(60):

@@ -1,4 +1,4 @@
-"""Loops with long bodies in pieces: the same results, and compile time in proportion."""
+"""Fission of loops with long bodies: the same results, and compile time in proportion."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_rows_and_scalars() -> None:
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_neighbours_and_picked_elements() -> None:
+def test_shifted_and_gathered_elements() -> None:
     x, places = RNG.normal(size=300), RNG.integers(0, 300, 200)
 
     def f(x: Any, places: Any) -> Any:
@@ -130,7 +130,7 @@ def test_no_loop_is_long(steps: int, count: int) -> None:
     assert max(sizes) < fission.LONG
 
 
-def test_pieces_are_functions() -> None:
+def test_parts_are_functions() -> None:
     executable = Executable(trace(lambda x: chain(x, 1500))(RNG.normal(size=20)))
     executable.call([RNG.normal(size=20)])
     (compiled,) = executable._compiled
@@ -141,7 +141,7 @@ def test_pieces_are_functions() -> None:
     assert len({s for s in text.split() if s.startswith('@"kernel0_loop')}) >= count
 
 
-def test_kernels_without_loops_are_left_to_chunks() -> None:
+def test_kernels_without_loops_are_left_to_split_blocks() -> None:
     loops = lower(optimize(trace(lambda x: chain(x, 1500))(np.float64(0.3))))
     kernels = [s for s in loops.steps if isinstance(s, Kernel)]
     assert len(kernels) > 1

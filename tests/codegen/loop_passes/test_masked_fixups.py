@@ -1,4 +1,4 @@
-"""Masks of single places in rows: taken out of the loop, and set right after it."""
+"""Masks of single elements in rows: taken out of the loop, and fixed after it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def diagonal(x: Any, k: int) -> Any:
 
 
 @pytest.mark.parametrize("k", [0, 1, -3, N - 2])
-def test_diagonals_are_set_after_the_row(k: int) -> None:
+def test_diagonals_are_fixed_after_the_row(k: int) -> None:
     assert masks_in_rows(lambda x: np.outer(x, x) + diagonal(x, k) * np.exp(x), X) == 0
     masks_in_rows(lambda x: diagonal(x, k) - diagonal(x, 1 - k).T, X)
     masks_in_rows(jacfwd(lambda x: x**2 + np.roll(x, k) * np.exp(x)), X)

@@ -1,4 +1,4 @@
-"""Rows of which one element counts: the others are left out where they would add zeros."""
+"""One-hot rows: elements that would add zeros are skipped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS, WIDTH, COLUMNS = 203, 21, 6
 
 @pytest.fixture(params=[False, True], ids=["alone", "tasks"])
 def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops as they are, and cut into tasks and slabs."""
+    """Loops as they are, and cut into tasks and tiles."""
     if request.param:
         monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
         monkeypatch.setattr(parallelize, "WORK_OF_TASK", 0.016)
@@ -127,7 +127,7 @@ def test_counts_alone() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore:invalid value")
-def test_in_blocks_of_rows(kind: str) -> None:
+def test_in_strip_mined_rows(kind: str) -> None:
     """Functions of the extremes are computed for many rows at once, and what is picked is kept."""
 
     def bumps(w: Any, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Stencils: loops over whole rows, and neighbours that stay in registers."""
+"""Stencils: loops over whole rows, and elements that stay in registers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_reverse_of_a_stencil_runs_over_whole_rows() -> None:
     assert longest_row(loops) == (0, 32)
 
 
-def test_what_the_middle_gives_at_the_ends_is_overwritten() -> None:
+def test_meaningless_values_at_the_ends_are_overwritten() -> None:
     """There the logarithm is of a negative number."""
     field = FIELD.copy()
     field[:, [0, -1]] = -1.0
@@ -123,12 +123,12 @@ def test_widths_that_fit_no_vector(width: int) -> None:
     check(grad(lambda u: np.sum(step(step(u)) ** 2)), field)
 
 
-def test_neighbours_are_handed_on_in_registers() -> None:
+def test_elements_are_carried_in_registers() -> None:
     _, llvm = check(inner(lambda u: u[1:-1, 1:-1] + 0.1 * five_points(u)), FIELD)
     assert "vector.recur" in llvm  # the vectoriser knew it
 
 
-def test_neighbours_of_arrays_beyond_the_cache_are_read() -> None:
+def test_elements_of_arrays_beyond_the_cache_are_loaded() -> None:
     big = np.ones((1000, 200))
     _, llvm = check(inner(lambda u: u[1:-1, 1:-1] + 0.1 * five_points(u)), big)
     assert "vector.recur" not in llvm

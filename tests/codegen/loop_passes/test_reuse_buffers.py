@@ -1,4 +1,4 @@
-"""Results in the memory of what they are computed from, and where that would be wrong."""
+"""Results in the buffers of their operands, and where that would be wrong."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def taken(function: Callable[..., Any], *arguments: Any) -> set[str]:
     return {line.split(" in ")[1] for line in lines}
 
 
-def test_elementwise_results_take_over_products() -> None:
+def test_elementwise_results_reuse_the_buffers_of_products() -> None:
     assert taken(lambda x, w: np.tanh(x @ w), X, W) == {"out0"}
 
 
@@ -67,7 +67,7 @@ def test_rows_that_are_read_twice_before() -> None:
     ],
 )
 def test_what_is_read_elsewhere_is_kept(read: Callable[[Any], Any]) -> None:
-    """Results are right, whatever is done; where elements move, nothing is taken over."""
+    """Results are right, whatever is done; where elements move, nothing is reused."""
     found = taken(lambda x, w: read(x @ w), X, W)
     # Rows are complete before they are written where only their own elements are read.
     assert found <= {"out0"}
@@ -91,7 +91,7 @@ def test_what_is_read_later_is_kept() -> None:
     assert f"temp {product}: f64[1200] in " not in text
 
 
-def test_chains_are_one_block_of_memory() -> None:
+def test_chains_share_one_buffer() -> None:
     def chain(x: Any, w: Any) -> Any:
         for _ in range(4):
             x = np.tanh(x @ w) + 1.0

@@ -1,4 +1,4 @@
-"""Additions to computed places behind the arithmetic, against the interpreter."""
+"""Fission of loops that scatter, against the interpreter."""
 
 from __future__ import annotations
 

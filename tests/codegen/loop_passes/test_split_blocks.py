@@ -1,4 +1,4 @@
-"""Long straight-line kernels in chunks: the same results, and compile time in proportion."""
+"""Long straight-line kernels, split: the same results, and compile time in proportion."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def tangled(a: Any) -> Any:
 
 @pytest.mark.parametrize("size", [10, 37, 80])
 @pytest.mark.parametrize("f", [determinant, tangled, grad(determinant), grad(tangled)])
-def test_chunks_give_what_the_whole_gives(
+def test_parts_give_what_the_whole_gives(
     f: Any, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = trace(f)(X)
@@ -66,7 +66,7 @@ def test_chunks_give_what_the_whole_gives(
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_no_chunk_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_part_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_blocks, "STATEMENTS", 50)
     loops = lower(optimize(trace(determinant)(X)))
     long = [k for k in loops.steps if isinstance(k, Kernel)]
@@ -83,7 +83,7 @@ def test_no_chunk_is_long_and_each_stands_for_itself(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("shape", [(45, 2, 8, 7), (9, 2, 8, 5)])
-def test_what_each_iteration_has_for_itself_is_not_shared(
+def test_private_memory_of_iterations_is_not_shared(
     monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
 ) -> None:
     """Borders make a kernel long; its middle is in tasks, with what they compute again."""

@@ -1,4 +1,4 @@
-"""Rows in blocks, against the interpreter."""
+"""Strip-mined loops over rows, against the interpreter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def scaled(x: Any) -> Any:
 
 @pytest.mark.parametrize("f", [centred, scaled])
 @pytest.mark.parametrize("rows", [255, 256, 300])
-def test_what_is_summed_begins_anew_in_each_row(f: Any, rows: int) -> None:
+def test_sums_begin_anew_in_each_row(f: Any, rows: int) -> None:
     x = X[np.arange(rows) % 300]
     np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-12)
     agrees(grad(lambda x: np.sum(f(x))), x)

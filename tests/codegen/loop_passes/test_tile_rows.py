@@ -1,4 +1,4 @@
-"""Products and loops over the same rows, slab by slab, against the interpreter."""
+"""Products and loops over the same rows, tile by tile, against the interpreter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slabs of two kilobytes, of matrices of eight and more, which are far."""
+    """Tiles of two kilobytes, of matrices of eight kilobytes and more, which count as far."""
     far_matrices(monkeypatch)
     for name, size in {"LEAST": 1 << 13, "TILE": 1 << 11, "LARGEST": 1 << 13}.items():
         monkeypatch.setattr(tile_rows, name, share(L2, size))
@@ -35,7 +35,7 @@ def loops_of(f: Any, *arguments: Any) -> LoopProgram:
 
 
 def tiled_rows(program: LoopProgram) -> list[str]:
-    """What the products write that are computed slab by slab."""
+    """The buffers of the products that are computed tile by tile."""
     kernels = [s for s in program.steps if isinstance(s, Kernel) and product_of(s) is None]
     products = (s for k in kernels for s in walk(k.body) if isinstance(s, MatrixProduct))
     return [s.c.name.split("_of_")[0] for s in products]
@@ -48,15 +48,15 @@ def nearest(centers: Any, points: Any) -> Any:
 
 
 @pytest.mark.parametrize("count", [512, 640, 509])
-def test_what_is_between_two_products_has_memory_for_a_slab(count: int) -> None:
+def test_a_matrix_between_two_products_has_memory_for_one_tile(count: int) -> None:
     centers, points = RNG.normal(size=(12, 8)), RNG.normal(size=(count, 8))
     loops = agrees(grad(nearest), centers, points)
     names = [name.split("_")[1] for name in tiled_rows(loops)]
-    assert names == ["slab", "part"] * (2 if count == 509 else 1)
+    assert names == ["tile", "part"] * (2 if count == 509 else 1)
     assert max(b.size for b in loops.temps) < count * 12
 
 
-def test_a_batch_is_taken_one_by_one() -> None:
+def test_a_batch_is_tiled_matrix_by_matrix() -> None:
     def mixture(means: Any, factors: Any, x: Any) -> Any:
         scaled = (x - means[:, None, :]) @ np.swapaxes(factors, 1, 2)
         heights = -0.5 * np.sum(scaled**2, axis=2)
@@ -78,7 +78,7 @@ def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         agrees(grad(f, argnums=which), *arguments, rtol=rtol)
 
 
-def test_most_chains_are_run_in_slabs() -> None:
+def test_most_chains_are_tiled() -> None:
     def f(x: Any, w: Any, u: Any) -> Any:
         h = np.tanh(x @ w)
         logits = h @ u
@@ -96,7 +96,7 @@ def test_most_chains_are_run_in_slabs() -> None:
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(512, 0), (20_000, 3)])
-def test_slabs_have_to_save_more_than_they_cost(
+def test_tiles_have_to_save_more_than_they_cost(
     rows: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the last level of the caches the matrices are near enough; from memory they are not, but

@@ -1,4 +1,4 @@
-"""Threads keep apart: one on its caller's processor moves away, and nobody else does."""
+"""A thread on its caller's processor moves away, and no other thread does."""
 
 from __future__ import annotations
 

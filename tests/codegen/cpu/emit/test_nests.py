@@ -1,4 +1,4 @@
-"""Loops over numbers of one byte, beside vectors of longer ones."""
+"""Loops over one-byte elements beside longer ones: no vector runs past the end of memory."""
 
 from __future__ import annotations
 

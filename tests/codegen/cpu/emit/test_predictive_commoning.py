@@ -1,4 +1,4 @@
-"""What an iteration has computed, the next one finds in a register."""
+"""Values that an iteration has computed stay in a register for the next one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X = np.random.default_rng(0).uniform(0.5, 2.0, 1003)
 
 
 def found(f: Callable[..., Any], *arguments: Any, rtol: float = 1e-13) -> list[Commoning]:
-    """The neighbours of f's long loops, once compiled and interpreted results agreed."""
+    """The values that f's long loops carry, once compiled and interpreted results agreed."""
     program = autojit.trace(f)(*arguments)
     arrays = [*arguments, *program.captured]
     for g, w in zip(Executable(program).call(arrays), interpret(program, arrays), strict=True):
@@ -57,19 +57,19 @@ def test_of_every_second_element() -> None:
     assert calls([n], "exp") == 1
 
 
-def test_with_what_does_not_change() -> None:
+def test_with_invariants() -> None:
     n = found(lambda x, a: np.exp(a * x[1:]) * np.exp(a * x[:-1]), X, np.array(0.3))
     assert calls(n, "exp") == 1
     n = found(lambda x, a: np.exp(a * x[1:]) * np.exp((a + 1) * x[:-1]), X, np.array(0.3))
     assert calls(n, "exp") == 2
 
 
-def test_what_saves_little_is_computed_again() -> None:
+def test_values_that_save_little_are_computed_again() -> None:
     (n,) = found(lambda x: (x[1:] + 1.0) * (x[:-1] + 1.0), X)
     assert n.carried == []
 
 
-def test_other_operands_are_no_neighbours() -> None:
+def test_other_operands_are_not_commoned() -> None:
     n = found(lambda x, y: np.exp(x[1:] * y[1:]) - np.exp(x[:-1] * y[1:]), X, X + 1.0)
     assert calls(n, "exp") == 2
 
@@ -84,7 +84,7 @@ def test_in_sums_and_on_threads() -> None:
     found(grad(total), long)
 
 
-def test_what_is_written_in_the_loop_is_read_where_it_was() -> None:
+def test_memory_that_the_loop_writes_is_loaded_in_place() -> None:
     def steps(x: Any) -> Any:
         def step(c: Any, _: None) -> tuple[Any, None]:
             c = c.copy()

@@ -1,4 +1,4 @@
-"""What loops need as they run: memory, time to compile, and how they fail; and running sums."""
+"""What loops need as they run: memory, time to compile, and how they fail; and prefix scans."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_call_that_failed_leaves_nothing_behind() -> None:
             compiled(X, 4)
 
 
-# -- running sums: four elements at a time -------------------------------------
+# -- prefix scans: four elements at a time -------------------------------------
 
 
 def accumulated(x: Any) -> Any:
@@ -194,7 +194,7 @@ def reversed_sums(x: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 @pytest.mark.parametrize("size", [*range(14), 100])
-def test_running_sums_of_all_lengths(size: int, dtype: str) -> None:
+def test_prefix_sums_of_all_lengths(size: int, dtype: str) -> None:
     """The last few elements are written out singly."""
     x = np.random.default_rng(size).uniform(-2, 2, size)
     x = (4 * x).astype(dtype) if dtype == "i8" else x.astype(dtype)
@@ -209,7 +209,7 @@ def test_running_sums_of_all_lengths(size: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 11), (11, 1), (3, 21), (21, 3), (2, 9, 2)])
-def test_running_sums_along_axes(shape: tuple[int, ...]) -> None:
+def test_prefix_sums_along_axes(shape: tuple[int, ...]) -> None:
     a = np.random.default_rng(0).normal(size=shape)
 
     def along(a: Any) -> Any:
@@ -224,7 +224,7 @@ def test_running_sums_along_axes(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
-def test_running_extremes_keep_nan_and_infinities(dtype: str) -> None:
+def test_prefix_extremes_keep_nan_and_infinities(dtype: str) -> None:
     """Wherever in a group of four they are."""
     special = [np.nan, np.inf, -np.inf, -0.0, 0.0]
     extremes = (np.maximum.accumulate, np.minimum.accumulate)
@@ -246,7 +246,7 @@ def _first(accumulate: Any) -> Any:
     return np.maximum if accumulate == np.maximum.accumulate else np.minimum
 
 
-def test_running_sums_with_infinities() -> None:
+def test_prefix_sums_with_infinities() -> None:
     for place in range(13):
         x = np.arange(1.0, 14)
         x[place] = np.inf
@@ -254,7 +254,7 @@ def test_running_sums_with_infinities() -> None:
         np.testing.assert_array_equal(jit(np.cumprod)(x), np.cumprod(x))
 
 
-def test_running_sums_of_what_is_not_negative_never_fall() -> None:
+def test_prefix_sums_of_what_is_not_negative_never_fall() -> None:
     """Distribution functions are looked up in."""
     for seed in range(20):
         x = np.random.default_rng(seed).exponential(size=1001) ** 9
@@ -290,7 +290,7 @@ PREFIX_SCANS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", PREFIX_SCANS)
 @pytest.mark.parametrize("size", [9, 22, 100])
-def test_running_sums_and_their_gradients(name: str, size: int) -> None:
+def test_prefix_sums_and_their_gradients(name: str, size: int) -> None:
     """As the interpreter has them, which takes one element after the other."""
     x = np.random.default_rng(size).uniform(0.6, 1.5, size)
     f = PREFIX_SCANS[name]
@@ -327,7 +327,7 @@ def test_of_four_additions_one_waits() -> None:
     assert carried(PREFIX_SCANS["exclusive"], x) == [4]
 
 
-def test_what_a_running_sum_may_not_do() -> None:
+def test_loops_that_are_no_prefix_scans() -> None:
     """Its loop stays as it is where statements cannot be done for four elements at a time."""
 
     def loop_of(f: Any) -> Loop:
@@ -354,7 +354,7 @@ def test_what_a_running_sum_may_not_do() -> None:
     )
 
 
-def test_running_products_of_floats_are_in_order() -> None:
+def test_prefix_products_of_floats_are_in_order() -> None:
     """A product of later elements may overflow where that of all of them does not."""
     x = np.tile([1e-300, 1e200, 1e200, 1e-200, 1e-200, 1e300], 4)
     np.testing.assert_allclose(jit(np.cumprod)(x), np.cumprod(x), rtol=1e-14)
