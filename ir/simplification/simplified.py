@@ -26,11 +26,11 @@ from .simplify import simplify
 def simplified(program: Program) -> Program:
     """The program folded, simplified, without repetition and dead code.
 
-    One walk reaches the fixed point, because every rule looks only at an op and at what
-    its operands are made by, and because what the rules emit is offered to them again.
-    Values are unchanged up to rounding.  NaN, infinities and signed zeros are preserved except in
-    sums of copies and of updates (``moves``), products with repeated operands (``products``) or with
-    unit matrices (``units``), sums of windows (``windows``), and terms that cancel (``shifts``).
+    One walk reaches the fixed point, because every rule looks only at an op and at what its
+    operands are made by, and because what the rules emit is offered to them again. Values are
+    unchanged up to rounding.  NaN, infinities and signed zeros are preserved except in sums of
+    copies and of updates (``moves``), products with repeated operands (``products``) or with unit
+    matrices (``units``), sums of windows (``windows``), and terms that cancel (``shifts``).
     """
     while True:
         rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
