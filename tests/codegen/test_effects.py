@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from autojit.codegen.loop_ir import matrices, nodes, sequences
 from autojit.codegen.loop_ir.effects import (
     EFFECTS,
     accesses,
@@ -20,17 +21,19 @@ from autojit.codegen.loop_ir.effects import (
 )
 from autojit.codegen.loop_ir.nodes import Tasks
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Operand, Place, Scalar, Trips
-from autojit.ir.core import affine, loops
+from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-#: Classes of `loops` that are no statements.
-PARTS = {"Accumulator", "Kernel", "LoopProgram", "Operand", "Place", "Tasks"}
+#: Where classes of statements are, and those there that are no statements.
+MODULES = (nodes, sequences, matrices)
+PARTS = {"Tasks"}
 
 
 def statements() -> list[type]:
-    found = [c for c in vars(loops).values() if isinstance(c, type)]
-    own = [c for c in found if c.__module__ == loops.__name__ and dataclasses.is_dataclass(c)]
-    return [c for c in own if c.__name__ not in PARTS]
+    found = [c for m in MODULES for c in vars(m).values() if isinstance(c, type)]
+    names = {m.__name__ for m in MODULES}
+    own = [c for c in found if c.__module__ in names and dataclasses.is_dataclass(c)]
+    return [c for c in dict.fromkeys(own) if c.__name__ not in PARTS]
 
 
 class Marked:
@@ -72,7 +75,7 @@ class Marked:
         return object() if name in ("body", "bodies", "condition") else {}
 
     def statement(self, kind: type) -> Any:
-        hints = typing.get_type_hints(kind, vars(loops))
+        hints = typing.get_type_hints(kind)
         return kind(**{f.name: self.of(hints[f.name], f.name) for f in dataclasses.fields(kind)})
 
 

@@ -108,8 +108,7 @@ class Statements:
             self.line(f"if (!{args[0]}) {self.fail(ENSURED[s.name])}")
             self._scalars[s.result.number] = args[1]
             return
-        operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
-        self.define(s.result, expression(s.name, args, operand, s.result.dtype))
+        self.define(s.result, expression(s.name, args, s.operand_dtype, s.result.dtype))
 
     def constant(self, s: Constant) -> None:
         self._scalars[s.result.number] = constant(s.value, s.result.dtype)

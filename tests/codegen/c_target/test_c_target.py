@@ -55,7 +55,7 @@ def compiled(texts: Sequence[str], folder: Path) -> ctypes.CDLL:
     """The functions of one compilation unit."""
     source, library = folder / "functions.c", folder / "functions.so"
     source.write_text(PRELUDE + "\n".join(texts), encoding="utf-8")
-    command = [COMPILER, "-std=c99", "-O1", "-shared", "-fPIC", "-o", library, source, "-lm"]
+    command = [COMPILER, "-std=c99", "-shared", "-fPIC", "-o", library, source, "-lm"]
     made = subprocess.run(map(str, command), capture_output=True, text=True)
     assert made.returncode == 0, made.stderr[:4000]
     return ctypes.CDLL(str(library))
