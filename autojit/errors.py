@@ -18,6 +18,7 @@ __all__ = [
     "ConcreteValueError",
     "CorruptCacheWarning",
     "DerivativeError",
+    "DonationWarning",
     "DtypeError",
     "HandledFailureError",
     "InPlaceError",
@@ -141,6 +142,10 @@ class ArgumentChangedError(RefusedInPlaceError):
 
 class RetraceWarning(UserWarning):
     """A compiled function is traced, and compiled, again and again."""
+
+
+class DonationWarning(UserWarning):
+    """``donate_argnums`` has no effect: the results are right, and no memory is saved."""
 
 
 class UnrolledLoopWarning(UserWarning):

@@ -22,6 +22,7 @@ from autojit.ir.ops import arithmetic
 from autojit.ir.transforms.gradient import gradient
 from autojit.protocols import registry, ufuncs
 from autojit.session import transform_cache
+from autojit.tracing.hooks import hooks
 from tests.samples import SAMPLES, Sample
 
 DIFFERENTIABLE = [s for s in SAMPLES if s.order]
@@ -312,7 +313,7 @@ def test_every_op_has_a_sample() -> None:
 
 
 def test_every_numpy_function_has_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry.load()
+    hooks.load()
     with recorded(monkeypatch) as seen:
         for sample in SAMPLES:
             autojit.trace(sample.function)(*sample.draw())

@@ -23,7 +23,7 @@ from .terminal import console
 _QUESTIONS = {
     "roll": "Python loops, not rolled up",
     "fusion": "loops, not fused",
-    "parallel": "loops, not cut into tasks",
+    "parallelize": "loops, not cut into tasks",
     "vectors": "loops, no vector code",
 }
 

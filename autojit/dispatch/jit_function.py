@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autojit.errors import StructureError, UnsupportedTargetError
+from autojit.errors import DonationWarning, StructureError, UnsupportedTargetError, warn_at
+from autojit.tracing.source import user_source
 
 from .compiled import CompiledFunction
 
@@ -14,9 +15,9 @@ DEVICES = ("cpu", "cuda")
 TIERS = ("compiled", "auto")
 
 DONATED = (
-    "donate_argnums={!r}: no argument's memory is given to the results, as inputs are never "
-    "written to. Large results take the memory of earlier ones that nobody holds any more. Leave "
-    "it out:\n"
+    "donate_argnums={!r} has no effect: no argument's memory is given to the results, as inputs "
+    "are never written to. Large results take the memory of earlier ones that nobody holds any "
+    "more. Leave it out:\n"
     "    jit(f)"
 )
 
@@ -38,7 +39,7 @@ def jit(
             hashable, and each new value compiles anew.
         static_argnames: the same by name.
         donate_argnums: for programs that come from JAX, which overwrites such arguments. Here
-            inputs are never written to: anything but ``()`` is an error.
+            inputs are never written to: anything but ``()`` is warned of, and has no effect.
         device: ``"cpu"`` (the default) or ``"cuda"``.
         tier: ``"compiled"`` (the default): the first call waits for the compiler. ``"auto"``:
             until the code is there, calls are answered by NumPy, op by op, while the compiler
@@ -48,7 +49,7 @@ def jit(
             the next call.
 
     Raises:
-        UnsupportedTargetError: for another device or tier, and for donated arguments.
+        UnsupportedTargetError: for another device or tier.
         UnhashableStaticError, NotArrayError, ConcreteValueError, UncoveredFunctionError:
             each naming the argument or the line, with the fix.
 
@@ -74,7 +75,7 @@ def jit(
     if device is not None and device not in DEVICES:
         raise UnsupportedTargetError(f"device must be 'cpu' or 'cuda', not {device!r}")
     if _as_tuple(donate_argnums):
-        raise UnsupportedTargetError(DONATED.format(donate_argnums))
+        warn_at(user_source(), DonationWarning, DONATED.format(donate_argnums))
     if tier not in TIERS:
         raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}")
     return CompiledFunction(

@@ -250,20 +250,25 @@ def _copied(written: dict[Buffer, Written]) -> dict[Buffer, Written]:
 
 def _in_all(states: list[dict[Buffer, Written]]) -> dict[Buffer, Written]:
     """What is written in each of several states, where they say it in the same way."""
-    first, *others = states
-    found: dict[Buffer, Written] = {}
-    for buffer, written in first.items():
-        kept = found[buffer] = Written()
-        for terms, known in written.intervals.items():
-            for low, high in known:
-                if all(_has(state.get(buffer), terms, low, high) for state in others):
-                    kept.add(terms, low, high)
+    found, *others = states
+    for state in others:
+        shared = [buffer for buffer in found if buffer in state]
+        found = {b: _in_both(found[b], state[b], b.size) for b in shared}
     return found
 
 
-def _has(written: Written | None, terms: Terms, low: int, high: int) -> bool:
-    known = [] if written is None else written.intervals.get(terms, [])
-    return any(first <= low and high <= last for first, last in known)
+def _in_both(one: Written, other: Written, size: int) -> Written:
+    if one.is_whole(size):
+        return other
+    if other.is_whole(size):
+        return one
+    both = Written()
+    for terms, known in one.intervals.items():
+        for low, high in known:
+            for first, last in other.intervals.get(terms, ()):
+                if max(low, first) <= min(high, last):
+                    both.add(terms, max(low, first), min(high, last))
+    return both
 
 
 #: Statements that do more than touch memory.

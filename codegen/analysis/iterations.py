@@ -28,7 +28,8 @@ def meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
     Iterations that add to the same element meet only where ``adding`` is to be told, too.
 
     >>> from autojit.ir.core import affine
-    >>> from autojit.codegen.loop_ir.nodes import Load, Scalar, Store
+    >>> from autojit.codegen.loop_ir.nodes import Load, Store
+    >>> from autojit.codegen.loop_ir.values import Scalar
     >>> i, y = Var(8), Buffer("y", "f64", 9, "temp")
     >>> s = Scalar(0, "f64", 1, None)
     >>> here, after = affine.of(i), affine.of(i) + 1

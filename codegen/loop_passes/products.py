@@ -153,7 +153,7 @@ def merged(product: MatrixProduct) -> tuple[list[int], list[list[int]]]:
     """The batch with as few axes as can be, and two at least; strides of both operands for them.
 
     >>> from autojit.ir.core.affine import Affine
-    >>> from autojit.codegen.loop_ir.nodes import Operand
+    >>> from autojit.codegen.loop_ir.values import Operand
     >>> c = Buffer("c", "f64", 1024, "temp")
     >>> a, b = (Operand(c, Affine(0), s) for s in [(64, 32, 4, 1), (0, 0, 1, 4)])
     >>> merged(MatrixProduct("f64", (8, 2), 8, 8, 4, a, b, c, Affine(0)))

@@ -20,7 +20,7 @@ from typing import Any
 
 from autojit.codegen.analysis.iterations import meet
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
-from autojit.codegen.loop_ir.cost import cost, is_function
+from autojit.codegen.loop_ir.cost import is_function
 from autojit.codegen.loop_ir.effects import effects_of
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -81,8 +81,8 @@ def _size(extent: int) -> int:
 
 def _worth(loop: Loop, least: int) -> bool:
     inner = [s for s in loop.body if isinstance(s, Loop) and not s.unroll]
-    machine = current()
-    costly = sum(cost(s, machine) for s in loop.body if is_function(s))
+    # A root of one number takes as long as a function: nothing else is done meanwhile.
+    costly = sum(current().costs.function for s in loop.body if is_function(s))
     long_enough = loop.stop - loop.start >= least
     return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
 

@@ -13,6 +13,8 @@ begins with its second sweep; if it has only one, it has nothing to do.
 Legal where both loops end by the same test of the same carries, and each carry of the later loop
 equals one of the first at every step (``_same_carries``): it starts as the same value, and its
 next value is the same function of equal carries.
+The first loop must also be able to have what the later one's first sweep reads: that is computed
+before the first loop then, and depends on none of its results.
 """
 
 from __future__ import annotations
@@ -55,24 +57,30 @@ def kept_tapes(ops: Sequence[Op], outputs: Sequence[Value]) -> Kept:
     source: dict[Op, Op] = {}
     same: dict[Value, Value] = {}
     replaced: dict[Op, Op] = {}
+    order = list(ops)
     for op in loops:
         if not any(read[v] for v in op.results):
             continue  # it will not run, and tapes for it would stay
         pushes = len(op.params["sweeps"]) > 1
         for first in firsts:
             carries = None if pushes and first in replaced else _same_carries(first, op)
-            if carries is not None:
-                source[op] = first
-                pairs = [(op.results[k], first.results[j]) for k, j in enumerate(carries)]
-                same.update(pair for pair in pairs if read[pair[0]])
-                if pushes:
-                    replaced[first] = _with_pushes(first, op, carries)
-                break
+            if carries is None:
+                continue
+            if pushes:
+                ahead = _with_constants_ahead(order, first, op)
+                if ahead is None:
+                    continue
+                replaced[first] = _with_pushes(first, op, carries)
+                order = [replaced[first] if o is first else o for o in ahead]
+            source[op] = first
+            pairs = [(op.results[k], first.results[j]) for k, j in enumerate(carries)]
+            same.update(pair for pair in pairs if read[pair[0]])
+            break
         else:
             if not pushes:
                 firsts.append(op)
     return Kept(
-        [replaced.get(op, op) for op in ops],
+        order,
         {op: replaced.get(first, first) for op, first in source.items()},
         same,
     )
@@ -138,6 +146,22 @@ def _same_carries(first: Op, later: Op) -> list[int] | None:
     if tests[0] != tests[1] or not set(at[1]) <= set(at[0]):
         return None
     return [at[0].index(c) for c in at[1]]
+
+
+def _with_constants_ahead(ops: list[Op], first: Op, later: Op) -> list[Op] | None:
+    """The ops with those that the constants of a later loop need before the first loop; None where
+    they need the first loop itself."""
+    start = ops.index(first)
+    needed = set(later.operands[: later.params["constants"]])
+    moved: dict[Op, None] = {}
+    for op in reversed(ops[start:]):
+        if not needed.isdisjoint(op.results):
+            if op is first:
+                return None
+            needed.update(op.operands)
+            moved[op] = None
+    rest = [op for op in ops[start:] if op not in moved]
+    return [*ops[:start], *reversed(moved), *rest] if moved else ops
 
 
 def _with_pushes(first: Op, later: Op, same: list[int]) -> Op:

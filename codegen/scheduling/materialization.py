@@ -107,9 +107,11 @@ class Selection:
         #: Loops that keep their tapes for later ones.
         self.kept = rotated(kept_tapes(self.ops, program.outputs))
         self.ops = self.kept.ops
+        #: What is read by other than operands: outputs, and results that a later loop copies.
+        self.copied = (*program.outputs, *self.kept.same.values())
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
-        readers = readers_of(self.ops, program.outputs)
+        readers = readers_of(self.ops, self.copied)
         #: Updates of windows that are written where they go, not chosen for each element.
         self.windows = long_chains(self.ops, readers) | sparse_windows(self.ops)
         self._prepare_products()
@@ -208,7 +210,7 @@ class Selection:
         for op in self.ops:
             if isinstance(op.kind, Gather) and is_sparse(op.result.type, op.operands[0].type):
                 self.picked.setdefault(op.operands[0], []).append(op.result)
-        readers, ops = readers_of(self.ops, self.program.outputs), list[Op]()
+        readers, ops = readers_of(self.ops, self.copied), list[Op]()
         self.forced |= self.windows
         for op in self.ops:
             if isinstance(op.kind, UPDATING) or not self.windows.isdisjoint(op.results):

@@ -17,8 +17,9 @@ import pytest
 import autojit
 from autojit import errors, grad, jit
 from autojit.protocols import registry
+from autojit.tracing.hooks import hooks
 
-registry.load()
+hooks.load()
 
 # -- by signature ---------------------------------------------------------------
 

@@ -104,7 +104,7 @@ def test_the_table_says_what_changed() -> None:
 def test_the_table_has_bodies_below_the_transformation() -> None:
     lines = printed("dump", "functions.py:path", "f64[]", "--grad", "--passes").splitlines()
     at = next(k for k, line in enumerate(lines) if "derivative of scan" in line)
-    assert lines[at + 1].startswith("        idle_shifts")
+    assert lines[at + 1].startswith("        zero_cotangents")
 
 
 def test_passes_run_for_each_command_anew() -> None:
@@ -147,14 +147,14 @@ def test_print_after_says_what_a_pass_did_not_do() -> None:
     assert printed("dump", *LOSS, "--print-after", "unroll") == (
         "# The pass unroll ran once and changed nothing.\n"
     )
-    assert printed("dump", *LOSS, "--print-after", "idle_shifts") == (
-        "# The pass idle_shifts did not run.\n"
+    assert printed("dump", *LOSS, "--print-after", "zero_cotangents") == (
+        "# The pass zero_cotangents did not run.\n"
     )
 
 
 def test_errors_of_dump() -> None:
-    unknown = complaint("dump", *LOSS, "--print-after", "block")
-    assert "there is no pass 'strip'. Did you mean strip_mine? There are: arena," in unknown
+    unknown = complaint("dump", *LOSS, "--print-after", "strip_mines")
+    assert "there is no pass 'strip_mines'. Did you mean strip_mine? There are: arena," in unknown
     assert "give --stage or --passes, not both" in complaint(
         "dump", *LOSS, "--passes", "--stage", "loops"
     )
@@ -203,6 +203,16 @@ def test_opt_lists_the_passes(columns: int) -> None:
     assert "strip_mine Runs rows in blocks" in words
 
 
+#: The smallest text of loops that is a program.
+LOOPS_TEXT = """loops f:
+  input in0: f64[1]
+  output out0: f64[1]
+  kernel k0:
+    s0 = in0[0]
+    out0[0] = s0
+"""
+
+
 def test_errors_of_opt(tmp_path: Path) -> None:
     unknown = complaint("opt", "twice.ir", "--passes", "sce")
     assert "there is no pass 'sce'. Did you mean dce? There are: arena," in unknown
@@ -211,7 +221,7 @@ def test_errors_of_opt(tmp_path: Path) -> None:
     assert "opt takes a program's text and passes" in complaint("opt", "twice.ir")
     assert "autojit opt --list lists them" in complaint("opt", "--passes", "dce")
     assert "cannot read absent.ir" in complaint("opt", "absent.ir", "--passes", "dce")
-    (tmp_path / "loops.txt").write_text("loops f:\n", encoding="utf-8")
+    (tmp_path / "loops.txt").write_text(LOOPS_TEXT, encoding="utf-8")
     words = "dce is a pass over programs, and the file holds loops"
     assert words in complaint("opt", "loops.txt", "--passes", "dce")
     (tmp_path / "bad.ir").write_text("program x", encoding="utf-8")

@@ -17,6 +17,7 @@ from autojit.ir.passes.reroll.reroll import roll
 from autojit.session.transform_cache import forget
 from autojit.staging import unrolled
 from autojit.testing import check_grads
+from autojit.tracing import source
 from bench import tracing_programs
 from bench.tracing_programs import Made, list_of_floats
 
@@ -203,7 +204,7 @@ def test_numbers_that_rounding_alone_makes_uneven() -> None:
 
 
 def test_a_trace_is_warned_of_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unrolled, "TRACE_BUDGET", 300)
+    monkeypatch.setattr(source, "TRACE_BUDGET", 300)
 
     def f(x: Any) -> Any:
         return sum([np.sin(x * k) for k in range(1, 400)])

@@ -25,7 +25,7 @@ want = np.sum(np.exp(np.sin(x) * np.cos(x))) + np.sum(x.T @ x)
 assert abs(both(x) / want - 1) < 1e-12
 before = [name for name in ("numba", "scipy.linalg") if name in sys.modules]
 
-from autojit.codegen.cpu import threads
+from autojit.codegen.cpu.host import threads
 mine = threads.layer()
 
 import numba

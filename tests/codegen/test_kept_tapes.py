@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import cond, fori_loop, grad, hessian, jit, value_and_grad, vmap, while_loop
+from autojit import cond, fori_loop, grad, hessian, hvp, jit, value_and_grad, vmap, while_loop
 from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import statements
@@ -138,6 +138,21 @@ def test_second_derivatives() -> None:
     )
 
 
+def test_results_that_both_loops_have_are_not_updated_in_place() -> None:
+    """The later loop's come from the first one's, which nothing else reads after the update."""
+
+    def f(x: Any) -> Any:
+        y = until_large(x).copy()
+        y[np.argmax(x)] = 5.0
+        return y, grad(lambda x: np.sum(until_large(x)))(x)
+
+    program = optimize(autojit.trace(f)(X))
+    later = next(op for op in program.ops if len(op.params.get("sweeps", ())) > 1)
+    whole = program.with_body(program.ops, [*program.outputs, later.results[0]])
+    for g, w in zip(Executable(whole).call([X]), interpret(whole, [X]), strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-12)
+
+
 def test_a_first_run_that_fails() -> None:
     def loss(x: Any) -> Any:
         body = lambda s: (s[0] + 1, s[1] * x[s[0]] + np.exp(s[1]))  # noqa: E731
@@ -157,3 +172,19 @@ def test_threads_share_no_tapes() -> None:
         for _ in range(5):
             for g, w in zip(pool.map(compiled, points), want, strict=True):
                 np.testing.assert_array_equal(g, w)
+
+
+def once(x: Any) -> Any:
+    """A loop whose step reads what it closes over, so that directions of x are its constants."""
+    step = lambda state: (state[0] + 1, np.sin(x))  # noqa: E731
+    return while_loop(lambda state: state[0] < 1, step, (0, x))[1]
+
+
+def test_what_the_reverse_reads_is_computed_before_the_first_run() -> None:
+    """A batch's directions are made between the two loops."""
+    spread = vmap(hessian(lambda x: np.ptp(once(x), axis=1)))
+    assert runs(spread, np.array([[[-2.198, 0.369]]])) == 1
+
+
+def test_a_reverse_that_reads_what_the_first_run_computes_runs_the_loop_again() -> None:
+    assert runs(lambda x: hvp(lambda x: np.sum(once(x) ** 2))(x, once(x)), X) == 2

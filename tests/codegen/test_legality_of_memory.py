@@ -65,11 +65,11 @@ EAGER = Thresholds(
         "codegen.loop_passes.one_hot_rows.LEAST": 2,
         "codegen.driver.packing.LEAST": 2,
         "codegen.loop_passes.tile_rows.AGAIN": 1 << 40,
-        "codegen.loop_passes.tile_rows.CACHE": 1 << 10,
-        "codegen.loop_passes.tile_rows.LAST_LEVEL": 0,
-        "codegen.loop_passes.tile_rows.LEAST": 64,
+        "machine.caches": (1 << 10, 1 << 14, 1 << 16),
+        "machine.last_level": 5,
+        "codegen.loop_passes.tile_rows.LEAST": 1 / 256,
         "codegen.loop_passes.tile_rows.ROOM": 1 << 40,
-        "codegen.loop_passes.tile_rows.SLAB": 1 << 11,
+        "codegen.loop_passes.tile_rows.SLAB": 1 / 8,
         "codegen.loop_passes.reuse_buffers.LEAST": 0,
     }
 )

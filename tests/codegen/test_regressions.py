@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import grad, jit
+from autojit import cond, grad, jit, vmap
 from autojit.codegen.driver.executable import Executable
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
@@ -129,3 +129,15 @@ def test_what_equals_its_largest_is_rounded_as_it_was(shape: Any, extreme: Any) 
         return np.sum((h[1:] - h[:-1]) ** 2)
 
     agrees(grad(f), np.random.default_rng(0).normal(size=shape), rtol=1e-11)
+
+
+def test_branches_that_factorise_and_that_copy() -> None:
+    """One branch of a step writes a row by a solver, the other element by element."""
+
+    def inverse(x: Any) -> Any:
+        return cond(np.sum(x) > 1.0, lambda p: p, lambda p: np.linalg.inv(x), x)
+
+    x = np.array([[[1.25]], [[2.0]], [[0.5]]])
+    np.testing.assert_allclose(jit(vmap(inverse))(x), [[[1.25]], [[2.0]], [[2.0]]])
+    solved = vmap(grad(lambda x: cond(np.sum(x), np.sum, lambda p: np.linalg.solve(x, p)[0, 0], x)))
+    np.testing.assert_allclose(jit(solved)(x[:2]), np.ones((2, 1, 1)))

@@ -14,6 +14,7 @@ from autojit.codegen.cpu.llvm import library
 from autojit.control_flow.control import fori_loop
 from autojit.errors import AutojitError
 from autojit.ir.core.types import DTYPE_NAMES
+from tests import thresholds
 
 DTYPES = [dtype for dtype in DTYPE_NAMES if dtype.kind in "iuf"]
 
@@ -106,9 +107,9 @@ def test_rows_that_differ(dtype: Any, n: int) -> None:
 @pytest.mark.parametrize("width", [16, 32, 64])
 def test_vectors_of_each_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "_texts", {})
-    monkeypatch.setattr(ranks, "vectors", lambda: (width, 16))
     x = extreme(np.float64, 21 + width)  # a program of its own
-    np.testing.assert_array_equal(jit(np.argsort)(x), np.argsort(x, kind="stable"))
+    with thresholds.Thresholds({"machine.vector_bytes": width, "machine.vector_registers": 16}):
+        np.testing.assert_array_equal(jit(np.argsort)(x), np.argsort(x, kind="stable"))
 
 
 def test_a_gradient_goes_by_the_order_of_equal_numbers() -> None:

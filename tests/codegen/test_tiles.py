@@ -39,7 +39,8 @@ def with_vectors(registers: tuple[int, int]) -> machine.Machine:
 def way(function: Any, *arguments: Any) -> set[str]:
     """How the products of a function are computed, as the loops say it."""
     text = jit(function).lower(*arguments).text("loops")
-    return {line.rsplit(", ", 1)[1] for line in text.splitlines() if " @ " in line}
+    lines = [line for line in text.splitlines() if " @ " in line]
+    return {way for line in lines for way in ("tiles", "blocks", "BLAS") if f", {way}" in line}
 
 
 def swapped(x: Any) -> Any:

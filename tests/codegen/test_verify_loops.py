@@ -25,6 +25,7 @@ from autojit.codegen.loop_ir.nodes import (
     Tasks,
 )
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sequences import Branch
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_passes import pipeline
 from autojit.codegen.loop_passes.strip_mine import in_blocks
@@ -253,7 +254,7 @@ def test_a_broken_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = replace(blocks, function=careless)
     places = [p if p.run is not blocks else replace(p, run=broken) for p in pipeline.SHAPE.places]
     monkeypatch.setattr(pipeline.SHAPE, "places", places)
-    with pytest.raises(BrokenPass, match="after the pass blocks: a0 is not begun here"):
+    with pytest.raises(BrokenPass, match="after the pass strip_mine: a0 is not begun here"):
         jit(lambda x: np.sum(np.exp(x)))(np.ones(20))
     with verify_each(False), pytest.raises(KeyError):
         jit(lambda x: np.sum(np.cos(x)))(np.ones(20))
@@ -282,3 +283,23 @@ def test_elements_that_are_written_are_found_in_any_form() -> None:
     assert not exposes(loop(k, both), loop(ROW, copied(t, at(ROW, 8), Y, at(ROW))))
     assert exposes(loop(k, both), loop(ROW, copied(t, at(ROW, 9), Y, at(ROW))))
     assert exposes(diagonal)
+
+
+def test_what_all_branches_have_written_is_written() -> None:
+    t, k, choice = buffer("t", 8), Var(4), scalar("i64")
+
+    def written(first: int, extent: int) -> list[Any]:
+        var = Var(extent)
+        return [loop(var, copied(X, at(var), t, at((2, k), first, var)))]
+
+    def exposes(choices: list[list[Any]], *reads: Any) -> bool:
+        return t in exposed([loop(k, [Branch(choice, choices), *reads])])
+
+    whole = [Fill(t, at(), 8, 0.0)]
+    both = copied(t, at((2, k), 1), Y, at(k))
+    assert not exposes([written(0, 2), written(1, 3)], *both)
+    assert not exposes([whole, written(1, 1)], *both)
+    assert not exposes([written(1, 1), whole], *both)
+    assert exposes([whole, written(0, 1)], *both)
+    assert exposes([written(0, 2), []], *both)
+    assert exposes([[], whole], *both)

@@ -2,12 +2,16 @@
 
 A derivative is known only where differences of the fourth and the sixth order agree, and those to
 the left and to the right: elsewhere, as at a kink, it is NaN. Of large arrays some elements are
-taken. Derivatives of derivatives are differences of differences, with wider steps.
+taken, as many as time allows. Derivatives of derivatives are differences of differences, with
+wider steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -23,15 +27,36 @@ STEPS = (1e-3, 4e-3, 1e-2, 2e-2)
 CLOSE, ONE_SIDED = 1e-7, 1e-3
 #: How many elements of an array are varied.
 MOST = 12
+#: Seconds of the processor's time for the differences of a case.
+LONGEST = 20.0
 
 #: How many derivatives are being taken, and the most inside of the last one that was.
 _around = 0
 _inside = 0
+#: When the processor's time is over.
+_end = inf
+
+
+class TooLong(Exception):
+    """There is no time left for a derivative."""
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Take derivatives as long as there is time."""
+    global _end
+    _end = time.process_time() + LONGEST
+    try:
+        yield
+    finally:
+        _end = inf
 
 
 def slope(g: Callable[[Any], Any], size: float = 1.0) -> tuple[Any, Any]:
     """``g(0)``, and the derivative of ``g`` at 0, for trees of results."""
     global _around, _inside
+    if time.process_time() > _end:
+        raise TooLong(f"differences take more than {LONGEST:g} s")
     outer, _inside = (_inside if _around else 0), 0
     _around += 1
     try:
@@ -58,7 +83,7 @@ def _slope(values: Sequence[Any], h: Any) -> Any:
 
 
 def _moved(x: Any, position: int, by: Any) -> Any:
-    moved = np.array(widened(x))
+    moved = np.array(widened(x), order="C")
     moved.reshape(-1)[position] += by
     return moved[()]
 
@@ -81,13 +106,24 @@ def partials(f: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
         value,
     )
     for k in _chosen(x.size):
-        column = slope(lambda t, k=k: f(_moved(x, k, t)))[1]
-        if x.dtype.kind == "c":
-            other = slope(lambda t, k=k: f(_moved(x, k, 1j * t)))[1]
-            column = mapped(lambda a, b: a - 1j * b, column, other)
+        try:
+            column = _by_element(f, x, k)
+        except TooLong:
+            if _around:
+                raise
+            break  # the others stay unknown
         for whole, part in zip(leaves(found), leaves(column), strict=True):
             whole[..., k] = part
     return value, mapped(lambda v: np.reshape(v, (*v.shape[:-1], *x.shape)), found)
+
+
+def _by_element(f: Callable[[Any], Any], x: Any, k: int) -> Any:
+    """The derivatives of ``f(x)`` by one element."""
+    column = slope(lambda t: f(_moved(x, k, t)))[1]
+    if x.dtype.kind == "c":
+        other = slope(lambda t: f(_moved(x, k, 1j * t)))[1]
+        column = mapped(lambda a, b: a - 1j * b, column, other)
+    return column
 
 
 def _inexact(v: Any) -> np.dtype:

@@ -13,7 +13,7 @@ import numpy as np
 from tests.fuzz.writer import Writer
 
 #: What makes squares of the number of elements, and the most of them.
-SQUARES = re.compile(r"outer|eye|kron|meshgrid|tri[lu]|diag|ij|@|dot|inner|matmul|\{s\}|volve")
+SQUARES = re.compile(r"outer|eye|kron|meshgrid|tri[lu]|diag|ij|@|dot|inner|matmul|\{[sp]\}|volve")
 MOST_SQUARED = 2000
 
 HOLE = re.compile(r"\{([abimcnxk])\}")
@@ -96,14 +96,15 @@ MASKS = templates("""
 {i} % 2 == 0 ; np.logical_or({a} > 0, {b} > 0) ; np.abs({a}) < 0.7 ; {i} > 0 ; np.any({n} > 1.0)
 """)
 
-#: Of matrices whose symmetric part is positive, for vectors and for rows of matrices.
+#: Of matrices whose symmetric part is positive, for vectors and for rows of matrices; {p} is
+#: symmetric itself, as the derivative of its factor wants it.
 MATRICES = templates("""
-np.linalg.inv({s}) ; np.linalg.det({s}) ; np.linalg.cholesky({s}) ; np.linalg.slogdet({s})[1]
+np.linalg.inv({s}) ; np.linalg.det({s}) ; np.linalg.cholesky({p}) ; np.linalg.slogdet({s})[1]
 np.linalg.solve({s}, {n}) ; np.linalg.solve({s}, {n}.T[0]) ; np.linalg.inv({s}) @ {n}
 np.linalg.solve({s} + 0.1 * np.triu({s}), {n}) ; np.linalg.matrix_power(0.3 * {s}, 3)
 np.linalg.norm({n}) ; np.linalg.norm({s}, axis=0) ; np.linalg.multi_dot([{s}, {s}, {s}])
 """)
-SYMMETRIC = "(2.0 * np.eye(len({n})) + 0.3 * np.tanh(np.outer({n}, {n})[: len({n}), : len({n})]))"
+POSITIVE = "(2.0 * np.eye(len({n})) + 0.3 * np.tanh(np.outer({n}, {n})[: len({n}), : len({n})]))"
 
 FAMILIES = {
     "elementwise": (ELEMENTWISE, 10), "reductions": (REDUCTIONS, 4), "moves": (MOVES, 5),
@@ -174,7 +175,8 @@ def filled(w: Writer, template: str, depth: int) -> str:
     arrays = w.arrays("f", 1) or w.arrays("f") or ["0.5"]
     name = w.pick(arrays)
     ndim = np.ndim(w.space.get(name, 0.0))
-    template = template.replace("{r}", w.pick(FUNCTIONS)).replace("{s}", SYMMETRIC)
+    template = template.replace("{r}", w.pick(FUNCTIONS)).replace("{s}", POSITIVE)
+    template = template.replace("{p}", POSITIVE.replace("{n}", name))
     template = template.replace("{method}", w.pick(FUNCTIONS[:4]))
 
     def fill(hole: re.Match[str]) -> str:

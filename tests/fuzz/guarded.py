@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autojit.codegen.analysis.arena import ALIGNMENT
 from autojit.codegen.cpu.abi import abi, results
+from autojit.codegen.cpu.emit import tapes
 from autojit.codegen.cpu.host import engine
 from autojit.staging import execute
 
@@ -82,6 +84,11 @@ define i64 @guarded_malloc(i64 %size) {{
   %total = add i64 %data, {two}
   %mmap = inttoptr i64 {mmap} to ptr
   %base = call i64 %mmap(i64 0, i64 %total, i32 3, i32 34, i32 -1, i64 0)
+  %failed = icmp slt i64 %base, 0
+  br i1 %failed, label %none, label %some
+none:
+  ret i64 0
+some:
   %first = add i64 %base, {page}
   %end = add i64 %first, %data
   %mprotect = inttoptr i64 {mprotect} to ptr
@@ -163,11 +170,16 @@ class _Native:
         return self._count.value
 
     def fill(self, byte: int) -> None:
-        """Fill new blocks, and the idle ones that calls have left, with a byte."""
+        """Fill new blocks, and the idle ones that calls have left, with a byte.
+
+        An idle block of tapes keeps the word that says how long its tapes are.
+        """
         self._fill.value = byte
         for address in self.slots[self.slots != 0].tolist():
             header = (ctypes.c_int64 * 3).from_address(address // PAGE * PAGE - PAGE)
-            ctypes.memset(address, byte, header[2])
+            told = ctypes.c_int64.from_address(address).value + tapes.HEADER
+            kept = tapes.HEADER if -(-told // ALIGNMENT) * ALIGNMENT == header[2] else 0
+            ctypes.memset(address + kept, byte, header[2] - kept)
 
     def release(self, address: int, usual: Any = abi._free) -> None:
         """Free what a call left, whoever it came from; also when the interpreter ends."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.fuzz import guarded
 from tests.fuzz.case import autojit_names, leaves, mapped
-from tests.fuzz.oracles import Fault, Run, Skip, faults
+from tests.fuzz.oracles import ROUNDING, Fault, Run, Skip, compare, faults, taken_by_numpy
 from tests.thresholds import Thresholds
 
 
@@ -104,7 +104,10 @@ def _check(run: Run, fill: Callable[[int], None]) -> None:
     fill(255)
     for name, layout in LAYOUTS.items():
         moved = laid_out(run.values, layout)
-        same_bits(f"results depend on the layout: {name}", call(moved), kept)
-    call(laid_out(run.values, lambda x: x * 0 + x[..., ::-1]))  # other numbers
+        # What is not traced NumPy computes itself, in an order that follows the layout.
+        compare(run, f"by layout, {name} and contiguous", call(moved), kept, ROUNDING)
+    other = laid_out(run.values, lambda x: x * 0 + x[..., ::-1])
+    if taken_by_numpy(run.case, other):
+        call(other)
     same_bits("arguments are written to", owned(leaves(tuple(given.values()))), before)
     same_bits("a later call changes results", owned(first), kept)

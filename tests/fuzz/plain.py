@@ -187,6 +187,8 @@ class WideLinalg:
         return self.solve(a, np.eye(len(a)))
 
     def cholesky(self, a: Any) -> Any:
+        if np.any(np.abs(a - a.T) > 1e-15 * np.max(np.abs(a), initial=0.0)):
+            raise ValueError("the derivative is that for symmetric matrices")
         made = np.zeros_like(a)
         for k in range(len(a)):
             made[k, k] = np.sqrt(a[k, k] - made[k, :k] @ made[k, :k])

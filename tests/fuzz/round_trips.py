@@ -43,8 +43,9 @@ def _check_text(name: str, program: Any, inputs: list[Any]) -> None:
         again = autojit.parse(text)
     if again != program or again.text() != text:
         raise Fault(f"the text of the {name} program is another one", f"{text}\n{again.text()}")
-    same_bits(f"the text of the {name} program computes something else",
-              interpret(again, inputs), interpret(program, inputs))  # fmt: skip
+    with faults("interpreted"):
+        got, wanted = interpret(again, inputs), interpret(program, inputs)
+    same_bits(f"the text of the {name} program computes something else", got, wanted)
 
 
 def _check_function(run: Run) -> None:

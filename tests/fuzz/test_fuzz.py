@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -175,6 +176,48 @@ def test_temporaries_are_guarded() -> None:
     assert guarded.native().count() > before
 
 
+@pytest.mark.skipif(not guarded.SUPPORTED, reason="guard pages are made on Linux only")
+def test_idle_tapes_keep_their_length() -> None:
+    """Both loops take the block that the call before left, which says how long it is."""
+    source = """
+def f(x):
+    def step(state):
+        n, c = state
+        return n + 1, c - 0.1 * np.where(c < 0.1, c, 0.0)
+    return np.sum(while_loop(lambda state: state[0] < 8, step, (0, x))[1] ** 2)
+"""
+    case = Case("", source, "jacrev(grad(f))(x)", {"x": "np.array([-0.47])"}, ("memory",))
+    assert check(case).status == "ok"
+
+
+@pytest.mark.skipif(not guarded.SUPPORTED, reason="guard pages are made on Linux only")
+def test_guarded_memory_that_runs_out_is_null() -> None:
+    allocate = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(guarded.native().malloc)
+    assert allocate(1 << 60) == 0
+
+
+def test_sums_of_plain_arrays_may_follow_their_layout() -> None:
+    """NumPy itself sums what is not traced."""
+    x = "np.array([[1.211, -1.978], [-1.332, 0.355], [1.84, 1.431]])"
+    case = Case("", "def f(x, y):\n    return np.sum(y)", "jvp(lambda x: f(x, y), (x,), (x,))",
+                {"x": "1.5", "y": x}, ("memory",))  # fmt: skip
+    assert check(case).status == "ok"
+
+
+@pytest.mark.parametrize("oracle", ["memory", "threads", "round_trips"])
+def test_numbers_that_numpy_refuses_are_not_tried(oracle: str) -> None:
+    """Of the array the other way round the index is out of bounds."""
+    source = "def f(x):\n    return x[np.argmax(x) + 1] * np.ones(3)"
+    case = Case("", source, "jit(f)(x)", {"x": "np.array([2.0, 1.0])"}, (oracle,))
+    assert check(case).status == "ok"
+    assert check(case.with_(arguments={"x": "np.array([1.0, 2.0])"})).status == "skipped"
+
+
+def test_python_numbers_stay_what_they_are() -> None:
+    source = "def f(x):\n    return x * np.float32(0.5)"
+    assert check(Case("", source, "jit(f)(x)", {"x": "1.5"})).status == "ok"
+
+
 def test_layouts_hold_the_same_numbers() -> None:
     x = np.arange(12.0).reshape(3, 4)
     for name, layout in memory.LAYOUTS.items():
@@ -196,8 +239,22 @@ def test_differences_know_derivatives_and_kinks() -> None:
     wanted = [[2 * x[1] ** 2, 4 * x[0] * x[1]], [4 * x[0] * x[1], 2 * x[0] ** 2]]
     np.testing.assert_allclose(second.astype(float), wanted, rtol=1e-9)
     assert differences.deepest() == 2
+    transposed = np.ones((3, 2)).T
+    ones = differences.grad(np.sum)(transposed)
+    np.testing.assert_allclose(ones.astype(float), transposed, rtol=1e-14)
     kink = differences.grad(lambda x: np.sum(np.abs(x)))(np.array([0.0, 2.0, 1e-4]))
     np.testing.assert_array_equal(kink.astype(float), [np.nan, 1.0, np.nan])
+
+
+def test_differences_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def f(x):\n    return np.sum(np.sin(x))"
+    case = Case("", source, "grad(f)(x)", {"x": "np.ones(40)"}, ("derivatives",))
+    known = check(case).compared
+    monkeypatch.setattr(differences, "LONGEST", -1.0)
+    late = check(case)
+    assert late.status == "skipped"
+    assert late.compared < known
+    assert check(case.with_(call="jvp(f, (x,), (x,))")).status == "skipped"
 
 
 def test_plain_control_flow() -> None:
@@ -210,3 +267,13 @@ def test_plain_control_flow() -> None:
     np.testing.assert_array_equal(plain.vmap(lambda r: r * x, out_axes=-1)(x), np.outer(x, x))
     with pytest.raises(TypeError, match="changes its type"):
         plain.fori_loop(0, 1, lambda i, c: c + 0.5, 1)
+
+
+def test_factors_of_symmetric_matrices_only() -> None:
+    """The derivative takes the matrix as symmetric, so differences of others say nothing."""
+    source = "def f(x):\n    return np.linalg.cholesky(2.0 * np.eye(2) + 0.1 * np.outer(x, {}))"
+    kinds = {
+        other: check(Case("", source.format(other), "jacfwd(f)(x)", {"x": "np.array([0.3, 0.9])"}))
+        for other in ("x", "x ** 2")
+    }
+    assert [found.status for found in kinds.values()] == ["ok", "skipped"]

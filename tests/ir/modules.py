@@ -13,8 +13,11 @@ FOLDER = Path(autojit.ir.__file__).parent
 
 #: Modules that rewrite nothing by themselves.
 MACHINERY = {
+    "autodiff.preparing",
+    "passes.loops.terms",
     "passes.pipeline",
     "passes.reroll.likeness",
+    "passes.reroll.remarks",
     "rewriting.rewrite",
     "rewriting.update_chains",
     "simplification.simplified",

@@ -126,7 +126,7 @@ class _Pair:
         if second["length"] != self.length or first["reverse"] == second["reverse"]:
             return False
         stored = sum(v.type.nbytes for v in self.tapes)
-        if stored < current().cache(LAST, LARGE) or self.length < FEWEST**2:
+        if not stored or stored < current().cache(LAST, LARGE) or self.length < FEWEST**2:
             return False
         work: float = _work(self._storing(first)) * self.length
         return work <= WORK_OF_A_BYTE * stored

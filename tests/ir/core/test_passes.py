@@ -175,7 +175,7 @@ def test_passes_stand_below_what_runs_them() -> None:
     linearize = gradient.runs[0]
     assert names(linearize.runs) == ["prepare", "derivative of scan"]
     assert names(linearize.runs[0].runs) == ["indexed_scans", "cse_before_derivatives"]
-    assert names(linearize.runs[1].runs) == ["idle_shifts", "linearize", "choose residuals"]
+    assert names(linearize.runs[1].runs) == ["zero_cotangents", "linearize", "choose residuals"]
     optimized = record.runs[-1]
     assert optimized.name == "optimize"
     in_order = [run for run in names(optimized.runs) if run != "simplified"]

@@ -318,7 +318,7 @@ TABLE = [
         *((f"mul %t{k}, %c{k}\n", f"mul %t{k}, %x\n") for k in (6, 13, 20))),
     row("passes.reroll.numbers", "too few numbers have one type", NUMBERS,
         ("%n8: f64", "%n8: f32"), ("%m8: f64", "%m8: f32")),
-    row("passes.reroll.in_order",
+    row("rewriting.in_order",
         "operations stand where they are asked for", """(%x: f64[], %y: f64[]) {
       %a: f64[] = sin %x
       %b: f64[] = cos %y

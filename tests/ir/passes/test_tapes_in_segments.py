@@ -135,3 +135,10 @@ def test_a_tape_that_something_else_reads_stays() -> None:
     seed = np.float64(1.0)
     np.testing.assert_array_equal(segments(x, seed)[1], program(x, seed)[1])
     assert len(stacked) == 2
+
+
+def test_tapes_without_elements_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing to compute again, whatever is said to be large."""
+    monkeypatch.setattr(rematerialize_tapes, "LARGE", 0)
+    backward = vjp(trace(lambda x: last(x, 36, False))(np.ones(0)), [0])
+    assert rematerialize_tapes.run(backward) is backward
