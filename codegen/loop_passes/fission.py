@@ -34,13 +34,11 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, used, walk
+from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, substituted, used, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
-
-from .strip_mine import at
 
 #: The size of a body that is divided, and of a piece: statements, of which functions count for what
 #: they are.  Shorter bodies take a second or two, and run up to a third faster as they are.
@@ -155,12 +153,12 @@ class _Divided:
             body: list[Any] = []
             for number, scalar in needed.items():
                 if number in self.again:
-                    body.append(at(self.again[number], self.loop.var, first + here))
+                    body.append(substituted(self.again[number], self.loop.var, first + here))
                 else:
                     buffer, place = self.places[number]
                     body.append(Load(scalar, buffer, here + place, None))
             for s in piece:
-                body.append(at(s, self.loop.var, first + here))
+                body.append(substituted(s, self.loop.var, first + here))
                 result = getattr(s, "result", None)
                 if result is not None and result.number in self.places:
                     buffer, place = self.places[result.number]

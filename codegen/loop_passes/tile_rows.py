@@ -29,7 +29,7 @@ from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import AccumulateInto, Fill, Load, Loop
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import buffers_of, memory
+from autojit.codegen.loop_ir.traversal import buffers_of, memory, substituted
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -38,7 +38,7 @@ from autojit.ir.core.machine import L2, current
 from .coalesce import collapsed
 from .products import chosen
 from .row_steps import Access, RowStep, as_rows, conflict, extents, touched
-from .strip_mine import BLOCK, at, in_blocks
+from .strip_mine import BLOCK, in_blocks
 
 #: Parts of the second-level cache.  A matrix as large as all of it leaves it before it is read
 #: again; a slab aims at an eighth, and may have a half where one row is as large; what a product
@@ -285,10 +285,10 @@ class _Writer:
     def _loop(self, loop: Loop, first: Affine, rows: int) -> list[Any]:
         """The loop over some rows; a single one is no loop."""
         if rows == 1:
-            return self._in_slab([at(s, loop.var, first) for s in loop.body], first)
+            return self._in_slab([substituted(s, loop.var, first) for s in loop.body], first)
         inner = Var(rows)
         row = first + affine.of(inner)
-        body = self._in_slab([at(s, loop.var, row) for s in loop.body], first)
+        body = self._in_slab([substituted(s, loop.var, row) for s in loop.body], first)
         made = Kernel("", [Loop(inner, 0, rows, body, loop.role)], [])
         return in_blocks(collapsed(made), rows if rows < 2 * BLOCK else None).body
 

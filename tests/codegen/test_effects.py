@@ -20,6 +20,7 @@ from autojit.codegen.loop_ir.effects import (
     is_read_only,
 )
 from autojit.codegen.loop_ir.nodes import Tasks
+from autojit.codegen.loop_ir.traversal import substituted
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Operand, Place, Scalar, Trips
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -103,6 +104,18 @@ def test_everything_in_a_statement_is_declared(kind: type) -> None:
     touched = [a.buffer for a in accesses(s)] + list(EFFECTS[kind].moves(s))
     assert set(touched) == set(EFFECTS[kind].buffers(s))
     assert set(changed_buffers(s)) <= set(touched)
+
+
+@pytest.mark.parametrize("kind", statements(), ids=lambda k: k.__name__)
+def test_an_expression_is_put_in_place_of_a_variable(kind: type) -> None:
+    s = Marked().statement(kind)
+    before = indices_of(s)
+    for var in {v for index in before for v in index.variables()}:
+        in_loop = nodes.Loop(Var(2), 0, 2, [sequences.Branch(None, [[], [s]])], "sequence")
+        (branch,) = substituted(in_loop, var, Affine(3)).body
+        ((made,),) = branch.bodies[1:]
+        assert all(var not in index.variables() for index in indices_of(made))
+    assert indices_of(s) == before
 
 
 def _is(mark: Any, found: Any) -> bool:

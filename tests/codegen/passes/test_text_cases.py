@@ -9,8 +9,7 @@ writes anew.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
