@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
-from autojit.ir.core.affine import Bounds, Var
+from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .effects import BODIES, EFFECTS
 from .matrices import MatrixProduct
-from .nodes import Loop, RunTasks
+from .nodes import Loop, RunTasks, Tasks
 from .program import Kernel, LoopProgram
-from .values import Buffer, Scalar
+from .values import Buffer, Operand, Scalar
 
 
 def bodies_of(statement: Any) -> list[list[Any]]:
@@ -44,6 +45,31 @@ def ranges(body: list[Any]) -> Bounds:
             low, high = found.get(s.var, (s.start, s.stop - 1))
             found[s.var] = min(low, s.start), max(high, s.stop - 1)
     return found
+
+
+def substituted(statement: Any, var: Var, by: Affine) -> Any:
+    """A statement, and all inside of it, with an expression in place of a loop variable."""
+    changes = {}
+    for f in fields(statement):
+        value = getattr(statement, f.name)
+        made = _substituted(value, var, by)
+        if made is not value:
+            changes[f.name] = made
+    return replace(statement, **changes) if changes else statement
+
+
+def _substituted(value: Any, var: Var, by: Affine) -> Any:
+    if isinstance(value, Affine):
+        return value.substitute(var, by)
+    if isinstance(value, Operand | Tasks) or type(value) in EFFECTS:
+        return substituted(value, var, by)
+    if isinstance(value, list) or (isinstance(value, tuple) and any(map(_is_operand, value))):
+        return type(value)(_substituted(each, var, by) for each in value)
+    return value
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, Operand)
 
 
 def product_of(step: Any) -> MatrixProduct | None:

@@ -35,13 +35,11 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, used, walk
+from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, substituted, used, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
-
-from .strip_mine import at
 
 #: The size of a body from which on it is split, the size of a part, and what an elementary function
 #: counts; other statements count 1.  Shorter bodies compile in a second or two, and run up to a
@@ -158,12 +156,12 @@ class _Fission:
             body: list[Any] = []
             for number, scalar in needed.items():
                 if number in self.again:
-                    body.append(at(self.again[number], self.loop.var, first + here))
+                    body.append(substituted(self.again[number], self.loop.var, first + here))
                 else:
                     buffer, place = self.places[number]
                     body.append(Load(scalar, buffer, here + place, None))
             for s in part:
-                body.append(at(s, self.loop.var, first + here))
+                body.append(substituted(s, self.loop.var, first + here))
                 result = getattr(s, "result", None)
                 if result is not None and result.number in self.places:
                     buffer, place = self.places[result.number]

@@ -22,10 +22,8 @@ from typing import Any
 from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, InRange, Load, Loop, Store
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, memory, used
+from autojit.codegen.loop_ir.traversal import bodies_of, memory, substituted, used
 from autojit.ir.core.affine import Affine, Bounds, Var
-
-from .strip_mine import at
 
 #: The fewest elements that a row has for each fixup.
 WORTH = 16
@@ -93,7 +91,7 @@ def _split(loop: Loop, bounds: Bounds, known: Indices) -> list[Loop]:
             for s in loop.body]  # fmt: skip
     split = [replace(loop, body=_needed(rest))]
     for place in places:
-        body = [at(s, loop.var, place) for s in loop.body]
+        body = [substituted(s, loop.var, place) for s in loop.body]
         split.append(Loop(Var(1), 0, 1, body, "map", unroll=True))
     return split
 

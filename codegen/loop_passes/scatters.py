@@ -30,12 +30,12 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, memory, used
+from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, memory, substituted, used
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-from .strip_mine import BLOCK, at
+from .strip_mine import BLOCK
 
 #: Loops, and remainders of blocks, with fewer iterations are left alone.
 LEAST = 16
@@ -156,7 +156,7 @@ class _Block:
         inner, body = Var(self.size), []
         here = affine.of(inner)
         for s in self.first:
-            body.append(at(s, self.loop.var, first + here))
+            body.append(substituted(s, self.loop.var, first + here))
             if isinstance(s, _VALUES) and s.result.number in self.kept:
                 scalar, buffer = self.kept[s.result.number]
                 body.append(Store(buffer, here, scalar))
@@ -167,7 +167,7 @@ class _Block:
         inner = Var(self.size)
         here = affine.of(inner)
         body = [Load(scalar, buffer, here, None) for scalar, buffer in self.kept.values()]
-        body += [at(s, self.loop.var, first + here) for s in [*self.again, *self.second]]
+        body += [substituted(s, self.loop.var, first + here) for s in [*self.again, *self.second]]
         return Loop(inner, 0, self.size, body, self.loop.role)
 
 
