@@ -37,7 +37,7 @@ class Access:
     is_exact: bool = True
     #: Of an update: how the new value is combined with the old one.
     combine: str = ""
-    #: Of a write: it goes on as far as the result does, which the statement does not say.
+    #: Whether it goes on as far as a matrix does, which the statement does not say.
     is_rest: bool = False
 
     @property

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from autojit.codegen.analysis.dependences import may_split, written
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -46,7 +47,6 @@ _PLAIN = (
     Store,
 )  # fmt: skip
 _VALUES = (Compute, Constant, Gather, IndexValue, InRange, Load)
-_WRITES = (AccumulateInto, ScatterInto, Store)
 
 
 @kernel_pass(
@@ -92,16 +92,14 @@ def _is_worth(loop: Loop) -> bool:
 def may_be_apart(loop: Loop) -> bool:
     """Whether the additions of many iterations may follow all that these iterations do else.
 
-    Both keep their own order.  So it is right just where neither touches the memory that the other
-    writes to: nothing but the additions may touch what is added to.
+    Both keep their own order.
     """
     if loop.role == "sequence" or loop.unroll or loop.share is not None or loop.only is not None:
         return False
     if not all(isinstance(s, _PLAIN) for s in loop.body):
         return False
-    touched = {memory(b) for s in loop.body if isinstance(s, ScatterInto) for b in buffers_of([s])}
-    others = buffers_of([s for s in loop.body if not isinstance(s, ScatterInto)])
-    return touched.isdisjoint(others)
+    additions = [s for s in loop.body if isinstance(s, ScatterInto)]
+    return may_split(loop, [s for s in loop.body if not isinstance(s, ScatterInto)], additions)
 
 
 def _apart(loop: Loop) -> list[Any]:
@@ -135,11 +133,11 @@ class _Block:
         self.loop, self.size = loop, size
         self.second = [s for s in loop.body if isinstance(s, ScatterInto)]
         self.first = [s for s in loop.body if not isinstance(s, ScatterInto)]
-        written = {memory(s.buffer) for s in loop.body if isinstance(s, _WRITES)}
+        changed = written(loop.body)
         made = {s.result.number: s for s in self.first if isinstance(s, _VALUES)}
         needed = {a.number: a for s in self.second for a in used(s) if a.number in made}
         #: What is written again behind, and where everything else is kept.
-        self.again = [made[n] for n in needed if _is_repeated(made[n], written)]
+        self.again = [made[n] for n in needed if _is_repeated(made[n], changed)]
         repeated = {s.result.number for s in self.again}
         self.kept: dict[int, tuple[Scalar, Buffer]] = {
             n: (a, Buffer(f"kept{n}", a.dtype, size, "local"))
@@ -170,8 +168,8 @@ class _Block:
         return Loop(inner, 0, self.size, body, self.loop.role)
 
 
-def _is_repeated(statement: Any, written: set[Buffer]) -> bool:
+def _is_repeated(statement: Any, changed: set[Buffer]) -> bool:
     """Whether a statement that needs no others gives the same again, and is not worth keeping."""
     if isinstance(statement, Load):
-        return statement.guard is None and memory(statement.buffer) not in written
+        return statement.guard is None and memory(statement.buffer) not in changed
     return isinstance(statement, (Constant, IndexValue))
