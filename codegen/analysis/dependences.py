@@ -157,6 +157,16 @@ def _distances(
     return distances(first, second, differences, var, bounds)
 
 
+def distance(loop: Loop, one: Touch, other: Touch, bounds: Bounds | None = None) -> Interval | None:
+    """How many iterations later than one touch another may be of the same element; None if never.
+
+    Both are inside of the loop, of memory that is the same, or will be.
+    """
+    reach = loop.stop - loop.start - 1
+    around = {**(bounds or {}), loop.var: (loop.start, loop.stop - 1)}
+    return _distances(one, other, around, {loop.var: (-reach, reach)}, loop.var)
+
+
 def _is_conflict(one: Touch, other: Touch) -> bool:
     """Whether the order of two touches of one element matters."""
     if not (one.changes or other.changes):
@@ -212,17 +222,14 @@ def dependences(loop: Loop, bounds: Bounds | None = None) -> Iterator[Dependence
     >>> [(d.kind, d.distance) for d in dependences(shifts)]
     [('flow', 1)]
     """
-    reach = loop.stop - loop.start - 1
-    around = {**(bounds or {}), loop.var: (loop.start, loop.stop - 1)}
     for found in touches_by_memory(loop.body).values():
         changed = [k for k, t in enumerate(found) if t.changes]
         for k, one in enumerate(found):
             for j in range(k, len(found)) if one.changes else (j for j in changed if j > k):
                 other = found[j]
-                differences = {loop.var: (-reach, reach)}
-                reached = _distances(one, other, around, differences, loop.var)
-                if reached is not None:
-                    yield from _directed(one, other, *reached)
+                apart = distance(loop, one, other, bounds)
+                if apart is not None:
+                    yield from _directed(one, other, *apart)
 
 
 def _directed(one: Touch, other: Touch, least: int, most: int) -> Iterator[Dependence]:
@@ -247,6 +254,11 @@ def is_any_order(loop: Loop, bounds: Bounds | None = None, *, adding: bool = Fal
     With ``adding`` they may combine numbers into the same elements.
     """
     return all(d.most == 0 or (adding and d.kind == "reduction") for d in dependences(loop, bounds))
+
+
+def overwrites_in_order(body: Iterable[Any]) -> bool:
+    """Whether statements set elements at computed places, where the last iteration wins."""
+    return any(t.access and t.access.combine == "set" for t in touches(body))
 
 
 def surely_meet(loop: Loop, *, adding: bool = True) -> Buffer | None:

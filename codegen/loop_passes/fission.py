@@ -91,11 +91,9 @@ def _can_be_divided(loop: Loop) -> bool:
         return False
     if any(bodies_of(s) for s in loop.body) or not all(isinstance(s, _PLAIN) for s in loop.body):
         return False
-    if surely_meet(loop, adding=False):
+    anew = any(is_at_one_place(a, loop.var) for s in loop.body for a in effects_of(s).writes(s))
+    if anew or surely_meet(loop, adding=False):
         return False
-    stored = [a for s in loop.body for a in effects_of(s).writes(s)]
-    if any(is_at_one_place(a, loop.var) for a in stored):
-        return False  # memory that each iteration writes anew
     if any(buffer.kind in ("local", "tape") for buffer in buffers_of(loop.body)):
         return False
     return sum(map(_size, loop.body)) >= LONG
