@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from autojit.codegen.loop_ir.effects import EFFECTS, Access, changed_buffers
+from autojit.codegen.loop_ir.effects import BODIES, EFFECTS, TOUCHING, Access, changed_buffers
 from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
@@ -62,28 +62,38 @@ class Touch(NamedTuple):
         return self._replace(access=moved)
 
 
-def touches(body: Iterable[Any], inner: Bounds | None = None) -> Iterator[Touch]:
+def touches(body: Iterable[Any]) -> list[Touch]:
     """All that statements touch, in their order."""
-    inner = inner or {}
+    found: list[Touch] = []
+    _collect(body, {}, found)
+    return found
+
+
+def _collect(body: Iterable[Any], inner: Bounds, found: list[Touch]) -> None:
     for s in body:
-        e = EFFECTS[type(s)]
-        kinds = (e.reads, True, False), (e.updates, True, True), (e.writes, False, True)
-        for found, reads, changes in kinds:
-            for a in found(s):
-                known = None if a.is_rest else a
-                yield Touch(s, memory(a.buffer), known, reads, changes, inner)
-        for buffer in (*(a.buffer for a in e.scratch(s)), *e.moves(s)):
-            yield Touch(s, memory(buffer), None, True, True, inner)
-        bodies = e.bodies(s)
-        if bodies:
-            inside = {**inner, **e.variables(s)}
-            for statements in bodies:
-                yield from touches(statements, inside)
+        kind = type(s)
+        if kind in TOUCHING:
+            found += _of_statement(s, inner)
+        if kind in BODIES:
+            inside = {**inner, **EFFECTS[kind].variables(s)}
+            for statements in BODIES[kind](s):
+                _collect(statements, inside, found)
+
+
+def _of_statement(s: Any, inner: Bounds) -> Iterator[Touch]:
+    e = EFFECTS[type(s)]
+    kinds = (e.reads, True, False), (e.updates, True, True), (e.writes, False, True)
+    for accesses, reads, changes in kinds:
+        for a in accesses(s):
+            known = None if a.is_rest else a
+            yield Touch(s, memory(a.buffer), known, reads, changes, inner)
+    for buffer in (*(a.buffer for a in e.scratch(s)), *e.moves(s)):
+        yield Touch(s, memory(buffer), None, True, True, inner)
 
 
 def touches_by_memory(body: Iterable[Any]) -> dict[Buffer, list[Touch]]:
     """What statements touch, by memory.  Of buffers that change places one stands for all."""
-    found = list(touches(body))
+    found = touches(body)
     same = _changing_places(found)
     by_memory: dict[Buffer, list[Touch]] = defaultdict(list)
     for t in found:
