@@ -19,9 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from autojit.codegen.analysis.iterations import meet
+from autojit.codegen.analysis.dependences import is_at_one_place, surely_meet
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.cost import is_function
+from autojit.codegen.loop_ir.effects import effects_of
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -89,11 +90,10 @@ def _may_fission(loop: Loop) -> bool:
     only."""
     if loop.role == "sequence" or loop.share is not None or loop.only is not None:
         return False
-    if meet(loop, adding=False):
-        return False
-    if any(isinstance(s, Store) and loop.var not in s.index.variables() for s in loop.body):
-        return False  # every iteration writes the same element
     if any(bodies_of(s) for s in loop.body) or not all(isinstance(s, _PLAIN) for s in loop.body):
+        return False
+    anew = any(is_at_one_place(a, loop.var) for s in loop.body for a in effects_of(s).writes(s))
+    if anew or surely_meet(loop, adding=False):
         return False
     if any(buffer.kind in ("local", "tape") for buffer in buffers_of(loop.body)):
         return False

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from autojit.codegen.analysis.iterations import meet
+from autojit.codegen.analysis.dependences import is_at_one_place, surely_meet
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.cost import is_function
 from autojit.codegen.loop_ir.effects import effects_of
@@ -107,7 +107,7 @@ def _independent(loop: Loop) -> bool:
     only."""
     if not is_whole(loop) or loop.role == "sequence":
         return False
-    if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or meet(loop, adding=False):
+    if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or surely_meet(loop, adding=False):
         return False
     inner = [(s, effects_of(s)) for s in walk(loop.body)]
     updates = [a for s, e in inner for a in e.updates(s)]
@@ -117,7 +117,7 @@ def _independent(loop: Loop) -> bool:
     return (
         all(a.buffer.kind != "local" for a in (*updates, *reads, *writes))
         and all(a.combine != "set" for a in updates)
-        and all(loop.var in a.index.variables() for a in writes)
+        and not any(is_at_one_place(a, loop.var) for a in writes)
         and all(memory(a.buffer) not in added for a in reads)
     )
 
