@@ -59,7 +59,9 @@ def wrong(
         slope = float(np.sum(found[path] * direction))
         allowed = TOLERANCE * np.linalg.norm(found[path]) + 1e-14 * abs(expected) / step
         if not abs(slope - numeric) <= allowed:
-            return f"along a direction of {path or 'the argument'}: {slope!r}, differences {numeric!r}"
+            return (
+                f"along a direction of {path or 'the argument'}: {slope!r}, differences {numeric!r}"
+            )
         if not allowed < np.linalg.norm(found[path]):
             return f"the gradient by {path or 'the argument'} is too small for differences"
     return None

@@ -151,7 +151,9 @@ def means(compared: dict[str, dict[str, float]]) -> str:
     for key, title in COMPARED.items():
         mean = math.exp(sum(math.log(found[key]) for found in counted) / len(counted))
         words.append(f"{title} {number(mean)}")
-    return f"This run over the other, geometric mean of {len(counted)} programs: {', '.join(words)}."
+    return (
+        f"This run over the other, geometric mean of {len(counted)} programs: {', '.join(words)}."
+    )
 
 
 def findings(name: str, figures: Figures) -> list[str]:
@@ -190,9 +192,7 @@ def show(console: Console, now: dict[str, Figures]) -> None:
             console.print(words, markup=False, highlight=False)
 
 
-def show_comparison(
-    console: Console, now: dict[str, Figures], before: dict[str, Figures]
-) -> None:
+def show_comparison(console: Console, now: dict[str, Figures], before: dict[str, Figures]) -> None:
     """Ratios of the programs that both runs have, and why one of them does not count."""
     shared = [name for name in now if name in before]
     compared = {name: ratios(now[name], before[name]) for name in shared}

@@ -17,9 +17,7 @@ def reaction_diffusion(rng, size, steps):
     v = 0.25 * rng.random((size, size))
 
     def laplacian(x):
-        return (
-            np.roll(x, 1, 0) + np.roll(x, -1, 0) + np.roll(x, 1, 1) + np.roll(x, -1, 1) - 4 * x
-        )
+        return np.roll(x, 1, 0) + np.roll(x, -1, 0) + np.roll(x, 1, 1) + np.roll(x, -1, 1) - 4 * x
 
     def contrast(params, u, v):
         du, dv, feed, kill = params
@@ -98,9 +96,7 @@ def leapfrog_wave(rng, points, steps):
         for t in range(steps):
             following = np.zeros(points)
             following[1:-1] = (
-                2 * now[1:-1]
-                - last[1:-1]
-                + courant[1:-1] * (now[2:] - 2 * now[1:-1] + now[:-2])
+                2 * now[1:-1] - last[1:-1] + courant[1:-1] * (now[2:] - 2 * now[1:-1] + now[:-2])
             )
             following[points // 4] += np.exp(-((t - 5.0) ** 2) / 8)
             last, now = now, following

@@ -161,9 +161,7 @@ def message(text: Callable[[Any], Any]) -> str | None:
 
 
 def texts() -> dict[str, tuple[str, Callable[[Any], Any]]]:
-    simple = {
-        f"{path}(x)": (who, resolve_name(path)) for path, who in OF_ONE_ARRAY.items()
-    }
+    simple = {f"{path}(x)": (who, resolve_name(path)) for path, who in OF_ONE_ARRAY.items()}
     return {**simple, **TEXTS}
 
 

@@ -50,7 +50,7 @@ def figures(name: str, size: str, check: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "first_call_s": built,
         "first_call_processor_s": processor,
-        "warnings": [in_words(warning.message) for warning in caught],  # type: ignore[arg-type]
+        "warnings": [in_words(str(warning.message)) for warning in caught],
     }
     if check:
         found["wrong"] = wrong(alone, arguments, primal(), derived)

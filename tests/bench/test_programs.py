@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +16,7 @@ from bench.programs import all_programs, select
 from bench.programs.check import moved, wrong
 from bench.programs.command import best, findings, main, means, ratios, row, slower
 from bench.programs.declare import PLAIN
+from bench.programs.not_covered import message, texts
 
 PROGRAMS = all_programs()
 
@@ -158,3 +161,11 @@ def test_what_a_program_needs_comes_from_the_library():
     function, arguments = program.at(program.tiny, library)
     function(*arguments)
     assert len(called) == 1
+
+
+def test_the_list_of_what_is_not_covered():
+    readme = Path(command.__file__).parent / "programs" / "README.md"
+    listed = re.findall(r"^\| `(.*?)` \|", readme.read_text("utf-8"), re.MULTILINE)
+    assert listed == list(texts()), "python -m bench.programs.not_covered prints the list"
+    covered = [title for title, (_, text) in texts().items() if message(text) is None]
+    assert covered == [], "covered by now: take it off the list"
