@@ -12,13 +12,12 @@ Legal where no index tells rows from columns, and both loops run over all of the
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any
 
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, is_whole
+from autojit.codegen.loop_ir.traversal import bodies_of, is_whole, with_indices
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
@@ -71,12 +70,7 @@ def _with_one(s: Any, row: Var, column: Var, width: int, both: Var) -> Any:
     """The statement with one variable in place of two."""
     if bodies_of(s):
         raise _Apart
-    changes = {
-        f.name: _joined(value, row, column, width, both)
-        for f in fields(s)
-        if isinstance(value := getattr(s, f.name), Affine)
-    }
-    return replace(s, **changes) if changes else s
+    return with_indices(s, lambda index: _joined(index, row, column, width, both))
 
 
 def _joined(index: Affine, row: Var, column: Var, width: int, both: Var) -> Affine:
