@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -49,22 +49,27 @@ def ranges(body: list[Any]) -> Bounds:
 
 def substituted(statement: Any, var: Var, by: Affine) -> Any:
     """A statement, and all inside of it, with an expression in place of a loop variable."""
+    return with_indices(statement, lambda index: index.substitute(var, by))
+
+
+def with_indices(statement: Any, change: Callable[[Affine], Affine]) -> Any:
+    """A statement, and all inside of it, with its index expressions changed."""
     changes = {}
     for f in fields(statement):
         value = getattr(statement, f.name)
-        made = _substituted(value, var, by)
+        made = _with_indices(value, change)
         if made is not value:
             changes[f.name] = made
     return replace(statement, **changes) if changes else statement
 
 
-def _substituted(value: Any, var: Var, by: Affine) -> Any:
+def _with_indices(value: Any, change: Callable[[Affine], Affine]) -> Any:
     if isinstance(value, Affine):
-        return value.substitute(var, by)
+        return change(value)
     if isinstance(value, Operand | Tasks) or type(value) in EFFECTS:
-        return substituted(value, var, by)
+        return with_indices(value, change)
     if isinstance(value, list) or (isinstance(value, tuple) and any(map(_is_operand, value))):
-        return type(value)(_substituted(each, var, by) for each in value)
+        return type(value)(_with_indices(each, change) for each in value)
     return value
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import Constant, InRange, Load, Loop
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, is_whole, substituted
+from autojit.codegen.loop_ir.traversal import bodies_of, is_whole, substituted, with_indices
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
 
@@ -95,12 +95,7 @@ def _division(loop: Loop) -> tuple[int, int] | None:
 
 def _simplified(s: Any, bounds: Bounds) -> Any:
     """The statement without divisions that the ranges of the variables decide."""
-    changes = {
-        f.name: index.simplified(bounds)
-        for f in fields(s)
-        if isinstance(index := getattr(s, f.name), Affine)
-    }
-    return replace(s, **changes) if changes else s
+    return with_indices(s, lambda index: index.simplified(bounds))
 
 
 def _parts(body: list[Any], column: Var) -> list[tuple[int, int]]:
