@@ -1,6 +1,7 @@
 """The share of public names whose types are complete, from pyright's report.
 
-    pyright --verifytypes autojit --ignoreexternal --outputjson | python tests/typing/completeness.py
+    pyright --verifytypes autojit --ignoreexternal --outputjson >report.json
+    python tests/typing/completeness.py <report.json
 
 Pyright counts each module as public whose name has no underscore. Ours are internal, except for
 those listed here.
