@@ -47,7 +47,7 @@ class _Raised(threading.local):
         self.errors: list[TracingError] | None = None
 
 
-raised = _Raised()
+raised: _Raised = _Raised()
 
 
 class TracingError(AutojitError):

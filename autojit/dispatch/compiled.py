@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from autojit.staging.execute import (
 from autojit.staging.failing_lines import FAILURES, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
 from autojit.staging.trace_function import LeafType, Traced, leaf_type, trace_function
-from autojit.staging.transformed import look_like
+from autojit.staging.transformed import P, Q, R, look_like
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
@@ -60,20 +60,20 @@ class _State(NamedTuple):
     programs: list[tuple[Signature, Traced]]
 
 
-def _unpickled(state: _State) -> CompiledFunction:
+def _unpickled(state: _State) -> CompiledFunction[..., Any]:
     function = loaded(state.function, state.name)
-    made = CompiledFunction(function, (), (), state.device, state.tier)
+    made: CompiledFunction[..., Any] = CompiledFunction(function, (), (), state.device, state.tier)
     made.static.given, made.static.numbers, made.static.names = state.static
     made.remember(state.programs)
     return made
 
 
-class CompiledFunction:
+class CompiledFunction(Generic[P, R]):
     """The result of ``jit``: call it like the function."""
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[P, R],
         static_argnums: Sequence[int],
         static_argnames: Sequence[str],
         device: str,
@@ -83,7 +83,7 @@ class CompiledFunction:
         self.function = function
         self.device = device
         self.tier = tier
-        self.static = StaticArguments(function, static_argnums, static_argnames)
+        self.static: StaticArguments = StaticArguments(function, static_argnums, static_argnames)
         self._specializations: dict[Any, Specialization] = {}
         self._fast: Callable[..., Any] | None = None
         #: The same by static arguments.
@@ -96,7 +96,7 @@ class CompiledFunction:
         self._hits = 0
         self._retraces = Retraces(_name(function))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # The fast path: native code checks the types itself and says when they differ.
         try:
             if self._fast is not None and not kwargs and not settings.interpret:
@@ -115,6 +115,14 @@ class CompiledFunction:
             self._name_line(error, args, kwargs)
             raise
         return self._call(args, kwargs)
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+
+    @overload
+    def __get__(
+        self: CompiledFunction[Concatenate[Any, Q], R], instance: object, owner: Any = None
+    ) -> Callable[Q, R]: ...
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Methods: ``@jit def f(self, x)`` binds like a function."""

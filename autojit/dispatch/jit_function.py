@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 from autojit.errors import DonationWarning, StructureError, UnsupportedTargetError, warn_at
+from autojit.staging.transformed import P, R
 from autojit.tracing.source import user_source
 
 from .compiled import CompiledFunction
@@ -20,6 +23,43 @@ DONATED = (
     "more. Leave it out:\n"
     "    jit(f)"
 )
+
+
+# NumPy's ufuncs are overloaded, and a ParamSpec would keep their first signature alone.
+@overload
+def jit(
+    f: np.ufunc,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    device: str | None = None,
+    tier: str = "compiled",
+) -> CompiledFunction[..., Any]: ...
+
+
+@overload
+def jit(
+    f: Callable[P, R],
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    device: str | None = None,
+    tier: str = "compiled",
+) -> CompiledFunction[P, R]: ...
+
+
+@overload
+def jit(
+    f: None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    device: str | None = None,
+    tier: str = "compiled",
+) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 
 
 def jit(

@@ -27,9 +27,9 @@ class StaticArguments:
         self, function: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
     ) -> None:
         self.function = function
-        self.given = tuple(numbers)
-        self.numbers = _numbers_of(function, names)
-        self.names = set(names) | _names_of(function, numbers)
+        self.given: tuple[int, ...] = tuple(numbers)
+        self.numbers: set[int] = _numbers_of(function, names)
+        self.names: set[str] = set(names) | _names_of(function, numbers)
 
     def __bool__(self) -> bool:
         return bool(self.given or self.names)

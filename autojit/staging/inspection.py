@@ -11,12 +11,13 @@ from autojit.ir.core.program import Program
 from . import pytrees
 from .execute import executable, target_errors
 from .trace_function import leaf_type, trace_function
+from .transformed import P
 
 #: The stages of a compilation, in order.
 STAGES = ("trace", "optimized", "loops", "vectors", "llvm", "asm", "cuda", "ptx")
 
 
-def trace(f: Callable[..., Any]) -> Callable[..., Program]:
+def trace(f: Callable[P, Any]) -> Callable[P, Program]:
     """A function of the same arguments that returns the traced program.
 
     Leaves of the arguments become inputs, in order; arrays that ``f`` closes over
@@ -31,7 +32,7 @@ def trace(f: Callable[..., Any]) -> Callable[..., Program]:
     }
     """
 
-    def traced(*args: Any, **kwargs: Any) -> Program:
+    def traced(*args: P.args, **kwargs: P.kwargs) -> Program:
         leaves, structure = pytrees.flatten((args, kwargs))
 
         def call(function: Callable[..., Any], values: Any) -> Any:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from .pickling import global_name
+
+#: The parameters of a function, those after the first, and its result.
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
 
 def look_like(wrapper: Any, function: Callable[..., Any]) -> None:
@@ -16,7 +21,7 @@ def look_like(wrapper: Any, function: Callable[..., Any]) -> None:
     functools.update_wrapper(wrapper, function, updated=updated)
 
 
-class Transformed:
+class Transformed(Generic[P, R]):
     """The result of a transformation: call it like the function.
 
     It pickles by its name if it has one in its module, else as ``transform(function, **settings)``.
@@ -27,14 +32,22 @@ class Transformed:
         transform: Callable[..., Any],
         function: Callable[..., Any],
         settings: dict[str, Any],
-        call: Callable[..., Any],
+        call: Callable[P, R],
     ) -> None:
         look_like(self, function)
         self._made_of = transform, function, settings
         self._call = call
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._call(*args, **kwargs)
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+
+    @overload
+    def __get__(
+        self: Transformed[Concatenate[Any, Q], R], instance: object, owner: Any = None
+    ) -> Callable[Q, R]: ...
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Methods: ``@grad def f(self, x)`` binds like a function."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import optree
@@ -16,6 +16,17 @@ from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import LeafType, leaf_type, trace_function
 from autojit.staging.transformed import Transformed
+
+
+# A function of one element takes whole batches once it is mapped, so its types are not kept.
+@overload
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Transformed[..., Any]: ...
+
+
+@overload
+def vmap(
+    f: None = None, in_axes: Any = 0, out_axes: Any = 0
+) -> Callable[[Callable[..., Any]], Transformed[..., Any]]: ...
 
 
 def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from math import isqrt
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from autojit.errors import DerivativeError, ShapeError, StructureError, with_place
 from autojit.ir.autodiff.linearize import linearize
@@ -18,7 +18,7 @@ from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, merged, name_of, trace_body
 from autojit.staging.inspection import trace
 from autojit.staging.trace_function import leaf_type, trace_function
-from autojit.staging.transformed import Transformed
+from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.values import lift
@@ -40,6 +40,16 @@ Segments = int | Literal["auto", "sqrt"] | None
 
 #: Bytes that ``scan(..., checkpoint="auto")`` stacks at most without segments.
 BUDGET = 256 * 2**20
+
+
+@overload
+def checkpoint(f: Callable[P, R], *, policy: str | None = None) -> Transformed[P, R]: ...
+
+
+@overload
+def checkpoint(
+    f: None = None, *, policy: str | None = None
+) -> Callable[[Callable[P, R]], Transformed[P, R]]: ...
 
 
 def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None) -> Any:

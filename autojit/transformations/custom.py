@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
 
 from autojit.errors import StructureError, with_place
 from autojit.ir.autodiff.partition import depends
 from autojit.ir.core.program import Program, current_builder
-from autojit.ir.core.types import Type
 from autojit.ir.ops.bodies import spread
 from autojit.ir.regions.custom import custom_jvp as jvp_op
 from autojit.ir.regions.custom import custom_vjp as vjp_op
@@ -17,39 +16,46 @@ from autojit.staging import pytrees
 from autojit.staging.bodies import Body, check_function, merged, name_of, trace_body
 from autojit.staging.pickling import global_name
 from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.transformed import P, Q, R
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer, lift
 
 from .rules import (
     Arguments,
-    Wanted,
     arguments_of,
+    cotangents_of,
     matched,
     or_zeros,
     positional,
     rules_for,
     tracers_of,
+    wanted_of,
 )
 
 Rule = Callable[..., Any]
 
 
-class _WithRules:
+class _WithRules(Generic[P, R]):
     """A function that is traced as one call, with rules for its derivatives."""
 
-    kind = ""
+    kind: str = ""
     op: Any = None
     #: What the op calls the function and its rules.
     programs: tuple[str, ...] = ()
-    missing = ""
+    missing: str = ""
 
-    def __new__(cls, f: Callable[..., Any] | None = None, nondiff_argnums: Any = ()) -> Any:
-        if f is None:
-            return functools.partial(cls, nondiff_argnums=nondiff_argnums)
-        return super().__new__(cls)
+    function: Callable[P, R]
+    nondiff_argnums: tuple[int, ...]
 
-    def __init__(self, f: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+    if not TYPE_CHECKING:  # type checkers read the signatures of __init__ below
+
+        def __new__(cls, f=None, nondiff_argnums=()):
+            if f is None:
+                return functools.partial(cls, nondiff_argnums=nondiff_argnums)
+            return super().__new__(cls)
+
+    def __init__(self, f: Any = None, nondiff_argnums: int | Sequence[int] = ()) -> None:
         check_function(f, "argument 0", self.kind)
         functools.update_wrapper(self, f)
         self.function = f
@@ -63,6 +69,14 @@ class _WithRules:
     def __getnewargs__(self) -> tuple[Any, ...]:
         return self.function, self.nondiff_argnums
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+
+    @overload
+    def __get__(
+        self: _WithRules[Concatenate[Any, Q], R], instance: object, owner: Any = None
+    ) -> Callable[Q, R]: ...
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Methods: the object is argument 0; ``nondiff_argnums=(0,)`` makes it a setting."""
         return self if instance is None else functools.partial(self, instance)
@@ -70,7 +84,7 @@ class _WithRules:
     def __repr__(self) -> str:
         return f"<{self.kind} {name_of(self.function)}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         name = name_of(self.function)
         if not self._defined():
             raise StructureError(
@@ -80,9 +94,10 @@ class _WithRules:
                     user_source(),
                 )
             )
-        given = positional(self.function, args, kwargs)
+        function: Callable[..., R] = self.function
+        given = positional(function, args, kwargs)
         if current_trace() is None:
-            return self.function(*given)
+            return function(*given)
         arguments = arguments_of(given, self.nondiff_argnums, name, self.kind)
         paths = arguments.paths
         body = trace_body(self.function, arguments.types, arguments.call, name, paths=lambda: paths)
@@ -108,7 +123,7 @@ class _WithRules:
         raise NotImplementedError
 
 
-class custom_jvp(_WithRules):
+class custom_jvp(_WithRules[P, R]):
     """A function with a rule for its tangents, from which all its derivatives come.
 
     Args:
@@ -143,11 +158,25 @@ class custom_jvp(_WithRules):
     np.float64(1.0)
     """
 
-    kind = "custom_jvp"
-    op = jvp_op
-    programs = ("body", "rule")
-    missing = "defjvp(rule)     # rule(primals, tangents) -> (out, tangent_out)"
+    kind: str = "custom_jvp"
+    op: Any = jvp_op
+    programs: tuple[str, ...] = ("body", "rule")
+    missing: str = "defjvp(rule)     # rule(primals, tangents) -> (out, tangent_out)"
     rule: Rule | None = None
+
+    if TYPE_CHECKING:
+        # The type of a class's call is that class: of the second, an instance that decorates.
+        @overload
+        def __init__(
+            self, f: Callable[P, R], nondiff_argnums: int | Sequence[int] = ()
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: custom_jvp[..., Any], f: None = None, nondiff_argnums: int | Sequence[int] = ()
+        ) -> None: ...
+
+        def __init__(self, f: Any = None, nondiff_argnums: int | Sequence[int] = ()) -> None: ...
 
     def defjvp(self, rule: Rule) -> Rule:
         """Set the rule; returns it, so that this is a decorator."""
@@ -170,8 +199,10 @@ class custom_jvp(_WithRules):
         if self.nondiff_argnums:
             raise StructureError("defjvps does not go with nondiff_argnums: use defjvp")
 
+        function: Callable[..., Any] = self
+
         def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-            out = self(*primals)
+            out = function(*primals)
             if len(rules) != len(primals):
                 raise StructureError(
                     with_place(
@@ -210,8 +241,8 @@ class custom_jvp(_WithRules):
                         user_source(),
                     )
                 )
-            out = matched(result[0], _wanted(body, types, f"The result of {what}"), zeros=False)
-            tangent = _wanted(body, types, f"The tangent that {what} returns")
+            out = matched(result[0], wanted_of(body, types, f"The result of {what}"), zeros=False)
+            tangent = wanted_of(body, types, f"The tangent that {what} returns")
             return [*out, *or_zeros(matched(result[1], tangent, zeros=True), types)]
 
         rule = trace_body(self.rule, [*arguments.types, *arguments.moving], call, what)
@@ -228,7 +259,7 @@ class custom_jvp(_WithRules):
         return rule
 
 
-class custom_vjp(_WithRules):
+class custom_vjp(_WithRules[P, R]):
     """A function with a rule for its cotangents: reverse mode of the user's.
 
     Args:
@@ -267,12 +298,28 @@ class custom_vjp(_WithRules):
     np.float64(1.0)
     """
 
-    kind = "custom_vjp"
-    op = vjp_op
-    programs = ("body", "forward", "backward")
-    missing = "defvjp(fwd, bwd)     # fwd(*args) -> (out, residuals); bwd(residuals, ct) -> (ct,)"
+    kind: str = "custom_vjp"
+    op: Any = vjp_op
+    programs: tuple[str, ...] = ("body", "forward", "backward")
+    missing: str = (
+        "defvjp(fwd, bwd)     # fwd(*args) -> (out, residuals); bwd(residuals, ct) -> (ct,)"
+    )
     forward: Rule | None = None
     backward: Rule | None = None
+
+    if TYPE_CHECKING:
+        # The type of a class's call is that class: of the second, an instance that decorates.
+        @overload
+        def __init__(
+            self, f: Callable[P, R], nondiff_argnums: int | Sequence[int] = ()
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: custom_vjp[..., Any], f: None = None, nondiff_argnums: int | Sequence[int] = ()
+        ) -> None: ...
+
+        def __init__(self, f: Any = None, nondiff_argnums: int | Sequence[int] = ()) -> None: ...
 
     def defvjp(self, fwd: Rule, bwd: Rule) -> None:
         """Set the rules."""
@@ -304,7 +351,7 @@ class custom_vjp(_WithRules):
                         user_source(),
                     )
                 )
-            out = matched(result[0], _wanted(body, types, f"The result of {what}"), zeros=False)
+            out = matched(result[0], wanted_of(body, types, f"The result of {what}"), zeros=False)
             leaves, structure = pytrees.flatten(result[1])
             residuals[:] = [[leaf_type(x) if is_tracer(x) else x for x in leaves], structure]
             return [*out, *(x for x in leaves if is_tracer(x))]
@@ -328,36 +375,13 @@ class custom_vjp(_WithRules):
             cotangent = pytrees.unflatten(body.structure, moving)
             result = rule(*_settings(arguments), kept, cotangent)
             types = [t.type for t in arguments.types]
-            return or_zeros(_cotangents(result, arguments, types, what), types)
+            return or_zeros(cotangents_of(result, arguments, types, what), types)
 
         return trace_body(self.backward, [*kinds, *given], call, what)
 
 
 def _settings(arguments: Arguments) -> list[Any]:
     return [arguments.settings[i] for i in sorted(arguments.settings)]
-
-
-def _wanted(body: Body, types: Sequence[Type], what: str) -> Wanted:
-    paths = pytrees.paths(pytrees.unflatten(body.structure, [0] * len(types)), "result")
-    return Wanted(body.structure, types, paths, what)
-
-
-def _cotangents(result: Any, arguments: Arguments, types: Sequence[Type], what: str) -> list[Any]:
-    """What a backward rule returns, a leaf for each of the arguments'; None is a zero."""
-    count = len(arguments.structure.children())
-    if isinstance(result, list):
-        result = tuple(result)
-    if type(result) is not tuple or len(result) != count:
-        got = f"{len(result)}" if isinstance(result, tuple) else f"a {type(result).__name__}"
-        raise StructureError(
-            with_place(
-                f"{what} must return a tuple of {count} cotangents, one for each argument "
-                f"(None for zero); got {got}. A tuple of one is written (x,).",
-                user_source(),
-            )
-        )
-    wanted = Wanted(arguments.structure, types, arguments.paths, f"The cotangent of {what}")
-    return matched(result, wanted, zeros=True)
 
 
 def _summed(tangents: Sequence[Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -18,10 +18,14 @@ from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import Traced, leaf_type, trace_function
-from autojit.staging.transformed import Transformed
+from autojit.staging.transformed import R, Transformed
 from autojit.tracing.tracer import Tracer
 
 from .gradients import grad
+
+#: An argument, and what a function returns besides its value.
+X = TypeVar("X")
+A = TypeVar("A")
 
 
 class _Traced(NamedTuple):
@@ -73,7 +77,7 @@ def _in_dtype(x: Tracer, dtype: np.dtype) -> Any:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
-def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
     """The value of ``f`` and its derivative along tangents, in one forward pass.
 
     Args:
@@ -113,7 +117,7 @@ def _linearized(problem: _Traced) -> _Linear:
     return _Linear(parts, results[n:], pytrees.unflatten(traced.structure, results[:n]))
 
 
-def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """The value of ``f`` and its derivative there, as a linear function of tangents.
 
     >>> import numpy as np
@@ -135,6 +139,22 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
         return pytrees.unflatten(problem.traced.structure, results)
 
     return out, derivative
+
+
+@overload
+def vjp(
+    f: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+
+
+@overload
+def vjp(
+    f: Callable[..., tuple[R, A]], *primals: Any, has_aux: Literal[True]
+) -> tuple[R, Callable[[Any], tuple[Any, ...]], A]: ...
+
+
+@overload
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool) -> Any: ...
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -178,7 +198,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (out[0], pullback, out[1]) if has_aux else (out, pullback)
 
 
-def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
+def hvp(f: Callable[[X], Any]) -> Transformed[[X, X], Any]:
     """Hessian-vector products of a scalar function, forward over reverse.
 
     ``hvp(f)(x, v)`` has the structure of ``x``; the Hessian is never formed.
@@ -189,13 +209,13 @@ def hvp(f: Callable[..., Any]) -> Callable[..., Any]:
     array([ 6., 12.])
     """
 
-    def product(x: Any, v: Any) -> Any:
+    def product(x: X, v: X, /) -> Any:
         return jvp(grad(f), (x,), (v,))[1]
 
     return Transformed(hvp, f, {}, product)
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: X) -> X:
     """The identity, with derivative 0, on every array of a tree.
 
     >>> import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 from autojit.errors import IntegerGradientError, NonScalarGradientError, StructureError
 from autojit.ir.core.types import Type
@@ -13,9 +13,29 @@ from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
-from autojit.staging.transformed import Transformed
+from autojit.staging.transformed import P, R, Transformed
 
 Argnums = int | Sequence[int]
+
+
+@overload
+def grad(
+    f: Callable[P, Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Transformed[P, Any]: ...
+
+
+@overload
+def grad(
+    f: None = None,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
 def grad(
@@ -24,7 +44,7 @@ def grad(
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Any:
     """The gradient of a scalar function.
 
     Args:
@@ -56,12 +76,30 @@ def grad(
     return Transformed(grad, f, settings, derived)
 
 
+@overload
+def value_and_grad(
+    f: Callable[P, R],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+) -> Transformed[P, tuple[R, Any]]: ...
+
+
+@overload
+def value_and_grad(
+    f: None = None,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+) -> Callable[[Callable[P, R]], Transformed[P, tuple[R, Any]]]: ...
+
+
 def value_and_grad(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
-) -> Callable[..., Any]:
+) -> Any:
     """The value of a scalar function together with its gradient.
 
     As :func:`grad`, but the result is ``(value, gradient)``, with ``has_aux``

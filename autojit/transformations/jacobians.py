@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 from autojit.errors import IntegerGradientError
 from autojit.ir.transforms.jacobian import jacobian
@@ -12,14 +14,29 @@ from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
-from autojit.staging.transformed import Transformed
+from autojit.staging.transformed import P, Transformed
 
 from .gradients import Argnums, positions
 
 Function = Callable[..., Any]
 
 
-def jacfwd(f: Function | None = None, argnums: Argnums = 0) -> Function:
+# NumPy's ufuncs are overloaded, and a ParamSpec would keep their first signature alone.
+@overload
+def jacfwd(f: np.ufunc, argnums: Argnums = 0) -> Transformed[..., Any]: ...
+
+
+@overload
+def jacfwd(f: Callable[P, Any], argnums: Argnums = 0) -> Transformed[P, Any]: ...
+
+
+@overload
+def jacfwd(
+    f: None = None, argnums: Argnums = 0
+) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
+
+
+def jacfwd(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The Jacobian by forward mode: for functions with fewer inputs than outputs.
 
     Args:
@@ -42,7 +59,21 @@ def jacfwd(f: Function | None = None, argnums: Argnums = 0) -> Function:
     return Transformed(jacfwd, f, {"argnums": argnums}, _dense(f, argnums, forward=True))
 
 
-def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Function:
+@overload
+def jacrev(f: np.ufunc, argnums: Argnums = 0) -> Transformed[..., Any]: ...
+
+
+@overload
+def jacrev(f: Callable[P, Any], argnums: Argnums = 0) -> Transformed[P, Any]: ...
+
+
+@overload
+def jacrev(
+    f: None = None, argnums: Argnums = 0
+) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
+
+
+def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The Jacobian by reverse mode: for functions with fewer outputs than inputs.
 
     As :func:`jacfwd`.
@@ -57,7 +88,21 @@ def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Function:
     return Transformed(jacrev, f, {"argnums": argnums}, _dense(f, argnums, forward=False))
 
 
-def hessian(f: Function | None = None, argnums: Argnums = 0) -> Function:
+@overload
+def hessian(f: np.ufunc, argnums: Argnums = 0) -> Transformed[..., Any]: ...
+
+
+@overload
+def hessian(f: Callable[P, Any], argnums: Argnums = 0) -> Transformed[P, Any]: ...
+
+
+@overload
+def hessian(
+    f: None = None, argnums: Argnums = 0
+) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
+
+
+def hessian(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The second derivatives of a function, forward over reverse.
 
     The result is nested like the argument twice over, for a tuple of ``argnums`` a tuple of

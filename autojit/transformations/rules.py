@@ -139,6 +139,30 @@ def or_zeros(leaves: Sequence[Any], types: Sequence[Type]) -> list[Any]:
     return [tracer(full(0, t)) if x is None else x for x, t in pairs if t.is_inexact]
 
 
+def wanted_of(body: Body, types: Sequence[Type], what: str) -> Wanted:
+    """What a rule must return for results of a body."""
+    paths = pytrees.paths(pytrees.unflatten(body.structure, [0] * len(types)), "result")
+    return Wanted(body.structure, types, paths, what)
+
+
+def cotangents_of(result: Any, arguments: Arguments, types: Sequence[Type], what: str) -> list[Any]:
+    """What a backward rule returns, a leaf for each of the arguments'; None is a zero."""
+    count = len(arguments.structure.children())
+    if isinstance(result, list):
+        result = tuple(result)
+    if type(result) is not tuple or len(result) != count:
+        got = f"{len(result)}" if isinstance(result, tuple) else f"a {type(result).__name__}"
+        raise StructureError(
+            with_place(
+                f"{what} must return a tuple of {count} cotangents, one for each argument "
+                f"(None for zero); got {got}. A tuple of one is written (x,).",
+                user_source(),
+            )
+        )
+    wanted = Wanted(arguments.structure, types, arguments.paths, f"The cotangent of {what}")
+    return matched(result, wanted, zeros=True)
+
+
 def _leaves(tree: Any, structure: Any, wanted: Wanted, zeros: bool) -> list[Any]:
     if tree is None and zeros:
         return [None] * structure.num_leaves

@@ -39,11 +39,11 @@ class Op:
         results: tuple[Value, ...],
         source: Source | None = None,
     ) -> None:
-        self.kind = kind
-        self.operands = operands
-        self.params = params
-        self.results = results
-        self.source = source
+        self.kind: Declaration = kind
+        self.operands: tuple[Value, ...] = operands
+        self.params: dict[str, Any] = params
+        self.results: tuple[Value, ...] = results
+        self.source: Source | None = source
 
     @property
     def result(self) -> Value:
@@ -120,16 +120,16 @@ class Program:
         name: str = "main",
         captured: Iterable[Any] = (),
     ) -> None:
-        self.name = name
-        self.inputs = tuple(inputs)
-        self.ops = tuple(ops)
-        self.outputs = tuple(outputs)
-        self.captured = tuple(captured)
+        self.name: str = name
+        self.inputs: tuple[Value, ...] = tuple(inputs)
+        self.ops: tuple[Op, ...] = tuple(ops)
+        self.outputs: tuple[Value, ...] = tuple(outputs)
+        self.captured: tuple[Any, ...] = tuple(captured)
         self._structure = _Structure()
         self._kinds: frozenset[Declaration] | None = None
         self._may_fail: bool | None = None
         #: Whether the passes have nothing left to do.
-        self.simplified = False
+        self.simplified: bool = False
 
     @property
     def in_types(self) -> tuple[Type, ...]:

@@ -25,14 +25,6 @@ class Source(NamedTuple):
 OPERATORS: dict[str, Callable[..., Value]] = {}
 
 
-def _operator(name: str) -> tuple[Callable[[Any, Any], Value], Callable[[Any, Any], Value]]:
-    """An operator, and its reflection."""
-    return (
-        lambda self, other: OPERATORS[name](self, other),
-        lambda self, other: OPERATORS[name](other, self),
-    )
-
-
 class Value:
     """One SSA value.  Equal only to itself.
 
@@ -43,7 +35,7 @@ class Value:
     __slots__ = ("type",)
 
     def __init__(self, type: Type) -> None:
-        self.type = type
+        self.type: Type = type
 
     @property
     def dtype(self) -> np.dtype:
@@ -56,10 +48,29 @@ class Value:
     def __repr__(self) -> str:
         return f"<value {self.type}>"
 
-    __add__, __radd__ = _operator("add")
-    __sub__, __rsub__ = _operator("sub")
-    __mul__, __rmul__ = _operator("mul")
-    __truediv__, __rtruediv__ = _operator("div")
+    def __add__(self, other: Any) -> Value:
+        return OPERATORS["add"](self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return OPERATORS["add"](other, self)
+
+    def __sub__(self, other: Any) -> Value:
+        return OPERATORS["sub"](self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return OPERATORS["sub"](other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return OPERATORS["mul"](self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return OPERATORS["mul"](other, self)
+
+    def __truediv__(self, other: Any) -> Value:
+        return OPERATORS["div"](self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return OPERATORS["div"](other, self)
 
     def __neg__(self) -> Value:
         return OPERATORS["neg"](self)
