@@ -113,7 +113,7 @@ def test_words(call: Callable[[], Any], error: type[Exception], words: tuple[str
         call()
     for word in words:
         assert word in str(caught.value)
-    assert "test_control_errors.py" in str(caught.value)
+    assert "test_errors.py" in str(caught.value)
 
 
 def test_an_index_out_of_bounds_in_a_loop_is_said() -> None:
@@ -129,7 +129,7 @@ def test_loops_are_refused_on_a_gpu_by_name(monkeypatch: pytest.MonkeyPatch) -> 
     )
     with pytest.raises(errors.UnsupportedTargetError, match="scan cannot be compiled") as caught:
         lowered.text("cuda")
-    assert "test_control_errors.py" in str(caught.value)
+    assert "test_errors.py" in str(caught.value)
 
 
 def test_a_failing_loop_leaves_nothing_active() -> None:
