@@ -200,7 +200,7 @@ def test_opt_lists_the_passes(columns: int) -> None:
     words = " ".join(text.split())
     assert "dce Leaves out operations that no output depends on." in words
     assert "unroll Takes several steps in one sweep over an array. Needs: calls inlined" in words
-    assert "strip_mine Runs rows in blocks" in words
+    assert "strip_mine Strip-mines loops over rows" in words
 
 
 #: The smallest text of loops that is a program.
