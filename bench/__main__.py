@@ -1,9 +1,10 @@
 """`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing` and
-`ways_in` are others."""
+`ways_in` are others, and `programs` has options of its own."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.table import Table as RichTable
 
 from bench import latency, limits, machine, peers, report, tracing, ways_in, workloads
 from bench.measure import measure
+from bench.programs import command as programs
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
@@ -113,7 +115,10 @@ def run_tracing(options: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    options = arguments(argv)
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == ["programs"]:
+        return programs.main(given[1:])
+    options = arguments(given)
     if options.workloads == ["latency"]:
         run_latency(options)
     elif options.workloads == ["tracing"]:

@@ -44,8 +44,8 @@ from autojit.codegen.loop_ir.nodes import (
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, defined, memory, used, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 
+from .dependences import is_at_one_place, surely_meet, written
 from .exposed import exposed
-from .iterations import meet
 
 #: What tasks may hold.
 _KNOWN = (
@@ -79,7 +79,7 @@ class Border:
             return "its iterations have to run in their order"
         if not all(map(_may_be_in_task, inner)):
             return "it holds a loop with steps, a branch or a call of a library"
-        if buffer := meet(main):
+        if buffer := surely_meet(main):
             return f"iterations read or write elements of {buffer} that others write"
         found = Border({}, [], [], [])
         uses = _Uses(main, inner)
@@ -157,16 +157,16 @@ class _Uses:
     def _note(self, access: Access) -> None:
         buffer = memory(access.buffer)
         self.written[buffer] = None
-        if not access.is_exact or self.var not in access.index.variables():
+        if is_at_one_place(access, self.var):
             self.together[buffer] = None
 
 
-def _repeatable(before: list[Any], written: Collection[Buffer]) -> set[int]:
+def _repeatable(before: list[Any], changed: Collection[Buffer]) -> set[int]:
     """The scalars that a task may compute again, by number.
 
     What is read has to be there still: nothing that follows writes to it, the loop neither.
     """
-    later = set(written)
+    later = set(changed)
     readable = set()
     for s in reversed(before):
         if is_read_only(s):
@@ -174,7 +174,7 @@ def _repeatable(before: list[Any], written: Collection[Buffer]) -> set[int]:
             if later.isdisjoint(read) and all(b.kind != "local" for b in read):
                 readable.add(id(s))
         else:
-            later |= {memory(b) for x in walk([s]) if not is_read_only(x) for b in buffers_named(x)}
+            later |= written([s])
     found: set[int] = set()
     for s in before:
         result = defined(s)

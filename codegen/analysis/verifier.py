@@ -33,8 +33,8 @@ from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
 from autojit.codegen.loop_text.printer import text_of
 from autojit.ir.core.affine import Affine, Quotient, Var
 
+from .dependences import is_at_one_place, surely_meet
 from .exposed import Reads
-from .iterations import meet
 from .tapes_verifier import verify_tapes
 
 #: The most tasks: bits of the word by which they are claimed.
@@ -181,7 +181,7 @@ class _Check:
         problem = self._problem_of(s)
         if problem:
             self.fail(problem, s)
-        if s.role != "sequence" and not s.unroll and (buffer := meet(s, adding=False)):
+        if s.role != "sequence" and not s.unroll and (buffer := surely_meet(s, adding=False)):
             self.fail(f"iterations touch the same elements of {buffer}", s)
         self._run(s, s.body)
 
@@ -242,15 +242,16 @@ class _Check:
         loop = self.around[-1] if self.around else None
         if not isinstance(loop, Loop) or loop.role != "map" or loop.stop - loop.start <= 1:
             return False
-        return loop.var not in access.index.variables()
+        return is_at_one_place(access, loop.var)
 
     def _within(self, s: Any, access: Access) -> None:
         buffer, index = access.buffer, access.index
         if buffer.kind == "tape" or access.size <= 0 or not _is_plain(index):
             return
         low, high = index.range(self.bounds)
-        low, high, size = low + access.low, high + access.high, memory(buffer).size
-        if low < 0 or (high >= size and not access.is_rest):
+        last = 0 if access.is_rest else access.high
+        low, high, size = low + access.low, high + last, memory(buffer).size
+        if low < 0 or high >= size:
             self.fail(f"{low} to {high} of {buffer}[{size}]", s)
 
     def _changes_of_task(self, s: Any, e: Effects) -> None:

@@ -105,7 +105,7 @@ class Statements:
                 "ensure cannot be compiled for CUDA yet: it checks arithmetic between Python "
                 "integers. Make the arguments NumPy's: np.int64(n)"
             )
-        operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
+        operand = s.operand_dtype
         args = [self.scalar(a) for a in s.args]
         if s.name == "pow" and operand[0] in "iu":
             args.append("status")

@@ -37,7 +37,7 @@ class Access:
     is_exact: bool = True
     #: Of an update: how the new value is combined with the old one.
     combine: str = ""
-    #: Of a write: it goes on as far as the result does, which the statement does not say.
+    #: Whether it goes on as far as a matrix does, which the statement does not say.
     is_rest: bool = False
 
     @property
@@ -102,6 +102,9 @@ class Effects:
 EFFECTS: dict[type, Effects] = {}
 #: Of those that contain others: their bodies.  Walks ask this first.
 BODIES: dict[type, Callable[[Any], list[list[Any]]]] = {}
+#: The classes of statements that touch memory themselves.
+TOUCHING: set[type] = set()
+_OF_MEMORY = {"reads", "writes", "updates", "scratch", "moves"}
 
 
 def declare(**effects: Any) -> Callable[[C], C]:
@@ -112,6 +115,8 @@ def declare(**effects: Any) -> Callable[[C], C]:
         EFFECTS[statement] = made
         if "bodies" in effects:
             BODIES[statement] = made.bodies
+        if not _OF_MEMORY.isdisjoint(effects):
+            TOUCHING.add(statement)
         return statement
 
     return declared

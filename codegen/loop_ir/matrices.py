@@ -88,7 +88,7 @@ class MatrixProduct:
 
 
 @declare(
-    reads=lambda s: [Access(o.buffer, o.offset) for o in s.inputs if s.is_some],
+    reads=lambda s: [Access(o.buffer, o.offset, is_rest=True) for o in s.inputs if s.is_some],
     writes=lambda s: [_rest_of(o) for o in s.outputs if s.is_some],
     buffers=lambda s: s.buffers,
 )

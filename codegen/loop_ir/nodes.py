@@ -30,11 +30,16 @@ def _at_places(s: Any, **more: Any) -> Access:
 @declare(defines=lambda s: s.result, uses=lambda s: s.args)
 @dataclass(slots=True)
 class Compute:
-    """``result = name(args)`` in the scalar vocabulary."""
+    """``result = name(args)`` in the scalar vocabulary (``vocabulary.WORDS``)."""
 
     result: Scalar
     name: str
     args: tuple[Scalar, ...]
+
+    @property
+    def operand_dtype(self) -> str:
+        """The dtype that all operands have but the condition of ``select`` and ``ensure_…``."""
+        return self.args[-1].dtype
 
 
 @declare(defines=lambda s: s.result)
@@ -207,7 +212,8 @@ class Loop:
     body: list[Any]
     role: str
     unroll: bool = False
-    #: Where given, only the task's share of the range is run over.
+    #: Where given, only the task's share of the range is run over.  A target divides the range
+    #: among the ``share.extent`` tasks as it likes.
     share: Var | None = None
     #: Whether it is compiled as a function of its own.
     outlined: bool = False
@@ -225,6 +231,8 @@ class Loop:
 class Tasks:
     """``count`` independent runs of a body, which may use the task's number ``var``.
 
+    A task's scalars, accumulators and local buffers are its own: their numbers may be those of
+    others outside, and it sees none of these.
     ``measured``: so little work that whether threads are faster is found out as the code runs.
     """
 

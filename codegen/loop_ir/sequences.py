@@ -29,7 +29,9 @@ class Repeat:
     """``body`` as long as the scalar ``test``, which ``condition`` computes, is true.
 
     ``step`` counts the iterations, and ``trips`` are how many there were in the end.
-    ``tapes`` have room for one more step before each.
+    ``tapes`` have room for one more step before each.  The body sees none of the condition's
+    scalars.  A target ends the loop where a statement in it has failed: with elements that were
+    made up, the test may be true for ever.
     """
 
     step: Var
@@ -99,7 +101,8 @@ class Recall:
 #: More steps than any loop whose number of steps is not known beforehand.
 MANY = 1 << 40
 
-#: How many integers a note has.
+#: How many integers a note has: the number of steps, and two in which a target says where the
+#: tapes lie.
 NOTE = 3
 
 
@@ -118,7 +121,10 @@ class Branch:
 )
 @dataclass(slots=True)
 class Swap:
-    """Two buffers of one size change places."""
+    """Two buffers of one size change places.
+
+    No later kernel reads either: whether they change back as this one ends is up to the target.
+    """
 
     first: Buffer
     second: Buffer

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
-from autojit.ir.core.affine import Bounds, Var
+from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .effects import BODIES, EFFECTS
 from .matrices import MatrixProduct
-from .nodes import Loop, RunTasks
+from .nodes import Loop, RunTasks, Tasks
 from .program import Kernel, LoopProgram
-from .values import Buffer, Scalar
+from .values import Buffer, Operand, Scalar
 
 
 def bodies_of(statement: Any) -> list[list[Any]]:
@@ -44,6 +45,36 @@ def ranges(body: list[Any]) -> Bounds:
             low, high = found.get(s.var, (s.start, s.stop - 1))
             found[s.var] = min(low, s.start), max(high, s.stop - 1)
     return found
+
+
+def substituted(statement: Any, var: Var, by: Affine) -> Any:
+    """A statement, and all inside of it, with an expression in place of a loop variable."""
+    return with_indices(statement, lambda index: index.substitute(var, by))
+
+
+def with_indices(statement: Any, change: Callable[[Affine], Affine]) -> Any:
+    """A statement, and all inside of it, with its index expressions changed."""
+    changes = {}
+    for f in fields(statement):
+        value = getattr(statement, f.name)
+        made = _with_indices(value, change)
+        if made is not value:
+            changes[f.name] = made
+    return replace(statement, **changes) if changes else statement
+
+
+def _with_indices(value: Any, change: Callable[[Affine], Affine]) -> Any:
+    if isinstance(value, Affine):
+        return change(value)
+    if isinstance(value, Operand | Tasks) or type(value) in EFFECTS:
+        return with_indices(value, change)
+    if isinstance(value, list) or (isinstance(value, tuple) and any(map(_is_operand, value))):
+        return type(value)(_with_indices(each, change) for each in value)
+    return value
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, Operand)
 
 
 def product_of(step: Any) -> MatrixProduct | None:

@@ -17,6 +17,33 @@ COMBINES = ("add", "mul", "maximum", "minimum", "and", "or")
 PREDICATES = {"eq", "ne", "lt", "le", "gt", "ge"}
 
 
+def _words(unary: str, binary: str) -> dict[str, int]:
+    return {**dict.fromkeys(unary.split(), 1), **dict.fromkeys(binary.split(), 2)}
+
+
+_INTEGERS = _words(
+    "neg abs sign not floor ceil trunc",
+    "add sub mul pow floor_divide remainder fmod maximum minimum fmax fmin and or xor "
+    "shift_left shift_right",
+)
+#: The words of floats, integers (`i` and `u`) and bools, and how many operands they have: every
+#: target has all of them.  Besides, operands of any dtype have the predicates, `select` and
+#: `convert`; and those of `ensure_…` are in `errors.py`.  They mean what NumPy's functions mean
+#: (see `loop_text/words.py`).
+WORDS = {
+    "f": _words(
+        "neg abs sign floor ceil trunc rint sqrt cbrt exp exp2 expm1 log log2 log10 log1p "
+        "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc ndtr sigmoid "
+        "softplus",
+        "add sub mul div pow floor_divide remainder fmod maximum minimum fmax fmin copysign "
+        "hypot atan2 logaddexp",
+    ),
+    "i": _INTEGERS,
+    "u": _INTEGERS,
+    "b": _words("not abs", "and or xor add mul maximum minimum fmax fmin"),
+}
+
+
 def dtype_of_value(value: Any) -> str:
     """The dtype of a number that is written without one.
 

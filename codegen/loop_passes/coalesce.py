@@ -13,13 +13,12 @@ and both loops run over all of their ranges.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any
 
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, is_whole
+from autojit.codegen.loop_ir.traversal import bodies_of, is_whole, with_indices
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
@@ -72,12 +71,7 @@ def _with_joined(s: Any, row: Var, column: Var, width: int, joined: Var) -> Any:
     """The statement with the coalesced variable in place of the two."""
     if bodies_of(s):
         raise _NotLinear
-    changes = {
-        f.name: _joined(value, row, column, width, joined)
-        for f in fields(s)
-        if isinstance(value := getattr(s, f.name), Affine)
-    }
-    return replace(s, **changes) if changes else s
+    return with_indices(s, lambda index: _joined(index, row, column, width, joined))
 
 
 def _joined(index: Affine, row: Var, column: Var, width: int, joined: Var) -> Affine:

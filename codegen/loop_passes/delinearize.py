@@ -21,11 +21,9 @@ from typing import Any
 from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import Constant, InRange, Load, Loop
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, is_whole
+from autojit.codegen.loop_ir.traversal import bodies_of, is_whole, substituted, with_indices
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Bounds, Quotient, Var
-
-from .strip_mine import at
 
 #: Shorter rows, or fewer rows, do not pay.
 LEAST_COLUMNS, LEAST_ROWS = 16, 4
@@ -69,7 +67,7 @@ def _nest(loop: Loop) -> list[Loop]:
         return [loop]
     row, column = Var(last - first), Var(width)
     here = affine.of(row) * width + affine.of(column) + (first * width - constant)
-    body = [_simplified(at(s, loop.var, here), {}) for s in loop.body]
+    body = [_simplified(substituted(s, loop.var, here), {}) for s in loop.body]
     parts = _parts(body, column)
     if len(parts) > MOST_PARTS:
         return [loop]
@@ -97,12 +95,7 @@ def _division(loop: Loop) -> tuple[int, int] | None:
 
 def _simplified(s: Any, bounds: Bounds) -> Any:
     """The statement without divisions that the ranges of the variables decide."""
-    changes = {
-        f.name: index.simplified(bounds)
-        for f in fields(s)
-        if isinstance(index := getattr(s, f.name), Affine)
-    }
-    return replace(s, **changes) if changes else s
+    return with_indices(s, lambda index: index.simplified(bounds))
 
 
 def _parts(body: list[Any], column: Var) -> list[tuple[int, int]]:

@@ -19,9 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from autojit.codegen.analysis.iterations import meet
+from autojit.codegen.analysis.dependences import is_at_one_place, surely_meet
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.cost import is_function
+from autojit.codegen.loop_ir.effects import effects_of
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -35,13 +36,11 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, used, walk
+from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, substituted, used, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
-
-from .strip_mine import at
 
 #: The size of a body from which on it is split, the size of a part, and what an elementary function
 #: counts; other statements count 1.  Shorter bodies compile in a second or two, and run up to a
@@ -91,11 +90,10 @@ def _may_fission(loop: Loop) -> bool:
     only."""
     if loop.role == "sequence" or loop.share is not None or loop.only is not None:
         return False
-    if meet(loop, adding=False):
-        return False
-    if any(isinstance(s, Store) and loop.var not in s.index.variables() for s in loop.body):
-        return False  # every iteration writes the same element
     if any(bodies_of(s) for s in loop.body) or not all(isinstance(s, _PLAIN) for s in loop.body):
+        return False
+    anew = any(is_at_one_place(a, loop.var) for s in loop.body for a in effects_of(s).writes(s))
+    if anew or surely_meet(loop, adding=False):
         return False
     if any(buffer.kind in ("local", "tape") for buffer in buffers_of(loop.body)):
         return False
@@ -158,12 +156,12 @@ class _Fission:
             body: list[Any] = []
             for number, scalar in needed.items():
                 if number in self.again:
-                    body.append(at(self.again[number], self.loop.var, first + here))
+                    body.append(substituted(self.again[number], self.loop.var, first + here))
                 else:
                     buffer, place = self.places[number]
                     body.append(Load(scalar, buffer, here + place, None))
             for s in part:
-                body.append(at(s, self.loop.var, first + here))
+                body.append(substituted(s, self.loop.var, first + here))
                 result = getattr(s, "result", None)
                 if result is not None and result.number in self.places:
                     buffer, place = self.places[result.number]

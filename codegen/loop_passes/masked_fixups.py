@@ -10,7 +10,7 @@ from matrices to which a diagonal is added.  Where no mask holds, a row is mostl
 is computed once and filled in.  The fixups run the same statements with known masks, so each
 element is the one that the masks would have selected, NaN and infinities included.
 
-Legal where iterations may run in any order and may run again (``_repeatable``), and where the
+Legal where iterations may run in any order and may run again (``reads_own_writes``), and where the
 element of each mask lies within the range for all values of the outer variables, or for none.
 """
 
@@ -19,13 +19,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from autojit.codegen.analysis.dependences import reads_own_writes
 from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, InRange, Load, Loop, Store
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, memory, used
+from autojit.codegen.loop_ir.traversal import bodies_of, substituted, used
 from autojit.ir.core.affine import Affine, Bounds, Var
-
-from .strip_mine import at
 
 #: The fewest elements that a row has for each fixup.
 WORTH = 16
@@ -87,13 +86,13 @@ def _split(loop: Loop, bounds: Bounds, known: Indices) -> list[Loop]:
             places += [] if outside or place in places else [place]
     if not constant or loop.stop - loop.start < WORTH * max(1, len(places)):
         return [loop]
-    if not _repeatable(loop):
+    if reads_own_writes(loop.body):
         return [loop]
     rest = [constant.get(getattr(s, "result", s).number, s) if hasattr(s, "result") else s
             for s in loop.body]  # fmt: skip
     split = [replace(loop, body=_needed(rest))]
     for place in places:
-        body = [at(s, loop.var, place) for s in loop.body]
+        body = [substituted(s, loop.var, place) for s in loop.body]
         split.append(Loop(Var(1), 0, 1, body, "map", unroll=True))
     return split
 
@@ -111,12 +110,6 @@ def _masks(loop: Loop, known: Indices) -> list[tuple[Compute, Affine]]:
             if factor in (1, -1):
                 found.append((s, difference.without(loop.var) * -factor))
     return found
-
-
-def _repeatable(loop: Loop) -> bool:
-    """Whether an iteration may run again: it reads nothing that the loop writes."""
-    written = {memory(s.buffer) for s in loop.body if isinstance(s, Store)}
-    return not any(isinstance(s, Load) and memory(s.buffer) in written for s in loop.body)
 
 
 def _needed(body: list[Any]) -> list[Any]:

@@ -26,8 +26,8 @@ from __future__ import annotations
 from math import isfinite, prod
 from typing import Any
 
+from autojit.codegen.analysis.dependences import written
 from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, steps_pass
-from autojit.codegen.loop_ir.effects import changed_buffers
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -195,7 +195,7 @@ def _counted(
 
 def _changed(body: list[Any], read: list[Buffer]) -> bool:
     """Whether statements write what is read."""
-    return any(memory(b) in read for s in walk(body) for b in changed_buffers(s))
+    return not written(body).isdisjoint(read)
 
 
 def _formula(x: Scalar, made: dict[int, Any], var: Var) -> Any:

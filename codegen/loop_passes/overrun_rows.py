@@ -20,6 +20,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from autojit.codegen.analysis.dependences import written
 from autojit.codegen.analysis.loop_level import EVERYTHING, NESTS, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, InRange, Load, Loop, Store
 from autojit.codegen.loop_ir.program import Kernel
@@ -87,15 +88,15 @@ def _widened(run: list[Any], bounds: Bounds) -> list[Any] | None:
     if not all(map(_only_computes, statements)):
         return None
     targets = [[(s.buffer, s.index) for s in loop.body if isinstance(s, Store)] for loop in loops]
-    written = {memory(buffer) for buffer, _ in targets[0]}
+    changed = written(statements)
     # What the middle writes at the ends has to be overwritten there, and by nothing else.
-    if any(set(t) != set(targets[0]) for t in targets) or len(written) < len(targets[0]):
+    if any(set(t) != set(targets[0]) for t in targets) or len(changed) < len(targets[0]):
         return None
     if not all(_once_a_step(index, var) for _, index in targets[0]):
         return None
     whole = {**bounds, var: (start, stop - 1)}
     for s in (*statements, *between):
-        if isinstance(s, Load) and (memory(s.buffer) in written or not _inside(s, whole)):
+        if isinstance(s, Load) and (memory(s.buffer) in changed or not _inside(s, whole)):
             return None
     ends = [loop for loop in loops if loop is not middle]
     return [*between, replace(middle, start=start, stop=stop), *ends]

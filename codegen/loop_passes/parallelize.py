@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.analysis.dependences import overwrites_in_order
 from autojit.codegen.analysis.loop_level import IN_TASKS, NO_TASKS, OWN_MEMORY, steps_pass
 from autojit.codegen.analysis.task_border import Border
 from autojit.codegen.loop_ir.cost import work
@@ -30,7 +31,6 @@ from autojit.codegen.loop_ir.nodes import (
     Load,
     Loop,
     RunTasks,
-    ScatterInto,
     Store,
     Tasks,
 )
@@ -143,7 +143,7 @@ def _cut(kernel: Kernel, main: Loop, outside: Collection[Buffer]) -> Kernel | st
     tasks = min(count, main.stop - main.start)
     if tasks < 2:
         return "it has one iteration"
-    if _in_order([main]):
+    if overwrites_in_order([main]):
         return "it sets elements at computed places, where a later iteration may overwrite others"
     return _Cut(kernel, main, tasks, amount).run(outside)
 
@@ -158,11 +158,6 @@ def parallelize_kernels(steps: list[Any]) -> list[Any]:
 
 def _touched(step: Any) -> list[Buffer]:
     return buffers_of(step.body if isinstance(step, Kernel) else [step])
-
-
-def _in_order(body: list[Any]) -> bool:
-    """Whether a later iteration may overwrite what an earlier one has written."""
-    return any(isinstance(s, ScatterInto) and s.combine == "set" for s in walk(body))
 
 
 @dataclass

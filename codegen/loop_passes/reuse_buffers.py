@@ -15,8 +15,10 @@ there (``_Check``).
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
+from autojit.codegen.analysis.dependences import Touch, distance, touches
 from autojit.codegen.analysis.loop_level import NESTS, NO_TASKS, NOT_PLACED, OWN_MEMORY, loop_pass
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.nodes import Load, Loop, RunTasks, Store
@@ -26,12 +28,10 @@ from autojit.codegen.loop_ir.traversal import (
     buffers_named,
     buffers_of,
     in_sequence,
-    ranges,
     statements,
     walk,
 )
 from autojit.codegen.loop_ir.values import Buffer
-from autojit.ir.core.affine import Affine, Bounds, Var
 from autojit.ir.core.machine import L1, current
 
 #: Arrays that are smaller than this part of the first-level cache keep their own memory.
@@ -119,8 +119,6 @@ class _Check:
     def __init__(self, source: Buffer, target: Buffer) -> None:
         self.source = source
         self.target = target
-        #: The range of each loop around, or inside of what is looked at.
-        self.bounds: dict[Var, tuple[int, int]] = {}
 
     def holds(self, body: list[Any]) -> bool:
         try:
@@ -140,31 +138,31 @@ class _Check:
                 self._both(s, reads, writes)
             written = written or bool(writes)
 
-    def _accesses(self, body: list[Any]) -> tuple[list[Affine], list[Affine]]:
+    def _accesses(self, body: list[Any]) -> tuple[list[Touch], list[Touch]]:
         """Where the source is read, and where the target is written."""
         reads, writes = [], []
-        for s in walk(body):
-            named = buffers_named(s)
-            if self.source in named:
-                if not isinstance(s, Load):
+        for t in touches(body):
+            if t.memory is self.source:
+                if not isinstance(t.statement, Load):
                     raise _Wrong
-                reads.append(s.index)
-            elif self.target in named:
-                if not isinstance(s, Store):
+                reads.append(t)
+            elif t.memory is self.target:
+                if not isinstance(t.statement, Store):
                     raise _Wrong
-                writes.append(s.index)
+                writes.append(t)
         return reads, writes
 
-    def _both(self, s: Any, reads: list[Affine], writes: list[Affine]) -> None:
+    def _both(self, s: Any, reads: list[Touch], writes: list[Touch]) -> None:
         if isinstance(s, RunTasks):
             self._tasks(s)
             return
         assert isinstance(s, Loop)  # nothing else has reads and writes inside
-        inner = ranges(s.body)
-        if not _are_apart(s.var, [*reads, *writes], inner):
-            raise _Wrong
-        if not any(isinstance(x, Loop) for x in s.body) and len({*reads, *writes}) > 1:
+        places = {t.statement.index for t in (*reads, *writes)}
+        if not any(isinstance(x, Loop) for x in s.body) and len(places) > 1:
             # Correct, but LLVM would have to prove it.
+            raise _Wrong
+        inside = self._accesses(s.body)
+        if any(distance(s, *pair) not in (None, (0, 0)) for pair in product(*inside)):
             raise _Wrong
         self._follow(s.body)
 
@@ -174,15 +172,3 @@ class _Check:
         if len(concerned) != 1 or not isinstance(concerned[0], Loop) or not concerned[0].share:
             raise _Wrong
         self._follow(s.tasks.body)
-
-
-def _are_apart(var: Var, indices: list[Affine], inner: Bounds) -> bool:
-    """Whether iterations of a loop have elements of their own, where loops inside run as given."""
-    if not all(index.is_linear for index in indices):
-        return False
-    inside, around = zip(*(index.parts(inner) for index in indices), strict=True)
-    step = around[0].coefficient(var)
-    if not step or len(set(around)) != 1:
-        return False
-    rest = [part.range(inner) for part in inside]
-    return max(high for _, high in rest) - min(low for low, _ in rest) < abs(step)

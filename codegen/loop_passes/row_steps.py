@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from autojit.codegen.analysis.dependences import touches
 from autojit.codegen.loop_ir.cost import work
 from autojit.codegen.loop_ir.effects import Access as Touched
-from autojit.codegen.loop_ir.effects import changes, effects_of
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -96,11 +96,9 @@ def as_rows(step: Any, extent: int) -> Iterator[RowStep]:
         return
     bounds = ranges(loop.body)
     inside = [
-        Access(memory(a.buffer), writes, _row_of(a, loop.var, bounds))
-        for s in walk(loop.body)
-        for writes, found in ((False, effects_of(s).reads(s)), (True, changes(s)))
-        for a in found
-        if a.buffer.kind != "local"
+        Access(t.memory, t.changes, _row_of(t.access, loop.var, bounds))
+        for t in touches(loop.body)
+        if t.memory.kind != "local"
     ]
     rest = [s for i, s in enumerate(step.body) if i != place]
     yield RowStep(step, inside, list(_accesses_of(rest)), place)
@@ -108,18 +106,14 @@ def as_rows(step: Any, extent: int) -> Iterator[RowStep]:
 
 def _accesses_of(body: list[Any]) -> Iterator[Access]:
     """What statements touch, anywhere."""
-    for s in walk(body):
-        e = effects_of(s)
-        changed = [b for b in (*(a.buffer for a in (*e.updates(s), *e.writes(s))), *e.moves(s))]
-        for writes, found in (False, [a.buffer for a in e.reads(s)]), (True, changed):
-            for buffer in found:
-                if buffer.kind != "local":
-                    yield Access(memory(buffer), writes)
+    for t in touches(body):
+        if t.memory.kind != "local":
+            yield Access(t.memory, t.changes)
 
 
-def _row_of(access: Touched, var: Var, bounds: Bounds) -> int | None:
+def _row_of(access: Touched | None, var: Var, bounds: Bounds) -> int | None:
     """How far apart the rows are, of which an iteration touches its own alone."""
-    if not access.is_exact or access.is_rest:
+    if access is None or not access.is_exact:
         return None
     index, count = access.index + access.low, access.size
     step, rest = index.coefficient(var), index.without(var)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from autojit.codegen.analysis.dependences import may_split, written
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -30,12 +31,12 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, memory, used
+from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, memory, substituted, used
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-from .strip_mine import BLOCK, at
+from .strip_mine import BLOCK
 
 #: Loops, and remainders of blocks, with fewer iterations are left alone.
 LEAST = 16
@@ -47,7 +48,6 @@ _PLAIN = (
     Store,
 )  # fmt: skip
 _VALUES = (Compute, Constant, Gather, IndexValue, InRange, Load)
-_WRITES = (AccumulateInto, ScatterInto, Store)
 
 
 @kernel_pass(
@@ -93,16 +93,14 @@ def _pays(loop: Loop) -> bool:
 def may_fission(loop: Loop) -> bool:
     """Whether the scattered additions may run after the other statements of many iterations.
 
-    Both halves keep their own order.  So this is legal where neither half accesses memory that the
-    other one writes: only the additions may access the buffers that they add to.
+    Both keep their own order, so neither may access memory that the other one writes.
     """
     if loop.role == "sequence" or loop.unroll or loop.share is not None or loop.only is not None:
         return False
     if not all(isinstance(s, _PLAIN) for s in loop.body):
         return False
-    touched = {memory(b) for s in loop.body if isinstance(s, ScatterInto) for b in buffers_of([s])}
-    others = buffers_of([s for s in loop.body if not isinstance(s, ScatterInto)])
-    return touched.isdisjoint(others)
+    additions = [s for s in loop.body if isinstance(s, ScatterInto)]
+    return may_split(loop, [s for s in loop.body if not isinstance(s, ScatterInto)], additions)
 
 
 def _fissioned(loop: Loop) -> list[Any]:
@@ -136,11 +134,11 @@ class _Block:
         self.loop, self.size = loop, size
         self.second = [s for s in loop.body if isinstance(s, ScatterInto)]
         self.first = [s for s in loop.body if not isinstance(s, ScatterInto)]
-        written = {memory(s.buffer) for s in loop.body if isinstance(s, _WRITES)}
+        changed = written(loop.body)
         made = {s.result.number: s for s in self.first if isinstance(s, _VALUES)}
         needed = {a.number: a for s in self.second for a in used(s) if a.number in made}
         #: Statements that the second loop repeats, and the buffers of all other values.
-        self.again = [made[n] for n in needed if _is_repeated(made[n], written)]
+        self.again = [made[n] for n in needed if _is_repeated(made[n], changed)]
         repeated = {s.result.number for s in self.again}
         self.kept: dict[int, tuple[Scalar, Buffer]] = {
             n: (a, Buffer(f"kept{n}", a.dtype, size, "local"))
@@ -156,7 +154,7 @@ class _Block:
         inner, body = Var(self.size), []
         here = affine.of(inner)
         for s in self.first:
-            body.append(at(s, self.loop.var, first + here))
+            body.append(substituted(s, self.loop.var, first + here))
             if isinstance(s, _VALUES) and s.result.number in self.kept:
                 scalar, buffer = self.kept[s.result.number]
                 body.append(Store(buffer, here, scalar))
@@ -167,12 +165,12 @@ class _Block:
         inner = Var(self.size)
         here = affine.of(inner)
         body = [Load(scalar, buffer, here, None) for scalar, buffer in self.kept.values()]
-        body += [at(s, self.loop.var, first + here) for s in [*self.again, *self.second]]
+        body += [substituted(s, self.loop.var, first + here) for s in [*self.again, *self.second]]
         return Loop(inner, 0, self.size, body, self.loop.role)
 
 
-def _is_repeated(statement: Any, written: set[Buffer]) -> bool:
+def _is_repeated(statement: Any, changed: set[Buffer]) -> bool:
     """Whether a statement without operands can be repeated with the same result."""
     if isinstance(statement, Load):
-        return statement.guard is None and memory(statement.buffer) not in written
+        return statement.guard is None and memory(statement.buffer) not in changed
     return isinstance(statement, (Constant, IndexValue))

@@ -14,10 +14,10 @@ iterations share memory by reductions only (``_independent``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from autojit.codegen.analysis.iterations import meet
+from autojit.codegen.analysis.dependences import is_at_one_place, surely_meet
 from autojit.codegen.analysis.loop_level import FLAT, NO_TASKS, OWN_MEMORY, kernel_pass
 from autojit.codegen.loop_ir.cost import is_function
 from autojit.codegen.loop_ir.effects import effects_of
@@ -37,7 +37,15 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import buffers_of, in_sequence, is_whole, memory, used, walk
+from autojit.codegen.loop_ir.traversal import (
+    buffers_of,
+    in_sequence,
+    is_whole,
+    memory,
+    substituted,
+    used,
+    walk,
+)
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -99,7 +107,7 @@ def _independent(loop: Loop) -> bool:
     only."""
     if not is_whole(loop) or loop.role == "sequence":
         return False
-    if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or meet(loop, adding=False):
+    if not all(isinstance(s, _KNOWN) for s in walk(loop.body)) or surely_meet(loop, adding=False):
         return False
     inner = [(s, effects_of(s)) for s in walk(loop.body)]
     updates = [a for s, e in inner for a in e.updates(s)]
@@ -109,7 +117,7 @@ def _independent(loop: Loop) -> bool:
     return (
         all(a.buffer.kind != "local" for a in (*updates, *reads, *writes))
         and all(a.combine != "set" for a in updates)
-        and all(loop.var in a.index.variables() for a in writes)
+        and not any(is_at_one_place(a, loop.var) for a in writes)
         and all(memory(a.buffer) not in added for a in reads)
     )
 
@@ -213,11 +221,11 @@ class _Crossing:
         body: list[Any] = []
         for number, scalar in self.needed[k].items():
             if number in self.again:
-                body.append(at(self.again[number], var, row))
+                body.append(substituted(self.again[number], var, row))
             else:
                 body.append(Load(scalar, self.buffers[number], here, None))
         for s in stage.body:
-            body.append(at(s, var, row))
+            body.append(substituted(s, var, row))
             result = getattr(s, "result", None)
             if result is not None and result.number in self.buffers:
                 body.append(Store(self.buffers[result.number], here, result))
@@ -229,15 +237,3 @@ def _repeatable(s: Any) -> bool:
     if isinstance(s, Load):
         return s.guard is None and s.buffer.kind == "input"
     return isinstance(s, (Constant, IndexValue))
-
-
-def at(s: Any, var: Var, row: Affine) -> Any:
-    """The statement with a loop variable replaced by an affine form."""
-    changes: dict[str, Any] = {}
-    for f in fields(s):
-        value = getattr(s, f.name)
-        if isinstance(value, Affine):
-            changes[f.name] = value.substitute(var, row)
-        elif f.name == "body":
-            changes[f.name] = [at(inner, var, row) for inner in value]
-    return replace(s, **changes) if changes else s

@@ -30,7 +30,7 @@ from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import AccumulateInto, Fill, Load, Loop
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import buffers_of, memory
+from autojit.codegen.loop_ir.traversal import buffers_of, memory, substituted
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -39,7 +39,7 @@ from autojit.ir.core.machine import L2, current
 from .coalesce import coalesced
 from .products import chosen
 from .row_steps import Access, RowStep, as_rows, conflict, extents, touched
-from .strip_mine import BLOCK, at, strip_mined
+from .strip_mine import BLOCK, strip_mined
 
 #: Parts of the second-level cache.  A matrix of at least its size is evicted before it is read
 #: again. A tile takes about an eighth, and a half at most where single rows are large.  An operand
@@ -287,10 +287,10 @@ class _Writer:
     def _loop(self, loop: Loop, first: Affine, rows: int) -> list[Any]:
         """The loop over the rows of a tile; a single row needs no loop."""
         if rows == 1:
-            return self._in_tile([at(s, loop.var, first) for s in loop.body], first)
+            return self._in_tile([substituted(s, loop.var, first) for s in loop.body], first)
         inner = Var(rows)
         row = first + affine.of(inner)
-        body = self._in_tile([at(s, loop.var, row) for s in loop.body], first)
+        body = self._in_tile([substituted(s, loop.var, row) for s in loop.body], first)
         made = Kernel("", [Loop(inner, 0, rows, body, loop.role)], [])
         return strip_mined(coalesced(made), rows if rows < 2 * BLOCK else None).body
 

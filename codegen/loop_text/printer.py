@@ -7,6 +7,7 @@ from typing import Any
 
 from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -41,24 +42,6 @@ from autojit.codegen.loop_ir.vocabulary import SYMBOLS, dtype_of_value, usual_dt
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.tools.text import print_static
-
-
-class _Buffers:
-    """Names of buffers: two that are called the same get different ones."""
-
-    def __init__(self) -> None:
-        self.names: dict[Buffer, str] = {}
-        self.taken: set[str] = set()
-
-    def __call__(self, buffer: Buffer) -> str:
-        found = self.names.get(buffer)
-        if found is None:
-            found, n = buffer.name, 2
-            while found in self.taken:
-                found, n = f"{buffer.name}_{n}", n + 1
-            self.names[buffer] = found
-            self.taken.add(found)
-        return found
 
 
 class _Names:
@@ -106,17 +89,7 @@ class _Names:
         return self.vars[v]
 
     def index(self, index: Affine) -> str:
-        parts = []
-        for atom, c in index.terms:
-            if isinstance(atom, Var):
-                text = self.var(atom)
-            else:
-                sign = "%" if atom.remainder else "//"
-                text = f"(({self.index(atom.operand)}) {sign} {atom.divisor})"
-            parts.append(text if c == 1 else f"-{text}" if c == -1 else f"{c}*{text}")
-        if index.constant or not parts:
-            parts.append(str(index.constant))
-        return " + ".join(parts).replace("+ -", "- ")
+        return index.text(self.var)
 
     def places(self, s: Gather | ScatterInto) -> str:
         """Computed places, each with its range, and what is added to them."""
@@ -332,7 +305,7 @@ _BLOCKS: dict[type, Printed] = {
 def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> str:
     """The readable text of a loop program, with the lanes of its loops if they are known."""
     remarks = {loop: f"  # {_of(n)}" for loop, n in (lanes or {}).items()}
-    names = _Buffers()
+    names = BufferNames()
     name = program.name if program.name.isidentifier() else repr(program.name)
     lines = [f"loops {name}:"]
     known = len(program.inputs) - program.captured
@@ -350,12 +323,12 @@ def print_loops(program: LoopProgram, lanes: dict[int, int] | None = None) -> st
     return "\n".join(lines) + "\n"
 
 
-def _declared(buffer: Buffer, names: _Buffers) -> str:
+def _declared(buffer: Buffer, names: BufferNames) -> str:
     over = "" if buffer.over is None else f" over {names(buffer.over)}"
     return f"{buffer.kind} {names(buffer)}: {buffer.dtype}[{buffer.size}]{over}"
 
 
-def _memory(program: LoopProgram, names: _Buffers) -> list[str]:
+def _memory(program: LoopProgram, names: BufferNames) -> list[str]:
     """Temporaries and tapes: those in the arena, those that are taken over, and all others."""
     lines = [f"  {_declared(b, names)} at byte {offset}" for b, offset in program.temps.items()]
     known = {*program.inputs, *program.outputs, *program.temps, *program.taken}

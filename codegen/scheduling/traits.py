@@ -1,4 +1,8 @@
-"""What a target wants of the loop nests, decided before they are scheduled."""
+"""What a target wants of the loop nests, decided before they are scheduled.
+
+A new target begins with ``Traits(tasks=False, chunks=False, tiles=False)``, in its own folder:
+plain loops on one thread, and calls for products and factorizations.
+"""
 
 from __future__ import annotations
 

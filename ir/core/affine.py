@@ -161,8 +161,10 @@ class Affine:
             result = result + part * c
         return result
 
-    def text(self, name: Callable[[Var], str], times: str = "*") -> str:
-        """The form in Python's words, with names for variables.
+    def text(self, name: Callable[[Var], str], times: str = "*", divided: str = "//") -> str:
+        """The form in Python's words or others, with names for variables.
+
+        What is divided is never negative: quotients may be rounded in either direction.
 
         >>> i = Var(8)
         >>> (divide(of(i), 3, {})[0] * 2 - of(i) + 1).text(lambda v: "i")
@@ -173,8 +175,8 @@ class Affine:
             if isinstance(atom, Var):
                 word = name(atom)
             else:
-                sign = "%" if atom.remainder else "//"
-                word = f"(({atom.operand.text(name, times)}) {sign} {atom.divisor})"
+                sign = "%" if atom.remainder else divided
+                word = f"(({atom.operand.text(name, times, divided)}) {sign} {atom.divisor})"
             parts.append({1: word, -1: f"-{word}"}.get(c, f"{c}{times}{word}"))
         if self.constant or not parts:
             parts.append(str(self.constant))

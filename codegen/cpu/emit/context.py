@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from llvmlite import ir
 
+from autojit.codegen.analysis.dependences import moving
 from autojit.codegen.cpu.llvm.demands import can_fail, needs_table
 from autojit.codegen.cpu.llvm.failures import Failures
 from autojit.codegen.cpu.llvm.scalars import (
@@ -26,7 +27,6 @@ from autojit.codegen.loop_ir.values import Buffer, Scalar, Trips
 from autojit.codegen.loop_passes.split_blocks import STATEMENTS
 from autojit.ir.core.affine import Affine, Var
 
-from .independent import that_move
 from .places import Places, arguments
 
 I64 = ir.IntType(64)
@@ -83,7 +83,7 @@ class KernelContext:
         self.apart = 0
         #: Memory that is not always at one place, and the marks of accesses to memory in a loop
         #: whose iterations do not depend on each other.
-        self.moving = that_move(kernel.body)
+        self.moving = moving(kernel.body)
         self.group: ir.MDValue | None = None
         #: Whether LLVM is not to know where ranges end.
         self.veiled = False

@@ -10,36 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from autojit.codegen.loop_ir.effects import EFFECTS, Access
+from autojit.codegen.analysis.dependences import is_any_order, touches
+from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.nodes import Loop
-from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
-from autojit.ir.core.affine import Affine
-
-
-def that_move(body: list[Any]) -> set[Buffer]:
-    """The memory that is not always at one place: of tapes, and of buffers that change places."""
-    found: set[Buffer] = set()
-    for s in walk(body):
-        found.update(map(memory, EFFECTS[type(s)].moves(s)))
-    return found
 
 
 def is_independent(loop: Loop, moving: Collection[Buffer]) -> bool:
     """Whether an innermost loop touches such memory, and no iteration what another one writes."""
     if not moving or loop.role == "sequence" or not all(map(_is_plain, loop.body)):
         return False
-    places: dict[Buffer, Affine] = {}
-    found: list[Access] = []
-    for s in loop.body:
-        e = EFFECTS[type(s)]
-        found += [*e.reads(s), *e.writes(s)]
-        places.update((memory(a.buffer), a.index) for a in e.writes(s))
-    if not any(memory(a.buffer) in moving for a in found):
-        return False
-    return all(index.stride(loop.var) for index in places.values()) and all(
-        places.get(memory(a.buffer), a.index) == a.index for a in found
-    )
+    return any(t.memory in moving for t in touches(loop.body)) and is_any_order(loop)
 
 
 def _is_plain(s: Any) -> bool:

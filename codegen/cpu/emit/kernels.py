@@ -83,7 +83,7 @@ class KernelEmitter(KernelContext):
             self.fail_if(self.builder.not_(args[0]), ENSURED[s.name])
             self.registers[s.result.number] = args[1]
             return
-        operand = s.args[0].dtype if s.name != "select" else s.args[1].dtype
+        operand = s.operand_dtype
         if can_fail(s) and is_signed(operand):
             negative = self.builder.icmp_signed("<", args[1], constant(0, operand))
             self.fail_if(negative, NEGATIVE_POWER)

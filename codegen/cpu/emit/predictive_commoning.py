@@ -20,9 +20,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from autojit.codegen.analysis.dependences import written
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.loop_ir.cost import footprint
-from autojit.codegen.loop_ir.effects import changed_buffers
 from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, Load, Loop
 from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, memory, used
 from autojit.ir.core.affine import Var
@@ -95,11 +95,11 @@ def _free_reads(loop: Loop) -> list[Load]:
     memory."""
     if any(bodies_of(s) for s in loop.body):
         return []
-    written = {memory(b) for s in loop.body for b in changed_buffers(s)}
+    changed = written(loop.body)
     return [
         s
         for s in loop.body
-        if isinstance(s, Load) and s.guard is None and memory(s.buffer) not in written
+        if isinstance(s, Load) and s.guard is None and memory(s.buffer) not in changed
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from autojit.codegen.loop_ir import matrices, nodes, sequences
 from autojit.codegen.loop_ir.effects import (
     EFFECTS,
     accesses,
@@ -19,18 +20,21 @@ from autojit.codegen.loop_ir.effects import (
     is_read_only,
 )
 from autojit.codegen.loop_ir.nodes import Tasks
+from autojit.codegen.loop_ir.traversal import substituted
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Operand, Place, Scalar, Trips
-from autojit.ir.core import affine, loops
+from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-#: Classes of `loops` that are no statements.
-PARTS = {"Accumulator", "Kernel", "LoopProgram", "Operand", "Place", "Tasks"}
+#: Where classes of statements are, and those there that are no statements.
+MODULES = (nodes, sequences, matrices)
+PARTS = {"Tasks"}
 
 
 def statements() -> list[type]:
-    found = [c for c in vars(loops).values() if isinstance(c, type)]
-    own = [c for c in found if c.__module__ == loops.__name__ and dataclasses.is_dataclass(c)]
-    return [c for c in own if c.__name__ not in PARTS]
+    found = [c for m in MODULES for c in vars(m).values() if isinstance(c, type)]
+    names = {m.__name__ for m in MODULES}
+    own = [c for c in found if c.__module__ in names and dataclasses.is_dataclass(c)]
+    return [c for c in dict.fromkeys(own) if c.__name__ not in PARTS]
 
 
 class Marked:
@@ -72,7 +76,7 @@ class Marked:
         return object() if name in ("body", "bodies", "condition") else {}
 
     def statement(self, kind: type) -> Any:
-        hints = typing.get_type_hints(kind, vars(loops))
+        hints = typing.get_type_hints(kind)
         return kind(**{f.name: self.of(hints[f.name], f.name) for f in dataclasses.fields(kind)})
 
 
@@ -100,6 +104,18 @@ def test_everything_in_a_statement_is_declared(kind: type) -> None:
     touched = [a.buffer for a in accesses(s)] + list(EFFECTS[kind].moves(s))
     assert set(touched) == set(EFFECTS[kind].buffers(s))
     assert set(changed_buffers(s)) <= set(touched)
+
+
+@pytest.mark.parametrize("kind", statements(), ids=lambda k: k.__name__)
+def test_an_expression_is_put_in_place_of_a_variable(kind: type) -> None:
+    s = Marked().statement(kind)
+    before = indices_of(s)
+    for var in {v for index in before for v in index.variables()}:
+        in_loop = nodes.Loop(Var(2), 0, 2, [sequences.Branch(None, [[], [s]])], "sequence")
+        (branch,) = substituted(in_loop, var, Affine(3)).body
+        ((made,),) = branch.bodies[1:]
+        assert all(var not in index.variables() for index in indices_of(made))
+    assert indices_of(s) == before
 
 
 def _is(mark: Any, found: Any) -> bool:

@@ -11,7 +11,8 @@ from autojit import grad, jit, scan
 from autojit.codegen.loop_ir.machine import has_masks
 from autojit.codegen.loop_ir.nodes import Compute, Gather, Load, Loop, ScatterInto, Store
 from autojit.codegen.loop_ir.values import Buffer, Place, Scalar
-from autojit.ir.core import affine, scatters
+from autojit.codegen.loop_passes import scatters
+from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from tests.codegen.cpu.llvm.test_vectors import lanes
 from tests.codegen.row_chains import agrees

@@ -10,8 +10,7 @@ pass from small loops.  Cases stand between lines `// ====`; each has comments, 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,75 +18,15 @@ import numpy as np
 import pytest
 
 from autojit.codegen.analysis.verifier import verify
-from autojit.codegen.loop_ir.matrices import MatrixProduct
-from autojit.codegen.loop_ir.program import Kernel, LoopProgram
-from autojit.codegen.loop_passes import pipeline
-from autojit.codegen.loop_passes.coalesce import coalesced
-from autojit.codegen.loop_passes.delinearize import delinearized
-from autojit.codegen.loop_passes.fission import fissioned
-from autojit.codegen.loop_passes.masked_fixups import masks_fixed_up
-from autojit.codegen.loop_passes.one_hot_rows import one_hot_reduced
-from autojit.codegen.loop_passes.overrun_rows import overrun_rows
-from autojit.codegen.loop_passes.parallelize import parallelize
-from autojit.codegen.loop_passes.products import parallelize_product
-from autojit.codegen.loop_passes.reuse_buffers import reuse_buffers
-from autojit.codegen.loop_passes.scatters import scatters_fissioned
-from autojit.codegen.loop_passes.split_blocks import split_blocks
-from autojit.codegen.loop_passes.strip_mine import strip_mined
-from autojit.codegen.loop_passes.tile_rows import tiled_rows
+from autojit.codegen.loop_ir.program import LoopProgram
+from autojit.codegen.loop_passes.pipeline import SHAPE
 from autojit.codegen.loop_text.interpreter import Order, interpret_loops
 from autojit.codegen.loop_text.parse import parse_loops
 from tests.thresholds import Thresholds
 
 HERE = Path(__file__).parent
-Pass = Callable[[LoopProgram], LoopProgram]
-
-
-def of_kernels(run: Callable[[Kernel], Any]) -> Pass:
-    def every(program: LoopProgram) -> LoopProgram:
-        steps: list[Any] = []
-        for s in program.steps:
-            made = run(s) if isinstance(s, Kernel) else s
-            steps += made if isinstance(made, list) else [made]
-        return replace(program, steps=steps)
-
-    return every
-
-
-def of_steps(run: Callable[[list[Any]], list[Any]]) -> Pass:
-    return lambda program: replace(program, steps=run(program.steps))
-
-
-def of_products(program: LoopProgram) -> LoopProgram:
-    return replace(
-        program,
-        steps=[
-            parallelize_product(s) if isinstance(s, MatrixProduct) else s for s in program.steps
-        ],
-    )
-
-
-def taken_over(program: LoopProgram) -> LoopProgram:
-    reuse_buffers(program)
-    return program
-
-
-#: The passes by the names of their modules.
-PASSES: dict[str, Pass] = {
-    "strip_mine": of_kernels(strip_mined),
-    "split_blocks": of_kernels(split_blocks),
-    "coalesce": of_kernels(coalesced),
-    "masked_fixups": of_kernels(masks_fixed_up),
-    "one_hot_rows": of_steps(one_hot_reduced),
-    "parallelize": of_kernels(parallelize),
-    "fission": of_kernels(fissioned),
-    "products": of_products,
-    "overrun_rows": of_kernels(overrun_rows),
-    "scatters": of_kernels(scatters_fissioned),
-    "tile_rows": of_steps(tiled_rows),
-    "reuse_buffers": taken_over,
-    "delinearize": of_kernels(delinearized),
-}
+#: The passes of the pipeline that change loops, by the names of their modules.
+PASSES = {place.run.name: place.run for place in SHAPE.places if place.run.name != "arena"}
 
 
 @dataclass(frozen=True)
@@ -160,11 +99,6 @@ def test_each_pass_changes_one_case_and_leaves_one_alone() -> None:
         same = [c.expected == str(parse_loops(c.program)) for c in mine]
         assert True in same, f"{name}.loops has no loop that the pass may not change"
         assert False in same, f"{name}.loops has no loop that the pass changes"
-
-
-def test_passes_of_the_pipeline_have_cases() -> None:
-    names = {place.run.name for place in pipeline.SHAPE.places}
-    assert names - {"arena"} <= PASSES.keys()  # the arena changes no loop
 
 
 def rewrite() -> None:

@@ -1,0 +1,397 @@
+"""A third target, to see what one takes: one folder, and no change elsewhere.
+
+Its functions are compiled together, where there is a C compiler, and compared with the interpreter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit.codegen.analysis import verifier
+from autojit.codegen.loop_ir.effects import EFFECTS
+from autojit.codegen.loop_ir.errors import (
+    ENSURED,
+    NEGATIVE_POWER,
+    NOT_POSITIVE,
+    OUT_OF_BOUNDS,
+    SINGULAR,
+    TargetError,
+)
+from autojit.codegen.loop_ir.program import LoopProgram
+from autojit.codegen.loop_ir.traversal import statements
+from autojit.codegen.loop_ir.vocabulary import SYMBOLS, WORDS
+from autojit.codegen.loop_text.interpreter import flat, interpret_loops, shaped
+from autojit.codegen.loop_text.memory import poisoned
+from autojit.codegen.loop_text.parse import parse_loops
+from autojit.codegen.lowering.lower import lower
+from autojit.codegen.scheduling.traits import CPU
+from autojit.ir.core.program import Program
+from autojit.ir.core.types import dtype_from_name
+from autojit.ir.pass_manager.passes import verify_each
+from autojit.ir.passes import optimize
+from autojit.ir.tools.interpreter import interpret
+from tests.codegen.test_loop_interpreter import EAGER, PROGRAMS
+from tests.samples import SAMPLES, Sample
+from tests.test_programs import programs
+
+from .source import PRELUDE, C, print_c
+from .statements import PRINTERS
+
+COMPILER = shutil.which("cc")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+
+
+def compiled(texts: Sequence[str], folder: Path) -> ctypes.CDLL:
+    """The functions of one compilation unit."""
+    source, library = folder / "functions.c", folder / "functions.so"
+    source.write_text(PRELUDE + "\n".join(texts), encoding="utf-8")
+    command = [COMPILER, "-std=c99", "-shared", "-fPIC", "-o", library, source, "-lm"]
+    made = subprocess.run(map(str, command), capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr[:4000]
+    return ctypes.CDLL(str(library))
+
+
+def call(function: Any, loops: LoopProgram, arrays: Sequence[Any]) -> tuple[list[Any], int]:
+    """The outputs, flat, and the status."""
+    inputs = [
+        np.ascontiguousarray(flat(a, b), dtype_from_name(b.dtype))
+        for a, b in zip(arrays, loops.inputs, strict=True)
+    ]
+    outputs = [poisoned(b.dtype, b.size) for b in loops.outputs]
+    status = np.zeros(1, np.int64)
+    function.restype = None
+    function(*(ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs, status)))
+    return outputs, int(status[0])
+
+
+# -- texts ----------------------------------------------------------------------
+
+
+def loops(text: str) -> LoopProgram:
+    """A loop program from the lines of its statements, behind the declarations."""
+    return parse_loops("loops f:\n" + textwrap.indent(textwrap.dedent(text).strip("\n"), "  "))
+
+
+SUMS_OF_ROWS = """
+    input in0: f64[12]
+    output out0: f32[4]
+    kernel k0:
+      for i in 0..4:
+        a0 = 0.0
+        for j in 0..3:  # reduces
+          s0 = in0[3*i + j]
+          s1 = -1.5
+          s2 = s0 * s1
+          s3 = exp(s2)
+          a0 += s3
+        s4 = a0
+        s5 = f32(s4)
+        out0[i] = s5
+"""
+PLACES = """
+    input in0: f64[6]
+    input in1: i32[4]
+    output out0: f64[5]
+    temp t0: i64[4] at byte 0
+    kernel k0:
+      for i in 0..4:
+        s0 = in1[i]
+        s1 = i64(s0)
+        s2 = 7
+        s3 = s1 * s2
+        t0[i] = s3
+    kernel k1:
+      out0[0 : +5] = 0.0
+      for i in 0..4:  # reduces
+        s0 = t0[i]
+        s1 = i in 1..4 step 2
+        s2 = in0[2*s0 of 3 + 1] if s1 else 0
+        out0[s0 of 4 + 1] maximum= s2
+"""
+HALVED = """
+    input in0: f64[1]
+    output out0: f64[1]
+    tape tape: f64[1]
+    kernel k0:
+      local carry: f64[1]
+      s0 = in0[0]
+      carry[0] = s0
+      repeat, steps i, tapes tape:
+        s1 = carry[0]
+        s2 = 1.0
+        s3 = s1 > s2
+        while s3:
+          s4 = carry[0]
+          tape[i] = s4
+          s5 = 0.5
+          s6 = s4 * s5
+          carry[0] = s6
+      out0[0 : +1] = 0.0
+      for each of the steps j, the last first:
+        s7 = tape[j]
+        out0[0] += s7
+      free tape
+"""
+TEXTS = {
+    SUMS_OF_ROWS: """
+void f(const double *in0, float *out0, int64_t *status) {
+  /* k0 */ {
+    for (int64_t i = 0; i < 4; i++) {
+      double a0 = 0.0;
+      for (int64_t j = 0; j < 3; j++) {
+        const double s1 = in0[3 * i + j];
+        const double s2 = s1 * -1.5;
+        const double s3 = exp(s2);
+        a0 = a0 + s3;
+      }
+      const double s4 = a0;
+      const float s5 = (float)s4;
+      out0[i] = s5;
+    }
+  }
+}
+""",
+    PLACES: """
+void f(const double *in0, const int32_t *in1, double *out0, int64_t *status) {
+  char *const arena = malloc(64);
+  if (!arena) { *status |= 4; return; }
+  int64_t *t0 = (int64_t *)(arena + 0);
+  /* k0 */ {
+    for (int64_t i = 0; i < 4; i++) {
+      const int32_t s0 = in1[i];
+      const int64_t s1 = (int64_t)s0;
+      const int64_t s2 = mul_i64(s1, 7);
+      t0[i] = s2;
+    }
+  }
+  /* k1 */ {
+    for (int64_t n = 0; n < 5; n++) {
+      out0[n] = 0.0;
+    }
+    for (int64_t j = 0; j < 4; j++) {
+      const int64_t s3 = t0[j];
+      const bool s4 = 1 <= j && j < 4 && (j - 1) % 2 == 0;
+      const double s5 = s4 ? in0[1 + 2 * bounded(s3, 3, status)] : 0;
+      double *const at6 = &out0[1 + bounded(s3, 4, status)];
+      *at6 = maximum_f64(*at6, s5);
+    }
+  }
+  free(arena);
+}
+""",
+    HALVED: """
+void f(const double *in0, double *out0, int64_t *status) {
+  /* k0 */ {
+    double carry[1];
+    double *tape = NULL;
+    Tapes *tape_room = NULL;
+    int64_t trips0 = 0;
+    const double s0 = in0[0];
+    carry[0] = s0;
+    for (int64_t i = 0;; i++) {
+      trips0 = i;
+      const double s1 = carry[0];
+      const bool s2 = s1 > 1.0;
+      if (!s2 || *status) break;
+      if (!tape_room || i >= tape_room->room) {
+        const int64_t sizes[] = {8};
+        const bool fits = grown(&tape_room, i + 1, 1, sizes);
+        tape = tape_room ? tape_room->memory[0] : NULL;
+        if (!fits) { *status |= 4; break; }
+      }
+      const double s3 = carry[0];
+      tape[i] = s3;
+      const double s4 = s3 * 0.5;
+      carry[0] = s4;
+    }
+    for (int64_t n = 0; n < 1; n++) {
+      out0[n] = 0.0;
+    }
+    for (int64_t j = trips0 - 1; j >= 0; j--) {
+      const double s5 = tape[j];
+      out0[0] = out0[0] + s5;
+    }
+    released(tape_room, 1);
+    tape_room = NULL;
+  }
+}
+""",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=["sums of rows", "places", "tapes"])
+def test_text(text: str) -> None:
+    program = loops(text)
+    verifier.verify(program)
+    assert print_c(program, "f") == TEXTS[text].lstrip()
+
+
+# -- the tables -------------------------------------------------------------------
+
+
+def test_every_statement_is_written() -> None:
+    assert set(PRINTERS) == set(EFFECTS)
+
+
+@pytest.mark.parametrize("name", ["qr", "svd"])
+def test_what_needs_a_library_is_refused(name: str) -> None:
+    program = optimize(autojit.trace(getattr(np.linalg, name))(np.ones((3, 3))))
+    with pytest.raises(TargetError, match=f"^{name} cannot be written in C: it needs a library$"):
+        print_c(lower(program, C), "f")
+
+
+# -- results ------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    name: str
+    program: Program
+    loops: LoopProgram
+    arguments: list[Any]
+
+    def arrays(self) -> list[Any]:
+        every = zip((*self.arguments, *self.program.captured), self.program.in_types, strict=True)
+        return [np.asarray(a, t.dtype) for a, t in every]
+
+
+def cases(sample: Sample) -> Iterator[Case]:
+    """The function and its gradient, as this target wants the loops, and with tasks and tiles."""
+    for program in programs(sample):
+        optimized = optimize(program)
+        for traits in (C, CPU):
+            yield Case(sample.name, program, lower(optimized, traits), sample.draw())
+
+
+def functions(every: Iterable[Case], folder: Path) -> list[tuple[Case, Any]]:
+    """The cases that can be written in C, with their compiled functions."""
+    written, texts = [], []
+    for case in every:
+        try:
+            texts.append(print_c(case.loops, f"f{len(texts)}"))
+        except TargetError:
+            continue
+        written.append(case)
+    library = compiled(texts, folder)
+    return [(case, getattr(library, f"f{n}")) for n, case in enumerate(written)]
+
+
+def assert_same(case: Case, outputs: list[Any], want: Sequence[Any]) -> None:
+    for got, expected, type in zip(outputs, want, case.program.out_types, strict=True):
+        got, expected = shaped(got, type), np.asarray(expected)
+        tolerance = 2e-4 if expected.dtype in (np.float32, np.complex64) else 1e-9
+        np.testing.assert_allclose(got, expected, tolerance, tolerance, err_msg=case.name)
+
+
+def programs_of_all_kinds() -> Iterator[Case]:
+    """Tapes, branches, complex products, tasks, rows in turn: what few samples have."""
+    for name, (f, x) in PROGRAMS.items():
+        program = autojit.trace(f)(x)
+        for traits in (C, CPU):
+            # It cannot tell that loops over real and imaginary parts write all of an array.
+            with EAGER, verify_each(name != "complex products"):
+                lowered = lower(optimize(program), traits)
+            yield Case(name, program, lowered, [x])
+
+
+@needs_compiler
+def test_results(tmp_path: Path) -> None:
+    """A spread of the samples, and programs of all kinds: every class of statements is run."""
+    every = [case for sample in SAMPLES[5::11] for case in cases(sample)]
+    every += programs_of_all_kinds()
+    assert {type(s) for case in every for s in statements(case.loops)} == set(EFFECTS)
+    found = functions(every, tmp_path)
+    assert len(found) > 0.9 * len(every) > 200
+    for case, function in found:
+        arrays = case.arrays()
+        outputs, status = call(function, case.loops, arrays)
+        assert status == 0, case.name
+        assert_same(case, outputs, interpret(case.program, arrays))
+
+
+X = np.arange(4.0)
+FAILING: dict[str, tuple[int, Callable[..., Any], list[Any]]] = {
+    "a place": (OUT_OF_BOUNDS, lambda x, i: x[i], [X, np.array([1, 4])]),
+    "a power": (NEGATIVE_POWER, lambda n: n**n, [np.array([2, -1])]),
+    "a singular matrix": (SINGULAR, np.linalg.inv, [np.ones((3, 3))]),
+    "not positive": (NOT_POSITIVE, np.linalg.cholesky, [-np.eye(3)]),
+    "zero": (ENSURED["ensure_zero_division"], lambda n: 1 // n, [0]),
+    "a loop without end": (
+        OUT_OF_BOUNDS,
+        lambda x, i: autojit.while_loop(lambda c: c >= 0, lambda c: c + x[i] * 0, 1.0),
+        [X, 9],
+    ),
+}
+
+
+@needs_compiler
+def test_failures(tmp_path: Path) -> None:
+    every = []
+    for name, (_, f, arguments) in FAILING.items():
+        program = autojit.trace(f)(*arguments)
+        every.append(Case(name, program, lower(optimize(program), C), arguments))
+    for case, function in functions(every, tmp_path):
+        assert call(function, case.loops, case.arrays())[1] == FAILING[case.name][0], case.name
+
+
+# -- the vocabulary -----------------------------------------------------------------
+
+_INF, _NAN = np.inf, np.nan
+FLOATS = [-_INF, -7.5, -2.0, -1.0, -0.4, -0.0, 0.0, 0.3, 1.0, 2.5, 8.0, _INF, _NAN]
+
+
+def edges(dtype: str, word: str) -> Any:
+    """Numbers that a word may go wrong for."""
+    if dtype == "bool":
+        return np.array([False, True])
+    kind = dtype_from_name(dtype)
+    if dtype[0] == "f":
+        return np.array(FLOATS, kind)
+    info = np.iinfo(kind)
+    found = [info.min, info.min + 1, -9, -2, -1, 0, 1, 2, 3, 7, info.bits, info.max]
+    least = 0 if word == "pow" else info.min  # a negative power is an error
+    return np.array([n for n in found if n >= least], kind)
+
+
+def of_words(dtype: str) -> tuple[LoopProgram, list[Any]]:
+    """Each word of a dtype, applied to pairs of numbers: an output a word."""
+    words = WORDS[dtype[0]]
+    lines, outputs, inputs = [], [], []
+    for n, (word, count) in enumerate(words.items()):
+        numbers = edges(dtype, word)
+        left, right = (np.ravel(a) for a in np.meshgrid(numbers, numbers))
+        inputs += [left, right]
+        operands = ", ".join(["s0", "s1"][:count])
+        text = f"{word}({operands})"
+        if word in SYMBOLS and count == 2:
+            text = f"s0 {SYMBOLS[word]} s1"
+        lines += [f"kernel k{n}:", f"  for i in 0..{left.size}:"]
+        lines += [f"    s0 = in{2 * n}[i]", f"    s1 = in{2 * n + 1}[i]"]
+        lines += [f"    s2 = {text}", f"    out{n}[i] = s2"]
+        outputs.append(f"output out{n}: {dtype}[{left.size}]")
+    declared = [f"input in{n}: {dtype}[{a.size}]" for n, a in enumerate(inputs)]
+    return loops("\n".join([*declared, *outputs, *lines])), inputs
+
+
+@needs_compiler
+def test_every_word(tmp_path: Path) -> None:
+    dtypes = ["f32", "f64", "i8", "i32", "i64", "u8", "u64", "bool"]
+    every = [of_words(dtype) for dtype in dtypes]
+    library = compiled([print_c(p, f"f_{d}") for d, (p, _) in zip(dtypes, every, strict=True)],
+                       tmp_path)  # fmt: skip
+    for dtype, (program, inputs) in zip(dtypes, every, strict=True):
+        outputs, status = call(getattr(library, f"f_{dtype}"), program, inputs)
+        assert status == 0
+        want = interpret_loops(program, inputs)
+        tolerance = {"f32": 1e-4, "f64": 1e-12}.get(dtype, 0)
+        for word, got, expected in zip(WORDS[dtype[0]], outputs, want, strict=True):
+            np.testing.assert_allclose(got, expected, tolerance, err_msg=f"{word} of {dtype}")
