@@ -1,6 +1,6 @@
 """What a target wants of the loop nests, decided before they are scheduled.
 
-A new target begins with ``Traits(tasks=False, chunks=False, tiles=False)``, in its own folder:
+A new target begins with ``Traits(tasks=False, split_blocks=False, tiles=False)``, in its own folder:
 plain loops on one thread, and calls for products and factorizations.
 """
 

@@ -40,7 +40,7 @@ from autojit.ir.core.types import dtype_from_name
 from autojit.ir.pass_manager.passes import verify_each
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
-from tests.codegen.test_loop_interpreter import EAGER, PROGRAMS
+from tests.codegen.loop_text.test_interpreter import EAGER, PROGRAMS
 from tests.samples import SAMPLES, Sample
 from tests.test_programs import programs
 
