@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from autojit.codegen.cpu.abi import abi
 from autojit.codegen.driver.executable import Executable
+from autojit.ir.core.declaration import Declaration
 from autojit.ir.core.program import Program
 from autojit.ir.linalg.spectral import Eigh
-from autojit.ir.ops import Declaration
 from autojit.ir.ops.arithmetic import mul
 from autojit.ir.passes import optimize
 from autojit.ir.regions.scan import Scan

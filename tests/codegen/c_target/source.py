@@ -23,7 +23,7 @@ from .words import PRELUDE, c_type
 __all__ = ["PRELUDE", "C", "print_c"]
 
 #: One thread, which runs loops as they are written; products are loops.
-C = Traits(tasks=False, chunks=False, tiles=False)
+C = Traits(tasks=False, split_blocks=False, tiles=False)
 
 
 def print_c(program: LoopProgram, name: str) -> str:
