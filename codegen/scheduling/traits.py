@@ -1,7 +1,7 @@
 """What a target wants of the loop nests, decided before they are scheduled.
 
-A new target begins with ``Traits(tasks=False, split_blocks=False, tiles=False)``, in its own folder:
-plain loops on one thread, and calls for products and factorizations.
+A new target begins with ``Traits(tasks=False, split_blocks=False, tiles=False)``, in its own
+folder: plain loops on one thread, and calls for products and factorizations.
 """
 
 from __future__ import annotations
