@@ -12,8 +12,8 @@ FOLDER = tempfile.mkdtemp(prefix="autojit-tests-")  # private to the user
 os.environ["AUTOJIT_CACHE_DIR"] = FOLDER
 os.environ.pop("AUTOJIT_CACHE_SIZE", None)
 
-from autojit.codegen.cpu.host import engine  # noqa: E402 - after the folder is set  # noqa: E402 - after the folder is set
-from autojit.ir.pass_manager import passes  # noqa: E402  # noqa: E402
+from autojit.codegen.cpu.host import engine  # noqa: E402 - after the folder is set
+from autojit.ir.pass_manager import passes  # noqa: E402
 
 engine.VERIFY = True
 passes.always_verify()
