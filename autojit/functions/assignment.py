@@ -29,6 +29,7 @@ from autojit.protocols.lifting import (
 )
 from autojit.protocols.registry import uncovered
 from autojit.tracing.aliasing import assign
+from autojit.tracing.blocks import here
 from autojit.tracing.created_arrays import FreshArray, bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -40,7 +41,9 @@ from .indices import Masked, Window, has_ellipsis, masked_part, selection
 def setitem(x: Tracer, index: Any, value: Any) -> None:
     """``x[index] = value``: every name bound to x sees it."""
     _check_array(x)
-    value = bare(value)
+    x, value = here(x), bare(value)
+    if isinstance(value, Tracer):
+        value = here(value)
     masked = masked_part(index, x)
     if masked is not None:
         return _set_where(x, masked, value)

@@ -13,6 +13,7 @@ from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
 from autojit.protocols.lifting import to_dtype
 from autojit.tracing.context import Paths, current_trace
+from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
@@ -62,7 +63,8 @@ def trace_body(
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure, weak
-        traced = function if paths is None else watched(function)
+        traced = hooks.converted(function)
+        traced = traced if paths is None else watched(traced)
         results, structure = pytrees.flatten(call(traced, tracers))
         results = [pytrees.check_result(r, f"The result of {what}") for r in results]
         weak = [leaf_type(r).weak for r in results]

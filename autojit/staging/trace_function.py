@@ -10,6 +10,7 @@ import numpy as np
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype
+from autojit.tracing.hooks import hooks
 from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
 
@@ -65,7 +66,7 @@ def trace_function(
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
-        results, structure = pytrees.flatten(call(watched(function), tracers))
+        results, structure = pytrees.flatten(call(watched(hooks.converted(function)), tracers))
         return [pytrees.check_result(r, f"The result of {name}") for r in results]
 
     def numbered() -> list[str]:

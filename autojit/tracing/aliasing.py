@@ -22,6 +22,7 @@ from typing import Protocol
 from autojit.errors import ArgumentChangedError, InPlaceError, RefusedInPlaceError, with_place
 from autojit.ir.core.program import Value, building
 
+from .blocks import here
 from .context import current_trace
 from .protocol import TracedValue
 from .source import user_source
@@ -60,7 +61,10 @@ class Mapped:
 
 @dataclass(frozen=True)
 class Uncertain:
-    """Perhaps a view, perhaps a copy."""
+    """Perhaps a view, perhaps a copy: of the base, or of one of ``others``, each of which comes
+    with the value that it had."""
+
+    others: tuple[tuple[TracedValue, Value], ...] = ()
 
     def read(self, base: Value) -> Value:
         raise _uncertain()
@@ -89,6 +93,8 @@ def refreshed(x: TracedValue) -> Value:
         raise _uncertain()
     assert x.base is not None
     assert x.how is not None
+    if isinstance(x.how, Uncertain) and any(y.value is not v for y, v in x.how.others):
+        raise _uncertain()
     now = x.base.value
     if now is not x.seen:
         x.check_owner(x.base.owner)
@@ -103,6 +109,7 @@ def assign(x: TracedValue, value: Value, part: str = "") -> None:
 
     ``part`` says in messages what of the array is changed, if not the whole.
     """
+    x = here(x)
     x.check_owner(current_trace())
     _check_own(x, part)
     base, view = x.base, x.how
@@ -111,7 +118,8 @@ def assign(x: TracedValue, value: Value, part: str = "") -> None:
         base.check_owner(x.owner)
         _check_own(_root(base), "What may be a view of ")
         x.value  # noqa: B018 - raises if the base has been changed
-        _lose(base)
+        for y in (base, *(y for y, _ in view.others)):
+            _lose(y)
         x.base = x.how = None
     elif base is not None:
         assert view is not None

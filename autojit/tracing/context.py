@@ -62,6 +62,14 @@ class Trace:
         self.paths: Paths | None = None
         #: Trees of its arguments, as they were put together for the traced function.
         self.rebuilt: list[Any] = []
+        #: What has to hold, as traced bools, and what is raised where it does not.
+        self.checks: list[tuple[Any, Any]] = []
+        #: Of a block (see ``blocks``): the trace of the function that it lies in, the stand-ins of
+        #: that function's arrays with whom they stand for, by the identity of the latter, and the
+        #: first value of each stand-in by its own.
+        self.around: Trace | None = None
+        self.stand_ins: dict[int, tuple[Any, Any]] = {}
+        self.first_values: dict[int, Value] = {}
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -104,6 +112,7 @@ class Trace:
         """Forget who was captured, now that nothing else is, and the arguments."""
         self._alive.clear()
         self.rebuilt.clear()
+        self.checks.clear()
 
 
 class CapturedView:
@@ -143,9 +152,25 @@ def current_trace() -> Trace | None:
 
 
 @contextmanager
-def new_trace() -> Iterator[Trace]:
-    """A trace that is active inside the block."""
+def inside(trace: Trace) -> Iterator[None]:
+    """A context in an outer trace: what is recorded in it comes before the current block."""
+    _stack.traces.append(trace)
+    try:
+        with building(trace.builder):
+            yield
+    finally:
+        _stack.traces.pop()
+
+
+@contextmanager
+def new_trace(*, block: bool = False) -> Iterator[Trace]:
+    """A trace that is active inside of the context; of a block, in the function of the current
+    one."""
     trace = Trace(current_trace())
+    if block:
+        trace.around = current_trace()
+        assert trace.around is not None
+        trace.paths = trace.around.paths
     _stack.traces.append(trace)
     try:
         with building(trace.builder), hooks.visible(), seldom_collected():

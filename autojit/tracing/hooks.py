@@ -41,6 +41,10 @@ class Hooks:
     item_at_traced: Callable[[Any, Any], Any]
     #: A context in which NumPy's names see traced values.
     visible: Callable[[], AbstractContextManager[None]]
+    #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).
+    converted: Callable[[Any], Any]
+    #: Results of a traced function that pass through what has to hold.
+    with_checks: Callable[[Any, Any], Any]
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.
     add_at: Callable[[Any, Any, Any], Any]
     write_out: Callable[[str, Any, Any], Any]

@@ -78,7 +78,10 @@ def _outputs(
         tracers = [Tracer(v, trace, w) for v, w in pairs]
     else:
         tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
-    return [lift(result) for result in function(*tracers)]
+    results = function(*tracers)
+    if trace.checks:
+        results = hooks.with_checks(results, trace.checks)
+    return [lift(result) for result in results]
 
 
 def _with_parts_resolved(program: Program) -> Program:

@@ -275,6 +275,12 @@ class Tracer(ArrayMethods):
             "    np.sum([x, y])                     # not: from numpy import sum",
         )
 
+    def stand_in(self, value: Value, trace: Trace) -> Tracer:
+        """An array like this one, with that value in that trace (see ``blocks``)."""
+        made = Tracer(value, trace, self.weak)
+        made.boxed, made.ordered = self.boxed, self.ordered
+        return made
+
     def check_owner(self, trace: Trace | None) -> None:
         """Raise unless the array belongs to that trace."""
         check_not_leaked(self)
@@ -301,3 +307,8 @@ class Argument(Tracer):
     def argument_path(self) -> str | None:
         assert self.owner.paths is not None
         return self.owner.paths()[self.number]
+
+    def stand_in(self, value: Value, trace: Trace) -> Tracer:
+        made = Argument(value, trace, self.weak, self.number)
+        made.boxed, made.ordered = self.boxed, self.ordered
+        return made

@@ -1,0 +1,164 @@
+"""``if`` on a traced condition: both ways are traced, and one of them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import AutojitError
+from autojit.ir.core.program import Value, current_builder
+from autojit.ir.ops.arithmetic import convert
+from autojit.ir.regions.switch import switch
+from autojit.staging.bodies import merged
+from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.aliasing import assign
+from autojit.tracing.blocks import here
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
+
+from .aliases import results_of
+from .block import Block
+from .checks import add_checks, failing
+from .rewriting.plain import UNBOUND
+from .state import Access, Before, Key, joined, tree_of, with_flags
+from .truth import truth_of
+
+_WAYS = "where the condition holds, and where it does not"
+
+
+class _Way(NamedTuple):
+    """One way through an ``if``, as it was traced."""
+
+    block: Block
+    changes: dict[Any, tuple[Key, Any]]
+    error: Exception | None
+
+
+def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
+    """``ways`` are what runs where the condition does not hold, and where it does."""
+    held = truth_of(test)
+    before = Before(access)
+    traced = [_traced(way, before) for way in ways]
+    if all(way.error is not None for way in traced):
+        raise traced[1].error or AssertionError
+    _emit(held, traced, before)
+    for way, holds in zip(traced, (True, False), strict=True):
+        if way.error is not None:
+            failing(held if holds else np.logical_not(held), way.error, access.source)
+
+
+def _traced(way: Callable[[], Any], before: Before) -> _Way:
+    block = Block()
+    error: Exception | None = None
+    try:
+        with block.running():
+            try:
+                way()
+            except AutojitError:
+                raise
+            except Exception as raised:  # Python would raise it if this way were taken
+                error = raised
+            changes = {} if error is not None else before.changes()
+    finally:
+        before.restore()
+    return _Way(block, changes, error)
+
+
+def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
+    """One op for both ways; what they change gets its results."""
+    access, site = before.access, before.access.site
+    keys: dict[Any, Key] = {k: key for way in ways for k, (key, _) in way.changes.items()}
+    leaves: list[list[Any]] = [[] for _ in ways]
+    types: list[LeafType] = []
+    made: list[tuple[Key, Any, int]] = []
+    for k, key in keys.items():
+        dead = key.place is None and key.name not in site.live_out
+        if dead:
+            made.append((key, None, 0))
+            continue
+        values = [_end(way, k, key, before, ways) for way in ways]
+        values = with_flags(values, silent=key.name in site.internal)
+        trees = [tree_of(v) for v in values]
+        found = joined(trees, key.words, access.source, _WAYS)
+        for mine, tree in zip(leaves, trees, strict=True):
+            mine.extend(tree.arrays)
+        types.extend(found)
+        made.append((key, trees[0], len(found)))
+    roots = {k: x for way in ways for k, (x, _) in way.block.changed.items()}
+    outputs = [
+        [*way.block.values(mine, types), *_of_roots(way, roots)]
+        for way, mine in zip(ways, leaves, strict=True)
+    ]
+    checks = add_checks([way.block for way in ways], outputs)
+    bodies = [
+        way.block.finish(outs, name)
+        for way, outs, name in zip(ways, outputs, ("otherwise", "then"), strict=True)
+    ]
+    programs, captured = merged(bodies)
+    index = convert(lift(held), dtype=np.dtype(np.int64))
+    results = current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
+    _give(results, types, made, leaves, list(roots.values()), before)
+    checks(results[len(types) + len(roots) :])
+
+
+def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
+    """What a name or place holds at the end of a way."""
+    if way.error is not None:  # nobody sees what it holds then
+        (other,) = (w for w in ways if w is not way)
+        return _zeros(other.changes[k][1])
+    return way.changes[k][1] if k in way.changes else before.of(key)
+
+
+def _zeros(value: Any) -> Any:
+    from .state import zeros_like
+
+    return value if value is UNBOUND else zeros_like(value)
+
+
+def _of_roots(way: _Way, roots: dict[int, Tracer]) -> list[Value]:
+    return way.block.recorded(lambda: [here(x).value for x in roots.values()])
+
+
+def _give(
+    results: Sequence[Value], types: Sequence[LeafType], made: Sequence[tuple[Key, Any, int]],
+    leaves: Sequence[Sequence[Any]], roots: Sequence[Tracer], before: Before,
+) -> None:  # fmt: skip
+    tracers = results_of(results[: len(types)], types, leaves)
+    start = 0
+    pairs: list[tuple[Key, Any]] = []
+    for key, tree, count in made:
+        if tree is None:
+            pairs.append((key, UNBOUND))
+            continue
+        pairs.append((key, tree.filled(tracers[start : start + count])))
+        start += count
+    for x, value in zip(roots, results[len(types) : len(types) + len(roots)], strict=True):
+        assign(x, value)
+    before.assign(pairs)
+
+
+def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> Any:
+    """A conditional expression: the value of one of two functions."""
+    found: list[Any] = [UNBOUND]
+
+    def get() -> tuple[Any, ...]:
+        return (found[0],)
+
+    def put(values: tuple[Any, ...]) -> None:
+        found[0] = values[0]
+
+    def stored(way: Callable[[], Any]) -> Callable[[], Any]:
+        return lambda: put((way(),))
+
+    name = "the value of the expression"
+    site = access.site._replace(
+        names=(name,), live_in=frozenset(), live_out=frozenset({name}), internal=frozenset({name})
+    )
+    capture_branch(test, [stored(way) for way in ways], access._replace(
+        site=site, get=get, put=put))  # fmt: skip
+    return found[0]
+
+
+__all__ = ["capture_branch", "capture_choice", "leaf_type"]

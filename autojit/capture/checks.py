@@ -1,0 +1,92 @@
+"""Errors that the compiled code raises: exceptions of branches that are traced, not taken.
+
+What has to hold is a bool that leaves each block as one more result; at the end of the traced
+function its results pass through the checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import TracingError
+from autojit.functions.checks import ensured, failure_of
+from autojit.ir.core.program import Source, Value, current_builder
+from autojit.protocols.lifting import tracer
+from autojit.tracing.context import current_trace
+from autojit.tracing.hooks import hooks
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
+
+from .block import Block
+
+
+class Failure(NamedTuple):
+    """An exception, by its class and its words, and the line that raises it."""
+
+    error: Exception
+    source: Source | None
+
+
+def failing(where: Tracer, error: Exception, source: Source | None) -> None:
+    """The function fails with an exception where a traced bool holds."""
+    trace = current_trace()
+    assert trace is not None
+    trace.checks.append((np.logical_not(where), Failure(error.with_traceback(None), source)))
+
+
+def add_checks(
+    blocks: Sequence[Block], outputs: Sequence[list[Value]]
+) -> Callable[[Sequence[Value]], None]:
+    """Make the checks of some blocks, of which one runs, further outputs of all of them; gives
+    what takes the results."""
+    failures: list[Any] = []
+    for block in blocks:
+        for held, failure in block.trace.checks:
+            for other, mine in zip(blocks, outputs, strict=True):
+                value = held if other is block else np.True_
+                mine.extend(other.recorded(lambda value=value: [lift(value)]))
+            failures.append(failure)
+
+    def take(results: Sequence[Value]) -> None:
+        trace = current_trace()
+        assert trace is not None
+        for value, failure in zip(results, failures, strict=True):
+            trace.checks.append((tracer(value), failure))
+
+    return take
+
+
+def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
+    """The results of a function, which fail where one of its checks does."""
+    checked = list(results)
+    for held, failure in checks:
+        error = raisable(failure.error)
+        builder = current_builder()
+        with builder.at(failure.source):
+            checked = [ensured(x, held, error) for x in checked]
+    return checked
+
+
+def raisable(error: Exception) -> Exception:
+    """The exception as compiled code raises it: one of Python's own, with one message.
+
+    An exception of the user's becomes the nearest of Python's that it is one of, and its name goes
+    in front of its message.
+    """
+    words = str(error.args[0]) if len(error.args) == 1 else " ".join(map(str, error.args))
+    kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
+    if kind is not type(error):
+        words = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    try:
+        made = kind(words) if words else kind()
+        failure_of(made)
+    except (TypeError, TracingError):
+        made = RuntimeError(f"{type(error).__name__}: {words}")
+    result: Exception = made
+    return result
+
+
+hooks.with_checks = with_checks

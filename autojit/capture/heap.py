@@ -1,0 +1,126 @@
+"""Objects that a block may change: lists, dicts and attributes, compared before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import CaptureError, with_place
+from autojit.ir.core.program import Source
+from autojit.tracing.tracer import Argument, Tracer
+
+#: What holds nothing that can be changed, or is found by other means.
+_LEAVES = (
+    np.ndarray, np.generic, Tracer, Argument, str, bytes, int, float, complex, bool, type(None),
+    type, ModuleType, FunctionType, BuiltinFunctionType, range, slice, np.dtype, np.ufunc,
+)  # fmt: skip
+#: Containers that are followed; a block that reaches more of them is refused if it changes any.
+MOST = 10_000
+
+
+class Place(NamedTuple):
+    """An element of a list, a value of a dict, or an attribute."""
+
+    container: Any
+    key: Any
+
+    @property
+    def name(self) -> str:
+        if isinstance(self.container, (list, dict)):
+            return f"[{self.key!r}] of a {type(self.container).__name__}"
+        return f"the attribute `{self.key}` of a {type(self.container).__name__}"
+
+    def get(self) -> Any:
+        if isinstance(self.container, (list, dict)):
+            return self.container[self.key]
+        return self.container.__dict__[self.key]
+
+    def set(self, value: Any) -> None:
+        if isinstance(self.container, (list, dict)):
+            self.container[self.key] = value
+        else:
+            self.container.__dict__[self.key] = value
+
+
+class Heap:
+    """The containers that are reachable from some values, and what they hold now."""
+
+    def __init__(self, roots: Iterable[Any]) -> None:
+        self.held: dict[int, tuple[Any, Any]] = {}
+        left = list(roots)
+        while left and len(self.held) < MOST:
+            x = left.pop()
+            if isinstance(x, _LEAVES) or id(x) in self.held:
+                continue
+            left.extend(self._note(x))
+
+    def _note(self, x: Any) -> Iterable[Any]:
+        """Remember what a container holds."""
+        kind = type(x)
+        if kind is tuple or isinstance(x, tuple):
+            return x
+        if kind is list:
+            self.held[id(x)] = x, list(x)
+            return list(x)
+        if kind is dict:
+            self.held[id(x)] = x, dict(x)
+            return list(x.values())
+        if kind is set:
+            self.held[id(x)] = x, set(x)
+            return ()
+        if isinstance(x, MethodType):
+            return (x.__self__,)
+        space = getattr(x, "__dict__", None)
+        if type(space) is dict and not kind.__module__.startswith(("numpy", "autojit")):
+            self.held[id(x)] = x, dict(space)
+            return list(space.values())
+        return ()
+
+    def changes(self, source: Source | None) -> dict[tuple[int, Any], Place]:
+        """The places that hold another object than before; raises where a container has grown,
+        shrunk or changed in another way."""
+        found: dict[tuple[int, Any], Place] = {}
+        for x, before in self.held.values():
+            now = _now(x)
+            if isinstance(now, set):
+                if now != before:
+                    raise _grown(x, source)
+                continue
+            pairs = dict(enumerate(before)) if isinstance(before, list) else before
+            if len(now) != len(before) or (isinstance(now, dict) and now.keys() != before.keys()):
+                raise _grown(x, source)
+            for key, old in pairs.items():
+                if now[key] is not old:
+                    found[id(x), key] = Place(x, key)
+        return found
+
+    def restore(self) -> None:
+        """Everything as it was."""
+        for x, before in self.held.values():
+            now = _now(x)
+            if isinstance(now, list):
+                now[:] = before
+            else:
+                now.clear()
+                now.update(before)
+
+
+def _now(x: Any) -> Any:
+    return x if isinstance(x, (list, dict, set)) else x.__dict__
+
+
+def _grown(x: Any, source: Source | None) -> CaptureError:
+    what = type(x).__name__
+    return CaptureError(
+        with_place(
+            f"A {what} gets or loses elements where it depends on a traced value whether, or how "
+            "often, that happens: how many it has would be known only when the compiled code runs. "
+            "Keep an array of a fixed size and count what is in it:\n"
+            "    found = np.zeros(n); count = 0     # before\n"
+            "    found[count] = x; count += 1       # not: found.append(x)",
+            source,
+        )
+    )

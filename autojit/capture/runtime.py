@@ -1,0 +1,170 @@
+"""What a twin's constructs call: plain Python where values are known, captured where they are not.
+
+A branch on a traced condition becomes a ``switch`` over what its ways change; a loop becomes a
+``scan`` or a ``while``.  Loops of a known number of steps are unrolled where that is short, since
+the passes make better code of short straight lines and of steps that are independent of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.program import Source
+from autojit.tracing.context import current_trace
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
+
+from . import calls
+from .branches import capture_branch, capture_choice
+from .checks import failing
+from .loops import Loop, emit, trace_loop
+from .maybe import Maybe
+from .rewriting.plain import PlainRuntime
+from .sequences import sequence_of
+from .state import Access
+from .truth import truth, truth_of, unknown
+from .unbound import checked
+from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
+
+Get = Callable[[], tuple[Any, ...]]
+Put = Callable[[tuple[Any, ...]], None]
+
+
+class Runtime(PlainRuntime):
+    """The runtime of one twin."""
+
+    # -- branches -------------------------------------------------------------------
+
+    def branch(
+        self, s: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any] | None,
+        get: Get, put: Put, seen: Get,
+    ) -> None:  # fmt: skip
+        condition = unknown(test)
+        if condition is None:
+            super().branch(s, test, then, orelse, get, put, seen)
+            return
+        access = self._access(s, then, get, put, seen)
+        capture_branch(condition, (orelse or _nothing, then), access)
+
+    def choose(
+        self, s: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]
+    ) -> Any:
+        condition = unknown(test)
+        if condition is None:
+            return super().choose(s, test, then, orelse)
+        access = self._access(s, then, tuple, _put_nothing, lambda: _closed_over(then, orelse))
+        return capture_choice(condition, (orelse, then), access)
+
+    def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
+        condition = unknown(test)
+        if condition is None:
+            super().assert_(s, test, message)
+            return
+        error = AssertionError() if message is None else AssertionError(message())
+        failing(np.logical_not(truth_of(condition)), error, None)
+
+    def bound(self, value: Any, name: str) -> Any:
+        return checked(value, name) if type(value) is Maybe else super().bound(value, name)
+
+    # -- loops ----------------------------------------------------------------------
+
+    def loop_while(
+        self, s: int, test: Callable[[], Any], body: Callable[[], Any], get: Get, put: Put,
+        seen: Get,
+    ) -> None:  # fmt: skip
+        trace = current_trace()
+        if trace is None:
+            super().loop_while(s, test, body, get, put, seen)
+            return
+        access = self._access(s, body, get, put, seen)
+        loop = Loop(lambda _: body(), test, None, None, access)
+        began = len(trace.builder.ops)
+        is_first = True
+        while True:
+            found = test()
+            if unknown(found) is not None:
+                emit(trace_loop(loop))
+                return
+            if not truth(found):
+                return
+            is_long = is_tracer(found) and len(trace.builder.ops) - began > UNROLLED
+            if is_long or (is_first and becomes_unknown(loop, None)):
+                emit(trace_loop(loop))
+                return
+            is_first = False
+            body()
+
+    def loop_for(
+        self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None,
+        body: Callable[[], Any], get: Get, put: Put, seen: Get,
+    ) -> None:  # fmt: skip
+        trace = current_trace()
+        sequence = None if trace is None else sequence_of(it)
+        if sequence is None:
+            super().loop_for(s, it, item, go_on, body, get, put, seen)
+            return
+        access = self._access(s, body, get, put, seen)
+
+        def step(i: Any) -> None:
+            item(sequence.at(i))
+            body()
+
+        loop = Loop(step, go_on, sequence.length, sequence.most, access)
+        if isinstance(sequence.length, Tracer):
+            emit(trace_loop(loop))
+        elif not captured_whole(loop, sequence):
+            unroll(loop, it, item, body)
+
+    # -- calls and operators --------------------------------------------------------
+
+    def call(self, f: Any, *args: Any, **kwargs: Any) -> Any:
+        return calls.call(f, args, kwargs, self.converted)
+
+    def and_(self, first: Any, *rest: Callable[[], Any]) -> Any:
+        return calls.and_(first, *rest)
+
+    def or_(self, first: Any, *rest: Callable[[], Any]) -> Any:
+        return calls.or_(first, *rest)
+
+    def not_(self, x: Any) -> Any:
+        return calls.not_(x)
+
+    def in_(self, x: Any, container: Any) -> Any:
+        return calls.in_(x, container)
+
+    def item(self, x: Any, index: Any) -> Any:
+        return calls.item(x, index)
+
+    def set_item(self, x: Any, index: Any, value: Any) -> None:
+        calls.set_item(x, index, value)
+
+    def update_item(self, x: Any, index: Any, operator: str, value: Callable[[], Any]) -> None:
+        calls.update_item(x, index, operator, value)
+
+    def _access(self, s: int, f: Callable[[], Any], get: Get, put: Put, seen: Get) -> Access:
+        site = self.sites[s]
+        code = f.__code__
+        return Access(site, get, put, seen, Source(code.co_filename, site.line, code.co_name))
+
+
+def _nothing() -> None:
+    """The way of an ``if`` without ``else``."""
+
+
+def _put_nothing(values: tuple[Any, ...]) -> None:
+    """An expression sets no names."""
+
+
+def _closed_over(*functions: Callable[[], Any]) -> tuple[Any, ...]:
+    """What functions read from around them."""
+    found: list[Any] = []
+    for f in functions:
+        for cell in f.__closure__ or ():
+            try:
+                found.append(cell.cell_contents)
+            except ValueError:  # not bound yet
+                continue
+    return tuple(found)
