@@ -10,6 +10,8 @@ import numpy as np
 
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
+from autojit.tracing.array_methods import OPERATORS
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Argument, Tracer
 
 #: What holds nothing that can be changed, or is found by other means.
@@ -79,12 +81,22 @@ class Heap:
             return list(space.values())
         return ()
 
-    def changes(self, source: Source | None) -> dict[tuple[int, Any], Place]:
-        """The places that hold another object than before; raises where a container has grown,
-        shrunk or changed in another way."""
+    def grown(self) -> dict[int, tuple[list[Any], list[Any]]]:
+        """The lists that have got elements at their end, with these elements."""
+        return {
+            id(x): (x, x[len(before) :])
+            for x, before in self.held.values()
+            if isinstance(x, list) and len(x) > len(before)
+        }
+
+    def changes(self, source: Source | None, *, grow: bool) -> dict[tuple[int, Any], Place]:
+        """The places that hold another object than before; raises where a container has got or
+        lost elements, but for lists that have grown at their end if they may."""
         found: dict[tuple[int, Any], Place] = {}
         for x, before in self.held.values():
             now = _now(x)
+            if grow and isinstance(now, list) and len(now) > len(before):
+                now = now[: len(before)]
             if isinstance(now, set):
                 if now != before:
                     raise _grown(x, source)
@@ -97,6 +109,11 @@ class Heap:
                     found[id(x), key] = Place(x, key)
         return found
 
+    def empty(self, number: int) -> None:
+        """A list whose elements nobody may read: as many as it had, without their values."""
+        x, before = self.held[number]
+        x[:] = [Unread() for _ in before]
+
     def restore(self) -> None:
         """Everything as it was."""
         for x, before in self.held.values():
@@ -106,6 +123,31 @@ class Heap:
             else:
                 now.clear()
                 now.update(before)
+
+
+class Unread:
+    """An element of a list that grows in a loop: which one it is differs from step to step."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise CaptureError(with_place(_UNREAD, user_source()))
+
+    def _refuse(self, *args: Any) -> Any:
+        raise CaptureError(with_place(_UNREAD, user_source()))
+
+    __array_ufunc__ = None
+
+
+for _name in (*OPERATORS, *(f"__{word}__" for word in (
+    "bool", "float", "int", "complex", "index", "array", "len", "iter", "getitem", "call",
+))):  # fmt: skip
+    setattr(Unread, _name, Unread._refuse)
+
+
+_UNREAD = (
+    "This element of a list is read in a loop that appends to the list, so it is another one in "
+    "each step. Keep what the next step needs in a variable:\n"
+    "    xs.append(x); last = x             # and last, not xs[-2]"
+)
 
 
 def _now(x: Any) -> Any:

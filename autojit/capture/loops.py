@@ -12,34 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import CaptureError, with_place
-from autojit.ir.core.program import Value, current_builder
+from autojit.errors import CaptureError, raised, with_place
+from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
-from autojit.ir.ops.arithmetic import bitwise_and, lt
 from autojit.ir.regions.scan import scan
 from autojit.ir.regions.while_ import while_
-from autojit.protocols.lifting import to_dtype, tracer
-from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.tracing.aliasing import assign
 from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
-from autojit.tracing.values import lift
 
-from .aliases import results_of
 from .block import Block
-from .checks import add_checks
+from .heap import Place
 from .maybe import Maybe
 from .rewriting.plain import UNBOUND
-from .state import (
-    Access, Before, Key, ShapesDiffer, Tree, is_state, joined, tree_of, with_flags, zeros_like,
-)  # fmt: skip
-from .truth import truth_of
+from .state import Access, Before, Key, Tree, is_state, joined, tree_of, with_flags
 
 _WAYS = "before the loop, and after a step"
 #: The number of steps so far.
-_COUNTER = LeafType(Type(np.dtype(np.int64), ()), int)
+COUNTER = LeafType(Type(np.dtype(np.int64), ()), int)
 #: Times that a body is traced until its carry is settled: a number may become a float, a complex
 #: number and an array's dtype, and each round adds at least one carry.
 _ROUNDS = 50
@@ -60,9 +51,14 @@ class Loop(NamedTuple):
     access: Access
 
     @property
+    def is_counted(self) -> bool:
+        """Whether the number of steps is known."""
+        return self.holds is None and isinstance(self.length, int)
+
+    @property
     def has_steps(self) -> bool:
         """Whether there surely is a first step."""
-        return self.holds is None and isinstance(self.length, int) and self.length > 0
+        return self.is_counted and self.length > 0
 
 
 class _Carry(NamedTuple):
@@ -76,6 +72,17 @@ class _Carry(NamedTuple):
     read: bool
     #: Whether it is bound after each step.
     always: bool = True
+    #: Whether it is the last element of a list that grows.
+    is_last: bool = False
+
+
+class Grown(NamedTuple):
+    """A list to which each step appends."""
+
+    items: list[Any]
+    trees: list[Tree]
+    types: list[LeafType]
+    values: list[Value]
 
 
 class Captured(NamedTuple):
@@ -89,6 +96,7 @@ class Captured(NamedTuple):
     before: Before
     loop: Loop
     inputs: list[Value]
+    grown: list[Grown]
 
     @property
     def size(self) -> int:
@@ -117,36 +125,57 @@ def trace_loop(loop: Loop) -> Captured:
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = _Carry(Key(name, None), tree, types, value, True)
-    roots: dict[int, Tracer] = {}
+    known = _Known(carries, {}, {})
     for _ in range(_ROUNDS):
-        found = _round(loop, before, carries, roots)
+        found = _round(loop, before, known)
         if found is not None:
             return found
     raise AssertionError("the carry of a loop does not settle")
 
 
-def _round(
-    loop: Loop, before: Before, carries: dict[Any, _Carry], roots: dict[int, Tracer]
-) -> Captured | None:
+class _Known(NamedTuple):
+    """What is known so far of a loop's carry: names and places, arrays that are changed in place,
+    and how many elements a step appends to which list."""
+
+    carries: dict[Any, _Carry]
+    roots: dict[int, Tracer]
+    growing: dict[int, int]
+
+
+def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
     """Trace the body once; None if its carry turns out to be another one, which is noted."""
+    carries, roots = known.carries, known.roots
     read = [c for c in carries.values() if c.read]
     given = list(roots.values())
     block = Block(
-        [_COUNTER, *(t for c in read for t in c.types), *(LeafType(x.type, None) for x in given)]
+        [COUNTER, *(t for c in read for t in c.types), *(LeafType(x.type, None) for x in given)]
     )
     try:
         with block.running() as inputs:
             counter, rest = inputs[0], inputs[1:]
+            for number in known.growing:
+                before.heap.empty(number)
             taken = _take(before, read, rest)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
                 stands_for(x, made.own, block.trace)
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
             loop.step(counter)
-            changes = before.changes()
-            ends = {k: (key, value) for k, (key, value) in changes.items()}
+            ends = before.changes(grow=loop.is_counted)
+            grown = before.heap.grown() if loop.is_counted else {}
+            lasts = {
+                (number, -1): (Key(None, Place(items, -1)), new[-1])
+                for number, (items, new) in grown.items()
+            }
+            appended = {number: (items, list(new)) for number, (items, new) in grown.items()}
     finally:
         before.restore()
+    counts = {number: len(new) for number, (_, new) in appended.items()}
+    if counts != known.growing:
+        known.growing.update(counts)
+        _note_lasts(before, known, lasts)
+        return None
+    ends |= {k: last for k, last in lasts.items() if k in carries}
     is_settled = _note(loop, before, carries, ends, taken)
     changed = block.changed
     new = {k: x for k, (x, _) in changed.items() if k not in roots}
@@ -155,7 +184,22 @@ def _round(
         is_settled = False
     if not is_settled:
         return None
-    return _captured(loop, before, carries, roots, block, ends)
+    return _captured(loop, before, known, block, ends, appended)
+
+
+def _note_lasts(before: Before, known: _Known, lasts: dict[Any, Any]) -> None:
+    """The last element of a list that grows may be read by the next step."""
+    for k, (key, new) in lasts.items():
+        held = before.heap.held[k[0]][1]
+        if not held or not is_state(held[-1]) or not is_state(new):
+            continue
+        trees = [tree_of(held[-1]), tree_of(new)]
+        try:
+            types = joined(trees, key.words, None, _WAYS)
+        except CaptureError:
+            del (raised.errors or [None])[-1:]
+            continue
+        known.carries[k] = _Carry(key, trees[0], types, held[-1], True, is_last=True)
 
 
 def _take(before: Before, read: Sequence[_Carry], inputs: Sequence[Tracer]) -> dict[Any, Any]:
@@ -197,7 +241,8 @@ def _note(
         types = joined(trees, key.words, loop.access.source, _WAYS)
         if old is not None:
             types = _no_narrower(old.types, types) if len(types) == len(old.types) else types
-        made = _Carry(key, trees[0], types, first, is_read, not isinstance(end, Maybe))
+        is_last = old is not None and old.is_last
+        made = _Carry(key, trees[0], types, first, is_read, not isinstance(end, Maybe), is_last)
         same = old is not None and old.types == types and old.tree.structure == made.tree.structure
         carries[k] = made
         if is_read and not same:
@@ -234,16 +279,19 @@ def _no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafT
         weak = [x for x in (a, b) if x.weak is not None]
         dtype = np.result_type(*(x.weak(0) if x in weak else x.type.dtype for x in (a, b)))
         is_weak = len(weak) == 2
-        strongest = max((x.weak for x in weak), key=(int, float, complex).index) if is_weak else None
+        strongest = (
+            max((x.weak for x in weak), key=(int, float, complex).index) if is_weak else None
+        )
         kinds.append(LeafType(Type(dtype, b.type.shape), strongest))
     return kinds
 
 
 def _captured(
-    loop: Loop, before: Before, carries: dict[Any, _Carry], roots: dict[int, Tracer],
-    block: Block, ends: dict[Any, Any],
+    loop: Loop, before: Before, known: _Known, block: Block, ends: dict[Any, Any],
+    appended: dict[int, tuple[list[Any], list[Any]]],
 ) -> Captured:  # fmt: skip
     """What a settled body takes and returns."""
+    carries, roots = known.carries, known.roots
     kept = {k: c for k, c in carries.items() if k in ends or c.read}
     order = [c for c in kept.values() if c.read] + [c for c in kept.values() if not c.read]
     leaves: list[list[Any]] = []
@@ -265,10 +313,12 @@ def _captured(
         start = stop if carry.read else start
     for x in roots.values():
         outputs += block.recorded(lambda x=x: [stand_ins[id(x)].value])
+    grown = [_grown(items, new, block, loop) for items, new in appended.values()]
     more = [Value(t.type) for c in order if not c.read for t in c.types]
     read = sum(len(c.types) for c in order if c.read)
     inputs = [*block.inputs[1 : 1 + read], *more, *block.inputs[1 + read :]]
-    return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs)
+    return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs,
+                    grown)  # fmt: skip
 
 
 def tracer_like(value: Value, block: Block) -> Tracer:
@@ -276,146 +326,23 @@ def tracer_like(value: Value, block: Block) -> Tracer:
     return Tracer(value, block.trace)
 
 
-def emit(captured: Captured) -> None:
-    """Record a loop, and give names, places and arrays what it ends with."""
-    loop, block, before = captured.loop, captured.block, captured.before
-    types = [t for c in captured.carries for t in c.types]
-    firsts = [
-        to_dtype(lift(leaf), t.type.dtype)
-        for c in captured.carries
-        for leaf, t in zip(tree_of(c.first).arrays, c.types, strict=True)
-    ]
-    operands = [*firsts, *(lift(x) for x in captured.roots)]
-    outputs = list(captured.outputs)
-    take_checks = _with_checks(captured, outputs, operands)
-    body = _body(captured, outputs, len(operands))
-    emitted = _emit_scan if loop.holds is None and not isinstance(loop.length, Tracer) and (
-        loop.length is not None) else _emit_while  # fmt: skip
-    results = emitted(captured, body, operands)
-    ends = [leaf for part in captured.ends for leaf in part]
-    tracers = results_of(results[: len(types)], types, [ends])
-    pairs, start = [], 0
-    for carry in captured.carries:
-        stop = start + len(carry.types)
-        if captured.outputs[start:stop] != captured.inputs[start:stop]:  # else as it was
-            value = carry.tree.filled(tracers[start:stop])
-            pairs.append((carry.key, _bound(value, loop, carry.always)))
-        start = stop
-    roots = results[start : start + len(captured.roots)]
-    for x, value in zip(captured.roots, roots, strict=True):
-        assign(x, value)
-    before.assign(pairs)
-    take_checks(results[start + len(captured.roots) :])
-    del block
+def _grown(items: list[Any], new: list[Any], block: Block, loop: Loop) -> Grown:
+    """What each step appends to a list, as arrays that the loop stacks."""
+    trees = [tree_of(x) for x in new]
+    for tree in trees:
+        if len(tree.arrays) != len(tree.leaves):
+            raise refused(loop, _APPENDED)
+    arrays = [leaf for tree in trees for leaf in tree.arrays]
+    types = [leaf_type(leaf) for leaf in arrays]
+    return Grown(items, trees, types, block.values(arrays, types))
 
 
-def _bound(value: Any, loop: Loop, always: bool) -> Any:
-    """A name that each step binds is bound after a loop that has steps."""
-    return value.value if isinstance(value, Maybe) and loop.has_steps and always else value
-
-
-def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]) -> Any:
-    """Checks of a step hold as long as they held at all steps before it."""
-    mine: list[Value] = []
-    take = add_checks([captured.block], [mine])
-    for held in mine:
-        before = Value(held.type)
-        captured.inputs.append(before)
-        outputs += captured.block.recorded(lambda b=before, h=held: [bitwise_and(b, h)])
-        operands.append(lift(np.True_))
-    return take
-
-
-def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:
-    block = captured.block
-    block.inputs = [block.inputs[0], *captured.inputs]
-    assert len(captured.inputs) == len(outputs) == count
-    return block.finish(outputs, f"loop_{captured.loop.access.site.line}")
-
-
-def _emit_scan(captured: Captured, body: Body, operands: Sequence[Value]) -> Sequence[Value]:
-    from autojit.ir.core.program import Program
-
-    program = Program(
-        [*body.bound, *body.own], body.program.ops, body.program.outputs, name=body.program.name
-    )
-    params = {
-        "body": program, "constants": len(body.captured), "carries": len(operands),
-        "length": int(captured.loop.length), "reverse": False,
-    }  # fmt: skip
-    return current_builder().emit(scan, [*body.captured, *operands], params)
-
-
-def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Sequence[Value]:
-    loop = captured.loop
-    types = [LeafType(v.type, None) for v in operands]
-    condition = Block([_COUNTER, *types])
-    with condition.running() as inputs:
-        counter, rest = inputs[0], inputs[1:]
-        held: list[Value] = []
-        if loop.length is not None:
-            held.append(lt(counter.own, lift(loop.length, counter.dtype)))
-        if loop.holds is not None:
-            held.append(_asked(captured, rest))
-        checks = len(operands) - len(captured.roots) - sum(len(c.types) for c in captured.carries)
-        held += [x.own for x in rest[len(rest) - checks :]] if checks else []
-        result = held[0]
-        for other in held[1:]:
-            result = bitwise_and(result, other)
-    stepped = body.program
-    with_next = _counted(stepped)
-    (test, step), bound = merged(
-        [condition.finish([result], "condition"), body._replace(program=with_next)]
-    )
-    results = current_builder().emit(
-        while_,
-        [*bound, lift(np.int64(0)), *operands],
-        {
-            "condition": test, "sweeps": (step,), "carries": (len(operands) + 1,),
-            "backward": (False,), "constants": len(bound),
-        },
-    )  # fmt: skip
-    return results[1:]
-
-
-def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:
-    """Whether there is another step, asked with the values that the last one ended with."""
-    loop, before = captured.loop, captured.before
-    pairs, start = [], 0
-    for carry in captured.carries:
-        stop = start + len(carry.types)
-        value = carry.tree.filled(
-            [Tracer(x.own, x.owner, t.weak)
-             for x, t in zip(inputs[start:stop], carry.types, strict=True)]
-        )  # fmt: skip
-        pairs.append((carry.key, value))
-        start = stop
-    try:
-        before.assign(pairs)
-        for x, made in zip(captured.roots, inputs[start:], strict=False):
-            stands_for(x, made.own, made.owner)
-        assert loop.holds is not None
-        return truth_of(loop.holds()).value
-    finally:
-        before.restore()
-
-
-def _counted(program: Any) -> Any:
-    """The body of a loop that also returns the number of steps after it."""
-    from autojit.ir.core.declaration import full
-    from autojit.ir.core.program import Builder, building
-
-    builder = Builder()
-    inputs = [Value(v.type) for v in program.inputs]
-    with building(builder):
-        made = builder.inline(program, inputs)
-        following = inputs[0] + full(1, inputs[0].type)
-    return builder.finish(inputs, [following, *made], name=program.name, captured=program.captured)
+_APPENDED = (
+    "A loop appends something to a list that is neither an array nor a number nor made of them. "
+    "Append the numbers, and make the rest of them after the loop."
+)
 
 
 def refused(loop: Loop, reason: str) -> CaptureError:
     """A loop that cannot be compiled."""
     return CaptureError(with_place(reason, loop.access.source))
-
-
-__all__ = ["Captured", "Loop", "ShapesDiffer", "emit", "trace_loop", "tracer", "zeros_like"]

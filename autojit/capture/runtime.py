@@ -20,7 +20,8 @@ from autojit.tracing.values import is_tracer
 from . import calls
 from .branches import capture_branch, capture_choice
 from .checks import failing
-from .loops import Loop, emit, trace_loop
+from .loop_ops import emit
+from .loops import Loop, trace_loop
 from .maybe import Maybe
 from .rewriting.plain import PlainRuntime
 from .sequences import sequence_of
@@ -49,9 +50,7 @@ class Runtime(PlainRuntime):
         access = self._access(s, then, get, put, seen)
         capture_branch(condition, (orelse or _nothing, then), access)
 
-    def choose(
-        self, s: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]
-    ) -> Any:
+    def choose(self, s: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         condition = unknown(test)
         if condition is None:
             return super().choose(s, test, then, orelse)

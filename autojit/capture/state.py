@@ -64,14 +64,18 @@ class Before:
         container, held = self.heap.held[id(key.place.container)]
         return held[key.place.key]
 
-    def changes(self) -> dict[Any, tuple[Key, Any]]:
-        """The names and places that hold another object now, and what they hold."""
+    def changes(self, *, grow: bool = False) -> dict[Any, tuple[Key, Any]]:
+        """The names and places that hold another object now, and what they hold.
+
+        Raises CaptureError where containers have got or lost elements, but for lists that grow if
+        they may.
+        """
         found: dict[Any, tuple[Key, Any]] = {}
         names = self.access.site.names
         for name, old, new in zip(names, self.values, self.access.get(), strict=True):
             if new is not old:
                 found[name] = Key(name, None), new
-        for place in self.heap.changes(self.access.source).values():
+        for place in self.heap.changes(self.access.source, grow=grow).values():
             found[id(place.container), place.key] = Key(None, place), place.get()
         return found
 
@@ -150,9 +154,7 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
     return result
 
 
-def joined(
-    trees: Sequence[Tree], words: str, source: Source | None, ways: str
-) -> list[LeafType]:
+def joined(trees: Sequence[Tree], words: str, source: Source | None, ways: str) -> list[LeafType]:
     """The types of the arrays and numbers of a value that has these trees on several ways."""
     first = trees[0]
     for tree in trees[1:]:
@@ -174,9 +176,7 @@ def _same(a: Any, b: Any) -> bool:
     return isinstance(a, plain) and type(a) is type(b) and a == b
 
 
-def _common(
-    column: Sequence[LeafType], words: str, source: Source | None, ways: str
-) -> LeafType:
+def _common(column: Sequence[LeafType], words: str, source: Source | None, ways: str) -> LeafType:
     types = [t for t, _ in column]
     for t in types[1:]:
         if t.shape != types[0].shape:

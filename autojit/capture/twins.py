@@ -7,7 +7,6 @@ from typing import Any
 from autojit.tracing.hooks import hooks
 
 from . import checks  # noqa: F401 - registers itself
-from .rewriting.twins import twin_of
 from .runtime import Runtime
 
 

@@ -16,9 +16,10 @@ from autojit.errors import AutojitError, raised
 
 from .block import Block
 from .branches import capture_branch
-from .loops import Captured, Loop, ShapesDiffer, emit, trace_loop
+from .loop_ops import emit
+from .loops import Captured, Loop, trace_loop
 from .sequences import Sequence
-from .state import Before
+from .state import Before, ShapesDiffer
 from .truth import truth, truth_of, unknown
 
 #: Steps up to which a loop is unrolled without a look at its body.
@@ -79,7 +80,7 @@ def _tried() -> Iterator[_Try]:
         yield result
     except AutojitError:
         del (raised.errors or [])[mark:]
-    except Exception:  # noqa: S110 - Python raises it in the step that it belongs to
+    except Exception:
         pass
 
 
@@ -96,9 +97,7 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
     return found
 
 
-def unroll(
-    loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]
-) -> None:
+def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
     """Run a loop step by step; steps behind a condition that is not known become branches."""
     for value in it:
 

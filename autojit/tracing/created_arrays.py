@@ -214,9 +214,7 @@ _attach()
 
 
 #: What changes its first argument, and the methods that change their array.
-_WRITERS = frozenset(
-    {np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal}
-)
+_WRITERS = frozenset({np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal})
 _CHANGING = frozenset({"fill", "put", "sort", "partition", "itemset", "setfield"})
 
 
