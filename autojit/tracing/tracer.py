@@ -32,7 +32,7 @@ _ASSIGN = (
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
 )
 #: The same where that array is known to be an ordinary one.
-_COPY = (
+ASSIGNMENT_FIX = (
     "The array that it is assigned into was not made in the traced function, or not by the name in "
     "the module:\n"
     "    y = np.copy(y0); y[0] = x          # not: y = y0.copy(), or y0 * 1.0\n"
@@ -201,7 +201,7 @@ class Tracer(ArrayMethods):
     def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
-            what, fix = "Assigning x into an ordinary array", _COPY
+            what, fix = "Assigning x into an ordinary array", ASSIGNMENT_FIX
         error = ConcreteValueError(
             with_place(
                 f"{what} needs the value of a traced array of type {self.type}, "
