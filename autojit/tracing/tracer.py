@@ -36,7 +36,7 @@ _ASSIGN = (
 )
 _STORED = "Assigning x into an ordinary array"
 #: The same where that array is known to be an ordinary one.
-_COPY = (
+ASSIGNMENT_FIX = (
     "The array that it is assigned into was not made in the traced function, or not by the name in "
     "the module:\n"
     "    y = np.copy(y0); y[0] = x          # not: y = y0.copy(), or y0 * 1.0\n"
@@ -220,7 +220,7 @@ class Tracer(ArrayMethods):
     def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
-            what, fix = _STORED, _COPY
+            what, fix = _STORED, ASSIGNMENT_FIX
         reason = "while a function is traced only its type is known."
         if is_batched(self):
             reason = "under vmap each element of the batch may have another one."

@@ -1,0 +1,147 @@
+"""``f(*args, **kwargs)`` where values may be traced.
+
+A call goes one of four ways: to an answer for a function that needs care (by its identity), to the
+twin of a Python function, to what answers for an object's type, or straight to f.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.staging.numba_functions import numba_kind
+from autojit.tracing.tracer import Tracer
+
+from . import conversions, iteration, mathematics, ordering, ranges, type_queries, vectorized
+from .scalars import TRACED, any_traced
+from .table import ANSWERS, METHODS, Answer, answers
+
+Converted = Callable[[Any], Any]
+
+for _dtype in "? b h i l q B H I L Q f d F D".split():
+    _kind = np.dtype(_dtype).type
+    answers(_kind)(conversions.as_array_scalar(_kind))
+
+#: Attributes of `numpy` that a twin calls through `call`.
+NUMPY_NAMES = frozenset({
+    "isscalar", "iterable", "vectorize",
+    *(name for name, found in vars(np).items() if isinstance(found, type) and id(found) in ANSWERS),
+})  # fmt: skip
+
+_FUNCTION, _METHOD = types.FunctionType, types.MethodType
+_BUILTIN = types.BuiltinFunctionType
+
+
+def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
+    """``f(*args, **kwargs)``, in which ``converted(g)`` is the twin of a function g."""
+    found = ANSWERS.get(id(f))
+    if found is not None:
+        return _answered(found, args, kwargs, converted)
+    kind = type(f)
+    if kind is _FUNCTION:
+        return converted(f)(*args, **kwargs)
+    way = _ways.get(kind)
+    if way is None:
+        way = _ways[kind] = _way(kind)
+    return way(f, args, kwargs, converted)
+
+
+def _answered(
+    found: Answer, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted
+) -> Any:
+    if found.always:
+        return found.answer(_caller(converted), *args, **kwargs)
+    for x in args:
+        if isinstance(x, TRACED):
+            return found.answer(*args, **kwargs)
+    if kwargs and any_traced(kwargs.values()):
+        return found.answer(*args, **kwargs)
+    return found.original(*args, **kwargs)
+
+
+def _caller(converted: Converted) -> Callable[..., Any]:
+    return lambda g, *args, **kwargs: call(g, args, kwargs, converted)
+
+
+# -- by the type of what is called -----------------------------------------------------
+
+Way = Callable[[Any, tuple[Any, ...], dict[str, Any], Converted], Any]
+
+
+def _straight(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return f(*args, **kwargs)
+
+
+def _twin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return converted(f)(*args, **kwargs)
+
+
+def _bound_method(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    if isinstance(f.__self__, Tracer):
+        answer = _OF_ARRAYS.get(f.__func__.__name__)
+        return f(*args, **kwargs) if answer is None else answer(f.__self__, *args, **kwargs)
+    return converted(f)(*args, **kwargs)
+
+
+_OF_ARRAYS = {"item": conversions.item, "tolist": conversions.tolist}
+
+
+def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    """A function in C, or a method of a container of Python's."""
+    owner = f.__self__
+    found = METHODS.get((type(owner), f.__name__))
+    if found is None:
+        return f(*args, **kwargs)
+    if f.__name__ in _BY_ELEMENTS and (any_traced(owner) or kwargs.get("key")):
+        return found.answer(_caller(converted), owner, *args, **kwargs)
+    if any_traced(args):
+        return found.answer(_caller(converted), owner, *args, **kwargs)
+    return f(*args, **kwargs)
+
+
+#: Methods that compare elements, so that these count too.
+_BY_ELEMENTS = frozenset({"sort", "index", "count", "remove"})
+
+
+def _partial(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return call(f.func, (*f.args, *args), {**f.keywords, **kwargs}, converted)
+
+
+def _of_numba(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return vectorized.call_of_numba(f, args, kwargs, _caller(converted))
+
+
+def _vectorize(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    if kwargs:
+        return f(*args, **kwargs)
+    return vectorized.call_vectorize(f, args, _caller(converted))
+
+
+def _class(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    if f.__name__ == "prange" and f.__module__.startswith("numba."):
+        return ranges.range_(*args)
+    return converted(f)(*args, **kwargs)
+
+
+def _way(kind: type) -> Way:
+    if issubclass(kind, type):
+        return _class
+    return _of_numba if numba_kind(kind) else _twin
+
+
+_ways: dict[type, Way] = {
+    np.ufunc: _straight,
+    type(np.sum): _straight,
+    _METHOD: _bound_method,
+    _BUILTIN: _builtin,
+    functools.partial: _partial,
+    np.vectorize: _vectorize,
+    type(str.join): _straight,
+    type(list.__add__): _straight,
+}
+
+_tables = (iteration, mathematics, ordering, type_queries)  # which register their answers
