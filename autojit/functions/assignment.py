@@ -34,13 +34,15 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .indices import Masked, Window, has_ellipsis, masked_part, selection
+from .indices import Masked, Window, has_ellipsis, has_traced_slice, masked_part, selection
 
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:
     """``x[index] = value``: every name bound to x sees it."""
     _check_array(x)
     value = bare(value)
+    if getattr(value, "is_bounded", False) or has_traced_slice(index):
+        return hooks.set_bounded(x, index, value)
     masked = masked_part(index, x)
     if masked is not None:
         return _set_where(x, masked, value)
