@@ -52,7 +52,7 @@ def met(given: Sequence[tuple[Range | None, int]]) -> tuple[Range | None, int]:
     length = first.length
     for other in (*(found.length for found, _ in others), *known):
         length = same_length(length, other)
-    return first._replace(length=length), extent
+    return first.of_length(length), extent
 
 
 def frame(operands: Sequence[Any]) -> tuple[Ranges, tuple[int, ...]]:

@@ -61,6 +61,13 @@ class Range(NamedTuple):
     start: Any
     length: Any
     step: int
+    #: Whether the length is no more than one that has been checked, so that the check is read by
+    #: whatever is masked.
+    is_checked: bool = False
+
+    def of_length(self, length: Any) -> Range:
+        """The same with a length that raises as the code runs, if it does not fit."""
+        return self._replace(length=length, is_checked=self.is_checked or length is not self.length)
 
     def is_at(self, other: Range) -> bool:
         """Whether element p of both lies at one place."""
@@ -77,12 +84,12 @@ class Range(NamedTuple):
         if sign > 0:
             if not at_most(low, 0):
                 tests.append(arithmetic.ge(places, _along(low, extent)))
-            if not at_most(extent, high):
+            if self.is_checked or not at_most(extent, high):
                 tests.append(arithmetic.lt(places, _along(high, extent)))
         else:
             if not at_most(extent - 1, low):
                 tests.append(arithmetic.le(places, _along(low, extent)))
-            if not at_most(high, -1):
+            if self.is_checked or not at_most(high, -1):
                 tests.append(arithmetic.gt(places, _along(high, extent)))
         return _all(tests)
 

@@ -54,7 +54,7 @@ def _inner(a: Any, b: Any) -> Any:
         if mine[0] is None and mine[1] == 1:  # not as in broadcasting
             found, extent = met([other])
             assert found is not None
-            return found._replace(length=same_length(found.length, 1)), extent
+            return found.of_length(same_length(found.length, 1)), extent
     return met([a, b])
 
 

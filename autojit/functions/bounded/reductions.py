@@ -77,7 +77,7 @@ def _not_empty(a: Bounded, axes: Sequence[int], failure: str) -> Ranges:
         found = ranges[axis]
         if found is not None and not at_most(1, found.length):
             holds = arithmetic.gt(as_int(found.length), 0)
-            ranges[axis] = found._replace(length=checked(found.length, holds, failure))
+            ranges[axis] = found.of_length(checked(found.length, holds, failure))
     return tuple(ranges)
 
 

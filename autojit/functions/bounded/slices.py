@@ -9,6 +9,7 @@ import numpy as np
 
 from autojit.errors import ConcreteValueError, ShapeError, with_place
 from autojit.functions.assignment import cast
+from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.index import gather
@@ -143,8 +144,10 @@ def _run(item: slice, extent: int) -> tuple[Value, Form, int, int] | None:
         begin, end = as_int(start), as_int(stop)
         inside = arithmetic.bitwise_and(arithmetic.ge(begin, 0), arithmetic.le(end, extent))
         before = arithmetic.bitwise_and(arithmetic.ge(begin, -extent), arithmetic.lt(end, 0))
-        start = checked(start, arithmetic.logical_or(inside, before), "part_out_of_range")
-        start = from_the_end(start, extent)
+        fits = arithmetic.logical_or(inside, before)
+        first = checked(from_the_end(start, extent), fits, "part_out_of_range")
+        place = arithmetic.select(fits, as_int(first), full(0, begin.type))
+        return place, form_of(start), count, step
     return as_int(start), form_of(start), count, step
 
 
@@ -218,9 +221,8 @@ class _Part:
         self.key.append((form_of(result.start), form_of(result.length), result.step))
 
 
-def get(x: Any, index: Any) -> Any:
-    """``x[index]`` of a bounded array, or with slices of traced bounds: a view."""
-    x, index = bare(x), bare(index)
+def _part(x: Tracer, index: Any) -> _Part:
+    """What an index picks of an array."""
     part = _Part(x)
     axis = 0
     for item in _expanded(index, x):
@@ -229,7 +231,10 @@ def get(x: Any, index: Any) -> Any:
             continue
         part.add(item, axis)
         axis += 1
-    storage = x.storage if isinstance(x, Bounded) else x
+    return part
+
+
+def _read(storage: Tracer, part: _Part) -> Any:
     found = storage
     if any(item != slice(None) for item in part.basic):
         found = storage[tuple(part.basic)]
@@ -240,16 +245,32 @@ def get(x: Any, index: Any) -> Any:
     return Bounded(found, tuple(part.ranges), origin=(storage, part.key))
 
 
+def get(x: Any, index: Any) -> Any:
+    """``x[index]`` of a bounded array, or with slices of traced bounds: a view."""
+    x, index = bare(x), bare(index)
+    return _read(x.storage if isinstance(x, Bounded) else x, _part(x, index))
+
+
 def put(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value`` likewise, or of a bounded value."""
-    x, value = bare(x), bare(value)
-    part = get(x, index)
+    x, index, value = bare(x), bare(index), bare(value)
+    storage, picked = x.storage if isinstance(x, Bounded) else x, _part(x, index)
+    if not picked.ranges:  # an item, of which there are no views
+        if isinstance(value, Bounded):
+            refuse("Assigning several elements to one")
+        storage[tuple(picked.basic)] = value
+        return
+    part = _read(storage, picked)
     if isinstance(value, Bounded) and isinstance(part, Bounded):
-        if value.origin is not None and part.origin == value.origin:
+        if _is_same_part(value.origin, part.origin):
             return  # x[:i] += y: the operator has changed the part, and x with it
     elif isinstance(value, Tracer) and value is not part and _is_same_view(value, part):
         return
     write(part, value)
+
+
+def _is_same_part(a: Any, b: Any) -> bool:
+    return a is not None and b is not None and a[0] is b[0] and a[1] == b[1]
 
 
 def _is_same_view(a: Tracer, b: Any) -> bool:
@@ -298,7 +319,7 @@ def _checked(own: Range | None, size: int, given: Range | None, extent: int) -> 
         return None
     target = Range(0, size, 1) if own is None else own
     length = extent if given is None else given.length
-    return target._replace(length=same_length(target.length, length))
+    return target.of_length(same_length(target.length, length))
 
 
 hooks.get_bounded, hooks.set_bounded, hooks.write_bounded = get, put, write
