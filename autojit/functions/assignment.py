@@ -37,7 +37,7 @@ from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .indices import Masked, Window, has_ellipsis, masked_part, selection
+from .indices import Masked, Window, has_ellipsis, has_traced_slice, masked_part, selection
 
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:
@@ -46,6 +46,8 @@ def setitem(x: Tracer, index: Any, value: Any) -> None:
     x, value = here(x), bare(value)
     if isinstance(value, Tracer):
         value = here(value)
+    if getattr(value, "is_bounded", False) or has_traced_slice(index):
+        return hooks.set_bounded(x, index, value)
     masked = masked_part(index, x)
     if masked is None or (_has_rows(masked, value) and value_of(masked.mask) is not None):
         return _set_picked(x, index, value)

@@ -16,7 +16,7 @@ from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.protocols.lifting import as_value, by_values, common_shape, shape_of
-from autojit.tracing.created_arrays import bare, plain
+from autojit.tracing.created_arrays import bare, is_traced, plain
 from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -158,6 +158,18 @@ def selection(index: Any, x: Tracer) -> Window | Places:
 def has_ellipsis(index: Any) -> bool:
     """Whether an index has an ellipsis, beside which a result without axes is an array."""
     return any(item is Ellipsis for item in (index if isinstance(index, tuple) else (index,)))
+
+
+def has_traced_slice(index: Any) -> bool:
+    """Whether an index has a slice with a traced bound whose value is not known."""
+    for item in index if index.__class__ is tuple else (index,):
+        if item.__class__ is slice and any(map(_is_unknown, (item.start, item.stop, item.step))):
+            return True
+    return False
+
+
+def _is_unknown(bound: Any) -> bool:
+    return is_traced(bound) and value_of(bare(bound)) is None
 
 
 class Masked(NamedTuple):

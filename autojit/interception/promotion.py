@@ -37,7 +37,7 @@ def traced(x: Any) -> Tracer:
 def item_at_traced(x: FreshArray, index: Any) -> Any:
     """``x[index]`` with a traced index: what is a view has to be one of a traced array."""
     copied: Tracer = getitem(as_tracer(x), index)
-    if copied.base is None:
+    if copied.base is None and not copied.is_bounded:
         return copied
     assert x.memory is not None
     if x.flags.writeable and is_around(x.memory.maker):
@@ -46,6 +46,8 @@ def item_at_traced(x: FreshArray, index: Any) -> Any:
     x.memory.lent = True
     for array in x.memory.living():
         array.setflags(write=False)
+    if copied.is_bounded:
+        return getitem(_read_only(as_tracer(x)), index)
     return _read_only(copied)
 
 

@@ -20,6 +20,7 @@ from autojit.ir.core.types import TypeMismatch
 from autojit.tracing.created_arrays import bare, is_traced, with_values
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,6 +57,8 @@ def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     """Answer a NumPy function called with a traced array among its arguments."""
     hooks.load()
+    if any_bounded(args) or (kwargs and any_bounded(kwargs.values())):
+        return hooks.bounded_function(function, args, kwargs)
     implementation = FUNCTIONS.get(function)
     if implementation is None:
         raise uncovered(_name_of(function))
@@ -83,6 +86,17 @@ def with_known(
         else:
             kwargs = {**kwargs, name: value}
     return args, kwargs
+
+
+def any_bounded(args: Any) -> bool:
+    """Whether one of some arguments, or of the items of a list, is a bounded array."""
+    for x in args:
+        kind = x.__class__
+        if (kind is list or kind is tuple) and any_bounded(x):
+            return True
+        if issubclass(kind, Tracer) and kind.is_bounded:
+            return True
+    return False
 
 
 def must_be_known(function: str, argument: str) -> AutojitError:

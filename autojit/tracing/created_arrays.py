@@ -325,6 +325,8 @@ def _anywhere(holds: Callable[[Any], bool], x: Any) -> bool:
         return any(_anywhere(holds, item) for item in x)
     if isinstance(x, dict):
         return any(_anywhere(holds, item) for item in x.values())
+    if x.__class__ is slice:
+        return any(holds(bound) for bound in (x.start, x.stop, x.step))
     return holds(x)
 
 

@@ -39,6 +39,15 @@ class Hooks:
     #: A created array as a traced one from now on, and its item at a traced index.
     traced: Callable[[Any], Any]
     item_at_traced: Callable[[Any, Any], Any]
+    #: What is asked where an argument is a bounded array: ``(function, args, kwargs)``,
+    #: ``(ufunc, method, inputs, kwargs)``, and an operator ``(ufunc, *operands)``.
+    bounded_function: Callable[[Any, Any, Any], Any]
+    bounded_ufunc: Callable[[Any, str, tuple[Any, ...], dict[str, Any]], Any]
+    bounded_operator: Callable[..., Any]
+    #: Items and slices with traced bounds, and of bounded arrays: read, and assigned to.
+    get_bounded: Callable[[Any, Any], Any]
+    set_bounded: Callable[[Any, Any, Any], None]
+    write_bounded: Callable[[Any, Any], None]
     #: A context in which NumPy's names see traced values.
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).

@@ -21,6 +21,7 @@ class TracedValue(Protocol):
     how: Any
     seen: Value | None
     lost: bool
+    is_bounded: bool
 
     @property
     def value(self) -> Value: ...

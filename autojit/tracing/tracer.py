@@ -115,6 +115,8 @@ class Tracer(ArrayMethods):
 
     __slots__ = ("base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "weak")
     __array_priority__ = 1000.0
+    #: Whether it has a length that is a value.
+    is_bounded = False
     #: Above that of a DataFrame: pandas leaves its operators to the traced array.
     __pandas_priority__ = 5000
     __hash__ = None  # type: ignore[assignment]

@@ -10,7 +10,11 @@ OUT_OF_BOUNDS, NEGATIVE_POWER, OUT_OF_MEMORY = 1, 2, 4
 SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SVD = 8, 16, 32, 64
 #: The bits of what `ensure` raises, by the words that kernels are written in.  A result that does
 #: not fit comes last: it may follow from another failure.
-ENSURED = {"ensure_zero_division": 128, "ensure_negative_shift": 256, "ensure_overflow": 512}
+ENSURED = {
+    "ensure_zero_division": 128, "ensure_negative_shift": 256, "ensure_overflow": 512,
+    "ensure_unequal_lengths": 1024, "ensure_empty_maximum": 2048, "ensure_empty_minimum": 4096,
+    "ensure_empty_argument": 8192, "ensure_part_out_of_range": 16384,
+}  # fmt: skip
 FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),

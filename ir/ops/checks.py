@@ -29,6 +29,23 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
     ),
     "zero_division": (ZeroDivisionError, "integer division or modulo by zero"),
     "negative_shift": (ValueError, "negative shift count"),
+    "unequal_lengths": (
+        ValueError,
+        "operands could not be broadcast together: slices with traced bounds differ in length "
+        "(a single element is not stretched; write x[i] for x[i:j])",
+    ),
+    "empty_maximum": (
+        ValueError, "zero-size array to reduction operation maximum which has no identity",
+    ),
+    "empty_minimum": (
+        ValueError, "zero-size array to reduction operation minimum which has no identity",
+    ),
+    "empty_argument": (ValueError, "attempt to get argmax or argmin of an empty sequence"),
+    "part_out_of_range": (
+        IndexError,
+        "an index, or a slice such as x[i:i + 3], is out of range of a part with traced bounds; "
+        "traced slices of known length are not made shorter at the ends",
+    ),
 }
 
 
