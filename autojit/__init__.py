@@ -94,6 +94,7 @@ hooks.register_modules(
     f"{__name__}.control_flow.cumulative",
     f"{__name__}.interception.promotion",
     f"{__name__}.interception.patches",
+    f"{__name__}.capture.twins",
 )  # fmt: skip
 hooks.scipy.update(
     linalg=f"{__name__}.scipy.linalg", special=f"{__name__}.scipy.special",

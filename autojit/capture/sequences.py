@@ -12,7 +12,9 @@ from autojit.tracing.protocol import LARGEST, bounds_of, with_bounds
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
-from .calls import Enumerate, Reversed, TracedRange, Zip, item, shorter_of
+from .calls import item
+from .calls.calling import call
+from .calls.ranges import Enumerate, Reversed, TracedRange, Zip
 
 
 class Sequence(NamedTuple):
@@ -32,6 +34,8 @@ class Sequence(NamedTuple):
 
 def sequence_of(it: Any) -> Sequence | None:
     """An iterable as a sequence; None where its items have to be made one after the other."""
+    if isinstance(it, (Zip, Enumerate, Reversed)) and it.started:
+        return None
     for kind, make in _MAKERS:
         if isinstance(it, kind):
             return make(it)
@@ -105,7 +109,7 @@ def _of_zip(it: Zip) -> Sequence | None:
         return None
     length = known[0].length
     for part in known[1:]:
-        length = shorter_of(length, part.length)
+        length = call(min, (length, part.length), {}, lambda f: f)
     return Sequence(length, lambda i: tuple(part.at(i) for part in known))
 
 
