@@ -1,0 +1,1 @@
+"""Python's own control flow on traced values, captured from the source of functions."""
