@@ -23,6 +23,7 @@ from .checks import failing
 from .loop_ops import emit
 from .loops import Loop, trace_loop
 from .maybe import Maybe
+from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import sequence_of
 from .state import Access
@@ -36,6 +37,8 @@ Put = Callable[[tuple[Any, ...]], None]
 
 class Runtime(PlainRuntime):
     """The runtime of one twin."""
+
+    numpy_names = calls.NUMPY_NAMES
 
     # -- branches -------------------------------------------------------------------
 
@@ -65,8 +68,8 @@ class Runtime(PlainRuntime):
         error = AssertionError() if message is None else AssertionError(message())
         failing(np.logical_not(truth_of(condition)), error, None)
 
-    def bound(self, value: Any, name: str) -> Any:
-        return checked(value, name) if type(value) is Maybe else super().bound(value, name)
+    def bound(self, value: Any, name: str, free: bool = False) -> Any:
+        return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
 
     # -- loops ----------------------------------------------------------------------
 
@@ -119,8 +122,8 @@ class Runtime(PlainRuntime):
 
     # -- calls and operators --------------------------------------------------------
 
-    def call(self, f: Any, *args: Any, **kwargs: Any) -> Any:
-        return calls.call(f, args, kwargs, self.converted)
+    def call(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return calls.call(f, args, kwargs, twin)
 
     def and_(self, first: Any, *rest: Callable[[], Any]) -> Any:
         return calls.and_(first, *rest)
@@ -147,6 +150,11 @@ class Runtime(PlainRuntime):
         site = self.sites[s]
         code = f.__code__
         return Access(site, get, put, seen, Source(code.co_filename, site.line, code.co_name))
+
+
+def twin(f: Any) -> Any:
+    """A function with its control flow captured; itself where it has none, or no source."""
+    return converted(f, Runtime)
 
 
 def _nothing() -> None:

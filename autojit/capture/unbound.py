@@ -15,7 +15,7 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .maybe import Maybe
-from .rewriting.plain import unbound_error
+from .rewriting.plain import UNBOUND, PlainRuntime
 from .state import tree_of
 
 
@@ -24,7 +24,7 @@ def checked(found: Maybe, name: str) -> Any:
     if isinstance(found.held, bool):
         if found.held:
             return found.value
-        raise unbound_error(name)
+        raise _error(name)
     tree = tree_of(found.value)
     return tree.filled([_checked(leaf, found.held, name) for leaf in tree.arrays])
 
@@ -34,7 +34,7 @@ def _checked(leaf: Any, held: Tracer, name: str) -> Tracer:
     holds = lift(held)
     if x.shape:
         holds = broadcast(holds, shape=x.shape, dims=())
-    result = ensured(x, tracer(holds), unbound_error(name))
+    result = ensured(x, tracer(holds), _error(name))
     if not x.shape:
         result.weak = x.weak
         return result
@@ -50,3 +50,12 @@ def _checked(leaf: Any, held: Tracer, name: str) -> Tracer:
         )
 
     return view(result, Mapped(lambda value: value, refuse))
+
+
+def _error(name: str) -> Exception:
+    """What Python raises."""
+    try:
+        PlainRuntime(()).bound(UNBOUND, name)
+    except NameError as error:
+        return error.with_traceback(None)
+    raise AssertionError(name)
