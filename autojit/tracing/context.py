@@ -171,6 +171,7 @@ def new_trace(*, block: bool = False) -> Iterator[Trace]:
         trace.around = current_trace()
         assert trace.around is not None
         trace.paths = trace.around.paths
+        trace.builder.depth = trace.around.builder.depth  # no function of its own
     _stack.traces.append(trace)
     try:
         with building(trace.builder), hooks.visible(), seldom_collected():

@@ -38,6 +38,8 @@ class Found:
     lines: list[str]
     #: The class whose name is a part of private names, or None.
     owner: str | None
+    #: The names that the module imports: Python compiles calls of their attributes in another way.
+    imports: tuple[str, ...] = ()
 
     def text(self, node: ast.expr) -> str:
         """The source of an expression."""
@@ -62,12 +64,40 @@ def find(function: FunctionType) -> Found:
             raise NoSource("its source is not at hand")
         for node in _candidates(code, lines):
             bare(node)
-            if same_code(compiled(node, code, owner, code.co_freevars), code):
-                return Found(node, lines, owner)
+            for imports in _imports(lines):
+                if same_code(compiled(node, code, owner, code.co_freevars, imports), code):
+                    return Found(node, lines, owner, imports)
     raise NoSource(
         f"the source in {code.co_filename} is not the source that it was compiled from "
         "(the file has changed, or a tool has changed the function)"
     )
+
+
+def _imports(lines: list[str]) -> list[tuple[str, ...]]:
+    """What a module may import at its top: by its lines without indentation, by all, nothing."""
+    outer: dict[str, None] = {}
+    every: dict[str, None] = {}
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith(("import ", "from ")):
+            names = _names_of(lines, number)
+            every.update(names)
+            if not line[:1].isspace():
+                outer.update(names)
+    return list(dict.fromkeys((tuple(outer), tuple(every), ())))
+
+
+def _names_of(lines: list[str], number: int) -> dict[str, None]:
+    """The names that an import binds."""
+    for end in range(number + 1, min(len(lines), number + 50) + 1):
+        try:
+            tree = ast.parse("".join(lines[number:end]).strip())
+        except SyntaxError:
+            continue
+        node = tree.body[0]
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return {(a.asname or a.name.split(".")[0]): None for a in node.names if a.name != "*"}
+        break
+    return {}
 
 
 def owner_of(qualname: str) -> str | None:
@@ -101,9 +131,11 @@ def bare(node: FunctionNode) -> None:
 
 
 def compiled(
-    node: FunctionNode, code: CodeType, owner: str | None, free: tuple[str, ...]
-) -> CodeType:
-    """The code object of a tree, with these free variables, in a class of this name."""
+    node: FunctionNode, code: CodeType, owner: str | None, free: tuple[str, ...],
+    imports: tuple[str, ...],
+) -> CodeType:  # fmt: skip
+    """The code object of a tree, with these free variables, in a class of this name, in a module
+    that imports these names."""
     at: dict[str, Any] = {
         "lineno": node.lineno, "col_offset": 0, "end_lineno": node.lineno, "end_col_offset": 0,
     }  # fmt: skip
@@ -118,7 +150,9 @@ def compiled(
         outer = ast.ClassDef(
             name=owner, bases=[], keywords=[], body=[outer], decorator_list=[], **more, **at
         )
-    module = ast.Module(body=[outer], type_ignores=[])
+    names = [ast.alias(name=name, **at) for name in imports]
+    body: list[ast.stmt] = [ast.Import(names=names, **at), outer] if names else [outer]
+    module = ast.Module(body=body, type_ignores=[])
     flags = code.co_flags & _FUTURES
     found = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
     for _ in range(2 if owner is None else 3):

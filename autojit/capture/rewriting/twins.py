@@ -175,7 +175,7 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
 def _compiled(found: Found, code: CodeType) -> CodeType:
     free = (*code.co_freevars, RUNTIME)
     try:
-        made = compiled(found.node, code, found.owner, free)
+        made = compiled(found.node, code, found.owner, free, found.imports)
     except SyntaxError as error:
         raise NoSource(f"its twin does not compile: {error}") from error
     start = f"{found.owner}.{FACTORY}" if found.owner is not None else FACTORY
