@@ -7,11 +7,14 @@ the passes make better code of short straight lines and of steps that are indepe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
 from autojit.tracing.tracer import Tracer
@@ -30,6 +33,26 @@ from .state import Access
 from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
+
+#: How often a branch may lie inside of itself: a recursion that ends by what is known (the levels of
+#: a tree) is not deeper, as each level traces all that follow twice.
+DEEPEST = 24
+
+_RECURSION = (
+    "`{}` is reached inside of itself, again and again: the function calls itself, and how often "
+    "depends on a traced value. Compiled code keeps no stack of calls. Write a loop, call the "
+    "function without jit, or make what decides static:\n"
+    "    while n > 0: ...; n -= 1           # not: f(n - 1)\n"
+    "    jit(f, static_argnums=1)"
+)
+
+
+class _Depths(threading.local):
+    def __init__(self) -> None:
+        self.of: dict[Any, int] = {}
+
+
+_local = _Depths()
 
 Get = Callable[[], tuple[Any, ...]]
 Put = Callable[[tuple[Any, ...]], None]
@@ -51,14 +74,16 @@ class Runtime(PlainRuntime):
             super().branch(s, test, then, orelse, get, put, seen)
             return
         access = self._access(s, then, get, put, seen)
-        capture_branch(condition, (orelse or _nothing, then), access)
+        with self._nested(access):
+            capture_branch(condition, (orelse or _nothing, then), access)
 
     def choose(self, s: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         condition = unknown(test)
         if condition is None:
             return super().choose(s, test, then, orelse)
         access = self._access(s, then, tuple, _put_nothing, lambda: _closed_over(then, orelse))
-        return capture_choice(condition, (orelse, then), access)
+        with self._nested(access):
+            return capture_choice(condition, (orelse, then), access)
 
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)
@@ -145,6 +170,18 @@ class Runtime(PlainRuntime):
 
     def update_item(self, x: Any, index: Any, operator: str, value: Callable[[], Any]) -> None:
         calls.update_item(x, index, operator, value)
+
+    @contextmanager
+    def _nested(self, access: Access) -> Iterator[None]:
+        """A construct inside of itself belongs to a function that calls itself."""
+        depth = _local.of.get(access.site, 0)
+        if depth >= DEEPEST:
+            raise CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
+        _local.of[access.site] = depth + 1
+        try:
+            yield
+        finally:
+            _local.of[access.site] = depth
 
     def _access(self, s: int, f: Callable[[], Any], get: Get, put: Put, seen: Get) -> Access:
         site = self.sites[s]
