@@ -7,12 +7,12 @@ tree that is found is compiled again, and counts only where that gives the funct
 from __future__ import annotations
 
 import __future__
-
 import ast
+import itertools
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 FunctionNode = ast.FunctionDef | ast.Lambda
@@ -62,8 +62,9 @@ def find(function: FunctionType) -> Found:
             raise NoSource("its source is not at hand")
         for node in _candidates(code, lines):
             bare(node)
-            if same_code(compiled(node, code, owner, code.co_freevars), code):
-                return Found(node, lines, owner)
+            for names in _imports(node, function.__globals__):
+                if same_code(compiled(node, code, owner, code.co_freevars, names), code):
+                    return Found(node, lines, owner)
     raise NoSource(
         f"the source in {code.co_filename} is not the source that it was compiled from "
         "(the file has changed, or a tool has changed the function)"
@@ -75,7 +76,7 @@ def owner_of(qualname: str) -> str | None:
     parts = qualname.split(".")
     classes = [
         part
-        for part, after in zip(parts, parts[1:], strict=False)
+        for part, after in itertools.pairwise(parts)
         if part != "<locals>" and after != "<locals>"
     ]
     return classes[-1] if classes else None
@@ -101,9 +102,13 @@ def bare(node: FunctionNode) -> None:
 
 
 def compiled(
-    node: FunctionNode, code: CodeType, owner: str | None, free: tuple[str, ...]
-) -> CodeType:
-    """The code object of a tree, with these free variables, in a class of this name."""
+    node: FunctionNode, code: CodeType, owner: str | None, free: tuple[str, ...],
+    imports: tuple[str, ...] = (),
+) -> CodeType:  # fmt: skip
+    """The code object of a tree, with these free variables, in a class of this name.
+
+    Python compiles ``a.b()`` in another way where the module imports ``a``.
+    """
     at: dict[str, Any] = {
         "lineno": node.lineno, "col_offset": 0, "end_lineno": node.lineno, "end_col_offset": 0,
     }  # fmt: skip
@@ -118,7 +123,9 @@ def compiled(
         outer = ast.ClassDef(
             name=owner, bases=[], keywords=[], body=[outer], decorator_list=[], **more, **at
         )
-    module = ast.Module(body=[outer], type_ignores=[])
+    names = [ast.alias(name=name, asname=None, **at) for name in imports]
+    head: list[ast.stmt] = [ast.Import(names=names, **at)] if names else []
+    module = ast.Module(body=[*head, outer], type_ignores=[])
     flags = code.co_flags & _FUTURES
     found = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
     for _ in range(2 if owner is None else 3):
@@ -131,6 +138,34 @@ def _definition(name: str, arguments: ast.arguments, body: list[ast.stmt], at: A
     return ast.FunctionDef(
         name=name, args=arguments, body=body, decorator_list=[], returns=None, **more, **at
     )
+
+
+def _imports(node: FunctionNode, namespace: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Which names the module may have imported, the likeliest ones first."""
+    names = sorted({
+        call.func.value.id
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+    })  # fmt: skip
+    here = namespace.get("__name__")
+    likely = tuple(
+        name
+        for name in names
+        if name in namespace
+        and (
+            isinstance(namespace[name], ModuleType)
+            or getattr(namespace[name], "__module__", here) != here
+        )
+    )
+    yield likely
+    # An object may be imported without looking like it.  A few names are tried in every way.
+    known = [name for name in names if name in namespace][:5]
+    for count in range(len(known) + 1):
+        for chosen in itertools.combinations(known, count):
+            if chosen != likely:
+                yield chosen
 
 
 # -- the same code ------------------------------------------------------------------------
@@ -206,14 +241,34 @@ def _block(lines: list[str], first: int, last: int) -> ast.Module | None:
 
 
 def _definitions(code: CodeType, lines: list[str]) -> Iterator[FunctionNode]:
-    tree = _block(lines, code.co_firstlineno, _last_line(code))
-    if tree is None:
-        return
-    first = tree.body[0]
-    if isinstance(first, ast.If) and lines[code.co_firstlineno - 1][:1].isspace():
-        first = first.body[0]
-    if isinstance(first, ast.FunctionDef) and first.name == code.co_name:
-        yield first
+    start, last = code.co_firstlineno, _last_line(code)
+    # Code that is never reached has left no lines, but may have left constants.
+    for end in dict.fromkeys((last, _end_of_block(lines, start, last))):
+        tree = _block(lines, start, end)
+        if tree is None:
+            return
+        first = tree.body[0]
+        if isinstance(first, ast.If) and lines[start - 1][:1].isspace():
+            first = first.body[0]
+        if isinstance(first, ast.FunctionDef) and first.name == code.co_name:
+            yield first
+
+
+def _end_of_block(lines: list[str], first: int, last: int) -> int:
+    """The last line of a block that is known to go as far as `last`, by indentation."""
+    indent = _indent(lines[first - 1]) if first <= len(lines) else 0
+    end = last
+    for number in range(last + 1, len(lines) + 1):
+        line = lines[number - 1].strip()
+        if line and line[0] != "#":
+            if _indent(lines[number - 1]) <= indent:
+                break
+            end = number
+    return end
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _lambdas(code: CodeType, lines: list[str]) -> Iterator[FunctionNode]:
