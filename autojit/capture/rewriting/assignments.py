@@ -27,7 +27,7 @@ class Assignments(Expressions):
             return [node]
         if len(node.targets) == 1:
             target = node.targets[0]
-            if isinstance(target, ast.Subscript) and _in_any_order(target, node.value):
+            if isinstance(target, ast.Subscript) and self._in_any_order(target, node.value):
                 return [self._set_item(target, value)]
             return self._from(target, value)
         name = self.context.temporary("u")
@@ -35,6 +35,22 @@ class Assignments(Expressions):
         for target in node.targets:
             found += self.stored(target, load(name, node))
         return found
+
+    def _in_any_order(self, target: ast.Subscript, value: ast.expr) -> bool:
+        """Whether nobody can tell that the parts of a target are evaluated before the value."""
+        if isinstance(value, ast.Constant) or self._is_sure(value):
+            return True
+        index = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        sure = all(map(self._is_sure, [target.value, *index]))
+        return sure and not self.keeps_walrus(value)
+
+    def _is_sure(self, node: ast.expr | None) -> bool:
+        """Whether an expression neither fails nor changes while another one is evaluated."""
+        if isinstance(node, ast.Slice):
+            return all(map(self._is_sure, (node.lower, node.upper, node.step)))
+        if isinstance(node, ast.Name):
+            return self._is_simple(node) and node.id in self.definite
+        return node is None or isinstance(node, ast.Constant)
 
     def _from(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
         """Assign a value that is evaluated before the parts of its target are."""
@@ -131,22 +147,3 @@ def _has_item(target: ast.expr) -> bool:
     if isinstance(target, ast.Starred):
         return _has_item(target.value)
     return isinstance(target, ast.Subscript)
-
-
-def _in_any_order(target: ast.Subscript, value: ast.expr) -> bool:
-    """Whether nobody can tell that the parts of a target are evaluated before the value."""
-    if isinstance(value, ast.Name | ast.Constant):
-        return True
-    index = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-    return isinstance(target.value, ast.Name) and all(map(_is_plain, index)) and not _calls(value)
-
-
-def _is_plain(index: ast.expr) -> bool:
-    if isinstance(index, ast.Slice):
-        return all(p is None or _is_plain(p) for p in (index.lower, index.upper, index.step))
-    return isinstance(index, ast.Name | ast.Constant)
-
-
-def _calls(value: ast.expr) -> bool:
-    """Whether an expression may bind a name that stands in the target."""
-    return any(isinstance(n, ast.NamedExpr | ast.Call) for n in ast.walk(value))

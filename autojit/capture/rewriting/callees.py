@@ -24,7 +24,7 @@ _object_new, _object_init = object.__new__, object.__init__
 
 
 def is_users(function: FunctionType) -> bool:
-    """Whether a function is the user's: neither the standard library's nor that of our libraries."""
+    """Whether a function is neither the standard library's nor one of ``LIBRARIES``'."""
     module = function.__globals__.get("__name__")
     if isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
         return False
@@ -77,7 +77,7 @@ def _object(value: Any, runtime: type) -> Any:
     kind = type(value)
     if isinstance(value, type):
         return value  # a class of another metaclass
-    method = getattr(kind, "__call__", None)
+    method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is not FunctionType:
         return value
     twin = _function(method, runtime)
@@ -90,18 +90,17 @@ def _class(cls: type, runtime: type) -> Any:
         return cls
     new, init = cls.__new__, cls.__init__  # type: ignore[misc]
     makes = new is not _object_new
-    if (
-        makes
-        and type(new) is not FunctionType
-        or type(init) is not FunctionType
-        and init is not _object_init
-    ):  # noqa: E501
+    if not _is_ours_to_call(new, _object_new) or not _is_ours_to_call(init, _object_init):
         return cls
     twin_new = _function(new, runtime) if makes else new
     twin_init = _function(init, runtime) if init is not _object_init else init
     if twin_new is new and twin_init is init:
         return cls
     return partial(_constructed, cls, twin_new if makes else None, twin_init)
+
+
+def _is_ours_to_call(step: Any, default: Any) -> bool:
+    return step is default or type(step) is FunctionType
 
 
 def _constructed(

@@ -93,6 +93,8 @@ class NormalForms:
         self._loops = 0
         self._in_result = False
         self.returned = False
+        #: How many statements around may catch an error.
+        self._caught = 0
 
     def body(self, block: list[ast.stmt]) -> list[ast.stmt]:
         self._in_result = any(
@@ -132,7 +134,7 @@ class NormalForms:
                 last = False
             else:
                 found += self._compound(node, loop, last, leaving)
-            found.append(node)
+            found.append(self._discarding(node, loop, leaving))
             if last and parts(node):
                 return found
             if leaving and (rest or self._gives_result(loop, tail)):
@@ -186,6 +188,25 @@ class NormalForms:
     def _flags(self, leaving: Escapes, loop: _Loop | None) -> list[str]:
         return [self._flag(kind, loop) for kind in sorted(leaving)]
 
+    def _discarding(self, node: Any, loop: _Loop | None, leaving: Escapes) -> ast.stmt:
+        """A statement whose end may raise, and so take an escape back that somebody waits for."""
+        ends = isinstance(node, ast.With) or bool(getattr(node, "finalbody", None))
+        if not (self._caught and leaving and ends):
+            return node
+        reset = [
+            assign(flag, constant(False, node), node)
+            for flag in self._flags(leaving, loop)
+        ]
+        if "return" in leaving:
+            reset.append(assign(self._internal(RESULT), constant(None, node), node))
+        again = ast.Raise(exc=None, cause=None, **place(node))
+        handler = ast.ExceptHandler(
+            type=None, name=None, body=[*reset, again], **place(node)
+        )
+        return ast.Try(
+            body=[node], handlers=[handler], orelse=[], finalbody=[], **place(node)
+        )
+
     def _compound(
         self, node: Any, loop: _Loop | None, tail: bool, leaving: Escapes
     ) -> list[ast.stmt]:
@@ -199,8 +220,11 @@ class NormalForms:
             self._try(node, loop, tail)
         elif isinstance(node, ast.With | ast.Match):
             before = self._no_result([node]) if self._gives_result(loop, tail) else []
+            catches = isinstance(node, ast.With)
+            self._caught += catches
             for each in node.cases if isinstance(node, ast.Match) else [node]:
                 each.body = self._sequence(each.body, loop, tail=tail) or [ast.Pass(**place(node))]
+            self._caught -= catches
             return before
         return []
 
@@ -208,7 +232,10 @@ class NormalForms:
         leaving = escapes_of(node.body)
         guarded = bool(node.orelse) and bool(leaving)
         alone = tail and not node.orelse
+        catches = bool(node.handlers)
+        self._caught += catches
         node.body = self._sequence(node.body, loop, tail=alone) or [ast.Pass(**place(node))]
+        self._caught -= catches
         for handler in node.handlers:
             self._at = handler
             body = self._sequence(handler.body, loop, tail=tail)

@@ -79,12 +79,11 @@ class PlainRuntime:
                 name=name,
             )
         raise UnboundLocalError(
-            f"cannot access local variable '{name}' where it is not associated with a value",
-            name=name,
+            f"cannot access local variable '{name}' where it is not associated with a value"
         )
 
     def peek(self, value: _Thunk) -> Any:
-        """The value of a global name, or of one of an outer function; ``unbound`` if it has none."""
+        """The value of a name of the module or of an outer function, or ``unbound``."""
         try:
             return value()
         except NameError:

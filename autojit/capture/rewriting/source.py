@@ -7,12 +7,12 @@ tree that is found is compiled again, and counts only where that gives the funct
 from __future__ import annotations
 
 import __future__
-
 import ast
+import itertools
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 FunctionNode = ast.FunctionDef | ast.Lambda
@@ -38,8 +38,6 @@ class Found:
     lines: list[str]
     #: The class whose name is a part of private names, or None.
     owner: str | None
-    #: The names that the module imports: Python compiles calls of their attributes in another way.
-    imports: tuple[str, ...] = ()
 
     def text(self, node: ast.expr) -> str:
         """The source of an expression."""
@@ -64,40 +62,13 @@ def find(function: FunctionType) -> Found:
             raise NoSource("its source is not at hand")
         for node in _candidates(code, lines):
             bare(node)
-            for imports in _imports(lines):
-                if same_code(compiled(node, code, owner, code.co_freevars, imports), code):
-                    return Found(node, lines, owner, imports)
+            for names in _imports(node, function.__globals__):
+                if same_code(compiled(node, code, owner, code.co_freevars, names), code):
+                    return Found(node, lines, owner)
     raise NoSource(
         f"the source in {code.co_filename} is not the source that it was compiled from "
         "(the file has changed, or a tool has changed the function)"
     )
-
-
-def _imports(lines: list[str]) -> list[tuple[str, ...]]:
-    """What a module may import at its top: by its lines without indentation, by all, nothing."""
-    outer: dict[str, None] = {}
-    every: dict[str, None] = {}
-    for number, line in enumerate(lines):
-        if line.lstrip().startswith(("import ", "from ")):
-            names = _names_of(lines, number)
-            every.update(names)
-            if not line[:1].isspace():
-                outer.update(names)
-    return list(dict.fromkeys((tuple(outer), tuple(every), ())))
-
-
-def _names_of(lines: list[str], number: int) -> dict[str, None]:
-    """The names that an import binds."""
-    for end in range(number + 1, min(len(lines), number + 50) + 1):
-        try:
-            tree = ast.parse("".join(lines[number:end]).strip())
-        except SyntaxError:
-            continue
-        node = tree.body[0]
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            return {(a.asname or a.name.split(".")[0]): None for a in node.names if a.name != "*"}
-        break
-    return {}
 
 
 def owner_of(qualname: str) -> str | None:
@@ -105,7 +76,7 @@ def owner_of(qualname: str) -> str | None:
     parts = qualname.split(".")
     classes = [
         part
-        for part, after in zip(parts, parts[1:], strict=False)
+        for part, after in itertools.pairwise(parts)
         if part != "<locals>" and after != "<locals>"
     ]
     return classes[-1] if classes else None
@@ -132,10 +103,12 @@ def bare(node: FunctionNode) -> None:
 
 def compiled(
     node: FunctionNode, code: CodeType, owner: str | None, free: tuple[str, ...],
-    imports: tuple[str, ...],
+    imports: tuple[str, ...] = (),
 ) -> CodeType:  # fmt: skip
-    """The code object of a tree, with these free variables, in a class of this name, in a module
-    that imports these names."""
+    """The code object of a tree, with these free variables, in a class of this name.
+
+    Python compiles ``a.b()`` in another way where the module imports ``a``.
+    """
     at: dict[str, Any] = {
         "lineno": node.lineno, "col_offset": 0, "end_lineno": node.lineno, "end_col_offset": 0,
     }  # fmt: skip
@@ -143,16 +116,22 @@ def compiled(
         posonlyargs=[], args=[ast.arg(arg=name, **at) for name in free], vararg=None,
         kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[],
     )  # fmt: skip
-    inner = node if isinstance(node, ast.FunctionDef) else ast.Return(value=node, **at)
-    outer: ast.stmt = _definition(FACTORY, arguments, [inner], at)
+    body: list[ast.stmt] = []
+    if isinstance(node, ast.FunctionDef):
+        if node.name not in free:  # by which it calls itself
+            body.append(ast.Global(names=[node.name], **at))
+        body.append(node)
+    else:
+        body.append(ast.Return(value=node, **at))
+    outer: ast.stmt = _definition(FACTORY, arguments, body, at)
     if owner is not None:
         more = {"type_params": []} if "type_params" in ast.ClassDef._fields else {}
         outer = ast.ClassDef(
             name=owner, bases=[], keywords=[], body=[outer], decorator_list=[], **more, **at
         )
-    names = [ast.alias(name=name, **at) for name in imports]
-    body: list[ast.stmt] = [ast.Import(names=names, **at), outer] if names else [outer]
-    module = ast.Module(body=body, type_ignores=[])
+    names = [ast.alias(name=name, asname=None, **at) for name in imports]
+    head: list[ast.stmt] = [ast.Import(names=names, **at)] if names else []
+    module = ast.Module(body=[*head, outer], type_ignores=[])
     flags = code.co_flags & _FUTURES
     found = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
     for _ in range(2 if owner is None else 3):
@@ -165,6 +144,34 @@ def _definition(name: str, arguments: ast.arguments, body: list[ast.stmt], at: A
     return ast.FunctionDef(
         name=name, args=arguments, body=body, decorator_list=[], returns=None, **more, **at
     )
+
+
+def _imports(node: FunctionNode, namespace: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Which names the module may have imported, the likeliest ones first."""
+    names = sorted({
+        call.func.value.id
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+    })  # fmt: skip
+    here = namespace.get("__name__")
+    likely = tuple(
+        name
+        for name in names
+        if name in namespace
+        and (
+            isinstance(namespace[name], ModuleType)
+            or getattr(namespace[name], "__module__", here) != here
+        )
+    )
+    yield likely
+    # An object may be imported without looking like it.  A few names are tried in every way.
+    known = [name for name in names if name in namespace][:5]
+    for count in range(len(known) + 1):
+        for chosen in itertools.combinations(known, count):
+            if chosen != likely:
+                yield chosen
 
 
 # -- the same code ------------------------------------------------------------------------
@@ -240,14 +247,34 @@ def _block(lines: list[str], first: int, last: int) -> ast.Module | None:
 
 
 def _definitions(code: CodeType, lines: list[str]) -> Iterator[FunctionNode]:
-    tree = _block(lines, code.co_firstlineno, _last_line(code))
-    if tree is None:
-        return
-    first = tree.body[0]
-    if isinstance(first, ast.If) and lines[code.co_firstlineno - 1][:1].isspace():
-        first = first.body[0]
-    if isinstance(first, ast.FunctionDef) and first.name == code.co_name:
-        yield first
+    start, last = code.co_firstlineno, _last_line(code)
+    # Code that is never reached has left no lines, but may have left constants.
+    for end in dict.fromkeys((last, _end_of_block(lines, start, last))):
+        tree = _block(lines, start, end)
+        if tree is None:
+            return
+        first = tree.body[0]
+        if isinstance(first, ast.If) and lines[start - 1][:1].isspace():
+            first = first.body[0]
+        if isinstance(first, ast.FunctionDef) and first.name == code.co_name:
+            yield first
+
+
+def _end_of_block(lines: list[str], first: int, last: int) -> int:
+    """The last line of a block that is known to go as far as `last`, by indentation."""
+    indent = _indent(lines[first - 1]) if first <= len(lines) else 0
+    end = last
+    for number in range(last + 1, len(lines) + 1):
+        line = lines[number - 1].strip()
+        if line and line[0] != "#":
+            if _indent(lines[number - 1]) <= indent:
+                break
+            end = number
+    return end
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _lambdas(code: CodeType, lines: list[str]) -> Iterator[FunctionNode]:

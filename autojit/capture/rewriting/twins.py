@@ -178,8 +178,7 @@ def _compiled(found: Found, code: CodeType) -> CodeType:
         made = compiled(found.node, code, found.owner, free, found.imports)
     except SyntaxError as error:
         raise NoSource(f"its twin does not compile: {error}") from error
-    start = f"{found.owner}.{FACTORY}" if found.owner is not None else FACTORY
-    return _renamed(made, f"{start}.<locals>.{code.co_name}", code.co_qualname, code.co_name)
+    return _renamed(made, made.co_qualname, code.co_qualname, code.co_name)
 
 
 def _renamed(made: CodeType, start: str, qualname: str, name: str) -> CodeType:

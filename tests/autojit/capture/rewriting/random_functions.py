@@ -33,6 +33,8 @@ class Writer:
             self.names.append("G")
         self.put(1, "xs = [1, a, 3, b, 5]")
         self.put(1, "d = {0: 1, 1: 2}")
+        if self.rng.random() < 0.8:
+            self.put(1, "u, v, w = a, b, a + b")
         self.block(1, loop=False, depth=0)
         if self.rng.random() < 0.7:
             self.put(1, f"return {self.value()}")
@@ -58,6 +60,7 @@ class Writer:
             lambda: f"({v()} // {v()})",
             lambda: f"({v()} if {t()} else {v()})",
             lambda: f"xs[{v()}]",
+            lambda: f"xs[{self.name()} % 3]",
             lambda: f"xs[{v()}:{v()}]",
             lambda: f"d.get({v()}, {v()})",
             lambda: f"d[{v()}]",
@@ -139,14 +142,15 @@ class Writer:
         self.put(indent, f"{self.rng.choice(self.names)} {self.rng.choice('+-*')}= {self.value()}")
 
     def item(self, indent: int, loop: bool, depth: int) -> None:
-        self.put(indent, f"{self.rng.choice(['xs', 'd'])}[{self.value()}] = {self.value()}")
+        index = self.rng.choice([self.value(), f"({self.name()} % 3)", f"{self.name()} % 4"])
+        self.put(indent, f"{self.rng.choice(['xs', 'd'])}[{index}] = {self.value()}")
 
     def update(self, indent: int, loop: bool, depth: int) -> None:
         where = self.rng.choice(["xs", "d"])
         self.put(indent, f"{where}[{self.value()}] {self.rng.choice('+-')}= {self.value()}")
 
     def swap(self, indent: int, loop: bool, depth: int) -> None:
-        i, j = self.value(2), self.value(2)
+        i, j = (self.rng.choice([self.value(2), f"{self.name()} % 3"]) for _ in range(2))
         self.put(indent, f"xs[{i}], xs[{j}] = xs[{j}], xs[{i}]")
 
     def record(self, indent: int, loop: bool, depth: int) -> None:
