@@ -175,7 +175,7 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
 def _compiled(found: Found, code: CodeType) -> CodeType:
     free = (*code.co_freevars, RUNTIME)
     try:
-        made = compiled(found.node, code, found.owner, free, found.imports)
+        made = compiled(found.node, code, found.owner, free)
     except SyntaxError as error:
         raise NoSource(f"its twin does not compile: {error}") from error
     return _renamed(made, made.co_qualname, code.co_qualname, code.co_name)
