@@ -11,7 +11,7 @@ from typing import Any
 
 
 @functools.lru_cache(maxsize=256)
-def numba_kind(kind: type) -> str | None:
+def numba_kind(kind: Any) -> str | None:
     """What of Numba's a type is of: "function" (`@njit`), "ufunc" (`@vectorize`), "gufunc"
     (`@guvectorize`); None if it is none.
 
@@ -29,7 +29,7 @@ def numba_kind(kind: type) -> str | None:
 _KINDS = {"Dispatcher": "function", "DUFunc": "ufunc", "GUFunc": "gufunc"}
 
 
-def python_function(f: Callable[..., Any]) -> Callable[..., Any]:
+def python_function(f: Any) -> Callable[..., Any]:
     """What a function of Numba's was made from, or f itself."""
     made: Callable[..., Any] = f.py_func if numba_kind(type(f)) == "function" else f
     return made

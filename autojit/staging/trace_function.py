@@ -15,6 +15,7 @@ from autojit.tracing.tracer import Tracer
 
 from . import pytrees
 from .containers import watched
+from .numba_functions import python_function
 from .unrolled import without_long_stretches
 
 
@@ -65,7 +66,7 @@ def trace_function(
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
-        results, structure = pytrees.flatten(call(watched(function), tracers))
+        results, structure = pytrees.flatten(call(watched(python_function(function)), tracers))
         return [pytrees.check_result(r, f"The result of {name}") for r in results]
 
     def numbered() -> list[str]:

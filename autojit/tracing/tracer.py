@@ -259,7 +259,9 @@ class Tracer(ArrayMethods):
         """Refused: a traced array has no value yet."""
         self._refuse("x.item()", "Leave it an array, and call .item() on the result of jit(f).")
 
-    tolist = item
+    def tolist(self) -> Any:
+        """Refused, likewise."""
+        return self.item()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         if (function := _function_of_scipy()) is not None:

@@ -22,7 +22,7 @@ from .table import ANSWERS, METHODS, Answer, answers
 
 Converted = Callable[[Any], Any]
 
-for _dtype in "? b h i l q B H I L Q f d F D".split():
+for _dtype in "?bhilqBHILQfdFD":
     _kind = np.dtype(_dtype).type
     answers(_kind)(conversions.as_array_scalar(_kind))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import optree
 
 from autojit.errors import RefusedInPlaceError, ShapeError, with_place
 from autojit.ir.core.program import Value
@@ -19,6 +20,7 @@ from autojit.ir.ops.index import gather
 from autojit.ir.ops.move import broadcast_to
 from autojit.protocols.lifting import as_value, dtype_of, shape_of, tracer, view, weak_type
 from autojit.staging import pytrees
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -93,6 +95,15 @@ class ChosenList(list[Any]):
 
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+
+def _rebuilt(_: Any, items: Any) -> list[Any]:
+    return list(items) if current_trace() is None else ChosenList(items)
+
+
+optree.register_pytree_node(
+    ChosenList, lambda items: (list(items), None, None), _rebuilt, namespace=pytrees.NAMESPACE
+)
 
 
 def choose(test: Any, a: Any, b: Any) -> Any:

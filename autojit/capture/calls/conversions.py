@@ -175,7 +175,7 @@ def item(x: Any, *args: Any) -> Any:
         x = np.ravel(x)[index] if np.ndim(index) == 0 and not isinstance(index, tuple) else x[index]
     if x.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
-    return as_item(np.reshape(x, ()))
+    return as_item(as_tracer(np.reshape(x, ())))
 
 
 def tolist(x: Any) -> Any:

@@ -37,7 +37,7 @@ def item(x: Any, index: Any) -> Any:
     if isinstance(x, (list, tuple)) and not isinstance(index, (tuple, slice)):
         return choose_nth(_place(x, index), x, f"A {kind.__name__} at a traced index")
     if kind is range and not isinstance(index, (tuple, slice)):
-        return python_number(as_value(arange_of(x)[tracer(_place(x, index))]), int)
+        return python_number(gather(arange_of(x), _place(x, index), axes=(0,)), int)
     return _refuse_or_ask(x, index)
 
 
@@ -83,9 +83,7 @@ def _place(x: Any, index: Any) -> Value:
     index = bare(index)
     if np.shape(index) or index.dtype.kind not in "iub":
         name = "float" if index.weak is float else f"traced {index.type}"
-        raise TypeError(
-            f"{type(x).__name__} indices must be integers or slices, not {name}"
-        )
+        raise TypeError(f"{type(x).__name__} indices must be integers or slices, not {name}")
     if not len(x):
         raise IndexError(f"{type(x).__name__} index out of range")
     place = to_dtype(as_value(index), _INT)
@@ -120,9 +118,7 @@ def _set_nth(items: list[Any], index: Any, value: Any) -> None:
     place = _place(items, index)
     every = as_value(np.arange(len(items)))
     here = gather(every, place, axes=(0,))  # which raises IndexError if it is out of range
-    items[:] = [
-        choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)
-    ]
+    items[:] = [choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)]
 
 
 def update_item(x: Any, index: Any, name: str, value: Callable[[], Any]) -> None:

@@ -157,8 +157,7 @@ answers_method(list, "remove")(
 answers_method(dict, "get", "setdefault", "pop")(
     _refused(
         "A dict with a traced key",
-        "Keep the values in an array, and index it:\n"
-        "    table = np.array([0.1, 0.2]); table[i]",
+        "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",
     )
 )
 

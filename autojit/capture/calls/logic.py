@@ -1,4 +1,4 @@
-"""``and``, ``or``, ``not``, ``in``, ``any`` and ``all``: Python's values and order of evaluation."""
+"""``and``, ``or``, ``not``, ``in``, ``any`` and ``all``, in Python's order of evaluation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
-from autojit.protocols.lifting import as_value, tracer
+from autojit.protocols.lifting import as_value, dtype_of, tracer
 
 from .laziness import Thunk, lazily
 from .ranges import TracedRange
@@ -82,7 +82,7 @@ def _in_range(x: Any, r: range | TracedRange) -> Any:
         refuse("`in` of a range with a traced step", "Compare with the bounds of the range.")
     if step < 0:
         last = np.logical_and(np.less_equal(x, start), np.greater(x, r.stop))
-    if abs(step) == 1 and x.dtype.kind in "iub":
+    if abs(step) == 1 and dtype_of(x).kind in "iub":
         return tracer(as_value(last))
     at = np.equal(np.remainder(np.subtract(x, start), step), 0)
     return tracer(as_value(np.logical_and(last, at)))

@@ -253,5 +253,3 @@ def rect(r: Any, phi: Any) -> Any:
     """``cmath.rect``."""
     r, phi = as_float(r), as_float(phi)
     return python_number(as_value(r * np.cos(phi) + 1j * (r * np.sin(phi))), complex)
-
-

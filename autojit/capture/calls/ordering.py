@@ -23,7 +23,7 @@ _ABSENT: Any = object()
 def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any:
     def answer(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
         options = {} if default is _ABSENT else {"default": default}
-        if len(args) != 1 or options and len(args) > 1:
+        if len(args) != 1:
             if options or not args or (key is None and not any_traced(args)):
                 return original(*args, **options, **({} if key is None else {"key": key}))
             items = list(args)

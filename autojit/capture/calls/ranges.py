@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import floor_divide, maximum, select
-from autojit.protocols.lifting import as_value, tracer
+from autojit.protocols.lifting import as_value
 
 from .refusals import refuse
 from .scalars import any_traced, is_integer, is_traced, python_number
@@ -188,11 +189,12 @@ def reversed_(sequence: Any) -> Any:
 
 
 def _check_iterable(part: Any, words: str) -> None:
-    if isinstance(part, TracedRange) or not isinstance(part, np.ndarray) and not is_traced(part):
-        if not isinstance(part, TracedRange):
-            iter(part)
-    elif not np.shape(part):
-        raise TypeError(words)
+    """Raise Python's TypeError for what cannot be run through, before anything is."""
+    if isinstance(part, np.ndarray) or is_traced(part):
+        if not np.shape(part):
+            raise TypeError(words)
+    elif not isinstance(part, TracedRange):
+        iter(part)
 
 
 def length(x: Any) -> Any:
@@ -200,6 +202,6 @@ def length(x: Any) -> Any:
     return x.count() if isinstance(x, TracedRange) else len(x)
 
 
-def arange_of(r: range) -> Any:
+def arange_of(r: range) -> Value:
     """The integers of a known range as an array."""
-    return tracer(as_value(np.arange(r.start, r.stop, r.step, dtype=np.int64)))
+    return as_value(np.arange(r.start, r.stop, r.step, dtype=np.int64))

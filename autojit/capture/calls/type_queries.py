@@ -10,12 +10,20 @@ import numpy as np
 from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
 from autojit.tracing.tracer import Tracer
 
+from .choice import ChosenList
 from .ranges import Enumerate, Reversed, TracedRange, Zip
 from .refusals import refuse
 from .scalars import is_traced
 from .table import answers, answers_always
 
-_ITERATORS = {Zip: zip, Enumerate: enumerate, Reversed: reversed, TracedRange: range}
+#: Python's types of what stands for their objects.
+_STAND_INS = {
+    ChosenList: list,
+    Zip: zip,
+    Enumerate: enumerate,
+    Reversed: reversed,
+    TracedRange: range,
+}
 
 
 def type_of(x: Any) -> type:
@@ -23,7 +31,7 @@ def type_of(x: Any) -> type:
     if isinstance(x, (FreshArray, TracedArray)):
         return np.ndarray
     if not isinstance(x, Tracer):
-        return _ITERATORS.get(type(x), type(x))
+        return _STAND_INS.get(type(x), type(x))
     if x.weak is not None:
         return x.weak
     return x.dtype.type if x.is_scalar else np.ndarray
@@ -89,5 +97,3 @@ def hasattr_(x: Any, name: str) -> bool:
 def callable_(x: Any) -> bool:
     """``callable(x)``."""
     return False
-
-
