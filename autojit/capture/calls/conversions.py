@@ -21,7 +21,6 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .refusals import refuse
 from .scalars import (
-    any_traced,
     as_float,
     as_item,
     is_traced,
@@ -29,7 +28,7 @@ from .scalars import (
     scalar_value,
     truth,
 )
-from .table import answers, answers_always
+from .table import answers
 
 #: The least float that is too large for 64 bits.
 _TOO_LARGE = 2.0**63
@@ -191,10 +190,10 @@ def tolist(x: Any) -> Any:
     return [tolist(row) for row in x]
 
 
-@answers_always(divmod)
-def divmod_(call: Any, a: Any, b: Any) -> Any:
+@answers(divmod)
+def divmod_(a: Any, b: Any) -> Any:
     """``divmod(a, b)``."""
-    return (a // b, a % b) if any_traced((a, b)) else divmod(a, b)
+    return a // b, a % b
 
 
 @answers(pow)

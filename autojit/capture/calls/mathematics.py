@@ -19,7 +19,7 @@ from autojit.transformations.derivatives import stop_gradient
 from .conversions import integral
 from .refusals import refuse
 from .scalars import any_traced, as_float, is_traced, python_number, scalar_value
-from .table import answers, answers_always
+from .table import When, answers
 
 #: Powers of two that a double holds.
 LEAST_EXPONENT, LARGEST_EXPONENT = -1022, 1023
@@ -149,11 +149,9 @@ def uncovered(*args: Any) -> Any:
 # -- of many numbers ------------------------------------------------------------------
 
 
-@answers_always(math.hypot)
-def hypot(call: Any, *coordinates: Any) -> Any:
+@answers(math.hypot)
+def hypot(*coordinates: Any) -> Any:
     """``math.hypot`` of any number of coordinates."""
-    if not any_traced(coordinates):
-        return math.hypot(*coordinates)
     return _norm([as_float(c) for c in coordinates])
 
 
@@ -164,8 +162,8 @@ def _norm(parts: Sequence[Any]) -> Any:
     return _float(total)
 
 
-@answers_always(math.dist)
-def dist(call: Any, p: Any, q: Any) -> Any:
+@answers(math.dist, when=When.ALWAYS)
+def dist(p: Any, q: Any) -> Any:
     """``math.dist``."""
     p, q = list(p), list(q)
     if not any_traced([*p, *q]):
@@ -175,8 +173,8 @@ def dist(call: Any, p: Any, q: Any) -> Any:
     return _norm([as_float(a) - as_float(b) for a, b in zip(p, q, strict=True)])
 
 
-@answers_always(math.prod)
-def prod(call: Any, iterable: Any, *, start: Any = 1) -> Any:
+@answers(math.prod, when=When.ALWAYS)
+def prod(iterable: Any, *, start: Any = 1) -> Any:
     """``math.prod``."""
     if is_traced(iterable) and iterable.ndim:
         whole = iterable.dtype if iterable.dtype.kind != "b" else None
@@ -190,8 +188,8 @@ def prod(call: Any, iterable: Any, *, start: Any = 1) -> Any:
     return result
 
 
-@answers_always(math.fsum)
-def fsum(call: Any, iterable: Any) -> Any:
+@answers(math.fsum, when=When.ALWAYS)
+def fsum(iterable: Any) -> Any:
     """``math.fsum``, with the precision of twice as many digits instead of an exact one."""
     terms = list(iterable)
     if not any_traced(terms):

@@ -15,7 +15,7 @@ from .choice import choose, choose_nth, joined, kind_of
 from .ranges import TracedRange
 from .refusals import refuse
 from .scalars import any_traced, is_traced, truth
-from .table import answers_always, answers_method
+from .table import When, answers, answers_method
 
 _ABSENT: Any = object()
 
@@ -64,11 +64,11 @@ def _of_row(x: Any, name: str) -> Any:
     return x[np.where(np.isnan(x[0]), 0, at)]
 
 
-answers_always(max)(_extreme("max", max, operator.gt))
-answers_always(min)(_extreme("min", min, operator.lt))
+answers(max, when=When.ELEMENTS, calls=True)(_extreme("max", max, operator.gt))
+answers(min, when=When.ELEMENTS, calls=True)(_extreme("min", min, operator.lt))
 
 
-@answers_always(sorted)
+@answers(sorted, when=When.ALWAYS, calls=True)
 def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
     """``sorted``: stable, as Python's; NaN come last, where Python's order is no order."""
     if isinstance(iterable, TracedRange):

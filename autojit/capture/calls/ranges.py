@@ -98,7 +98,10 @@ def bound(x: Any) -> Any:
 def is_long(x: Any) -> bool:
     """Whether a loop over a value may be captured: a range, an array of more than a few rows, or
     what holds one."""
-    if isinstance(x, (range, TracedRange, Zip, Enumerate, Reversed)):
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return False
+    if kind in _RANGES:
         return True
     if isinstance(x, np.ndarray) or is_traced(x):
         shape = np.shape(x)
@@ -159,6 +162,9 @@ class Reversed(_Parts):
         return reversed(self.part)
 
 
+_RANGES = frozenset({range, TracedRange, Zip, Enumerate, Reversed})
+
+
 def zip_(*parts: Any, strict: bool = False) -> Any:
     """``zip``: one that holds its parts where a loop over it may be captured."""
     if not any(map(is_long, parts)):
@@ -199,7 +205,7 @@ def _check_iterable(part: Any, words: str) -> None:
 
 def length(x: Any) -> Any:
     """``len(x)``, traced for a range with traced bounds."""
-    return x.count() if isinstance(x, TracedRange) else len(x)
+    return x.count() if type(x) is TracedRange else len(x)
 
 
 def arange_of(r: range) -> Value:
