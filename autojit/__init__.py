@@ -86,8 +86,8 @@ hooks.register_modules(
         f"{__name__}.functions.{name}"
         for name in (
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
-            "writing", "mathematics", "sorting", "logic", "linalg.products", "linalg.matrices",
-            "linalg.factorizations", "linalg.spectral", "methods",
+            "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
+            "linalg.matrices", "linalg.factorizations", "linalg.spectral", "methods",
         )
     ),
     f"{__name__}.control_flow.cumulative",

@@ -21,6 +21,7 @@ from autojit.staging import pytrees
 from autojit.staging.bodies import Body, merged, name_of, trace_body
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import with_values
 from autojit.tracing.protocol import LARGEST, LEAST, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -67,6 +68,7 @@ def scalar(x: Any, what: str) -> Value:
 
 def integer(x: Any, what: str) -> int:
     """A Python integer, or DtypeError."""
+    x = with_values(x)
     if isinstance(x, Tracer):
         raise ConcreteValueError(
             with_place(

@@ -17,6 +17,7 @@ from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.protocols.lifting import as_value, by_values, common_shape, shape_of
 from autojit.tracing.created_arrays import bare, plain
+from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -209,6 +210,9 @@ def _understood(item: Any, x: Tracer) -> Any:
         return int(item)
     if isinstance(item, Tracer) and item.dtype.kind in "iu":
         return item
+    if isinstance(item, Tracer) and item.dtype.kind == "b" and item.ndim:
+        known = value_of(item)
+        item = item if known is None else known
     item = by_values(item)
     if isinstance(item, (list, np.ndarray)) and not isinstance(item, Tracer):
         array = np.asarray(plain(item))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.types import TypeMismatch
-from autojit.tracing.created_arrays import bare, is_traced
+from autojit.tracing.created_arrays import bare, is_traced, with_values
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 
@@ -59,14 +59,32 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     implementation = FUNCTIONS.get(function)
     if implementation is None:
         raise uncovered(_name_of(function))
-    for position, name in KNOWN.get(function, ()):
-        value = args[position] if position < len(args) else kwargs.get(name)
-        if is_traced(value):
-            raise must_be_known(_name_of(function), name)
+    args, kwargs = with_known(_name_of(function), KNOWN.get(function, ()), args, kwargs)
     try:
         return implementation(*bare(args), **bare(kwargs))
     except TypeMismatch as error:
         raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
+
+
+def with_known(
+    function: str, parameters: Iterable[tuple[int, str]], args: Any, kwargs: Any
+) -> tuple[Any, Any]:
+    """Arguments of a function with the values of parameters that decide about shapes, which are
+    positions and names; the error where they are not known."""
+    for position, name in parameters:
+        given = args[position] if position < len(args) else kwargs.get(name)
+        if not is_traced(given):
+            continue
+        value = with_values(given)
+        if is_traced(value):
+            raise must_be_known(function, name)
+        if isinstance(value, np.ndarray) and value.ndim:  # a tuple with traced values in it
+            value = tuple(value.tolist())
+        if position < len(args):
+            args = (*args[:position], value, *args[position + 1 :])
+        else:
+            kwargs = {**kwargs, name: value}
+    return args, kwargs
 
 
 def must_be_known(function: str, argument: str) -> AutojitError:

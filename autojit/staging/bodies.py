@@ -13,6 +13,7 @@ from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
 from autojit.protocols.lifting import to_dtype
 from autojit.tracing.context import Paths, current_trace
+from autojit.tracing.known import Inputs
 from autojit.tracing.source import user_source
 from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
@@ -53,10 +54,12 @@ def trace_body(
     what: str,
     dtypes: Sequence[np.dtype] | None = None,
     paths: Paths | None = None,
+    given: Inputs | None = None,
 ) -> Body:
     """Trace ``call(function, leaves)``; its results are converted to ``dtypes`` if given.
 
-    With ``paths`` the leaves are arrays of a caller, which the function may not change.
+    With ``paths`` the leaves are arrays of a caller, which the function may not change. With
+    ``given`` the body is for these inputs alone, and Python may ask for values.
     """
     structure: Any = None
     weak: list[type | None] = []
@@ -74,7 +77,7 @@ def trace_body(
 
     name = name_of(function)
     types, kinds = [t for t, _ in leaves], [w for _, w in leaves]
-    program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths)
+    program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths, given)
     program = without_long_stretches(program, is_body=True)
     return Body(program, structure, weak, [lift(c) for c in program.captured])
 

@@ -10,6 +10,7 @@ import numpy as np
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype
+from autojit.tracing.known import Inputs
 from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
 
@@ -54,8 +55,11 @@ def trace_function(
     leaves: Sequence[LeafType],
     call: Callable[[Callable[..., Any], Sequence[Any]], Any],
     paths: Paths | None = None,
+    given: Inputs | None = None,
 ) -> Traced:
     """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths.
+
+    With ``given`` the program is for these inputs alone, and Python may ask for values.
 
     Where it does so by ``trees.arguments``, ArgumentChangedError is raised if the function changes
     a container.
@@ -73,6 +77,6 @@ def trace_function(
         return [f"argument {i}" for i in range(len(leaves))]
 
     types, weak = [t for t, _ in leaves], [w for _, w in leaves]
-    program = trace_flat(flat, types, weak, name, paths or numbered)
+    program = trace_flat(flat, types, weak, name, paths or numbered, given)
     program = without_long_stretches(program)
     return Traced(program, structure, len(program.outputs))

@@ -146,6 +146,7 @@ class ArrayMethods(Operators):
     round = _delegated(np.round)
     argsort = _delegated(np.argsort)
     searchsorted = _delegated(np.searchsorted)
+    nonzero = _delegated(np.nonzero)
 
     T = property(_delegated(np.transpose))
     mT = property(_delegated(np.matrix_transpose))

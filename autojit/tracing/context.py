@@ -152,7 +152,23 @@ def new_trace() -> Iterator[Trace]:
             yield trace
     finally:
         trace.open = False
+        trace.builder.known = None
         _stack.traces.pop()
+
+
+def active_traces() -> Sequence[Trace]:
+    """The active traces of this thread, the innermost last."""
+    return _stack.traces
+
+
+@contextmanager
+def outside_of_traces() -> Iterator[None]:
+    """No trace is active inside the block: NumPy computes."""
+    traces, _stack.traces = _stack.traces, []
+    try:
+        yield
+    finally:
+        _stack.traces = traces
 
 
 #: What to do with a value that is needed after the trace.

@@ -42,6 +42,7 @@ from autojit.ir.core.types import TypeMismatch, dtype_name
 from .array_methods import OPERATORS
 from .context import Trace, current_trace
 from .hooks import hooks
+from .known import at_hand, depends
 from .tracer import Tracer
 
 
@@ -185,10 +186,10 @@ class TracedArray(FreshArray):
         return bool(np.any(self.tracer == value))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.tracer.__array__()  # which says that there are no numbers
+        return self.tracer.__array__().__reduce_ex__(protocol)  # where there are numbers
 
     def __buffer__(self, flags: int) -> Any:
-        return self.tracer.__array__()
+        return memoryview(self.tracer.__array__())  # type: ignore[arg-type]
 
 
 def _attach() -> None:
@@ -201,8 +202,9 @@ def _attach() -> None:
 
         return special
 
-    own = ("bool", "float", "int", "complex", "index", "round", "format", "repr", "str", "len",
-           "iter", "getitem", "setitem", "copy", "deepcopy")  # fmt: skip
+    own = ("bool", "float", "int", "complex", "index", "round", "trunc", "floor", "ceil",
+           "format", "repr", "str", "len", "iter", "getitem", "setitem", "copy",
+           "deepcopy")  # fmt: skip
     for name in (*OPERATORS, *(f"__{word}__" for word in own)):
         setattr(TracedArray, name, forward(name))
 
@@ -322,6 +324,17 @@ def bare(x: Any) -> Any:
     if kind is tuple:
         return tuple([bare(item) for item in x])
     return _mapped(bare, x) if kind is list or kind is dict else x
+
+
+def with_values(x: Any) -> Any:
+    """Plain numbers in the place of traced values that are known and have no derivative, also in
+    tuples, lists and dicts."""
+    return _mapped(_number, bare(x))
+
+
+def _number(x: Any) -> Any:
+    found = at_hand(x) if isinstance(x, Tracer) else None
+    return x if found is None or depends(x) else found
 
 
 def is_traced(x: Any) -> bool:

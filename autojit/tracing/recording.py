@@ -7,12 +7,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from autojit.errors import HandledFailureError, with_place
-from autojit.ir.core.program import Builder, Op, Source
+from autojit.ir.core.program import Builder, Op, Source, Value
 
 from .handlers import handler_line
 from .source import is_internal
@@ -29,6 +29,19 @@ def _found_error_state() -> Callable[[], Any]:
 _error_state = _found_error_state()
 
 
+class KnownValues(Protocol):
+    """The values of a trace."""
+
+    def find(self, value: Value) -> Any:
+        """The array, or what says that it is not known."""
+
+    def attempt(self, op: Op) -> bool:
+        """Compute an operation or raise its error; False where its operands are not known."""
+
+    def depends(self, value: Value) -> bool:
+        """Whether a value has a derivative by something that is differentiated."""
+
+
 class TracingBuilder(Builder):
     """Records the operations of a trace, which may lie inside of another one's."""
 
@@ -39,22 +52,27 @@ class TracingBuilder(Builder):
         self.state = self.outside
         #: How many traces are open.
         self.depth: int = 1 if outer is None else outer.depth + 1
+        #: The trace's values, where they are at hand (see ``known``).
+        self.known: KnownValues | None = None
 
     def append(self, op: Op) -> None:
-        self.ops.append(op)
         if op.kind.fallible:
             self._check_handlers(op)
+        self.ops.append(op)
         state = _error_state()
         if state is not self.state:
             self._check_error_state(op.source)
             self.state = state
 
     def _check_handlers(self, op: Op) -> None:
-        """Refuse an operation whose failure, as the code runs, the function would handle."""
+        """Refuse an operation whose failure, as the code runs, the function would handle; where
+        its operands are known it fails here if at all."""
         for error in sorted(op.kind.raises(op), key=lambda kind: kind.__name__):
             for frame in _users_frames(self.depth):
                 line = handler_line(frame, frame.f_lasti, error)
                 if line is not None:
+                    if self.known is not None and self.known.attempt(op):
+                        return
                     file = frame.f_code.co_filename
                     raise _handled(op, error, f"{file}:{line}")
 

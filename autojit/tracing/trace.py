@@ -17,7 +17,9 @@ from autojit.session.transform_cache import cached_transform
 from . import recording
 from .caught import RaisedAgain
 from .context import CapturedView, Paths, Trace, new_trace
+from .created_arrays import bare
 from .hooks import hooks
+from .known import Inputs, Known
 from .leaks import check_nothing_left
 from .tracer import Argument, Tracer
 from .values import lift
@@ -40,11 +42,13 @@ def trace_flat(
     weak: Sequence[type | None],
     name: str,
     paths: Paths | None = None,
+    given: Inputs | None = None,
 ) -> Program:
     """Trace ``function(*tracers) -> flat results`` into a program.
 
     With ``paths`` the inputs are arrays of a caller, which the function may not change; without,
-    they are its own.  The program's captured things are arrays and tracers of outer traces; the
+    they are its own.  With ``given`` the trace is for these inputs alone, and knows its values.
+    The program's captured things are arrays and tracers of outer traces; the
     inputs for them come last.
     """
     hooks.load()
@@ -52,6 +56,8 @@ def trace_flat(
         trace.paths = paths
         known = sys.getrefcount(trace)
         inputs = [Value(t) for t in types]
+        if given is not None:
+            trace.builder.known = _known(trace, inputs, given)
         with RaisedAgain(name), _numpys_errors_taken_off():
             outputs = _outputs(function, inputs, weak, trace)
         if trace.elsewhere:
@@ -64,6 +70,12 @@ def trace_flat(
             [*inputs, *trace.captured_inputs], outputs, name=name, captured=captured
         )
     return _with_parts_resolved(program)
+
+
+def _known(trace: Trace, inputs: Sequence[Value], given: Inputs) -> Known:
+    leaves = [bare(leaf) for leaf in given.leaves]
+    sources = [CapturedView(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves]
+    return Known(trace, inputs, sources, given.differentiated)
 
 
 def _outputs(

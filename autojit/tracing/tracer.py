@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import math
+import operator
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -23,6 +25,7 @@ from .aliasing import View, refreshed
 from .array_methods import ArrayMethods
 from .context import Trace, check_not_leaked
 from .hooks import hooks
+from .known import KEEP, ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
 from .source import user_instruction, user_source
 
 #: Assignment into an ordinary array asks for a number or an array.
@@ -31,6 +34,7 @@ _ASSIGN = (
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
 )
+_STORED = "Assigning x into an ordinary array"
 #: The same where that array is known to be an ordinary one.
 ASSIGNMENT_FIX = (
     "The array that it is assigned into was not made in the traced function, or not by the name in "
@@ -42,6 +46,11 @@ _TAKE = (
     "To pick from an array that is known:\n"
     "    np.take(table, i)                  # not: table[i]\n"
     "    jit(f)(table, x)                   # or make it an argument of jit, which traces all\n"
+)
+_BOOL = "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,"
+_CHOOSE = (
+    "Choose element by element instead of branching:\n"
+    "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
 )
 #: SciPy's functions in Python make arrays of what they are given.
 #: Frames in which a function of SciPy's is looked for.
@@ -175,8 +184,18 @@ class Tracer(ArrayMethods):
             raise TypeError("iteration over a traced scalar")
         return (self[i] for i in range(self.shape[0]))
 
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
     def __repr__(self) -> str:
-        return f"Tracer<{self.type}>"
+        return self._shown(repr)
+
+    def __str__(self) -> str:
+        return self._shown(str)
+
+    def _shown(self, words: Callable[[Any], str]) -> str:
+        found = at_hand(self) if self.owner.open else None
+        return f"Tracer<{self.type}>" if found is None else words(found)
 
     @property
     def argument_path(self) -> str | None:
@@ -201,27 +220,46 @@ class Tracer(ArrayMethods):
     def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
-            what, fix = "Assigning x into an ordinary array", ASSIGNMENT_FIX
+            what, fix = _STORED, ASSIGNMENT_FIX
+        reason = "while a function is traced only its type is known."
+        if is_batched(self):
+            reason = "under vmap each element of the batch may have another one."
+            fix = f"{fix}\n{ONE_BY_ONE}"
         error = ConcreteValueError(
             with_place(
-                f"{what} needs the value of a traced array of type {self.type}, "
-                f"and while a function is traced only its type is known.\n{fix}",
+                f"{what} needs the value of a traced array of type {self.type}, and {reason}\n"
+                f"{fix}",
                 user_source(),
             )
         )
         error.asked = asked
         raise error
 
+    def _known_number(self, what: str) -> Any:
+        """The value, which has no derivative to lose; None where it is not known."""
+        found = at_hand(self)
+        if found is not None and depends(self):
+            stored = user_instruction() == "STORE_SUBSCR"
+            raise lost_derivative(self, *((_STORED, ASSIGNMENT_FIX) if stored else (what, KEEP)))
+        return found
+
     def __bool__(self) -> bool:
+        found = at_hand(self)
+        if found is not None:
+            return bool(found)
+        if is_batched(self):
+            self._refuse(_BOOL, _CHOOSE.rstrip("\n"))
         self._refuse(
-            "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,",
-            "Choose element by element instead of branching:\n"
-            "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
+            _BOOL,
+            f"{_CHOOSE}"
             "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
             "or make the argument static: jit(f, static_argnums=...).",
         )
 
     def __float__(self) -> float:
+        found = self._known_number("float(x), which math's functions call,")
+        if found is not None:
+            return float(found)
         self._refuse(
             "float(x)",
             "Leave it an array (NumPy functions take it as it is):\n"
@@ -229,17 +267,46 @@ class Tracer(ArrayMethods):
         )
 
     def __complex__(self) -> complex:
+        found = self._known_number("complex(x)")
+        if found is not None:
+            return complex(found)
         self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{_ASSIGN}")
 
+    # The derivative of what is rounded is 0.
+
     def __int__(self) -> int:
+        found = at_hand(self)
+        if found is not None:
+            return int(found)
         self._refuse(
             "int(x)", f"Use `x.astype(int)` instead, or make the argument static.\n{_ASSIGN}"
         )
 
     def __round__(self, digits: int | None = None) -> Any:
+        found = at_hand(self)
+        if found is not None:
+            return round(found, digits)
         self._refuse("round(x)", "Use `np.rint(x)` instead, or round the result of jit(f).")
 
+    def __trunc__(self) -> int:
+        return self._rounded("trunc")
+
+    def __floor__(self) -> int:
+        return self._rounded("floor")
+
+    def __ceil__(self) -> int:
+        return self._rounded("ceil")
+
+    def _rounded(self, name: str) -> int:
+        found = at_hand(self)
+        if found is not None:
+            return int(getattr(math, name)(found))
+        self._refuse(f"math.{name}(x)", f"Use `np.{name}(x)` instead.")
+
     def __format__(self, form: str) -> str:
+        found = at_hand(self) if self.owner.open else None
+        if found is not None:
+            return format(found, form)
         if not form:
             return repr(self)
         self._refuse(
@@ -248,6 +315,9 @@ class Tracer(ArrayMethods):
         )
 
     def __index__(self) -> int:
+        found = at_hand(self)
+        if found is not None:
+            return operator.index(found)
         self._refuse(
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
@@ -255,15 +325,24 @@ class Tracer(ArrayMethods):
             asked=True,
         )
 
-    def item(self) -> Any:
-        """Refused: a traced array has no value yet."""
+    def item(self, *place: Any) -> Any:
+        """A plain number, where the value is known and has no derivative."""
+        found = self._known_number("x.item()")
+        if found is not None:
+            return np.asarray(found).item(*place)
         self._refuse("x.item()", "Leave it an array, and call .item() on the result of jit(f).")
 
     def tolist(self) -> Any:
-        """Refused, likewise."""
-        return self.item()
+        """Plain numbers in lists, where the values are known and have no derivative."""
+        found = self._known_number("x.tolist()")
+        if found is not None:
+            return np.asarray(found).tolist()
+        self._refuse("x.tolist()", "Leave it an array, and call .tolist() on the result of jit(f).")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        found = self._known_number("converting x to a NumPy array")
+        if found is not None:
+            return np.array(found, dtype)
         if (function := _function_of_scipy()) is not None:
             name = "scipy." + ".".join(function)
             self._refuse(
