@@ -5,13 +5,11 @@ Numba is never imported for it: a function of its can only be there if Numba is.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 
-@functools.lru_cache(maxsize=256)
-def numba_kind(kind: Any) -> str | None:
+def numba_kind(kind: type) -> str | None:
     """What of Numba's a type is of: "function" (`@njit`), "ufunc" (`@vectorize`), "gufunc"
     (`@guvectorize`); None if it is none.
 

@@ -17,7 +17,7 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer
 
 from . import conversions, iteration, mathematics, ordering, ranges, type_queries, vectorized
-from .scalars import TRACED, any_traced
+from .scalars import TRACED, any_traced, settled
 from .table import ANSWERS, METHODS, Answer, When, answers
 
 Converted = Callable[[Any], Any]
@@ -32,6 +32,7 @@ NUMPY_NAMES = frozenset({
     *(name for name, found in vars(np).items() if isinstance(found, type) and id(found) in ANSWERS),
 })  # fmt: skip
 
+_ALWAYS, _ELEMENTS = When.ALWAYS, When.ELEMENTS
 _FUNCTION, _METHOD = types.FunctionType, types.MethodType
 _BUILTIN = types.BuiltinFunctionType
 
@@ -54,7 +55,7 @@ def _answered(
     found: Answer, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted
 ) -> Any:
     original, answer, when, calls = found
-    if when is not When.ALWAYS and not (when is When.ELEMENTS and (len(args) == 1 or kwargs)):
+    if when is not _ALWAYS and not (when is _ELEMENTS and (len(args) == 1 or kwargs)):
         for x in args:
             if isinstance(x, TRACED):
                 break
@@ -101,6 +102,8 @@ def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
         return f(*args, **kwargs)
     if f.__name__ in _BY_ELEMENTS and (any_traced(owner) or kwargs.get("key")):
         return found(_caller(converted), owner, *args, **kwargs)
+    if any_traced(args):
+        args = tuple(map(settled, args))
     if any_traced(args):
         return found(_caller(converted), owner, *args, **kwargs)
     return f(*args, **kwargs)

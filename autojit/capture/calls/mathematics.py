@@ -18,7 +18,7 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .conversions import integral
 from .refusals import refuse
-from .scalars import any_traced, as_float, is_traced, python_number, scalar_value
+from .scalars import any_traced, as_float, is_traced, python_number, scalar_value, settled
 from .table import When, answers
 
 #: Powers of two that a double holds.
@@ -119,6 +119,7 @@ def modf(x: Any) -> tuple[Any, Any]:
 @answers(math.ldexp)
 def ldexp(x: Any, i: Any) -> Any:
     """``math.ldexp`` with a known exponent."""
+    i = settled(i)
     if is_traced(i):
         refuse("math.ldexp(x, i) with a traced i", "Write `x * 2.0**i`.")
     if not LEAST_EXPONENT <= i <= LARGEST_EXPONENT:

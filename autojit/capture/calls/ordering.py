@@ -10,6 +10,7 @@ import numpy as np
 
 from autojit.protocols.lifting import as_value, tracer
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.known import value_of
 
 from .choice import choose, choose_nth, joined, kind_of
 from .ranges import TracedRange
@@ -77,6 +78,7 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
     keys = items if key is None else [call(key, x) for x in items]
     if is_traced(reverse):
         refuse("sorted() with a traced `reverse`", "Use np.where on the two results.")
+    keys = [_value(k) for k in keys]
     if not any_traced(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[i] for i in order]
@@ -87,10 +89,16 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
             "    sorted(xs, key=lambda x: x[0])\n"
             "    np.sort(np.array(xs))",
         )
-    if items is keys and not reverse:
+    if key is None and not reverse:
         return _sorted_numbers(items)
     order = _order(keys, reverse)
     return [choose_nth(as_value(order[i]), items, "sorted()") for i in range(len(items))]
+
+
+def _value(key: Any) -> Any:
+    """What a key compares as: its value, if that is at hand."""
+    known = value_of(bare(key)) if is_traced(key) else None
+    return key if known is None else known
 
 
 def _is_number(x: Any) -> bool:

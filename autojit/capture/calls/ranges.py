@@ -16,7 +16,7 @@ from autojit.ir.ops.arithmetic import floor_divide, maximum, select
 from autojit.protocols.lifting import as_value
 
 from .refusals import refuse
-from .scalars import any_traced, is_integer, is_traced, python_number
+from .scalars import any_traced, is_integer, is_traced, python_number, settled
 
 #: Rows from which on a loop over an array may be captured.
 FEW_ROWS = 4
@@ -80,6 +80,8 @@ def range_(*args: Any) -> Any:
     if not any_traced(args) or not 1 <= len(args) <= 3:
         return range(*args)
     bounds = [bound(x) for x in args]
+    if not any_traced(bounds):
+        return range(*bounds)
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     if not is_traced(step) and step == 0:
         raise ValueError("range() arg 3 must not be zero")
@@ -87,6 +89,7 @@ def range_(*args: Any) -> Any:
 
 
 def bound(x: Any) -> Any:
+    x = settled(x)
     if not is_traced(x):
         return x.__index__()
     if not is_integer(x):
@@ -176,6 +179,7 @@ def zip_(*parts: Any, strict: bool = False) -> Any:
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """``enumerate``, likewise; a traced start is added."""
+    start = settled(start)
     if is_traced(start):
         first = bound(start)
         return ((first + i, item) for i, item in enumerate(iterable))

@@ -12,6 +12,7 @@ from autojit.ir.ops.arithmetic import ne
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import TracedArray, bare
+from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
 
 TRACED = (Tracer, TracedArray)
@@ -48,10 +49,25 @@ def truth(x: Any) -> Any:
     x = bare(x)
     if x.size != 1:
         raise ValueError(_AMBIGUOUS if x.size else _EMPTY)
+    known = value_of(x)
+    if known is not None:
+        return bool(known)
     value = as_value(x)
     if value.dtype.kind != "b":
         value = ne(value, 0)
     return tracer(move.reshape(value, shape=()) if value.shape else value)
+
+
+def settled(x: Any) -> Any:
+    """An integer or bool whose value is at hand as that, which loses no derivative; all else as it
+    is."""
+    if not isinstance(x, TRACED) or x.ndim or x.dtype.kind not in "iub":
+        return x
+    x = bare(x)
+    known = value_of(x)
+    if known is None:
+        return x
+    return int(known) if x.weak is int else np.asarray(known)[()]
 
 
 def scalar_value(x: Any) -> Value:

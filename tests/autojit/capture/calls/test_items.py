@@ -115,7 +115,7 @@ def test_stores(i: int) -> None:
 
     check(into_list, 1.5, i)
     check(into_array, 1.5, i)
-    check_derivative(lambda c, x: into_list(c, x, c(int, 0 * x) + i)[1], 0.7)
+    check_derivative(lambda c, x: into_list(c, x, c(int, 0 * x) + i)[1] * 1.0, 0.7)
     check(lambda c, x: c.set_item(x_ := [0.0], 0, x) or x_, 2.0)
 
 

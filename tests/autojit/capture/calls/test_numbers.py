@@ -104,9 +104,11 @@ def test_round_of_numpys_scalars_and_of_what_is_not_finite() -> None:
 def test_integers(of: Any) -> None:
     for x in (2.7, -2.7, 0.0, -0.0, 1e18, -3.0, np.float64(2.5), 4, 7, True):
         check(lambda c, x: c(of, x), x)
-    for x in (NAN, INF, 1e19):
-        with pytest.raises(OverflowError):
+    for x in (INF, -INF, 1e19):
+        with pytest.raises(OverflowError, match="infinite, or does not fit into 64 bits"):
             jit(lambda x: calls.call(of, (x,), {}, lambda f: f))(x)
+    with pytest.raises(ValueError, match="cannot convert float NaN to integer"):
+        jit(lambda x: calls.call(of, (x,), {}, lambda f: f))(NAN)
 
 
 def test_conversions_are_pythons_numbers() -> None:
@@ -170,8 +172,8 @@ def test_sorting_keeps_pythons_numbers_and_derivatives() -> None:
         assert [v.weak for v in found] == [float] * 3
         return found[0]
 
-    assert grad(f)(0.5) == 1.0
-    assert grad(f)(-3.0) == 1.0
+    assert jit(grad(f))(0.5) == 1.0  # of x * x, which is 0.25
+    assert jit(grad(f))(-3.0) == 1.0
     with pytest.raises(ConcreteValueError, match=r"key=lambda x: x\[0\]"):
         jit(lambda x: Traced()(sorted, [(x, 1), (x, 2)], key=lambda p: (p[0], 1)) and
             Traced()(sorted, [np.ones(2) * x]))(1.0)  # fmt: skip
