@@ -22,6 +22,7 @@ from autojit.protocols.lifting import as_value, dtype_of, shape_of, tracer, view
 from autojit.staging import pytrees
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.protocol import Bounds, bounds_of, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -175,7 +176,14 @@ def _picked(column: Sequence[Any], pick: Callable[..., Value], what: str) -> Any
             )
         )
     kind = joined([kind_of(leaf) for leaf in column])
-    return _wrapped(pick(column, kind, shape_of(first)), kind[1])
+    made = _wrapped(pick(column, kind, shape_of(first)), kind[1])
+    return with_bounds(made, _hull(column)) if kind[1] is int else made
+
+
+def _hull(column: Sequence[Any]) -> Bounds:
+    """Bounds of any of some Python integers and bools."""
+    found = [bounds_of(x) if weak_type(x) or isinstance(x, int) else (0, 1) for x in column]
+    return min(low for low, _ in found), max(high for _, high in found)
 
 
 def _protected(tree: Any) -> Any:

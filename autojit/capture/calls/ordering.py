@@ -11,6 +11,7 @@ import numpy as np
 from autojit.protocols.lifting import as_value, tracer
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.known import value_of
+from autojit.tracing.protocol import bounds_of, with_bounds
 
 from .choice import choose, choose_nth, joined, kind_of
 from .ranges import TracedRange
@@ -47,9 +48,23 @@ def _folded(items: list[Any], keys: list[Any], better: Callable[[Any, Any], Any]
     same = items is keys
     for item, key in zip(items[1:], keys[1:], strict=True):
         test = truth(better(key, best_key))
-        best = choose(test, item, best)
+        chosen = choose(test, item, best)
+        best = _within(chosen, item, best, better) if same else chosen
         best_key = best if same else choose(test, key, best_key)
     return best
+
+
+def _within(chosen: Any, a: Any, b: Any, better: Callable[[Any, Any], Any]) -> Any:
+    """The larger or smaller of two integers, of which bounds are known if theirs are."""
+    if not is_traced(chosen) or chosen.weak is not int or not _are_integers(a, b):
+        return chosen
+    pairs = zip(bounds_of(a), bounds_of(b), strict=True)
+    low, high = (x if better(x, y) else y for x, y in pairs)
+    return with_bounds(chosen, (low, high))
+
+
+def _are_integers(*xs: Any) -> bool:
+    return all(type(x) is int or (is_traced(x) and x.weak is int) for x in xs)
 
 
 def _of_row(x: Any, name: str) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import floor_divide, maximum, select
 from autojit.protocols.lifting import as_value
+from autojit.tracing.protocol import LARGEST, with_bounds
 
 from .refusals import refuse
 from .scalars import any_traced, is_integer, is_traced, python_number, settled
@@ -52,7 +53,7 @@ class TracedRange:
             counted = floor_divide(*(select(rising, a, b) for a, b in zip(up, down, strict=True)))
         else:
             counted = floor_divide(*(up if self.sign > 0 else down))
-        return python_number(maximum(counted, 0), int)
+        return with_bounds(python_number(maximum(counted, 0), int), (0, LARGEST))
 
     def backwards(self) -> TracedRange:
         """The same integers from the last to the first."""

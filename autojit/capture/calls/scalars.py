@@ -13,6 +13,7 @@ from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.known import value_of
+from autojit.tracing.protocol import LARGEST, LEAST, Bounds, with_bounds
 from autojit.tracing.tracer import Tracer
 
 TRACED = (Tracer, TracedArray)
@@ -84,7 +85,18 @@ def is_integer(x: Any) -> bool:
 
 def python_number(value: Value, kind: type) -> Tracer:
     """A value of the trace as a Python number of a type."""
-    return tracer(to_dtype(value, WEAK_TYPES[kind]), kind)
+    number = tracer(to_dtype(value, WEAK_TYPES[kind]), kind)
+    if kind is int and value.dtype != number.dtype:
+        return with_bounds(number, _limits(value.dtype))
+    return number
+
+
+def _limits(dtype: np.dtype) -> Bounds:
+    """Between which integers those of a dtype lie, of those that fit into 64 bits."""
+    if dtype.kind == "b":
+        return 0, 1
+    limits = np.iinfo(dtype)
+    return max(int(limits.min), LEAST), min(int(limits.max), LARGEST)
 
 
 def as_float(x: Any) -> Any:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import grad, jit
+from autojit import grad, jit, vmap
 from autojit.capture import calls
 from autojit.errors import ConcreteValueError
+from autojit.tracing.protocol import LARGEST, LEAST, bounds_of
 
 from .differential import Traced, check, check_derivative
 
@@ -267,3 +268,30 @@ def test_known_arguments_go_to_the_original() -> None:
         c(max, [])
     with pytest.raises(TypeError):
         c(max, 1)
+
+
+def test_bounds_of_integers_are_known() -> None:
+    def f(i: Any, byte: Any) -> Any:
+        c = Traced()
+        small = c(min, c(max, i, 0), 10)
+        assert bounds_of(c(max, i, 3)) == (3, LARGEST)
+        assert bounds_of(c(min, i, 3)) == (LEAST, 3)
+        assert bounds_of(small) == (0, 10)
+        assert bounds_of(c.item([4, 9, 7], i)) == (4, 9)
+        assert bounds_of(c(int, i > 3)) == (0, 1)
+        assert bounds_of(c(int, byte)) == (0, 255)
+        assert bounds_of(c(len, c(range, i))) == (0, LARGEST)
+        return small
+
+    assert [jit(f)(i, np.uint8(1)) for i in (-1, 2)] == [0, 2]
+
+
+def test_under_vmap() -> None:
+    c = Traced()
+
+    def f(x: Any, i: Any) -> Any:
+        largest = c(max, x, 1.0, c.item([x, 3.0 * x, 0.0], i))
+        return c.or_(c.and_(x > 0, lambda: largest), lambda: c.item(np.array([7.0, 8.0]), i % 2))
+
+    xs, places = np.array([-1.0, 2.0, 0.5]), np.array([0, 1, 2])
+    assert vmap(f)(xs, places).tolist() == [7.0, 6.0, 1.0]
