@@ -49,7 +49,16 @@ def joined(kinds: Sequence[Kind]) -> Kind:
     if all(weak or dtype.kind == "b" for dtype, weak in kinds):
         dtype = np.result_type(*(dtype for dtype, _ in kinds))
         return dtype, WEAK_KINDS.get(dtype)
-    return np.result_type(*(weak(0) if weak else dtype for dtype, weak in kinds)), None
+    strong = [dtype for dtype, weak in kinds if not weak]
+    found = np.result_type(*(weak(0) if weak else dtype for dtype, weak in kinds))
+    if found.kind in "iu" and len(strong) < len(kinds):  # which may not fit into fewer bits
+        found = np.result_type(*strong, np.int64)
+    if found.kind == "f" and all(dtype.kind in "biu" for dtype, _ in kinds):
+        mismatch(
+            "A choice between signed integers and np.uint64, which no integer type holds both. "
+            "Convert one of them:\n    np.uint64(n)                       # or int(n)"
+        )
+    return found, None
 
 
 @dataclass(frozen=True)

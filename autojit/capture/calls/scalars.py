@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import move
-from autojit.ir.ops.arithmetic import ne
+from autojit.ir.ops.arithmetic import le, ne
+from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import TracedArray, bare
@@ -85,6 +87,8 @@ def is_integer(x: Any) -> bool:
 
 def python_number(value: Value, kind: type) -> Tracer:
     """A value of the trace as a Python number of a type."""
+    if kind is int and value.dtype == np.uint64:
+        value = ensure(value, le(value, full(LARGEST, value.type)), failure="overflow")
     number = tracer(to_dtype(value, WEAK_TYPES[kind]), kind)
     if kind is int and value.dtype != number.dtype:
         return with_bounds(number, _limits(value.dtype))

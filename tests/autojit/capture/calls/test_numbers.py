@@ -222,6 +222,7 @@ def test_functions_of_two(of: Any, x: Any, y: Any) -> None:
 def test_functions_of_many() -> None:
     check(lambda c, x, y: c(math.hypot, x, y, 2.0), 1.0, 2.0)
     check(lambda c, x: c(math.fsum, [x, 1.0, -x]), 1e100)
+    assert jit(lambda x: Traced()(math.fsum, [x, 1.0, -x]))(1e100) == 1.0
     check(lambda c, x: c(math.fsum, [x] * 10), 0.1)
     check(lambda c, x: c(math.fsum, [x, INF]), 0.1)
     check(lambda c, x: c(math.prod, x, start=2), np.array([2, 3]))
@@ -284,6 +285,16 @@ def test_bounds_of_integers_are_known() -> None:
         return small
 
     assert [jit(f)(i, np.uint8(1)) for i in (-1, 2)] == [0, 2]
+
+
+def test_integers_that_do_not_fit() -> None:
+    check(lambda c, x, n: c(max, x, n), np.uint8(7), 300)
+    check(lambda c, x, n: c(min, x, n), np.int8(7), -300)
+    check(lambda c, x: c(int, x), np.uint64(2**62))
+    with pytest.raises(OverflowError):
+        jit(lambda x: Traced()(int, x))(np.uint64(2**63))
+    with pytest.raises(TypeError, match=r"np.uint64\(n\)"):
+        jit(lambda x, n: Traced()(max, x, n))(np.uint64(1), 2)
 
 
 def test_under_vmap() -> None:
