@@ -81,6 +81,8 @@ def with_known(
         value = with_values(given)
         if is_traced(value):
             raise must_be_known(function, name)
+        if isinstance(value, np.ndarray) and value.ndim:  # a tuple with traced values in it
+            value = tuple(value.tolist())
         if position < len(args):
             args = (*args[:position], value, *args[position + 1 :])
         else:

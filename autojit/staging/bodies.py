@@ -23,6 +23,7 @@ from autojit.tracing.values import lift
 from . import pytrees
 from .containers import watched
 from .execute import apply
+from .numba_functions import python_function
 from .trace_function import LeafType, leaf_type
 from .unrolled import without_long_stretches
 
@@ -66,7 +67,7 @@ def trace_body(
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure, weak
-        traced = hooks.converted(function)
+        traced = hooks.converted(python_function(function))
         traced = traced if paths is None else watched(traced)
         results, structure = pytrees.flatten(call(traced, tracers))
         results = [pytrees.check_result(r, f"The result of {what}") for r in results]

@@ -5,12 +5,10 @@ Numba is never imported for it: a function of its can only be there if Numba is.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 
-@functools.lru_cache(maxsize=256)
 def numba_kind(kind: type) -> str | None:
     """What of Numba's a type is of: "function" (`@njit`), "ufunc" (`@vectorize`), "gufunc"
     (`@guvectorize`); None if it is none.
@@ -29,7 +27,7 @@ def numba_kind(kind: type) -> str | None:
 _KINDS = {"Dispatcher": "function", "DUFunc": "ufunc", "GUFunc": "gufunc"}
 
 
-def python_function(f: Callable[..., Any]) -> Callable[..., Any]:
+def python_function(f: Any) -> Callable[..., Any]:
     """What a function of Numba's was made from, or f itself."""
     made: Callable[..., Any] = f.py_func if numba_kind(type(f)) == "function" else f
     return made

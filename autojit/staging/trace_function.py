@@ -17,6 +17,7 @@ from autojit.tracing.tracer import Tracer
 
 from . import pytrees
 from .containers import watched
+from .numba_functions import python_function
 from .unrolled import without_long_stretches
 
 
@@ -70,7 +71,8 @@ def trace_function(
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
-        results, structure = pytrees.flatten(call(watched(hooks.converted(function)), tracers))
+        twin = hooks.converted(python_function(function))
+        results, structure = pytrees.flatten(call(watched(twin), tracers))
         return [pytrees.check_result(r, f"The result of {name}") for r in results]
 
     def numbered() -> list[str]:

@@ -242,7 +242,7 @@ class Tracer(ArrayMethods):
         found = at_hand(self)
         if found is not None and depends(self):
             stored = user_instruction() == "STORE_SUBSCR"
-            raise lost_derivative(self, *((_STORED, _COPY) if stored else (what, KEEP)))
+            raise lost_derivative(self, *((_STORED, ASSIGNMENT_FIX) if stored else (what, KEEP)))
         return found
 
     def __bool__(self) -> bool:

@@ -17,12 +17,12 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer
 
 from . import conversions, iteration, mathematics, ordering, ranges, type_queries, vectorized
-from .scalars import TRACED, any_traced
-from .table import ANSWERS, METHODS, Answer, answers
+from .scalars import TRACED, any_traced, settled
+from .table import ANSWERS, METHODS, Answer, When, answers
 
 Converted = Callable[[Any], Any]
 
-for _dtype in "? b h i l q B H I L Q f d F D".split():
+for _dtype in "?bhilqBHILQfdFD":
     _kind = np.dtype(_dtype).type
     answers(_kind)(conversions.as_array_scalar(_kind))
 
@@ -32,6 +32,7 @@ NUMPY_NAMES = frozenset({
     *(name for name, found in vars(np).items() if isinstance(found, type) and id(found) in ANSWERS),
 })  # fmt: skip
 
+_ALWAYS, _ELEMENTS = When.ALWAYS, When.ELEMENTS
 _FUNCTION, _METHOD = types.FunctionType, types.MethodType
 _BUILTIN = types.BuiltinFunctionType
 
@@ -53,14 +54,17 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Conve
 def _answered(
     found: Answer, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted
 ) -> Any:
-    if found.always:
-        return found.answer(_caller(converted), *args, **kwargs)
-    for x in args:
-        if isinstance(x, TRACED):
-            return found.answer(*args, **kwargs)
-    if kwargs and any_traced(kwargs.values()):
-        return found.answer(*args, **kwargs)
-    return found.original(*args, **kwargs)
+    original, answer, when, calls = found
+    if when is not _ALWAYS and not (when is _ELEMENTS and (len(args) == 1 or kwargs)):
+        for x in args:
+            if isinstance(x, TRACED):
+                break
+        else:
+            if not kwargs or not any_traced(kwargs.values()):
+                return original(*args, **kwargs)
+    if calls:
+        return answer(_caller(converted), *args, **kwargs)
+    return answer(*args, **kwargs)
 
 
 def _caller(converted: Converted) -> Callable[..., Any]:
@@ -97,9 +101,11 @@ def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     if found is None:
         return f(*args, **kwargs)
     if f.__name__ in _BY_ELEMENTS and (any_traced(owner) or kwargs.get("key")):
-        return found.answer(_caller(converted), owner, *args, **kwargs)
+        return found(_caller(converted), owner, *args, **kwargs)
     if any_traced(args):
-        return found.answer(_caller(converted), owner, *args, **kwargs)
+        args = tuple(map(settled, args))
+    if any_traced(args):
+        return found(_caller(converted), owner, *args, **kwargs)
     return f(*args, **kwargs)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import optree
 
 from autojit.errors import RefusedInPlaceError, ShapeError, with_place
 from autojit.ir.core.program import Value
@@ -19,7 +20,9 @@ from autojit.ir.ops.index import gather
 from autojit.ir.ops.move import broadcast_to
 from autojit.protocols.lifting import as_value, dtype_of, shape_of, tracer, view, weak_type
 from autojit.staging import pytrees
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.protocol import Bounds, bounds_of, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -46,7 +49,16 @@ def joined(kinds: Sequence[Kind]) -> Kind:
     if all(weak or dtype.kind == "b" for dtype, weak in kinds):
         dtype = np.result_type(*(dtype for dtype, _ in kinds))
         return dtype, WEAK_KINDS.get(dtype)
-    return np.result_type(*(weak(0) if weak else dtype for dtype, weak in kinds)), None
+    strong = [dtype for dtype, weak in kinds if not weak]
+    found = np.result_type(*(weak(0) if weak else dtype for dtype, weak in kinds))
+    if found.kind in "iu" and len(strong) < len(kinds):  # which may not fit into fewer bits
+        found = np.result_type(*strong, np.int64)
+    if found.kind == "f" and all(dtype.kind in "biu" for dtype, _ in kinds):
+        mismatch(
+            "A choice between signed integers and np.uint64, which no integer type holds both. "
+            "Convert one of them:\n    np.uint64(n)                       # or int(n)"
+        )
+    return found, None
 
 
 @dataclass(frozen=True)
@@ -93,6 +105,15 @@ class ChosenList(list[Any]):
 
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+
+def _rebuilt(_: Any, items: Any) -> list[Any]:
+    return list(items) if current_trace() is None else ChosenList(items)
+
+
+optree.register_pytree_node(
+    ChosenList, lambda items: (list(items), None, None), _rebuilt, namespace=pytrees.NAMESPACE
+)
 
 
 def choose(test: Any, a: Any, b: Any) -> Any:
@@ -164,7 +185,14 @@ def _picked(column: Sequence[Any], pick: Callable[..., Value], what: str) -> Any
             )
         )
     kind = joined([kind_of(leaf) for leaf in column])
-    return _wrapped(pick(column, kind, shape_of(first)), kind[1])
+    made = _wrapped(pick(column, kind, shape_of(first)), kind[1])
+    return with_bounds(made, _hull(column)) if kind[1] is int else made
+
+
+def _hull(column: Sequence[Any]) -> Bounds:
+    """Bounds of any of some Python integers and bools."""
+    found = [bounds_of(x) if weak_type(x) or isinstance(x, int) else (0, 1) for x in column]
+    return min(low for low, _ in found), max(high for _, high in found)
 
 
 def _protected(tree: Any) -> Any:

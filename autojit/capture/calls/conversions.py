@@ -16,23 +16,31 @@ from autojit.ir.ops.arithmetic import bitwise_and, convert
 from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
 from autojit.transformations.derivatives import stop_gradient
 
 from .refusals import refuse
 from .scalars import (
-    any_traced,
     as_float,
     as_item,
     is_traced,
     python_number,
     scalar_value,
+    settled,
     truth,
 )
-from .table import answers, answers_always
+from .table import answers
 
 #: The least float that is too large for 64 bits.
 _TOO_LARGE = 2.0**63
+#: What Python says where a float is no integer; ours has 64 bits besides.
+_NAN = ("ValueError", "cannot convert float NaN to integer")
+_NO_INTEGER = (
+    "OverflowError",
+    "cannot convert a float to an integer: it is infinite, or does not fit into 64 bits, in which "
+    "traced integers are kept",
+)
 #: The largest power of ten that a double holds exactly.
 LARGEST_EXACT_POWER = 22
 #: Splits a double into two halves of 26 bits.
@@ -53,7 +61,9 @@ def whole(value: Value) -> Tracer:
         arithmetic.ge(wide, full(-_TOO_LARGE, wide.type)),
         arithmetic.lt(wide, full(_TOO_LARGE, wide.type)),
     )
-    return tracer(ensure(number, inside, failure="overflow"), int)
+    missing = arithmetic.isnan(wide)
+    number = ensure(number, arithmetic.logical_or(inside, missing), failure=_NO_INTEGER)
+    return tracer(ensure(number, arithmetic.bitwise_not(missing), failure=_NAN), int)
 
 
 def integral(x: Any, ufunc: Any) -> Any:
@@ -65,6 +75,9 @@ def integral(x: Any, ufunc: Any) -> Any:
         )
     if value.dtype.kind in "iub":
         return x if _is_python_int(x) else python_number(value, int)
+    known = value_of(bare(x))
+    if known is not None:
+        return int(ufunc(known))
     return whole(as_value(ufunc(tracer(value))))
 
 
@@ -96,6 +109,7 @@ def abs_(x: Any) -> Any:
 @answers(round)
 def round_(number: Any, ndigits: Any = None) -> Any:
     """``round(number, ndigits)``: half to even."""
+    ndigits = settled(ndigits)
     if is_traced(ndigits):
         refuse("round(x, n) with a traced n", "Make n a static argument.")
     if not is_traced(number) or np.shape(number) or not bare(number).is_scalar:
@@ -175,7 +189,7 @@ def item(x: Any, *args: Any) -> Any:
         x = np.ravel(x)[index] if np.ndim(index) == 0 and not isinstance(index, tuple) else x[index]
     if x.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
-    return as_item(np.reshape(x, ()))
+    return as_item(as_tracer(np.reshape(x, ())))
 
 
 def tolist(x: Any) -> Any:
@@ -191,10 +205,10 @@ def tolist(x: Any) -> Any:
     return [tolist(row) for row in x]
 
 
-@answers_always(divmod)
-def divmod_(call: Any, a: Any, b: Any) -> Any:
+@answers(divmod)
+def divmod_(a: Any, b: Any) -> Any:
     """``divmod(a, b)``."""
-    return (a // b, a % b) if any_traced((a, b)) else divmod(a, b)
+    return a // b, a % b
 
 
 @answers(pow)

@@ -20,7 +20,7 @@ from autojit.tracing.tracer import ASSIGNMENT_FIX
 from .choice import choose, choose_nth
 from .ranges import TracedRange, arange_of
 from .refusals import refuse
-from .scalars import is_traced, python_number
+from .scalars import is_traced, python_number, settled
 
 _INT = np.dtype(np.int64)
 
@@ -32,13 +32,24 @@ def item(x: Any, index: Any) -> Any:
     kind = type(x)
     if kind is np.ndarray:
         return as_tracer(x)[index]
+    if kind in _BUILTIN and not _has_traced(index := _settled(index)):
+        return x[index]
     if is_traced(x) or isinstance(x, FreshArray):
         return x[index]
     if isinstance(x, (list, tuple)) and not isinstance(index, (tuple, slice)):
         return choose_nth(_place(x, index), x, f"A {kind.__name__} at a traced index")
     if kind is range and not isinstance(index, (tuple, slice)):
-        return python_number(as_value(arange_of(x)[tracer(_place(x, index))]), int)
+        return python_number(gather(arange_of(x), _place(x, index), axes=(0,)), int)
     return _refuse_or_ask(x, index)
+
+
+_BUILTIN = frozenset({list, tuple, dict, str, bytes, range})
+
+
+def _settled(index: Any) -> Any:
+    if type(index) is slice:
+        return slice(*map(settled, (index.start, index.stop, index.step)))
+    return settled(index)
 
 
 def _has_traced(index: Any) -> bool:
@@ -83,9 +94,7 @@ def _place(x: Any, index: Any) -> Value:
     index = bare(index)
     if np.shape(index) or index.dtype.kind not in "iub":
         name = "float" if index.weak is float else f"traced {index.type}"
-        raise TypeError(
-            f"{type(x).__name__} indices must be integers or slices, not {name}"
-        )
+        raise TypeError(f"{type(x).__name__} indices must be integers or slices, not {name}")
     if not len(x):
         raise IndexError(f"{type(x).__name__} index out of range")
     place = to_dtype(as_value(index), _INT)
@@ -98,6 +107,10 @@ def set_item(x: Any, index: Any, value: Any) -> None:
         if is_traced(value) or _has_traced(index):
             _refuse_assignment()
     elif _has_traced(index) and not (is_traced(x) or isinstance(x, FreshArray)):
+        index = _settled(index)
+        if not _has_traced(index):
+            x[index] = value
+            return
         if type(x) is list and not isinstance(index, (tuple, slice)):
             _set_nth(x, index, value)
             return
@@ -120,9 +133,7 @@ def _set_nth(items: list[Any], index: Any, value: Any) -> None:
     place = _place(items, index)
     every = as_value(np.arange(len(items)))
     here = gather(every, place, axes=(0,))  # which raises IndexError if it is out of range
-    items[:] = [
-        choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)
-    ]
+    items[:] = [choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)]
 
 
 def update_item(x: Any, index: Any, name: str, value: Callable[[], Any]) -> None:

@@ -14,49 +14,19 @@ from autojit.tracing.created_arrays import bare
 from . import items, logic, ranges
 from .refusals import refuse
 from .scalars import is_traced, truth
-from .table import answers, answers_always, answers_method
+from .table import When, answers, answers_method
 
 answers(range)(ranges.range_)
+answers(len, when=When.ALWAYS)(ranges.length)
+answers(zip, when=When.ALWAYS)(ranges.zip_)
+answers(enumerate, when=When.ALWAYS)(ranges.enumerate_)
+answers(reversed, when=When.ALWAYS)(ranges.reversed_)
+answers(any, when=When.ALWAYS)(logic.any_)
+answers(all, when=When.ALWAYS)(logic.all_)
 
 
-@answers_always(len)
-def len_(call: Any, x: Any) -> Any:
-    """``len(x)``."""
-    return ranges.length(x)
-
-
-@answers_always(zip)
-def zip_(call: Any, *parts: Any, strict: bool = False) -> Any:
-    """``zip``."""
-    return ranges.zip_(*parts, strict=strict)
-
-
-@answers_always(enumerate)
-def enumerate_(call: Any, iterable: Any, start: Any = 0) -> Any:
-    """``enumerate``."""
-    return ranges.enumerate_(iterable, start)
-
-
-@answers_always(reversed)
-def reversed_(call: Any, sequence: Any) -> Any:
-    """``reversed``."""
-    return ranges.reversed_(sequence)
-
-
-@answers_always(any)
-def any_(call: Any, iterable: Any) -> Any:
-    """``any``."""
-    return logic.any_(iterable)
-
-
-@answers_always(all)
-def all_(call: Any, iterable: Any) -> Any:
-    """``all``."""
-    return logic.all_(iterable)
-
-
-@answers_always(sum)
-def sum_(call: Any, iterable: Any, /, start: Any = 0) -> Any:
+@answers(sum, when=When.ALWAYS)
+def sum_(iterable: Any, /, start: Any = 0) -> Any:
     """``sum``; the rows of a traced array are summed as `np.sum` does it."""
     if not is_traced(iterable) or not iterable.ndim:
         return sum(iterable, start)
@@ -67,13 +37,13 @@ def sum_(call: Any, iterable: Any, /, start: Any = 0) -> Any:
     return start + np.sum(rows, axis=0, dtype=whole)
 
 
-@answers_always(map)
+@answers(map, when=When.ALWAYS, calls=True)
 def map_(call: Any, f: Any, *iterables: Any) -> Any:
     """``map``."""
     return map(lambda *args: call(f, *args), *iterables)
 
 
-@answers_always(filter)
+@answers(filter, when=When.ALWAYS, calls=True)
 def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
     """``filter`` by conditions that are known."""
     elements = iter(iterable)
@@ -93,7 +63,7 @@ def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
     return kept()
 
 
-@answers_always(functools.reduce)
+@answers(functools.reduce, when=When.ALWAYS, calls=True)
 def reduce_(call: Any, f: Any, iterable: Any, *initial: Any) -> Any:
     """``functools.reduce``."""
     return functools.reduce(lambda a, b: call(f, a, b), iterable, *initial)
@@ -105,20 +75,20 @@ answers(operator.truth)(truth)
 answers(operator.not_)(logic.not_)
 
 
-@answers_always(operator.contains)
-def contains(call: Any, container: Any, x: Any) -> Any:
+@answers(operator.contains, when=When.ALWAYS)
+def contains(container: Any, x: Any) -> Any:
     """``operator.contains``."""
     return logic.in_(x, container)
 
 
-@answers_always(operator.getitem)
-def getitem(call: Any, x: Any, index: Any) -> Any:
+@answers(operator.getitem, when=When.ALWAYS)
+def getitem(x: Any, index: Any) -> Any:
     """``operator.getitem``."""
     return items.item(x, index)
 
 
-@answers_always(operator.setitem)
-def setitem(call: Any, x: Any, index: Any, value: Any) -> None:
+@answers(operator.setitem, when=When.ALWAYS)
+def setitem(x: Any, index: Any, value: Any) -> None:
     """``operator.setitem``."""
     items.set_item(x, index, value)
 
@@ -157,8 +127,7 @@ answers_method(list, "remove")(
 answers_method(dict, "get", "setdefault", "pop")(
     _refused(
         "A dict with a traced key",
-        "Keep the values in an array, and index it:\n"
-        "    table = np.array([0.1, 0.2]); table[i]",
+        "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",
     )
 )
 

@@ -26,8 +26,8 @@ from .choice import Kind, joined
 from .refusals import mismatch
 from .scalars import is_traced
 
-#: Elements that a branch may compute in vain: a jump that is mispredicted costs as much.
-IN_VAIN = 16
+#: Elements that a branch may read and compute in vain: a mispredicted jump costs as much.
+IN_VAIN = 32
 
 Thunk = Callable[[], Any]
 
@@ -44,14 +44,13 @@ def lazily(test: Any, then: Thunk, orelse: Thunk) -> Any:
     kinds = _joined_results(bodies)
     bodies = [_converted(body, kinds) for body in bodies]
     held = as_value(bare(test))
+    results: Sequence[Value]
     if all(map(_is_free, bodies)):
         results = _both(held, bodies)
     else:
         programs, captured = merged(bodies)
         index = convert(held, dtype=np.dtype(np.int64))
-        results = current_builder().emit(
-            switch, [index, *captured], {"branches": tuple(programs)}
-        )
+        results = current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
     leaves = [tracer(v, weak) for v, (_, weak) in zip(results, kinds, strict=True)]
     return pytrees.unflatten(bodies[0].structure, leaves)
 
@@ -101,7 +100,7 @@ def _is_free(body: Body) -> bool:
     ops = body.program.ops
     return (
         not any(t.dtype.kind in "fc" for t in body.program.out_types if ops)
-        and sum(v.type.size for op in ops for v in op.results) <= IN_VAIN
+        and sum(v.type.size for op in ops for v in (*op.operands, *op.results)) <= IN_VAIN
         and not any(_may_be_seen(op) for op in ops)
     )
 

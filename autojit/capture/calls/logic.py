@@ -1,4 +1,4 @@
-"""``and``, ``or``, ``not``, ``in``, ``any`` and ``all``: Python's values and order of evaluation."""
+"""``and``, ``or``, ``not``, ``in``, ``any`` and ``all``, in Python's order of evaluation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
-from autojit.protocols.lifting import as_value, tracer
+from autojit.protocols.lifting import as_value, dtype_of, tracer
 
 from .laziness import Thunk, lazily
 from .ranges import TracedRange
 from .refusals import refuse
-from .scalars import any_traced, is_traced, truth
+from .scalars import any_traced, is_traced, settled, truth
 
 
 def and_(first: Any, *rest: Thunk) -> Any:
@@ -50,7 +50,8 @@ def _or(value: Any, thunk: Thunk, rest: tuple[Thunk, ...]) -> Any:
 
 def not_(x: Any) -> Any:
     """``not x``."""
-    return tracer(bitwise_not(as_value(truth(x)))) if is_traced(x) else not x
+    held = truth(x) if is_traced(x) else x
+    return tracer(bitwise_not(as_value(held))) if is_traced(held) else not held
 
 
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -78,14 +79,15 @@ def _in_range(x: Any, r: range | TracedRange) -> Any:
         raise ValueError("a range holds integers, and `in` was asked for an array")
     start, step = r.start, r.step
     last = np.logical_and(np.greater_equal(x, start), np.less(x, r.stop))
+    step = settled(step)
     if is_traced(step):
         refuse("`in` of a range with a traced step", "Compare with the bounds of the range.")
     if step < 0:
         last = np.logical_and(np.less_equal(x, start), np.greater(x, r.stop))
-    if abs(step) == 1 and x.dtype.kind in "iub":
-        return tracer(as_value(last))
+    if abs(step) == 1 and dtype_of(x).kind in "iub":
+        return truth(last)
     at = np.equal(np.remainder(np.subtract(x, start), step), 0)
-    return tracer(as_value(np.logical_and(last, at)))
+    return truth(np.logical_and(last, at))
 
 
 def _in_items(x: Any, items: Iterable[Any]) -> Any:

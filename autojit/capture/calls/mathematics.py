@@ -18,8 +18,8 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .conversions import integral
 from .refusals import refuse
-from .scalars import any_traced, as_float, is_traced, python_number, scalar_value
-from .table import answers, answers_always
+from .scalars import any_traced, as_float, is_traced, python_number, scalar_value, settled
+from .table import When, answers
 
 #: Powers of two that a double holds.
 LEAST_EXPONENT, LARGEST_EXPONENT = -1022, 1023
@@ -119,6 +119,7 @@ def modf(x: Any) -> tuple[Any, Any]:
 @answers(math.ldexp)
 def ldexp(x: Any, i: Any) -> Any:
     """``math.ldexp`` with a known exponent."""
+    i = settled(i)
     if is_traced(i):
         refuse("math.ldexp(x, i) with a traced i", "Write `x * 2.0**i`.")
     if not LEAST_EXPONENT <= i <= LARGEST_EXPONENT:
@@ -149,11 +150,9 @@ def uncovered(*args: Any) -> Any:
 # -- of many numbers ------------------------------------------------------------------
 
 
-@answers_always(math.hypot)
-def hypot(call: Any, *coordinates: Any) -> Any:
+@answers(math.hypot)
+def hypot(*coordinates: Any) -> Any:
     """``math.hypot`` of any number of coordinates."""
-    if not any_traced(coordinates):
-        return math.hypot(*coordinates)
     return _norm([as_float(c) for c in coordinates])
 
 
@@ -164,8 +163,8 @@ def _norm(parts: Sequence[Any]) -> Any:
     return _float(total)
 
 
-@answers_always(math.dist)
-def dist(call: Any, p: Any, q: Any) -> Any:
+@answers(math.dist, when=When.ALWAYS)
+def dist(p: Any, q: Any) -> Any:
     """``math.dist``."""
     p, q = list(p), list(q)
     if not any_traced([*p, *q]):
@@ -175,8 +174,8 @@ def dist(call: Any, p: Any, q: Any) -> Any:
     return _norm([as_float(a) - as_float(b) for a, b in zip(p, q, strict=True)])
 
 
-@answers_always(math.prod)
-def prod(call: Any, iterable: Any, *, start: Any = 1) -> Any:
+@answers(math.prod, when=When.ALWAYS)
+def prod(iterable: Any, *, start: Any = 1) -> Any:
     """``math.prod``."""
     if is_traced(iterable) and iterable.ndim:
         whole = iterable.dtype if iterable.dtype.kind != "b" else None
@@ -190,8 +189,8 @@ def prod(call: Any, iterable: Any, *, start: Any = 1) -> Any:
     return result
 
 
-@answers_always(math.fsum)
-def fsum(call: Any, iterable: Any) -> Any:
+@answers(math.fsum, when=When.ALWAYS)
+def fsum(iterable: Any) -> Any:
     """``math.fsum``, with the precision of twice as many digits instead of an exact one."""
     terms = list(iterable)
     if not any_traced(terms):
@@ -253,5 +252,3 @@ def rect(r: Any, phi: Any) -> Any:
     """``cmath.rect``."""
     r, phi = as_float(r), as_float(phi)
     return python_number(as_value(r * np.cos(phi) + 1j * (r * np.sin(phi))), complex)
-
-

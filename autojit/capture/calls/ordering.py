@@ -10,12 +10,14 @@ import numpy as np
 
 from autojit.protocols.lifting import as_value, tracer
 from autojit.tracing.created_arrays import bare
+from autojit.tracing.known import value_of
+from autojit.tracing.protocol import bounds_of, with_bounds
 
 from .choice import choose, choose_nth, joined, kind_of
 from .ranges import TracedRange
 from .refusals import refuse
 from .scalars import any_traced, is_traced, truth
-from .table import answers_always, answers_method
+from .table import When, answers, answers_method
 
 _ABSENT: Any = object()
 
@@ -23,7 +25,7 @@ _ABSENT: Any = object()
 def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any:
     def answer(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
         options = {} if default is _ABSENT else {"default": default}
-        if len(args) != 1 or options and len(args) > 1:
+        if len(args) != 1:
             if options or not args or (key is None and not any_traced(args)):
                 return original(*args, **options, **({} if key is None else {"key": key}))
             items = list(args)
@@ -46,9 +48,23 @@ def _folded(items: list[Any], keys: list[Any], better: Callable[[Any, Any], Any]
     same = items is keys
     for item, key in zip(items[1:], keys[1:], strict=True):
         test = truth(better(key, best_key))
-        best = choose(test, item, best)
+        chosen = choose(test, item, best)
+        best = _within(chosen, item, best, better) if same else chosen
         best_key = best if same else choose(test, key, best_key)
     return best
+
+
+def _within(chosen: Any, a: Any, b: Any, better: Callable[[Any, Any], Any]) -> Any:
+    """The larger or smaller of two integers, of which bounds are known if theirs are."""
+    if not is_traced(chosen) or chosen.weak is not int or not _are_integers(a, b):
+        return chosen
+    pairs = zip(bounds_of(a), bounds_of(b), strict=True)
+    low, high = (x if better(x, y) else y for x, y in pairs)
+    return with_bounds(chosen, (low, high))
+
+
+def _are_integers(*xs: Any) -> bool:
+    return all(type(x) is int or (is_traced(x) and x.weak is int) for x in xs)
 
 
 def _of_row(x: Any, name: str) -> Any:
@@ -64,11 +80,11 @@ def _of_row(x: Any, name: str) -> Any:
     return x[np.where(np.isnan(x[0]), 0, at)]
 
 
-answers_always(max)(_extreme("max", max, operator.gt))
-answers_always(min)(_extreme("min", min, operator.lt))
+answers(max, when=When.ELEMENTS, calls=True)(_extreme("max", max, operator.gt))
+answers(min, when=When.ELEMENTS, calls=True)(_extreme("min", min, operator.lt))
 
 
-@answers_always(sorted)
+@answers(sorted, when=When.ALWAYS, calls=True)
 def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
     """``sorted``: stable, as Python's; NaN come last, where Python's order is no order."""
     if isinstance(iterable, TracedRange):
@@ -77,6 +93,7 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
     keys = items if key is None else [call(key, x) for x in items]
     if is_traced(reverse):
         refuse("sorted() with a traced `reverse`", "Use np.where on the two results.")
+    keys = [_value(k) for k in keys]
     if not any_traced(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[i] for i in order]
@@ -87,10 +104,16 @@ def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) 
             "    sorted(xs, key=lambda x: x[0])\n"
             "    np.sort(np.array(xs))",
         )
-    if items is keys and not reverse:
+    if key is None and not reverse:
         return _sorted_numbers(items)
     order = _order(keys, reverse)
     return [choose_nth(as_value(order[i]), items, "sorted()") for i in range(len(items))]
+
+
+def _value(key: Any) -> Any:
+    """What a key compares as: its value, if that is at hand."""
+    known = value_of(bare(key)) if is_traced(key) else None
+    return key if known is None else known
 
 
 def _is_number(x: Any) -> bool:

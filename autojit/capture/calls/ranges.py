@@ -11,11 +11,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import floor_divide, maximum, select
-from autojit.protocols.lifting import as_value, tracer
+from autojit.protocols.lifting import as_value
+from autojit.tracing.protocol import LARGEST, with_bounds
 
 from .refusals import refuse
-from .scalars import any_traced, is_integer, is_traced, python_number
+from .scalars import any_traced, is_integer, is_traced, python_number, settled
 
 #: Rows from which on a loop over an array may be captured.
 FEW_ROWS = 4
@@ -51,7 +53,7 @@ class TracedRange:
             counted = floor_divide(*(select(rising, a, b) for a, b in zip(up, down, strict=True)))
         else:
             counted = floor_divide(*(up if self.sign > 0 else down))
-        return python_number(maximum(counted, 0), int)
+        return with_bounds(python_number(maximum(counted, 0), int), (0, LARGEST))
 
     def backwards(self) -> TracedRange:
         """The same integers from the last to the first."""
@@ -79,6 +81,8 @@ def range_(*args: Any) -> Any:
     if not any_traced(args) or not 1 <= len(args) <= 3:
         return range(*args)
     bounds = [bound(x) for x in args]
+    if not any_traced(bounds):
+        return range(*bounds)
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     if not is_traced(step) and step == 0:
         raise ValueError("range() arg 3 must not be zero")
@@ -86,6 +90,7 @@ def range_(*args: Any) -> Any:
 
 
 def bound(x: Any) -> Any:
+    x = settled(x)
     if not is_traced(x):
         return x.__index__()
     if not is_integer(x):
@@ -97,7 +102,10 @@ def bound(x: Any) -> Any:
 def is_long(x: Any) -> bool:
     """Whether a loop over a value may be captured: a range, an array of more than a few rows, or
     what holds one."""
-    if isinstance(x, (range, TracedRange, Zip, Enumerate, Reversed)):
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return False
+    if kind in _RANGES:
         return True
     if isinstance(x, np.ndarray) or is_traced(x):
         shape = np.shape(x)
@@ -158,6 +166,9 @@ class Reversed(_Parts):
         return reversed(self.part)
 
 
+_RANGES = frozenset({range, TracedRange, Zip, Enumerate, Reversed})
+
+
 def zip_(*parts: Any, strict: bool = False) -> Any:
     """``zip``: one that holds its parts where a loop over it may be captured."""
     if not any(map(is_long, parts)):
@@ -169,6 +180,7 @@ def zip_(*parts: Any, strict: bool = False) -> Any:
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """``enumerate``, likewise; a traced start is added."""
+    start = settled(start)
     if is_traced(start):
         first = bound(start)
         return ((first + i, item) for i, item in enumerate(iterable))
@@ -188,18 +200,19 @@ def reversed_(sequence: Any) -> Any:
 
 
 def _check_iterable(part: Any, words: str) -> None:
-    if isinstance(part, TracedRange) or not isinstance(part, np.ndarray) and not is_traced(part):
-        if not isinstance(part, TracedRange):
-            iter(part)
-    elif not np.shape(part):
-        raise TypeError(words)
+    """Raise Python's TypeError for what cannot be run through, before anything is."""
+    if isinstance(part, np.ndarray) or is_traced(part):
+        if not np.shape(part):
+            raise TypeError(words)
+    elif not isinstance(part, TracedRange):
+        iter(part)
 
 
 def length(x: Any) -> Any:
     """``len(x)``, traced for a range with traced bounds."""
-    return x.count() if isinstance(x, TracedRange) else len(x)
+    return x.count() if type(x) is TracedRange else len(x)
 
 
-def arange_of(r: range) -> Any:
+def arange_of(r: range) -> Value:
     """The integers of a known range as an array."""
-    return tracer(as_value(np.arange(r.start, r.stop, r.step, dtype=np.int64)))
+    return as_value(np.arange(r.start, r.stop, r.step, dtype=np.int64))

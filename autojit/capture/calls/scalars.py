@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import move
-from autojit.ir.ops.arithmetic import ne
+from autojit.ir.ops.arithmetic import le, ne
+from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import TracedArray, bare
+from autojit.tracing.known import value_of
+from autojit.tracing.protocol import LARGEST, LEAST, Bounds, with_bounds
 from autojit.tracing.tracer import Tracer
 
 TRACED = (Tracer, TracedArray)
@@ -48,10 +52,25 @@ def truth(x: Any) -> Any:
     x = bare(x)
     if x.size != 1:
         raise ValueError(_AMBIGUOUS if x.size else _EMPTY)
+    known = value_of(x)
+    if known is not None:
+        return bool(known)
     value = as_value(x)
     if value.dtype.kind != "b":
         value = ne(value, 0)
     return tracer(move.reshape(value, shape=()) if value.shape else value)
+
+
+def settled(x: Any) -> Any:
+    """An integer or bool whose value is at hand as that, which loses no derivative; all else as it
+    is."""
+    if not isinstance(x, TRACED) or x.ndim or x.dtype.kind not in "iub":
+        return x
+    x = bare(x)
+    known = value_of(x)
+    if known is None:
+        return x
+    return int(known) if x.weak is int else np.asarray(known)[()]
 
 
 def scalar_value(x: Any) -> Value:
@@ -68,7 +87,20 @@ def is_integer(x: Any) -> bool:
 
 def python_number(value: Value, kind: type) -> Tracer:
     """A value of the trace as a Python number of a type."""
-    return tracer(to_dtype(value, WEAK_TYPES[kind]), kind)
+    if kind is int and value.dtype == np.uint64:
+        value = ensure(value, le(value, full(LARGEST, value.type)), failure="overflow")
+    number = tracer(to_dtype(value, WEAK_TYPES[kind]), kind)
+    if kind is int and value.dtype != number.dtype:
+        return with_bounds(number, _limits(value.dtype))
+    return number
+
+
+def _limits(dtype: np.dtype) -> Bounds:
+    """Between which integers those of a dtype lie, of those that fit into 64 bits."""
+    if dtype.kind == "b":
+        return 0, 1
+    limits = np.iinfo(dtype)
+    return max(int(limits.min), LEAST), min(int(limits.max), LARGEST)
 
 
 def as_float(x: Any) -> Any:

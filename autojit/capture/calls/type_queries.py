@@ -10,12 +10,23 @@ import numpy as np
 from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
 from autojit.tracing.tracer import Tracer
 
+from .choice import ChosenList
 from .ranges import Enumerate, Reversed, TracedRange, Zip
 from .refusals import refuse
 from .scalars import is_traced
-from .table import answers, answers_always
+from .table import When, answers
 
-_ITERATORS = {Zip: zip, Enumerate: enumerate, Reversed: reversed, TracedRange: range}
+#: Python's types of what stands for their objects.
+_STAND_INS = {
+    ChosenList: list,
+    Zip: zip,
+    Enumerate: enumerate,
+    Reversed: reversed,
+    TracedRange: range,
+}
+
+#: Types of objects that stand for some of another type.
+_OTHER = (Tracer, FreshArray, *_STAND_INS)
 
 
 def type_of(x: Any) -> type:
@@ -23,24 +34,26 @@ def type_of(x: Any) -> type:
     if isinstance(x, (FreshArray, TracedArray)):
         return np.ndarray
     if not isinstance(x, Tracer):
-        return _ITERATORS.get(type(x), type(x))
+        return _STAND_INS.get(type(x), type(x))
     if x.weak is not None:
         return x.weak
     return x.dtype.type if x.is_scalar else np.ndarray
 
 
-@answers_always(type)
-def type_(call: Any, *args: Any, **kwargs: Any) -> Any:
+@answers(type, when=When.ALWAYS)
+def type_(*args: Any, **kwargs: Any) -> Any:
     """``type(x)``; with three arguments a new class."""
-    return type_of(args[0]) if len(args) == 1 and not kwargs else type(*args, **kwargs)
+    if len(args) != 1 or not isinstance(args[0], _OTHER):
+        return type(*args, **kwargs)
+    return type_of(args[0])
 
 
-@answers_always(isinstance)
-def isinstance_(call: Any, x: Any, kinds: Any) -> bool:
+@answers(isinstance, when=When.ALWAYS)
+def isinstance_(x: Any, kinds: Any) -> bool:
     """``isinstance(x, kinds)``."""
-    kind = type_of(x)
-    if kind is type(x):
+    if not isinstance(x, _OTHER):
         return isinstance(x, kinds)
+    kind = type_of(x)
     if kind is not np.bool_:
         return _is_kind(kind, kinds)
     # A traced bool may be Python's or NumPy's.
@@ -89,5 +102,3 @@ def hasattr_(x: Any, name: str) -> bool:
 def callable_(x: Any) -> bool:
     """``callable(x)``."""
     return False
-
-
