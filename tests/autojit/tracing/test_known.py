@@ -138,11 +138,19 @@ def shapes(x: Any) -> Any:
     return np.sum(made * x[:n]) + parts + np.sum(x.reshape(n - 1, -1)[0]) + np.eye(n)[0] @ x[:n]
 
 
+def repeated(x: Any) -> Any:
+    n = np.sum(x > 0)
+    items = [0.0] * n
+    items[-1] = x[0] * x[1]
+    return sum(items) + len(items) * sum((x[2],) * n)
+
+
 def masks(x: Any) -> Any:
     y = x.copy()
     y[x > 1] = x[x > 1] * 2
     y[x < 0] += 1.0
     total = np.sum(x[x > 0] ** 2) + np.sum(y**2) + np.prod(np.extract(x > 0, x))
+    total += np.compress(x > 0, x)[0] * np.sum(np.bincount(np.argsort(x)) * x)
     return total + np.sum(x[np.nonzero(x < 0)]) + len(np.argwhere(x > 0)) * x[0]
 
 
@@ -173,6 +181,7 @@ QUESTIONS: dict[str, Function] = {
     "plain numbers": without_derivative,
     "plain arrays": assigned_outside,
     "shapes": shapes,
+    "repeated": repeated,
     "masks": masks,
     "places": places,
     "uniques": uniques,
@@ -467,6 +476,7 @@ UNKNOWN: dict[str, Function] = {
     "scan": grad(lambda x: scan(lambda c, _: (c if c > 0 else -c, None), x[0], None, length=2)[0]),
     "cond": grad(lambda x: cond(x[0] > 0, lambda y: y if y > 0 else -y, lambda y: y, x[0])),
     "custom": grad(lambda x: _with_a_rule(x[0])),
+    "repeated": jit(lambda x: sum([0.0] * np.sum(x > 0))),
     "trace": autojit.trace(lambda x: x[0] if x[0] > 0 else x[1]),
 }
 
