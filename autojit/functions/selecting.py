@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.protocols.lifting import as_tracer
-from autojit.protocols.registry import implements, uncovered
+from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.created_arrays import fresh
 from autojit.tracing.known import value_of
 
@@ -44,6 +44,13 @@ def argwhere(a: Any) -> Any:
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
     return np.ravel(arr)[flatnonzero(as_tracer(condition))]
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    reject("np.compress", out=out)
+    chosen = np.flatnonzero(_values("np.compress", condition))
+    return np.take(np.ravel(a) if axis is None else a, chosen, axis=axis or 0)
 
 
 @implements(np.unique)

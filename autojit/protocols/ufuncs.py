@@ -174,6 +174,10 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
         left, right = by_values(left), by_values(right)
         if not (_is_operand(left) and _is_operand(right)):
             return NotImplemented
+    if left.__class__ in LISTS or right.__class__ in LISTS:
+        repeated = _repeated(ufunc, left, right)
+        if repeated is not None:
+            return repeated
     left, right = _without_lists(left, right)
     if any_bounded((left, right)):
         return hooks.bounded_operator(ufunc, left, right)
@@ -192,13 +196,21 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     return result
 
 
+def _repeated(ufunc: Any, left: Any, right: Any) -> Any:
+    """``[0.0] * n``: an integer repeats a list, and must be known; None for all else."""
+    items, count = (left, right) if left.__class__ in LISTS else (right, left)
+    if ufunc is not _MULTIPLY or not isinstance(count, Tracer) or not count.is_scalar:
+        return None
+    return items * count.__index__() if count.dtype.kind in "iu" else None
+
+
 def _without_lists(left: Any, right: Any) -> tuple[Any, Any]:
     if left.__class__ in LISTS or right.__class__ in LISTS:
         left, right = as_arrays((left, right))
     return bare(left), bare(right)
 
 
-_POWER = np.power
+_POWER, _MULTIPLY = np.power, np.multiply
 
 
 def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:

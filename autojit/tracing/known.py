@@ -234,12 +234,6 @@ def is_batched(x: TracedValue) -> bool:
 
 # -- words -------------------------------------------------------------------------------
 
-#: What keeps a derivative, and what drops it.
-KEEP = (
-    "Leave it an array (NumPy functions take it as it is), or say that the number alone is meant:\n"
-    "    y = np.sin(x)                      # not: math.sin(x) or float(x)\n"
-    "    n = float(autojit.stop_gradient(x))"
-)
 #: Under vmap a question has many answers.
 ONE_BY_ONE = (
     "Or call the function for one element at a time:\n"
@@ -252,7 +246,9 @@ def lost_derivative(x: TracedValue, what: str, fix: str) -> ConcreteValueError:
     return ConcreteValueError(
         with_place(
             f"{what} gives plain numbers, and the derivative would be lost: this traced array of "
-            f"type {x.type} depends on what is differentiated.\n{fix}",
+            f"type {x.type} depends on what is differentiated.\n{fix.strip()}\n"
+            "Or say that the numbers alone are meant:\n"
+            "    y = autojit.stop_gradient(x)       # then float(y), y.item() or np.asarray(y)",
             user_source(),
         )
     )

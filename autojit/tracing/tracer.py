@@ -25,7 +25,7 @@ from .aliasing import View, refreshed
 from .array_methods import ArrayMethods
 from .context import Trace, check_not_leaked
 from .hooks import hooks
-from .known import KEEP, ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
+from .known import ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
 from .source import user_instruction, user_source
 
 #: Assignment into an ordinary array asks for a number or an array.
@@ -223,6 +223,8 @@ class Tracer(ArrayMethods):
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
             what, fix = _STORED, ASSIGNMENT_FIX
+        if at_hand(self) is not None:
+            raise lost_derivative(self, what, fix)
         reason = "while a function is traced only its type is known."
         if is_batched(self):
             reason = "under vmap each element of the batch may have another one."
@@ -237,13 +239,10 @@ class Tracer(ArrayMethods):
         error.asked = asked
         raise error
 
-    def _known_number(self, what: str) -> Any:
-        """The value, which has no derivative to lose; None where it is not known."""
+    def _without_loss(self) -> Any:
+        """The value, if it is known and has no derivative to lose; else None."""
         found = at_hand(self)
-        if found is not None and depends(self):
-            stored = user_instruction() == "STORE_SUBSCR"
-            raise lost_derivative(self, *((_STORED, ASSIGNMENT_FIX) if stored else (what, KEEP)))
-        return found
+        return None if found is None or depends(self) else found
 
     def __bool__(self) -> bool:
         found = at_hand(self)
@@ -259,7 +258,7 @@ class Tracer(ArrayMethods):
         )
 
     def __float__(self) -> float:
-        found = self._known_number("float(x), which math's functions call,")
+        found = self._without_loss()
         if found is not None:
             return float(found)
         self._refuse(
@@ -269,7 +268,7 @@ class Tracer(ArrayMethods):
         )
 
     def __complex__(self) -> complex:
-        found = self._known_number("complex(x)")
+        found = self._without_loss()
         if found is not None:
             return complex(found)
         self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{_ASSIGN}")
@@ -329,20 +328,20 @@ class Tracer(ArrayMethods):
 
     def item(self, *place: Any) -> Any:
         """A plain number, where the value is known and has no derivative."""
-        found = self._known_number("x.item()")
+        found = self._without_loss()
         if found is not None:
             return np.asarray(found).item(*place)
         self._refuse("x.item()", "Leave it an array, and call .item() on the result of jit(f).")
 
     def tolist(self) -> Any:
         """Plain numbers in lists, where the values are known and have no derivative."""
-        found = self._known_number("x.tolist()")
+        found = self._without_loss()
         if found is not None:
             return np.asarray(found).tolist()
         self._refuse("x.tolist()", "Leave it an array, and call .tolist() on the result of jit(f).")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        found = self._known_number("converting x to a NumPy array")
+        found = self._without_loss()
         if found is not None:
             return np.array(found, dtype)
         if (function := _function_of_scipy()) is not None:
