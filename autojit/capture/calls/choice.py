@@ -81,12 +81,46 @@ class _Chosen:
         )
 
 
-def _wrapped(value: Value, weak: type | None) -> Tracer:
-    made = tracer(value, weak)
-    if not value.shape:
-        return made
-    made.boxed = True
-    return view(made, _Chosen())
+class _Choices(Tracer):
+    """What was picked from some arrays, which may not change as long as it is used."""
+
+    __slots__ = ("choices", "states")
+
+    def __init__(self, value: Value, choices: Sequence[Any]) -> None:
+        trace = current_trace()
+        assert trace is not None
+        super().__init__(value, trace)
+        self.choices = choices
+        self.states = [_state(x) for x in choices]
+
+    @property
+    def value(self) -> Value:
+        if not all(map(_is_in_state, self.choices, self.states)):
+            raise RefusedInPlaceError(
+                with_place(
+                    "An array is used that was chosen by a traced index or condition, and one of "
+                    "those that it was chosen from has been changed in place since. In Python it "
+                    "may have changed with it. Choose a copy:\n"
+                    "    row = rows[i].copy()               # not: row = rows[i]",
+                    user_source(),
+                )
+            )
+        return self.own
+
+
+def _state(x: Any) -> Any:
+    return x.value if isinstance(x, Tracer) else np.array(x)
+
+
+def _is_in_state(x: Any, state: Any) -> bool:
+    x = bare(x)
+    if isinstance(x, Tracer) or isinstance(state, Value):
+        return isinstance(x, Tracer) and x.value is state
+    return np.array_equal(x, state, equal_nan=state.dtype.kind in "fc")
+
+
+def _wrapped(value: Value, weak: type | None, choices: Sequence[Any]) -> Tracer:
+    return view(_Choices(value, choices), _Chosen()) if value.shape else tracer(value, weak)
 
 
 class ChosenList(list[Any]):
@@ -185,7 +219,7 @@ def _picked(column: Sequence[Any], pick: Callable[..., Value], what: str) -> Any
             )
         )
     kind = joined([kind_of(leaf) for leaf in column])
-    made = _wrapped(pick(column, kind, shape_of(first)), kind[1])
+    made = _wrapped(pick(column, kind, shape_of(first)), kind[1], column)
     return with_bounds(made, _hull(column)) if kind[1] is int else made
 
 

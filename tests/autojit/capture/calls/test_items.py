@@ -97,6 +97,20 @@ def test_what_was_chosen_cannot_be_written_to() -> None:
         jit(into_list)(0)
 
 
+@pytest.mark.parametrize("new", [5.0, None])
+def test_what_was_chosen_is_not_used_after_a_change(new: float | None) -> None:
+    def f(x: Any, i: Any, copied: bool = False) -> Any:
+        rows = [np.zeros(2), np.ones(2)]
+        row = Traced().item(rows, i)
+        row = row.copy() if copied else row
+        rows[0][0] = x if new is None else new
+        return row + 1
+
+    with pytest.raises(InPlaceError, match=r"row = rows\[i\].copy\(\)"):
+        jit(f)(2.0, 0)
+    assert jit(lambda x, i: f(x, i, True))(2.0, 0).tolist() == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("i", [0, 1, -1])
 def test_stores(i: int) -> None:
     def into_list(c: Any, x: Any, i: Any) -> Any:
