@@ -62,7 +62,9 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     implementation = FUNCTIONS.get(function)
     if implementation is None:
         raise uncovered(_name_of(function))
-    args, kwargs = with_known(_name_of(function), KNOWN.get(function, ()), args, kwargs)
+    parameters = KNOWN.get(function)
+    if parameters is not None:
+        args, kwargs = with_known(_name_of(function), parameters, args, kwargs)
     try:
         return implementation(*bare(args), **bare(kwargs))
     except TypeMismatch as error:

@@ -60,22 +60,27 @@ class Known:
         # Not the trace itself: whether anything refers to it shows whether its values are kept.
         self._ops: list[Op] = trace.builder.ops
         self._captured, self._captured_inputs = trace.captured, trace.captured_inputs
-        #: Inputs and captured values, and where they come from: arrays, numbers, outer values.
-        self._entered = list(zip(inputs, sources, strict=True))
-        self._sources: dict[Value, Any] = dict(self._entered)
-        self._inputs: Sequence[Value] = inputs if differentiated else ()
+        self._inputs, self._leaves, self._differentiated = inputs, sources, differentiated
         #: The values of the trace around, if that knows its own.
         self._around: Known | None = _around(trace)
+        self._indexed = self._marked = self._seen = self._taken = -1
+
+    def _begin(self) -> None:
+        """What is needed from the first question on."""
+        #: Inputs and captured values, and where they come from: arrays, numbers, outer values.
+        self._entered = list(zip(self._inputs, self._leaves, strict=True))
+        self._sources: dict[Value, Any] = dict(self._entered)
         self._found: dict[Value, Any] = {}
         self._made: dict[Value, Op] = {}
-        #: What has a derivative by something that is differentiated, and how far that is known.
-        self._moving: set[Value] | None = None
+        #: What has a derivative by something that is differentiated.
+        moving = self._inputs if self._differentiated else ()
+        self._moving: set[Value] = {v for v in moving if v.type.is_inexact}
         self._indexed = self._marked = self._seen = self._taken = 0
 
     def find(self, value: Value) -> Any:
         """The array, or Unknown; the error of an operation that fails."""
+        self._index()
         if value not in self._found:
-            self._index()
             with outside_of_traces(), np.errstate(all="ignore"):
                 self._compute(value)
         return self._found[value]
@@ -102,8 +107,6 @@ class Known:
         return value in moving
 
     def _marked_inputs(self) -> set[Value]:
-        if self._moving is None:
-            self._moving = {v for v in self._inputs if v.type.is_inexact}
         entered = self._entered[self._seen :]
         self._moving.update(v for v, source in entered if self._moves(source))
         self._seen = len(self._entered)
@@ -111,6 +114,8 @@ class Known:
 
     def _index(self) -> None:
         """Take in what was recorded and captured since."""
+        if self._indexed < 0:
+            self._begin()
         for op in self._ops[self._indexed :]:
             self._made.update(dict.fromkeys(op.results, op))
         self._indexed = len(self._ops)
