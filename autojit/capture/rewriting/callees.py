@@ -88,7 +88,8 @@ def _class(cls: type, runtime: type) -> Any:
     """A constructor, where both steps of it are Python's own or the user's functions."""
     if cls.__module__ == builtins.__name__:
         return cls
-    new, init = cls.__new__, cls.__init__  # type: ignore[misc]
+    new: Any = cls.__new__
+    init: Any = cls.__init__  # type: ignore[misc]
     makes = new is not _object_new
     if not _is_ours_to_call(new, _object_new) or not _is_ours_to_call(init, _object_init):
         return cls

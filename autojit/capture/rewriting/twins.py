@@ -21,12 +21,13 @@ from .build import RUNTIME
 from .context import Context
 from .normal_forms import escapes_of
 from .scopes import Scopes
-from .source import FACTORY, Found, NoSource, compiled, find
+from .source import Found, NoSource, compiled, find
 from .statements import Statements
 
 #: How many twins of function objects, and how many codes, are kept.
 MOST = 1024
 _NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200  # generators, coroutines, and both
+_OPTIMIZED = 0x1  # of all code but that of classes and modules
 _LOCALS = frozenset(("locals", "eval", "exec"))
 _LOCALS_ALONE = frozenset(("vars", "dir"))
 _FRAMES = frozenset(("_getframe", "currentframe"))
@@ -178,8 +179,7 @@ def _compiled(found: Found, code: CodeType) -> CodeType:
         made = compiled(found.node, code, found.owner, free)
     except SyntaxError as error:
         raise NoSource(f"its twin does not compile: {error}") from error
-    start = f"{found.owner}.{FACTORY}" if found.owner is not None else FACTORY
-    return _renamed(made, f"{start}.<locals>.{code.co_name}", code.co_qualname, code.co_name)
+    return _renamed(made, made.co_qualname, code.co_qualname, code.co_name)
 
 
 def _renamed(made: CodeType, start: str, qualname: str, name: str) -> CodeType:
@@ -187,28 +187,24 @@ def _renamed(made: CodeType, start: str, qualname: str, name: str) -> CodeType:
 
     What the rewriter has made bears the name of the user's function around it, for tracebacks.
     """
-    own = made.co_name
-    changes: dict[str, Any] = {}
-    if own.startswith(("__aj_", "_")) and "__aj_" in own:
-        own = changes["co_name"] = name
-    given = _spelt(made.co_qualname, start, qualname)
-    constants = tuple(
-        _renamed(c, start, qualname, own)
-        if isinstance(c, CodeType)
-        else (_spelt(c, start, qualname) if isinstance(c, str) and c.startswith(start) else c)
-        for c in made.co_consts
-    )
-    return made.replace(co_qualname=given, co_consts=constants, **changes)
+    own = name if "__aj_" in made.co_name else made.co_name
+    spelt = _spelt(made.co_qualname, start, qualname)
+    constants = []
+    for constant in made.co_consts:
+        if isinstance(constant, CodeType):
+            constant = _renamed(constant, start, qualname, own)
+        elif constant == made.co_qualname and not made.co_flags & _OPTIMIZED:
+            constant = spelt  # the qualified name of a class
+        constants.append(constant)
+    return made.replace(co_name=own, co_qualname=spelt, co_consts=tuple(constants))
 
 
 def _spelt(made: str, start: str, qualname: str) -> str:
     """A qualified name without the functions that the rewriter has made."""
     if not made.startswith(start):
         return made
-    parts = made[len(start) :].split(".<locals>.")
-    kept = [part for part in parts if not part.startswith("__aj_")]
-    spelt = qualname + ".<locals>.".join(kept)
-    return spelt
+    inner = made[len(start) :].split(".<locals>.")
+    return qualname + ".<locals>.".join(part for part in inner if "__aj_" not in part)
 
 
 def _remember(code: CodeType) -> None:
