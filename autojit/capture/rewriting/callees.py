@@ -9,7 +9,7 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from .twins import is_twin_code, twin_of
+from .twins import is_twin_code, known_twin, twin_of
 
 #: Libraries whose functions are called as they are.
 LIBRARIES = frozenset(
@@ -53,6 +53,9 @@ def converted(function: Any, runtime: type) -> Any:
 
 
 def _function(function: FunctionType, runtime: type) -> Any:
+    twin = known_twin(function, runtime)
+    if twin is not None and is_users(function):
+        return twin
     if is_twin_code(function.__code__) or not is_users(function):
         return function
     return twin_of(function, runtime) or function

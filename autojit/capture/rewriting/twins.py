@@ -66,13 +66,9 @@ _twins: OrderedDict[tuple[int, type], tuple[Any, ...]] = OrderedDict()
 _twin_codes: dict[int, weakref.ref[CodeType]] = {}
 
 
-def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
-    """The twin of a function, or None: then ``reason_against`` says why.
-
-    The same function object gets the same twin while its code and its defaults stay.
-    """
-    key = id(function), runtime_class
-    known = _twins.get(key)
+def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | None:
+    """The twin of a function where it has been made and still fits."""
+    known = _twins.get((id(function), runtime_class))
     if (
         known is not None
         and known[0]() is function
@@ -80,9 +76,24 @@ def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
         and known[2] is function.__defaults__
         and known[3] is function.__kwdefaults__
     ):
-        return known[4]
+        twin: FunctionType | None = known[4]
+        return twin
+    return None
+
+
+def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
+    """The twin of a function, or None: then ``reason_against`` says why.
+
+    The same function object gets the same twin while its code and its defaults stay.
+    """
+    twin = known_twin(function, runtime_class)
+    if twin is not None:
+        return twin
+    key = id(function), runtime_class
     recipe = _recipe(function, runtime_class)
-    twin = None if recipe.twin is None else _made(function, recipe)
+    if recipe.twin is None:
+        return None
+    twin = _made(function, recipe)
     entry = (
         weakref.ref(function, lambda _: _twins.pop(key, None)),
         function.__code__, function.__defaults__, function.__kwdefaults__, twin,

@@ -80,7 +80,7 @@ def test_branch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == (
         "def __aj_then_0():\n    nonlocal b\n    b = x\n\n"
         "def __aj_put_0(__aj_values):\n    nonlocal b\n    b, = __aj_values\n"
-        "branch(0, a > 0, __aj_then_0, None, lambda: (b,), __aj_put_0, lambda: (x,))\n"
+        "branch(0, a > 0, __aj_then_0, None, lambda: (b,), __aj_put_0, lambda: (a, x))\n"
         "return b"
     )
 

@@ -242,7 +242,7 @@ def with_finally(x):
         try:
             pass
         finally:
-            break
+            break  # noqa: B012
 
 
 def nothing(x):
@@ -276,11 +276,10 @@ def test_source_that_has_changed() -> None:
 def test_what_a_runtime_sees() -> None:
     def f(x, n):
         s = 0
-        unused = 1
         for i in range(n):
             if x[i] > 0:
                 s = s + x[i]
-                t = 2 * s
+                t = 2 * s  # noqa: F841
         return s
 
     made = twin(f)
