@@ -9,7 +9,7 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from .twins import is_twin_code, twin_of
+from .twins import is_twin_code, known_twin, twin_of
 
 #: Libraries whose functions are called as they are.
 LIBRARIES = frozenset(
@@ -53,6 +53,9 @@ def converted(function: Any, runtime: type) -> Any:
 
 
 def _function(function: FunctionType, runtime: type) -> Any:
+    twin = known_twin(function, runtime)
+    if twin is not None and is_users(function):
+        return twin
     if is_twin_code(function.__code__) or not is_users(function):
         return function
     return twin_of(function, runtime) or function
@@ -88,7 +91,8 @@ def _class(cls: type, runtime: type) -> Any:
     """A constructor, where both steps of it are Python's own or the user's functions."""
     if cls.__module__ == builtins.__name__:
         return cls
-    new, init = cls.__new__, cls.__init__  # type: ignore[misc]
+    new: Any = cls.__new__
+    init: Any = cls.__init__  # type: ignore[misc]
     makes = new is not _object_new
     if not _is_ours_to_call(new, _object_new) or not _is_ours_to_call(init, _object_init):
         return cls

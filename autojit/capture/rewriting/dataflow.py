@@ -165,7 +165,8 @@ class Live:
             self.block(node.body, out, beside)
             self.block(node.orelse, out, beside)
         elif isinstance(node, ast.While | ast.For):
-            self.block(node.body, out | node.live_in, beside)
+            around: Names = node.live_in  # type: ignore[union-attr]
+            self.block(node.body, out | around, beside)
         elif isinstance(node, ast.Try | ast.TryStar | ast.With | ast.Match):
             beside = beside | out | self._region(node)
             for block in regions(node)[1]:

@@ -278,6 +278,34 @@ class Checks(Expressions):
         return super().lambda_(node)
 
 
+class StatementChecks(Checks):
+    """Leaves statements as they are, but for names that may be unbound."""
+
+    def statement(self, node: Any) -> None:
+        if type(node) in _DEFINITIONS:
+            scope: Scope = node.scope
+            inner = StatementChecks(self.context, scope)
+            for part in node.body:
+                inner.statement(part)
+            return
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                setattr(node, field, [self._inside(item) for item in value])
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self._inside(value))
+
+    def _inside(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self.expression(value)
+        if isinstance(value, ast.AST):
+            self.statement(value)
+        return value
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
 def first_parameter(arguments: ast.arguments) -> str | None:
     every = [*arguments.posonlyargs, *arguments.args]
     return every[0].arg if every else None

@@ -193,19 +193,12 @@ class NormalForms:
         ends = isinstance(node, ast.With) or bool(getattr(node, "finalbody", None))
         if not (self._caught and leaving and ends):
             return node
-        reset = [
-            assign(flag, constant(False, node), node)
-            for flag in self._flags(leaving, loop)
-        ]
+        reset = [assign(flag, constant(False, node), node) for flag in self._flags(leaving, loop)]
         if "return" in leaving:
             reset.append(assign(self._internal(RESULT), constant(None, node), node))
         again = ast.Raise(exc=None, cause=None, **place(node))
-        handler = ast.ExceptHandler(
-            type=None, name=None, body=[*reset, again], **place(node)
-        )
-        return ast.Try(
-            body=[node], handlers=[handler], orelse=[], finalbody=[], **place(node)
-        )
+        handler = ast.ExceptHandler(type=None, name=None, body=[*reset, again], **place(node))
+        return ast.Try(body=[node], handlers=[handler], orelse=[], finalbody=[], **place(node))
 
     def _compound(
         self, node: Any, loop: _Loop | None, tail: bool, leaving: Escapes

@@ -5,8 +5,8 @@ tree that is found is compiled again, and counts only where that gives the funct
 """
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import itertools
 import linecache
@@ -116,16 +116,16 @@ def compiled(
         posonlyargs=[], args=[ast.arg(arg=name, **at) for name in free], vararg=None,
         kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[],
     )  # fmt: skip
-    body: list[ast.stmt] = []
+    inner: list[ast.stmt] = []
     if isinstance(node, ast.FunctionDef):
-        if node.name not in free:  # by which it calls itself
-            body.append(ast.Global(names=[node.name], **at))
-        body.append(node)
+        if node.name not in free:  # its own name is not one of the factory's
+            inner.append(ast.Global(names=[node.name], **at))
+        inner.append(node)
     else:
-        body.append(ast.Return(value=node, **at))
-    outer: ast.stmt = _definition(FACTORY, arguments, body, at)
+        inner.append(ast.Return(value=node, **at))
+    outer: ast.stmt = _definition(FACTORY, arguments, inner, at)
     if owner is not None:
-        more = {"type_params": []} if "type_params" in ast.ClassDef._fields else {}
+        more: Any = {"type_params": []} if "type_params" in ast.ClassDef._fields else {}
         outer = ast.ClassDef(
             name=owner, bases=[], keywords=[], body=[outer], decorator_list=[], **more, **at
         )
@@ -140,7 +140,7 @@ def compiled(
 
 
 def _definition(name: str, arguments: ast.arguments, body: list[ast.stmt], at: Any) -> ast.stmt:
-    more = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+    more: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
     return ast.FunctionDef(
         name=name, args=arguments, body=body, decorator_list=[], returns=None, **more, **at
     )
@@ -167,7 +167,7 @@ def _imports(node: FunctionNode, namespace: dict[str, Any]) -> Iterator[tuple[st
     )
     yield likely
     # An object may be imported without looking like it.  A few names are tried in every way.
-    known = [name for name in names if name in namespace][:5]
+    known = sorted(names, key=lambda name: name not in namespace)[:5]
     for count in range(len(known) + 1):
         for chosen in itertools.combinations(known, count):
             if chosen != likely:

@@ -7,11 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from .assignments import Assignments
+from .blocks import all_statements, heads, without_declarations
 from .build import (
-    ask, assign, constant, do, function, lazy, load, pair, place, runtime, store,
+    ask,
+    assign,
+    constant,
+    do,
+    function,
+    lazy,
+    load,
+    pair,
+    place,
+    runtime,
+    store,
 )  # fmt: skip
 from .dataflow import Definite, Live
-from .expressions import Checks, first_parameter
+from .expressions import StatementChecks, first_parameter
 from .normal_forms import RETURNED, NormalForms
 from .scopes import Scope, effects
 
@@ -29,7 +40,7 @@ class Statements(Assignments):
             return
         self.first = first_parameter(node.args)
         forms = NormalForms(self.scope)
-        body = forms.body(_without_declarations(node.body))
+        body = forms.body(without_declarations(node.body))
         Definite(self.scope).block(body, set(self.scope.params))
         live = Live(self.scope)
         live.block(body, set(), set())
@@ -46,15 +57,15 @@ class Statements(Assignments):
         mine = self.scope.locals
         found: set[str] = set()
         removed = self.scope.deleted & mine
-        for part in _all_statements(body):
-            names = effects(*_heads(part)).reads
+        for part in all_statements(body):
+            names = effects(*heads(part)).reads
             if isinstance(part, ast.If | ast.While | ast.For):
                 every = effects(part)
                 names = names | every.writes | every.reads
                 found |= removed & names
             if isinstance(part, ast.Delete):
                 names = names | removed
-            found |= (names & mine) - part.definite  # type: ignore[attr-defined]
+            found |= (names & mine) - part.definite
         return found | (removed & self.scope.changed)
 
     def _prologue(self, node: Any, returned: bool) -> list[ast.stmt]:
@@ -69,7 +80,7 @@ class Statements(Assignments):
             found.append(assign(RETURNED, constant(False, node), node))
         names = sorted(scope.unbound - scope.params)
         if names:
-            targets = [store(name, node) for name in names]
+            targets: list[ast.expr] = [store(name, node) for name in names]
             found.append(
                 ast.Assign(
                     targets=targets, value=runtime("unbound", node), type_comment=None,
@@ -320,91 +331,6 @@ class Statements(Assignments):
             checks = StatementChecks(self.context, scope)
             for node in body:
                 checks.statement(node)
-
-
-class StatementChecks(Checks):
-    """The same of statements."""
-
-    def statement(self, node: Any) -> None:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = StatementChecks(self.context, node.scope)
-            for part in node.body:
-                inner.statement(part)
-            return
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if isinstance(value, list):
-                setattr(node, field, [self._inside(item) for item in value])
-            elif isinstance(value, ast.AST):
-                setattr(node, field, self._inside(value))
-
-    def _inside(self, value: Any) -> Any:
-        if isinstance(value, ast.expr):
-            return self.expression(value)
-        if isinstance(value, ast.AST):
-            self.statement(value)
-        return value
-
-
-def _heads(node: Any) -> list[Any]:
-    """The expressions of a statement that are not in its blocks."""
-    if isinstance(node, ast.If):
-        return [node.test]
-    if isinstance(node, ast.While):
-        return [node.test]
-    if isinstance(node, ast.For):
-        return [node.iter]
-    if isinstance(node, ast.With):
-        return [node.items]
-    if isinstance(node, ast.Match):
-        return [node.subject, *((case.pattern, case.guard) for case in node.cases)]
-    if isinstance(node, ast.Try | ast.TryStar):
-        return [[handler.type for handler in node.handlers]]
-    return [node]
-
-
-def _all_statements(block: list[Any]) -> Any:
-    for node in block:
-        yield node
-        for field in ("body", "orelse", "finalbody"):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield from _all_statements(getattr(node, field, []))
-        for part in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
-            yield from _all_statements(part.body)
-
-
-def _without_declarations(block: list[Any]) -> list[Any]:
-    """A block without ``global``, ``nonlocal`` and types, which hold for the whole function."""
-    found: list[Any] = []
-    for node in block:
-        if isinstance(node, ast.Global | ast.Nonlocal):
-            continue
-        if isinstance(node, ast.AnnAssign):
-            if node.value is None:
-                if not isinstance(node.target, ast.Name):
-                    found.append(ast.Expr(value=_loaded(node.target), **place(node)))
-                continue
-            node = ast.Assign(
-                targets=[node.target], value=node.value, type_comment=None, **place(node)
-            )
-        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for field in ("body", "orelse", "finalbody"):
-                if getattr(node, field, None):
-                    inner = _without_declarations(getattr(node, field))
-                    setattr(node, field, inner or [ast.Pass(**place(node))])
-            for part in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
-                at = node if isinstance(node, ast.Match) else part
-                part.body = _without_declarations(part.body) or [ast.Pass(**place(at))]
-        found.append(node)
-    return found
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    """What Python evaluates of the target of a type without a value."""
-    parts = [target.value] if isinstance(target, ast.Attribute | ast.Subscript) else []
-    if isinstance(target, ast.Subscript):
-        parts.append(target.slice)
-    return ast.Tuple(elts=parts, ctx=ast.Load(), **place(target))
 
 
 _REWRITE: dict[type, Callable[[Statements, Any], list[ast.stmt]]] = {

@@ -21,12 +21,13 @@ from .build import RUNTIME
 from .context import Context
 from .normal_forms import escapes_of
 from .scopes import Scopes
-from .source import FACTORY, Found, NoSource, compiled, find
+from .source import Found, NoSource, compiled, find
 from .statements import Statements
 
 #: How many twins of function objects, and how many codes, are kept.
 MOST = 1024
 _NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200  # generators, coroutines, and both
+_OPTIMIZED = 0x1  # of all code but that of classes and modules
 _LOCALS = frozenset(("locals", "eval", "exec"))
 _LOCALS_ALONE = frozenset(("vars", "dir"))
 _FRAMES = frozenset(("_getframe", "currentframe"))
@@ -65,13 +66,9 @@ _twins: OrderedDict[tuple[int, type], tuple[Any, ...]] = OrderedDict()
 _twin_codes: dict[int, weakref.ref[CodeType]] = {}
 
 
-def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
-    """The twin of a function, or None: then ``reason_against`` says why.
-
-    The same function object gets the same twin while its code and its defaults stay.
-    """
-    key = id(function), runtime_class
-    known = _twins.get(key)
+def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | None:
+    """The twin of a function where it has been made and still fits."""
+    known = _twins.get((id(function), runtime_class))
     if (
         known is not None
         and known[0]() is function
@@ -79,9 +76,24 @@ def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
         and known[2] is function.__defaults__
         and known[3] is function.__kwdefaults__
     ):
-        return known[4]
+        twin: FunctionType | None = known[4]
+        return twin
+    return None
+
+
+def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
+    """The twin of a function, or None: then ``reason_against`` says why.
+
+    The same function object gets the same twin while its code and its defaults stay.
+    """
+    twin = known_twin(function, runtime_class)
+    if twin is not None:
+        return twin
+    key = id(function), runtime_class
     recipe = _recipe(function, runtime_class)
-    twin = None if recipe.twin is None else _made(function, recipe)
+    if recipe.twin is None:
+        return None
+    twin = _made(function, recipe)
     entry = (
         weakref.ref(function, lambda _: _twins.pop(key, None)),
         function.__code__, function.__defaults__, function.__kwdefaults__, twin,
@@ -186,28 +198,24 @@ def _renamed(made: CodeType, start: str, qualname: str, name: str) -> CodeType:
 
     What the rewriter has made bears the name of the user's function around it, for tracebacks.
     """
-    own = made.co_name
-    changes: dict[str, Any] = {}
-    if own.startswith(("__aj_", "_")) and "__aj_" in own:
-        own = changes["co_name"] = name
-    given = _spelt(made.co_qualname, start, qualname)
-    constants = tuple(
-        _renamed(c, start, qualname, own)
-        if isinstance(c, CodeType)
-        else (_spelt(c, start, qualname) if isinstance(c, str) and c.startswith(start) else c)
-        for c in made.co_consts
-    )
-    return made.replace(co_qualname=given, co_consts=constants, **changes)
+    own = name if "__aj_" in made.co_name else made.co_name
+    spelt = _spelt(made.co_qualname, start, qualname)
+    constants = []
+    for constant in made.co_consts:
+        if isinstance(constant, CodeType):
+            constant = _renamed(constant, start, qualname, own)
+        elif constant == made.co_qualname and not made.co_flags & _OPTIMIZED:
+            constant = spelt  # the qualified name of a class
+        constants.append(constant)
+    return made.replace(co_name=own, co_qualname=spelt, co_consts=tuple(constants))
 
 
 def _spelt(made: str, start: str, qualname: str) -> str:
     """A qualified name without the functions that the rewriter has made."""
     if not made.startswith(start):
         return made
-    parts = made[len(start) :].split(".<locals>.")
-    kept = [part for part in parts if not part.startswith("__aj_")]
-    spelt = qualname + ".<locals>.".join(kept)
-    return spelt
+    inner = made[len(start) :].split(".<locals>.")
+    return qualname + ".<locals>.".join(part for part in inner if "__aj_" not in part)
 
 
 def _remember(code: CodeType) -> None:
