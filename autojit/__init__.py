@@ -87,7 +87,8 @@ hooks.register_modules(
         for name in (
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "sorting", "logic", "linalg.products", "linalg.matrices",
-            "linalg.factorizations", "linalg.spectral", "methods", "bounded.slices", "bounded.table",
+            "linalg.factorizations", "linalg.spectral", "methods", "bounded.slices",
+            "bounded.table",
         )
     ),
     f"{__name__}.control_flow.cumulative",

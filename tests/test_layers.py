@@ -242,7 +242,8 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 #: each other.  Modules beside packages (`autojit.errors`) have a floor of their own.
 FLOORS = (
     "cli", "autojit", "ode testing",
-    "solvers interception", "control_flow dispatch scipy", "functions.bounded functions.linalg transformations",
+    "solvers interception", "control_flow dispatch scipy",
+    "functions.bounded functions.linalg transformations",
     "functions staging", "protocols", "tracing", "session", "ir.transforms",
     "codegen", "codegen.driver", "codegen.cpu codegen.cuda",
     "codegen.cpu.entry_point", "codegen.cpu.emit", "codegen.cpu.linalg", "codegen.cpu.matmul",

@@ -44,6 +44,8 @@ _REWRITE = (
     "    np.where(np.arange(len(x)) < i, x, 0)      # not: x[:i]"
 )
 
+_USE = "This use (a result, a carry of a loop, an argument of a function that is not covered)"
+
 
 def refuse(what: str) -> NoReturn:
     """Raise the error for a use of a part that is not covered."""
@@ -208,16 +210,16 @@ class Bounded(Tracer):
     # -- what others ask for ------------------------------------------------
 
     @property
-    def own(self) -> Value:  # type: ignore[override]
-        refuse("This use")
+    def own(self) -> Value:
+        refuse(_USE)
 
     @property
     def value(self) -> Value:
-        refuse("This use")
+        refuse(_USE)
 
     @property
     def type(self) -> Type:
-        refuse("This use")
+        refuse(_USE)
 
     def __bool__(self) -> bool:
         refuse("bool(x), as `if`, `while`, `and` and `or` call it,")
