@@ -167,7 +167,7 @@ class Bounded(Tracer):
     # -- what is known of it ------------------------------------------------
 
     @property
-    def shape(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def shape(self) -> tuple[Any, ...]:
         pairs = zip(self.ranges, self.storage.shape, strict=True)
         return tuple([n if found is None else found.length for found, n in pairs])
 
@@ -210,7 +210,7 @@ class Bounded(Tracer):
     # -- what others ask for ------------------------------------------------
 
     @property
-    def own(self) -> Value:
+    def own(self) -> Value:  # type: ignore[override]
         refuse(_USE)
 
     @property

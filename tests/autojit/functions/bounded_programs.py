@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-N = 5
+N = 4
 _rng = np.random.default_rng(0)
 SQUARE, OTHER, VECTOR = _rng.normal(size=(N, N)), _rng.normal(size=(N, N)), _rng.normal(size=N)
 POSITIVE = SQUARE @ SQUARE.T + N * np.eye(N)

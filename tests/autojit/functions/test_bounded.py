@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -32,11 +33,19 @@ def test_programs_agree_with_python(program: Callable[..., Any], args: tuple[Any
     wanted = jit(grad(total(in_python), argnums=every))(*args)
     for a, b in zip(slopes, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
-    autojit.testing.check_grads(lambda x: total(fori_loop)(x, *args[1:]), (args[0],), order=1)
+    autojit.testing.check_grads(jit(total(fori_loop)), args, order=1)
+
+
+@pytest.mark.parametrize(
+    ("program", "args"), PROGRAMS[::3], ids=lambda x: getattr(x, "__name__", "")
+)
+def test_second_derivatives(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def total(loop: Any) -> Any:
+        return lambda *args: np.sum(np.sin(program(loop, *args)))
 
     def curvature(loop: Any) -> Any:
-        slope = grad(lambda x: total(loop)(x, *args[1:]))
-        return jit(lambda x: jvp(slope, (x,), (np.cos(x),))[1])(np.copy(args[0]))
+        slope = grad(total(loop))
+        return jit(lambda x, *rest: jvp(lambda x: slope(x, *rest), (x,), (np.cos(x),))[1])(*args)
 
     wanted = curvature(in_python)
     np.testing.assert_allclose(
@@ -73,7 +82,8 @@ def _number(r: random.Random) -> str:
             f"np.{r.choice(names)}({v}) * 1.0", f"np.{r.choice(names)}({v}) * 1.0",
             f"np.linalg.norm({v})", f"np.dot(x[{one}], y[{one}])", f"({v} @ {_vector(r)})",
             f"({v})[{r.choice(('0', '-1', 'i', '1', 'j'))}]", f"np.sum({v}) / ({v}).shape[0]",
-            f"np.sum(M[{one}, {_slice(r)}] @ M[{_slice(r)}, 0])", f"np.sum(np.outer({v}, x[{one}]))",
+            f"np.sum(M[{one}, {_slice(r)}] @ M[{_slice(r)}, 0])",
+            f"np.sum(np.outer({v}, x[{one}]))",
         )
     )  # fmt: skip
 
@@ -102,11 +112,13 @@ def _program(seed: int) -> tuple[str, Callable[..., Any]]:
 
 def _outcome(f: Callable[..., Any], *args: Any) -> Any:
     """What a function returns, or the error that it raises."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of means of nothing
         try:
             return f(*args)
+        except errors.TracingError:
+            raise
         except (ValueError, IndexError) as error:
-            assert not isinstance(error, errors.TracingError), error
             return error
 
 
@@ -114,7 +126,7 @@ def _outcome(f: Callable[..., Any], *args: Any) -> Any:
 _STRICT = ("differ in length", "not made shorter")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_random_programs_agree_with_numpy(seed: int) -> None:
     text, f = _program(seed)
     compiled = jit(f)
@@ -132,7 +144,7 @@ def test_random_programs_agree_with_numpy(seed: int) -> None:
                     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=where)
 
 
-@pytest.mark.parametrize("seed", range(100, 112))
+@pytest.mark.parametrize("seed", range(100, 107))
 def test_random_derivatives_agree_with_known_bounds(seed: int) -> None:
     text, f = _program(seed)
     x, y = np.copy(X), np.copy(Y)
