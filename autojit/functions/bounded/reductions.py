@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import ConcreteValueError, with_place
 from autojit.functions.reductions import check_ordered, safe_sqrt, squared
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
@@ -215,10 +214,3 @@ def cumsum(a: Bounded, axis: Any = None, dtype: Any = None, out: Any = None) -> 
     else:
         value = np.cumsum(x, along, dtype)
     return Bounded(value, a.ranges)
-
-
-def length_of(x: Any) -> Any:
-    """``len(x)``, which may be a traced integer."""
-    if not x.shape:
-        raise ConcreteValueError(with_place("len() of a traced scalar", None))
-    return x.shape[0]
