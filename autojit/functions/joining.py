@@ -12,7 +12,7 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.ops import move
 from autojit.protocols.lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
-from autojit.protocols.registry import implements, reject
+from autojit.protocols.registry import any_bounded, implements, reject
 from autojit.tracing.hooks import hooks
 from autojit.tracing.rows import Row, runs
 from autojit.tracing.source import user_source
@@ -52,6 +52,8 @@ def stack_nested(x: Any, dtype: Any = None) -> Any:
     """A nest of lists with traced values in it, as the array that np.array would make."""
     if not isinstance(x, (list, tuple)):
         return x
+    if any_bounded(x):
+        return hooks.bounded_function(np.stack, (x,), {})
     if dtype is None:  # Python's numbers count as arrays of their own dtype here
         dtype = np.result_type(*(x.dtype if is_tracer(x) else np.asarray(x) for x in _leaves(x)))
     if any(isinstance(item, Row) for item in x):

@@ -110,7 +110,9 @@ def must_be_known(function: str, argument: str) -> AutojitError:
             f"{function}: the shape of the result depends on {argument}, which is traced and must "
             "be known when the function is traced. Make it a static argument, or close over it:\n"
             "    jit(f, static_argnums=1)(x, n)\n"
-            "    grad(lambda x: f(x, n))(x)         # n is a Python integer here",
+            "    grad(lambda x: f(x, n))(x)         # n is a Python integer here\n"
+            "or make an array that is long enough, and use a part of it:\n"
+            "    np.zeros(100)[:n]                  # not: np.zeros(n)",
             user_source(),
         )
     )

@@ -35,7 +35,7 @@ def _binary(ufunc: Any) -> tuple[_Binary, _Binary, _Binary]:
         if result is NotImplemented or self.is_scalar:
             return result  # NumPy scalars are immutable: the name is bound anew
         if result.is_bounded:
-            self[...] = result
+            hooks.setitem(self, ..., result)
             return self
         if result.shape != self.shape or not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise InPlaceError(

@@ -37,10 +37,12 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
         "(a single element is not stretched; write x[i] for x[i:j])",
     ),
     "empty_maximum": (
-        ValueError, "zero-size array to reduction operation maximum which has no identity",
+        ValueError,
+        "zero-size array to reduction operation maximum which has no identity",
     ),
     "empty_minimum": (
-        ValueError, "zero-size array to reduction operation minimum which has no identity",
+        ValueError,
+        "zero-size array to reduction operation minimum which has no identity",
     ),
     "empty_argument": (ValueError, "attempt to get argmax or argmin of an empty sequence"),
     "part_out_of_range": (

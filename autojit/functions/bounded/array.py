@@ -44,6 +44,8 @@ _REWRITE = (
     "    np.where(np.arange(len(x)) < i, x, 0)      # not: x[:i]"
 )
 
+_USE = "This use (a result, a carry of a loop, an argument of a function that is not covered)"
+
 
 def refuse(what: str) -> NoReturn:
     """Raise the error for a use of a part that is not covered."""
@@ -165,7 +167,7 @@ class Bounded(Tracer):
     # -- what is known of it ------------------------------------------------
 
     @property
-    def shape(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def shape(self) -> tuple[Any, ...]:
         pairs = zip(self.ranges, self.storage.shape, strict=True)
         return tuple([n if found is None else found.length for found, n in pairs])
 
@@ -209,15 +211,15 @@ class Bounded(Tracer):
 
     @property
     def own(self) -> Value:  # type: ignore[override]
-        refuse("This use")
+        refuse(_USE)
 
     @property
     def value(self) -> Value:
-        refuse("This use")
+        refuse(_USE)
 
     @property
     def type(self) -> Type:
-        refuse("This use")
+        refuse(_USE)
 
     def __bool__(self) -> bool:
         refuse("bool(x), as `if`, `while`, `and` and `or` call it,")

@@ -80,4 +80,3 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     if len(layout(a)[1]) != 1 or len(layout(b)[1]) != 1 or out is not None:
         refuse("np.outer of other operands than vectors, or with out=,")
     return np.multiply(a[:, None], b[None, :])
-

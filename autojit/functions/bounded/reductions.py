@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import ConcreteValueError, with_place
 from autojit.functions.reductions import check_ordered, safe_sqrt, squared
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
@@ -91,11 +90,26 @@ def _extreme(function: Any, op: Any, name: str) -> Callable[..., Any]:
         check_ordered(f"np.{name}", a.dtype)
         axes = shapes.normalize_axes(axis, a.ndim)
         ranges = a.ranges if _is_given(initial) else _not_empty(a, axes, f"empty_{name}imum")
-        x = masked(as_value(a.storage), ranges, op.identity(a.dtype))
+        least = op.identity(a.dtype)
+        x = masked(as_value(a.storage), ranges, least)
         value = function(tracer(x), axes, keepdims=keepdims, initial=initial)
+        if a.dtype.kind == "f" and not _is_given(initial):
+            value = np.where(value == least, _shared(a, axes, least, keepdims), value)
         return wrapped(value, _rest(ranges, axes, keepdims))
 
     return extreme
+
+
+def _shared(a: Bounded, axes: Sequence[int], least: float, keepdims: Any) -> Any:
+    """The extreme where all elements are infinite, as the places that do not count are then too:
+    only those that count share its derivative."""
+    hit = (a == least).outside(False)
+    x = as_value(a.storage)
+    total = np.sum(
+        tracer(arithmetic.select(hit, x, full(0, x.type))), tuple(axes), keepdims=keepdims
+    )
+    count = np.sum(tracer(hit), tuple(axes), x.dtype, keepdims=keepdims)
+    return total / np.maximum(count, x.dtype.type(1))
 
 
 max = _extreme(np.max, reduce.max_, "max")
@@ -157,18 +171,18 @@ def norm(x: Bounded, ord: Any = None, axis: Any = None, keepdims: bool = False) 
     return wrapped(value, _rest(x.ranges, axes, keepdims))
 
 
-def _argument(name: str, extreme: Any) -> Callable[..., Any]:
+def _argument(name: str, extreme: Any, op: Any) -> Callable[..., Any]:
     def position(a: Bounded, axis: Any = None, out: Any = None, *, keepdims: Any = _MISSING) -> Any:
         if _is_given(out) or (axis is None and a.ndim > 1):
             refuse(f"np.{name} with out=, or over all axes of a matrix,")
         along = shapes.normalize_axis(0 if axis is None else axis, a.ndim)
         ranges = _not_empty(a, (along,), "empty_argument")
         a = Bounded(a.storage, ranges, closed=a.closed)
-        best = extreme(a, along, keepdims=True)
+        best = extreme(a, along, keepdims=True, initial=op.identity(a.dtype))
         hit = elementwise(lambda x, m: (x == m) | (x != x), a, best)
         numbers, extent = _numbers(a, along)
         first = arithmetic.select(hit.outside(False), numbers, full(extent, numbers.type))
-        result = tracer(reduce.min_(first, axes=(along,)))
+        result: Any = tracer(reduce.min_(first, axes=(along,)))
         if _keeps(keepdims):
             result = np.expand_dims(result, along)
         return wrapped(result, _rest(ranges, (along,), keepdims))
@@ -184,8 +198,8 @@ def _numbers(a: Bounded, axis: int) -> tuple[Value, int]:
     return move.broadcast(along, shape=shape, dims=(axis,)), shape[axis]
 
 
-argmax = _argument("argmax", max)
-argmin = _argument("argmin", min)
+argmax = _argument("argmax", max, reduce.max_)
+argmin = _argument("argmin", min, reduce.min_)
 
 
 def cumsum(a: Bounded, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -194,16 +208,9 @@ def cumsum(a: Bounded, axis: Any = None, dtype: Any = None, out: Any = None) -> 
         refuse("np.cumsum with out=, or over all axes of a matrix,")
     along = shapes.normalize_axis(0 if axis is None else axis, a.ndim)
     x, found = tracer(a.outside(0)), a.ranges[along]
+    value: Any
     if found is not None and found.step < 0:
         value = np.flip(np.cumsum(np.flip(x, along), along, dtype), along)
     else:
         value = np.cumsum(x, along, dtype)
     return Bounded(value, a.ranges)
-
-
-def length_of(x: Any) -> Any:
-    """``len(x)``, which may be a traced integer."""
-    if not x.shape:
-        raise ConcreteValueError(with_place("len() of a traced scalar", None))
-    return x.shape[0]
-
