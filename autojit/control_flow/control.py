@@ -114,7 +114,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
 
     def body(state: Any) -> Any:
         i, carry = state
-        return i + 1, body_fun(as_index(i, lower), carry)
+        return i + 1, body_fun(as_index(i, lower, upper), carry)
 
     # As NumPy's integer: below a bound, one more always fits.
     first = np.positive(lower) if is_tracer(lower) else np.int64(lower)
