@@ -18,6 +18,7 @@ from autojit.ir.ops.update import add_at, scatter, update
 from autojit.protocols.lifting import as_value, by_values, common_shape, shape_of
 from autojit.tracing.created_arrays import bare, is_traced, plain
 from autojit.tracing.known import value_of
+from autojit.tracing.protocol import bounds_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -373,6 +374,11 @@ def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value | np.ndarra
     """Indices from 0 on; known ones are checked now, traced ones when the code runs."""
     if isinstance(item, Tracer):
         index = as_value(item, np.dtype(np.int64))
+        low, high = bounds_of(item)
+        if low >= 0:
+            return index
+        if high < 0:
+            return index + extent
         return arithmetic.select(arithmetic.lt(index, 0), index + extent, index)
     known = np.asarray(item, np.int64)
     wrong = known[(known < -extent) | (known >= extent)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autojit.codegen.loop_ir.nodes import Fill, Store
+from autojit.codegen.loop_ir.traversal import memory
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.scheduling.bufferization import (
     LOCAL,
@@ -76,7 +77,10 @@ class RegionPlaces:
         """Before the first step: a carry is its operand."""
         value = self.op.operands[k]
         if self.call.views[k] is not None:
-            self.outer.copy(self.operand(k), place, value)
+            given = self.operand(k)
+            # A loop may go on where a value lies.
+            if memory(given.buffer) is not memory(place.buffer) or given.offset != place.offset:
+                self.outer.copy(given, place, value)
             return
         constant = self.outer.definers[value]
         count, number = parts_of(value.dtype), constant.params["value"]

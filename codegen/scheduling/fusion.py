@@ -94,6 +94,8 @@ class Schedule:
         selection = Selection(program, traits, inside=inside)
         self.definers = selection.definers
         self.stored = selection.stored
+        #: Values that lie where a later one does, which takes over their memory.
+        self.together: dict[Value, Value] = {}
         self.kept = selection.kept
         self.root = Node()
         #: The loops around each stored value, outermost first.

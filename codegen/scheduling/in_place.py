@@ -2,7 +2,9 @@
 
 Legal where every read of an old element comes before the new one is written there, in a loop that
 is complete by then or in the same iteration (``_Order.safe``), and where neither the old value nor
-the new one is that of another carry or a result of the body.
+the new one is that of another carry or a result of the body.  A loop inside of the body takes over
+the memory of a carry of its own where it reads that value once, as the carry's first element, and
+nothing reads it after the loop has begun (``_Order.through``).
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from autojit.ir.core.program import Value
+from autojit.ir.ops.bodies import BodyOp
 
 from .fusion import Node, Schedule
+from .materialization import BodyCall
 from .op_loops import Stored
 
 
@@ -28,24 +32,26 @@ def may_overwrite(
     order = _Order(schedule)
     found, needless = [], set()
     for before, after in zip(old, new, strict=True):
-        item: Any = schedule.stored.get(after)
         alone = sum(v is after or v is before for v in new) == 1
-        fits = isinstance(item, Stored) and alone and not schedule.program.outputs.count(before)
-        way = order.way(before, item) if fits else None
-        if way is not None and way.item is not None:
-            way.item.over = way.over
-        needless |= {way.copy} if way is not None and way.copy is not None else set()
+        fits = alone and not schedule.program.outputs.count(before)
+        way = order.way(before, after) if fits else None
+        if way is not None:
+            if way.item is not None:
+                way.item.over = way.over
+            needless |= way.copies
+            schedule.together.update(way.together)
         found.append(way is not None)
     return found, needless
 
 
 class _Way(NamedTuple):
-    """How a value comes to lie where the old one was: the copy that is not made for it, and what
-    is computed over an updated array."""
+    """How a value comes to lie where the old one was: the copies that are not made for it, what
+    is computed over an updated array, and values that lie where later ones do."""
 
-    copy: Value | None = None
+    copies: frozenset[Value] = frozenset()
     item: Stored | None = None
     over: Value | None = None
+    together: tuple[tuple[Value, Value], ...] = ()
 
 
 class _Order:
@@ -61,8 +67,52 @@ class _Order:
             for leaf in (child.leaves() if isinstance(child, Node) else (child,))
         }
 
-    def way(self, before: Value, item: Stored) -> _Way | None:
-        """How a value can take the place of one before, if it can.
+    def way(self, before: Value, after: Value) -> _Way | None:
+        """How a value can take the place of one before, if it can."""
+        item: Any = self.schedule.stored.get(after)
+        if isinstance(item, BodyCall):
+            return self.through(before, after, self._taken(item, after), item, item)
+        if not isinstance(item, Stored):
+            return None
+        first, copy = self._bottom(item)
+        if copy is not None and copy.copied is not None and copy.copied is not before:
+            way = self.through(before, after, copy.copied, first, copy)
+            if way is not None:
+                return way._replace(copies=way.copies | {copy.value})
+        return self.updated(before, item)
+
+    def through(
+        self, before: Value, after: Value, taken: Value | None, first: Any, reader: Any
+    ) -> _Way | None:
+        """How a value can take the place of one before by way of another, ``taken``, which
+        ``reader`` alone reads once ``first`` has begun to write over it."""
+        if taken is None or not self._read_until(taken, first, reader):
+            return None
+        if taken is before:
+            return _Way()
+        # What a later loop takes from here is read without an operand.
+        if taken in (*self.schedule.program.outputs, *self.schedule.kept.same.values()):
+            return None
+        way = self.way(before, taken)
+        return way and way._replace(together=(*way.together, (taken, after)))
+
+    def _taken(self, call: BodyCall, after: Value) -> Value | None:
+        """The value that a result of a loop is as the loop begins, if the loop reads all of it and
+        does not read it otherwise."""
+        kind, op = call.op.kind, call.op
+        assert isinstance(kind, BodyOp)
+        first = kind.initial(op.params)
+        k = op.results.index(after)
+        if k >= len(first):
+            return None
+        view = call.views[first[k]]
+        if view is None or call.reads.count(view.base) != 1:
+            return None
+        whole = view.offset == 0 and view.base.type == after.type
+        return view.base if whole else None
+
+    def updated(self, before: Value, item: Stored) -> _Way | None:
+        """The same for a value that loops over its elements compute.
 
         Either is a chain of updates, of a copy of the value before or of something that is
         computed for each element; and what that reads may be such a chain once more.
@@ -70,7 +120,7 @@ class _Order:
         first, under = self._bottom(item)
         if under is None or under.copied is before:
             done = under is not None and self._read_until(before, first, under)
-            return _Way(under.value) if done and under is not None else None
+            return _Way(frozenset({under.value})) if done and under is not None else None
         if under.combine is not None:
             return None
         for over in under.reads:
@@ -79,7 +129,7 @@ class _Order:
                 first, copy = self._bottom(chain)
                 if copy is not None and copy.copied is before:
                     if self._read_until(before, first, copy):
-                        return _Way(copy.value, under, over)
+                        return _Way(frozenset({copy.value}), under, over)
                     break
         return _Way() if self.safe(before, under) else None
 
