@@ -34,8 +34,8 @@ from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 
-#: How often a branch may lie inside of itself: a recursion that ends by what is known (the levels of
-#: a tree) is not deeper, as each level traces all that follow twice.
+#: How often a branch may lie inside of itself: a recursion that ends by what is known (the levels
+#: of a tree) is not deeper, as each level traces all that follow twice.
 DEEPEST = 24
 
 _RECURSION = (
@@ -88,7 +88,7 @@ class Runtime(PlainRuntime):
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)
         if condition is None:
-            super().assert_(s, test, message)
+            super().assert_(s, test, message)  # noqa: PT009
             return
         error = AssertionError() if message is None else AssertionError(message())
         failing(np.logical_not(truth_of(condition)), error, None)

@@ -52,6 +52,8 @@ class Hooks:
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).
     converted: Callable[[Any], Any]
+    #: A sentence: why the function that asks for the truth of a traced value was not captured.
+    why_not_captured: Callable[[], str]
     #: Results of a traced function that pass through what has to hold.
     with_checks: Callable[[Any, Any], Any]
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.
