@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -83,6 +84,10 @@ def _bound(value: Any, loop: Loop, always: bool) -> Any:
     return value.value if isinstance(value, Maybe) and loop.has_steps and always else value
 
 
+def _both(before: Value, held: Value) -> list[Value]:
+    return [bitwise_and(before, held)]
+
+
 def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]) -> Any:
     """Checks of a step hold as long as they held at all steps before it."""
     mine: list[Value] = []
@@ -90,7 +95,7 @@ def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]
     for held in mine:
         before = Value(held.type)
         captured.inputs.append(before)
-        outputs += captured.block.recorded(lambda b=before, h=held: [bitwise_and(b, h)])
+        outputs += captured.block.recorded(partial(_both, before, held))
         operands.append(lift(np.True_))
     return take
 

@@ -19,9 +19,13 @@ class Maybe:
         self.held = held
 
 
-optree.register_pytree_node(
-    Maybe,
-    lambda x: ([x.value, x.held], None, ["value", "held"]),
-    lambda _, children: Maybe(*children),
-    namespace=NAMESPACE,
-)
+def _parts(x: Any) -> Any:
+    return [x.value, x.held], None, ["value", "held"]
+
+
+def _from_parts(_: Any, parts: Any) -> Any:
+    return Maybe(*parts)
+
+
+_TYPE: Any = Maybe  # which is no collection but for optree
+optree.register_pytree_node(_TYPE, _parts, _from_parts, namespace=NAMESPACE)
