@@ -34,7 +34,7 @@ _ASSIGN = (
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
 )
-_STORED = "Assigning x into an ordinary array"
+STORED = "Assigning x into an ordinary array"
 #: The same where that array is known to be an ordinary one.
 ASSIGNMENT_FIX = (
     "The array that it is assigned into was not made in the traced function, or not by the name in "
@@ -222,7 +222,7 @@ class Tracer(ArrayMethods):
     def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
-            what, fix = _STORED, ASSIGNMENT_FIX
+            what, fix = STORED, ASSIGNMENT_FIX
         if at_hand(self) is not None:
             raise lost_derivative(self, what, fix)
         reason = "while a function is traced only its type is known."
