@@ -255,7 +255,7 @@ def nested_function(x):
 
 @case((0.5,), (3.0,), (-1.0,))
 def chained_and_bool(x):
-    if 0 < x < 1 or x > 2 and not x > 5:
+    if 0 < x < 1 or (x > 2 and not x > 5):
         return x * x
     return -x
 
