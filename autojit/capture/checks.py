@@ -7,7 +7,6 @@ function its results pass through the checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +46,7 @@ def add_checks(
         for held, failure in block.trace.checks:
             for other, mine in zip(blocks, outputs, strict=True):
                 value = held if other is block else np.True_
-                mine.extend(other.recorded(partial(_lifted, value)))
+                mine.extend(other.recorded(_lifted, value))
             failures.append(failure)
 
     def take(results: Sequence[Value]) -> None:
@@ -59,8 +58,8 @@ def add_checks(
     return take
 
 
-def _lifted(x: Any) -> list[Value]:
-    return [lift(x)]
+def _lifted(value: Any) -> list[Value]:
+    return [lift(value)]
 
 
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -84,10 +83,6 @@ def _bound(value: Any, loop: Loop, always: bool) -> Any:
     return value.value if isinstance(value, Maybe) and loop.has_steps and always else value
 
 
-def _both(before: Value, held: Value) -> list[Value]:
-    return [bitwise_and(before, held)]
-
-
 def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]) -> Any:
     """Checks of a step hold as long as they held at all steps before it."""
     mine: list[Value] = []
@@ -95,9 +90,13 @@ def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]
     for held in mine:
         before = Value(held.type)
         captured.inputs.append(before)
-        outputs += captured.block.recorded(partial(_both, before, held))
+        outputs += captured.block.recorded(_both, before, held)
         operands.append(lift(np.True_))
     return take
+
+
+def _both(a: Value, b: Value) -> list[Value]:
+    return [bitwise_and(a, b)]
 
 
 def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:

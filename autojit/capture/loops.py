@@ -8,7 +8,6 @@ been traced; then it is traced again, until nothing is new.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,11 +109,15 @@ _STEPS = 100
 
 
 def _weight(op: Any) -> int:
-    """The number of operations that an operation stands for where loops are unrolled."""
+    """The number of operations that an operation stands for where loops are unrolled: Python
+    computes indices itself then."""
     inner = sum(_weight(each) for program in op.programs for each in program.ops)
     if op.kind is while_:
         return 1 + _STEPS * inner
-    return 1 + (op.params["length"] if op.kind is scan else 1) * inner
+    if op.kind is scan:
+        return 1 + op.params["length"] * inner
+    is_index = not any(v.type.is_inexact or v.shape for v in op.results)
+    return inner if is_index or not op.operands else 1 + inner
 
 
 def trace_loop(loop: Loop) -> Captured:
@@ -313,7 +316,7 @@ def _captured(
         leaves.append(arrays)
         start = stop if carry.read else start
     for x in roots.values():
-        outputs += block.recorded(partial(_value_of, stand_ins[id(x)]))
+        outputs += block.recorded(_value, stand_ins[id(x)])
     grown = [_grown(items, new, block, loop) for items, new in appended.values()]
     more = [Value(t.type) for c in order if not c.read for t in c.types]
     read = sum(len(c.types) for c in order if c.read)
@@ -327,7 +330,7 @@ def tracer_like(value: Value, block: Block) -> Tracer:
     return Tracer(value, block.trace)
 
 
-def _value_of(x: Tracer) -> list[Value]:
+def _value(x: Tracer) -> list[Value]:
     return [x.value]
 
 

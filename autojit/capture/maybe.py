@@ -19,13 +19,14 @@ class Maybe:
         self.held = held
 
 
-def _parts(x: Any) -> Any:
+def _taken_apart(x: Any) -> tuple[list[Any], None, list[str]]:
     return [x.value, x.held], None, ["value", "held"]
 
 
-def _from_parts(_: Any, parts: Any) -> Any:
-    return Maybe(*parts)
+def _put_together(_: Any, children: Any) -> Any:
+    return Maybe(*children)
 
 
-_TYPE: Any = Maybe  # which is no collection but for optree
-optree.register_pytree_node(_TYPE, _parts, _from_parts, namespace=NAMESPACE)
+#: optree's annotations ask for collections.
+_CLASS: Any = Maybe
+optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMESPACE)

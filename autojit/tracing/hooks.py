@@ -54,6 +54,8 @@ class Hooks:
     converted: Callable[[Any], Any]
     #: A sentence: why the function that asks for the truth of a traced value was not captured.
     why_not_captured: Callable[[], str]
+    #: ``then() if test else orelse()`` for a traced bool whose value is not known.
+    choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
     #: Results of a traced function that pass through what has to hold.
     with_checks: Callable[[Any, Any], Any]
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.

@@ -1,7 +1,8 @@
 """Functions with control flow on values, as people write them, each with arguments that take
 different ways through it."""
 
-# ruff: noqa: B905, RUF007, SIM108 - they are written as people write them
+# ruff: noqa: SIM108, RUF007, B905 - as people write them
+
 from __future__ import annotations
 
 import math
