@@ -15,6 +15,7 @@ from typing import Any
 from autojit.errors import AutojitError, raised
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
+from autojit.tracing.known import arguments_are_known
 
 from .block import Block
 from .branches import capture_branch
@@ -118,11 +119,10 @@ def _tried() -> Iterator[_Try]:
 def becomes_unknown(loop: Loop, first: Any) -> bool:
     """Whether a loop's condition depends on what is not known once its body has run.
 
-    A trace that knows its values asks the condition itself, step by step.
+    In a trace that is for known arguments the loop asks its condition itself, step by step.
     """
-    trace = current_trace()
-    assert loop.holds is not None and trace is not None
-    if trace.builder.known is not None:
+    assert loop.holds is not None
+    if arguments_are_known():
         return False
     before, found = Before(loop.access), False
     try:
@@ -135,7 +135,10 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
 
 
 def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
-    """Run a loop step by step; steps behind a condition that is not known become branches."""
+    """Run a loop step by step; steps behind a condition that is not known become branches, of
+    which the next step may read what the loop reads."""
+    site = loop.access.site
+    access = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
     for value in it:
 
         def step(value: Any = value) -> None:
@@ -145,7 +148,7 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
-            capture_branch(truth_of(condition), (_nothing, step), loop.access)
+            capture_branch(truth_of(condition), (_nothing, step), access)
         elif held is None or truth(held):
             step()
         else:
