@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import AutojitError
-from autojit.ir.core.program import Value, current_builder
+from autojit.ir.core.program import Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert
 from autojit.ir.regions.switch import switch
 from autojit.staging.bodies import merged
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import assign
 from autojit.tracing.blocks import here
+from autojit.tracing.source import is_internal
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -44,9 +45,22 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     if all(way.error is not None for way in traced):
         raise traced[1].error or AssertionError
     _emit(held, traced, before)
-    for way, holds in zip(traced, (True, False), strict=True):
+    for way, holds in zip(traced, (False, True), strict=True):
         if way.error is not None:
-            failing(held if holds else np.logical_not(held), way.error, access.source)
+            failing(
+                held if holds else np.logical_not(held), way.error, _raised_at(way.error, access)
+            )
+
+
+def _raised_at(error: Exception, access: Access) -> Source | None:
+    """The user's line that raises an exception."""
+    step, found = error.__traceback__, access.source
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not is_internal(code.co_filename):
+            found = Source(code.co_filename, step.tb_lineno, code.co_name)
+        step = step.tb_next
+    return found
 
 
 def _traced(way: Callable[[], Any], before: Before) -> _Way:

@@ -17,6 +17,7 @@ import numpy as np
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
@@ -91,7 +92,7 @@ class Runtime(PlainRuntime):
             super().assert_(s, test, message)
             return
         error = AssertionError() if message is None else AssertionError(message())
-        failing(np.logical_not(truth_of(condition)), error, None)
+        failing(np.logical_not(truth_of(condition)), error, user_source())
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
