@@ -23,10 +23,12 @@ from .aliases import results_of
 from .block import Block
 from .checks import add_checks, failing
 from .rewriting.plain import UNBOUND
-from .state import Access, Before, Key, joined, tree_of, with_flags
+from .state import EXPRESSION, Access, Before, Key, joined, tree_of, with_flags
 from .truth import truth_of
 
-_WAYS = "where the condition holds, and where it does not"
+_WAYS = "where the condition does not hold", "where it does"
+
+_EXPRESSION = frozenset({EXPRESSION})
 
 
 class _Way(NamedTuple):
@@ -166,9 +168,8 @@ def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     def stored(way: Callable[[], Any]) -> Callable[[], Any]:
         return lambda: put((way(),))
 
-    name = "the value of the expression"
     site = access.site._replace(
-        names=(name,), live_in=frozenset(), live_out=frozenset({name}), internal=frozenset({name})
+        names=(EXPRESSION,), live_in=frozenset(), live_out=_EXPRESSION, internal=_EXPRESSION
     )
     capture_branch(test, [stored(way) for way in ways], access._replace(
         site=site, get=get, put=put))  # fmt: skip

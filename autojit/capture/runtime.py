@@ -40,11 +40,13 @@ from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 DEEPEST = 24
 
 _RECURSION = (
-    "`{}` is reached inside of itself, again and again: the function calls itself, and how often "
-    "depends on a traced value. Compiled code keeps no stack of calls. Write a loop, call the "
-    "function without jit, or make what decides static:\n"
-    "    while n > 0: ...; n -= 1           # not: f(n - 1)\n"
-    "    jit(f, static_argnums=1)"
+    "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
+    "Compiled code keeps no stack of calls.\nWrite a loop:\n"
+    "    result = 1.0\n"
+    "    while n > 1:                       # not: n * f(n - 1)\n"
+    "        result, n = result * n, n - 1\n"
+    "or call the function without jit, where Python goes its own way:\n"
+    "    grad(f)(x)                         # not: jit(grad(f))(x)"
 )
 
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from autojit.errors import AutojitError, raised
+from autojit.errors import AutojitError, ShapesDifferError, raised
 
 from .block import Block
 from .branches import capture_branch
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
 from .sequences import Sequence
-from .state import Before, ShapesDiffer
+from .state import Before
 from .truth import truth, truth_of, unknown
 
 #: Steps up to which a loop is unrolled without a look at its body.
@@ -38,7 +38,7 @@ def captured_whole(loop: Loop, sequence: Sequence) -> bool:
     with _tried() as tried:
         try:
             found = trace_loop(loop)
-        except ShapesDiffer:
+        except ShapesDifferError:
             if loop.holds is not None:
                 raise
             peeled, found = True, _after_first(loop, sequence)
