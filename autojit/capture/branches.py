@@ -26,7 +26,7 @@ from .block import Block
 from .checks import add_checks, failing
 from .rewriting.plain import UNBOUND
 from .rewriting.site import Site
-from .state import EXPRESSION, Access, Before, Key, joined, tree_of, with_flags
+from .state import EXPRESSION, Access, Before, Key, joined, note, tree_of, with_flags
 from .truth import truth_of
 
 _WAYS = "where the condition does not hold", "where it does"
@@ -115,6 +115,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         way.block.finish(outs, name)
         for way, outs, name in zip(ways, outputs, ("otherwise", "then"), strict=True)
     ]
+    note(access, "branch", "")
     results = _recorded(lift(held), bodies)
     _give(results, types, made, leaves, list(roots.values()), before)
     checks(results[len(types) + len(roots) :])

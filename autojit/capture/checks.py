@@ -17,7 +17,6 @@ from autojit.ir.core.program import Source, Value, current_builder
 from autojit.protocols.lifting import tracer
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
-from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .block import Block

@@ -30,7 +30,7 @@ from .maybe import Maybe
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import sequence_of
-from .state import Access
+from .state import Access, note
 from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
@@ -119,6 +119,7 @@ class Runtime(PlainRuntime):
                 emit(trace_loop(loop))
                 return
             if not truth(found):
+                note(access, "unrolled", "unrolled: its condition is known before each step")
                 return
             is_long = is_tracer(found) and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):

@@ -14,8 +14,10 @@ import numpy as np
 from autojit.errors import CaptureError, ShapesDifferError, with_place
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
+from autojit.ir.pass_manager import remarks
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.context import current_trace
 
 from .heap import Heap, Place
 from .maybe import Maybe
@@ -31,6 +33,15 @@ class Access(NamedTuple):
     put: Callable[[tuple[Any, ...]], None]
     seen: Callable[[], tuple[Any, ...]]
     source: Source | None
+
+
+def note(access: Access, kind: str, reason: str, way_out: str = "") -> None:
+    """Note what became of a construct: "branch" and "loop" are captured, or it is "unrolled"."""
+    trace, notes = current_trace(), remarks.current()
+    if trace is not None and access.site.text:  # else it is one of ours
+        trace.constructs.add((kind, access.source))
+    if notes is not None and reason:
+        notes.add("capture", str(access.source), reason, way_out)
 
 
 class Key(NamedTuple):
