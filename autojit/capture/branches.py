@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import AutojitError
-from autojit.ir.core.program import Program, Value, current_builder
+from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
 from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
@@ -17,7 +17,7 @@ from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign
 from autojit.tracing.blocks import here
 from autojit.tracing.hooks import hooks
-from autojit.tracing.source import user_source
+from autojit.tracing.source import is_internal, user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -26,10 +26,12 @@ from .block import Block
 from .checks import add_checks, failing
 from .rewriting.plain import UNBOUND
 from .rewriting.site import Site
-from .state import Access, Before, Key, joined, tree_of, with_flags
+from .state import EXPRESSION, Access, Before, Key, joined, note, tree_of, with_flags
 from .truth import truth_of
 
-_WAYS = "where the condition holds, and where it does not"
+_WAYS = "where the condition does not hold", "where it does"
+
+_EXPRESSION = frozenset({EXPRESSION})
 
 
 class _Way(NamedTuple):
@@ -48,9 +50,22 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     if all(way.error is not None for way in traced):
         raise traced[1].error or AssertionError
     _emit(held, traced, before)
-    for way, holds in zip(traced, (True, False), strict=True):
+    for way, holds in zip(traced, (False, True), strict=True):
         if way.error is not None:
-            failing(held if holds else np.logical_not(held), way.error, access.source)
+            failing(
+                held if holds else np.logical_not(held), way.error, _raised_at(way.error, access)
+            )
+
+
+def _raised_at(error: Exception, access: Access) -> Source | None:
+    """The user's line that raises an exception."""
+    step, found = error.__traceback__, access.source
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not is_internal(code.co_filename):
+            found = Source(code.co_filename, step.tb_lineno, code.co_name)
+        step = step.tb_next
+    return found
 
 
 def _traced(way: Callable[[], Any], before: Before) -> _Way:
@@ -100,6 +115,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         way.block.finish(outs, name)
         for way, outs, name in zip(ways, outputs, ("otherwise", "then"), strict=True)
     ]
+    note(access, "branch", "")
     results = _recorded(lift(held), bodies)
     _give(results, types, made, leaves, list(roots.values()), before)
     checks(results[len(types) + len(roots) :])
@@ -179,9 +195,8 @@ def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     def stored(way: Callable[[], Any]) -> Callable[[], Any]:
         return lambda: put((way(),))
 
-    name = "the value of the expression"
     site = access.site._replace(
-        names=(name,), live_in=frozenset(), live_out=frozenset({name}), internal=frozenset({name})
+        names=(EXPRESSION,), live_in=frozenset(), live_out=_EXPRESSION, internal=_EXPRESSION
     )
     capture_branch(test, [stored(way) for way in ways], access._replace(
         site=site, get=get, put=put))  # fmt: skip

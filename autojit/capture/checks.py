@@ -30,9 +30,13 @@ class Failure(NamedTuple):
 
 
 def failing(where: Any, error: Exception, source: Source | None) -> None:
-    """The function fails with an exception where a traced bool holds."""
+    """The function fails with an exception where a traced bool holds.
+
+    Raises HandledFailureError if the user's function would handle it.
+    """
     trace = current_trace()
     assert trace is not None
+    trace.builder.check_raise(type(error), source)
     trace.checks.append((np.logical_not(where), Failure(error.with_traceback(None), source)))
 
 

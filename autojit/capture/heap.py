@@ -155,14 +155,37 @@ def _now(x: Any) -> Any:
 
 
 def _grown(x: Any, source: Source | None) -> CaptureError:
-    what = type(x).__name__
+    kind = type(x).__name__
+    words, fix = _GROWN.get(type(x), (f"An object of the class {kind} gets or loses attributes",
+                                      _ATTRIBUTES))  # fmt: skip
     return CaptureError(
         with_place(
-            f"A {what} gets or loses elements where it depends on a traced value whether, or how "
-            "often, that happens: how many it has would be known only when the compiled code runs. "
-            "Keep an array of a fixed size and count what is in it:\n"
-            "    found = np.zeros(n); count = 0     # before\n"
-            "    found[count] = x; count += 1       # not: found.append(x)",
+            f"{words} where a traced value decides whether, or how often. How many it has would "
+            f"be known only when the compiled code runs.\n{fix}",
             source,
         )
     )
+
+
+_ATTRIBUTES = (
+    "Set them before the `if` or the loop:\n    self.last = 0.0                    # in __init__"
+)
+_GROWN: dict[type, tuple[str, str]] = {
+    list: (
+        "A list gets or loses elements",
+        "Keep an array of a fixed size and count what is in it:\n"
+        "    found = np.zeros(n); count = 0     # before\n"
+        "    found[count] = x; count += 1       # not: found.append(x)",
+    ),
+    dict: (
+        "A dict gets or loses keys",
+        "Set all of its keys before the `if` or the loop:\n"
+        "    d = {'a': 0.0, 'b': 0.0}           # not: d = {}",
+    ),
+    set: (
+        "A set gets or loses elements",
+        "Keep a mask of the numbers that are in it:\n"
+        "    seen = np.zeros(n, bool)           # before\n"
+        "    seen[i] = True                     # not: seen.add(i)",
+    ),
+}

@@ -27,13 +27,14 @@ from .block import Block
 from .checks import add_checks
 from .loops import COUNTER, Captured, Grown, Loop
 from .maybe import Maybe
-from .state import tree_of
+from .state import note, tree_of
 from .truth import truth_of
 
 
 def emit(captured: Captured) -> None:
     """Record a loop, and give names, places and arrays what it ends with."""
     loop, before = captured.loop, captured.before
+    note(loop.access, "loop", f"captured: {_reason(captured)}")
     types = [t for c in captured.carries for t in c.types]
     firsts = [
         to_dtype(lift(leaf), t.type.dtype)
@@ -62,6 +63,15 @@ def emit(captured: Captured) -> None:
     checks = start + len(captured.roots)
     take_checks(results[checks : len(operands)])
     _grow(captured.grown, results[len(operands) :], int(loop.length) if loop.is_counted else 0)
+
+
+def _reason(captured: Captured) -> str:
+    loop = captured.loop
+    if loop.is_counted:
+        return f"{loop.length} steps of {captured.size} operations would take long to trace"
+    if loop.holds is not None:
+        return "whether there is another step depends on a traced value"
+    return "how many steps it has depends on a traced value"
 
 
 def _grow(grown: Sequence[Grown], stacks: Sequence[Value], steps: int) -> None:

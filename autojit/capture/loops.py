@@ -28,7 +28,7 @@ from .maybe import Maybe
 from .rewriting.plain import UNBOUND
 from .state import Access, Before, Key, Tree, is_state, joined, tree_of, with_flags
 
-_WAYS = "before the loop, and after a step"
+_WAYS = "before the loop", "after a step"
 #: The number of steps so far.
 COUNTER = LeafType(Type(np.dtype(np.int64), ()), int)
 #: Times that a body is traced until its carry is settled: a number may become a float, a complex

@@ -17,6 +17,7 @@ import numpy as np
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
@@ -29,7 +30,7 @@ from .maybe import Maybe
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import sequence_of
-from .state import Access
+from .state import Access, note
 from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
@@ -39,11 +40,13 @@ from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 DEEPEST = 24
 
 _RECURSION = (
-    "`{}` is reached inside of itself, again and again: the function calls itself, and how often "
-    "depends on a traced value. Compiled code keeps no stack of calls. Write a loop, call the "
-    "function without jit, or make what decides static:\n"
-    "    while n > 0: ...; n -= 1           # not: f(n - 1)\n"
-    "    jit(f, static_argnums=1)"
+    "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
+    "Compiled code keeps no stack of calls.\nWrite a loop:\n"
+    "    result = 1.0\n"
+    "    while n > 1:                       # not: n * f(n - 1)\n"
+    "        result, n = result * n, n - 1\n"
+    "or call the function without jit, where Python goes its own way:\n"
+    "    grad(f)(x)                         # not: jit(grad(f))(x)"
 )
 
 
@@ -91,7 +94,7 @@ class Runtime(PlainRuntime):
             super().assert_(s, test, message)  # noqa: PT009
             return
         error = AssertionError() if message is None else AssertionError(message())
-        failing(np.logical_not(truth_of(condition)), error, None)
+        failing(np.logical_not(truth_of(condition)), error, user_source())
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
@@ -116,6 +119,7 @@ class Runtime(PlainRuntime):
                 emit(trace_loop(loop))
                 return
             if not truth(found):
+                note(access, "unrolled", "unrolled: its condition is known before each step")
                 return
             is_long = is_tracer(found) and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):

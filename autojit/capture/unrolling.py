@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from autojit.errors import AutojitError, raised
+from autojit.errors import AutojitError, ShapesDifferError, raised
+from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
 
@@ -22,7 +23,7 @@ from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
 from .sequences import Sequence
-from .state import Before, ShapesDiffer
+from .state import Before, note
 from .truth import truth, truth_of, unknown
 
 #: Steps up to which a loop is unrolled without a look at its body.
@@ -50,18 +51,24 @@ def captured_whole(loop: Loop, sequence: Sequence) -> bool:
 def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     breaks = loop.holds is not None and n > 0 and becomes_unknown(loop, 0)
     if n <= FEW and not breaks:
+        _note(loop, f"{n} steps, and up to {FEW} are unrolled in any case")
         return False
     peeled = False
+    notes = remarks.current()
+    began = 0 if notes is None else len(notes)
     with _tried() as tried:
         try:
             found = trace_loop(loop)
-        except ShapesDiffer:
+        except ShapesDifferError:
             if loop.holds is not None:
                 raise
             tried.forget()
             peeled, found = True, _after_first(loop, sequence)
-        tried.succeeded = True
-    if not tried.succeeded or (not breaks and n * found.size <= _most(found)):
+    reason = tried.reason or ("" if breaks else _why_short(n, found))
+    if reason:
+        if notes is not None:
+            notes.forget("capture", began)  # its body is traced again
+        _note(loop, reason)
         return False
     if peeled:
         loop.step(0)
@@ -70,11 +77,18 @@ def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     return True
 
 
-def _most(loop: Captured) -> int:
-    """The number of operations up to which a loop is unrolled."""
-    ops = loop.block.trace.builder.ops
-    independent = steps_are_independent(ops, loop.inputs, loop.outputs)
-    return INDEPENDENT if independent else UNROLLED
+def _why_short(n: int, loop: Captured) -> str:
+    """Why a loop of n steps that could be captured is unrolled; empty if it is not."""
+    ops, size = loop.block.trace.builder.ops, n * loop.size
+    if size <= UNROLLED:
+        return f"{size} operations, and a loop pays from {UNROLLED} on"
+    if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
+        return "its steps do not depend on each other, and become operations on arrays"
+    return ""
+
+
+def _note(loop: Loop, reason: str) -> None:
+    note(loop.access, "unrolled", f"unrolled: {reason}")
 
 
 def _after_first(loop: Loop, sequence: Sequence) -> Captured:
@@ -95,7 +109,8 @@ def _rest(loop: Loop) -> Loop:
 
 class _Try:
     def __init__(self) -> None:
-        self.succeeded = False
+        #: Why it has failed.
+        self.reason = ""
         self._mark = len(raised.errors or ())
 
     def forget(self) -> None:
@@ -109,10 +124,16 @@ def _tried() -> Iterator[_Try]:
     result = _Try()
     try:
         yield result
-    except AutojitError:
+    except AutojitError as error:
         result.forget()
-    except Exception:
-        pass
+        result.reason = _words(error)
+    except Exception as error:
+        result.reason = _words(error)
+
+
+def _words(error: Exception) -> str:
+    first, *_ = str(error).splitlines() or [""]
+    return f"its body cannot be captured: {type(error).__name__}: {first}"
 
 
 def becomes_unknown(loop: Loop, first: Any) -> bool:
