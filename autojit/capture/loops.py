@@ -156,6 +156,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             for number in known.growing:
                 before.heap.empty(number)
             taken = _take(before, read, rest)
+            before.heap.begin(known.growing)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
                 stands_for(x, made.own, block.trace)
             if loop.most is not None:
