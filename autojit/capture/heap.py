@@ -52,6 +52,8 @@ class Heap:
 
     def __init__(self, roots: Iterable[Any]) -> None:
         self.held: dict[int, tuple[Any, Any]] = {}
+        #: What lists hold as a step begins whose elements it may not read.
+        self.emptied: dict[int, list[Any]] = {}
         left = list(roots)
         while left and len(self.held) < MOST:
             x = left.pop()
@@ -97,6 +99,7 @@ class Heap:
             now = _now(x)
             if grow and isinstance(now, list) and len(now) > len(before):
                 now = now[: len(before)]
+                before = self.emptied.get(id(x), before)
             if isinstance(now, set):
                 if now != before:
                     raise _grown(x, source)
@@ -106,6 +109,8 @@ class Heap:
                 raise _grown(x, source)
             for key, old in pairs.items():
                 if now[key] is not old:
+                    if id(x) in self.emptied:
+                        raise CaptureError(with_place(_UNREAD, source))
                     found[id(x), key] = Place(x, key)
         return found
 
@@ -113,6 +118,10 @@ class Heap:
         """A list whose elements nobody may read: as many as it had, without their values."""
         x, before = self.held[number]
         x[:] = [Unread() for _ in before]
+
+    def begin(self, numbers: Iterable[int]) -> None:
+        """A step begins: what lists of these numbers hold is what they held before it."""
+        self.emptied = {number: list(self.held[number][0]) for number in numbers}
 
     def restore(self) -> None:
         """Everything as it was."""
@@ -144,7 +153,7 @@ for _name in (*OPERATORS, *(f"__{word}__" for word in (
 
 
 _UNREAD = (
-    "This element of a list is read in a loop that appends to the list, so it is another one in "
+    "This element of a list is read or set in a loop that appends to the list, so it is another one in "
     "each step. Keep what the next step needs in a variable:\n"
     "    xs.append(x); last = x             # and last, not xs[-2]"
 )
