@@ -44,7 +44,7 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     if all(way.error is not None for way in traced):
         raise traced[1].error or AssertionError
     _emit(held, traced, before)
-    for way, holds in zip(traced, (True, False), strict=True):
+    for way, holds in zip(traced, (False, True), strict=True):
         if way.error is not None:
             failing(held if holds else np.logical_not(held), way.error, access.source)
 
