@@ -41,6 +41,7 @@ def captured_whole(loop: Loop, sequence: Sequence) -> bool:
         except ShapesDiffer:
             if loop.holds is not None:
                 raise
+            tried.forget()
             peeled, found = True, _after_first(loop, sequence)
         tried.succeeded = True
     if not tried.succeeded or (n * found.size <= UNROLLED and not breaks):
@@ -69,17 +70,23 @@ def _rest(loop: Loop) -> Loop:
 
 
 class _Try:
-    succeeded = False
+    def __init__(self) -> None:
+        self.succeeded = False
+        self._mark = len(raised.errors or ())
+
+    def forget(self) -> None:
+        """What was raised so far is not the user's: something else is tried."""
+        del (raised.errors or [])[self._mark :]
 
 
 @contextmanager
 def _tried() -> Iterator[_Try]:
     """A context whose errors mean that something cannot be captured."""
-    mark, result = len(raised.errors or ()), _Try()
+    result = _Try()
     try:
         yield result
     except AutojitError:
-        del (raised.errors or [])[mark:]
+        result.forget()
     except Exception:
         pass
 

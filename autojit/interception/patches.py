@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.calls.calling import call_as, calls_of
 from autojit.ir.core.locks import Lock
 from autojit.protocols import lists
 from autojit.tracing.context import current_trace
@@ -67,6 +68,12 @@ class _Wrapper(StandIn):
 
 _LIBRARIES = ("numpy", "scipy", "pandas", "numba", "llvmlite", "optree")
 _users_files: dict[str, bool] = {}
+
+
+@calls_of(_Wrapper)
+def _called(f: _Wrapper, args: Any, kwargs: Any, converted: Any) -> Any:
+    """A call from the user's code that the runtime of its twin makes."""
+    return f.answer(f.original, *args, **kwargs)
 
 
 def _is_users(frame: FrameType) -> bool:
@@ -217,6 +224,11 @@ def _names() -> tuple[Names, ...]:
     for name, found in vars(np).items():  # np.concat is np.concatenate too
         if callable(found) and found in answers:
             makers[name] = functools.partial(_Wrapper, answer=answers[found])
+    for original, answer in answers.items():
+        call_as(original, functools.partial(answer, original))
+    for module in (np, np.linalg):
+        for name in listed.covered(module):
+            call_as(getattr(module, name), listed.Listed(getattr(module, name)))
     return (
         Names(np, makers),
         Names(np.linalg, dict.fromkeys(listed.covered(np.linalg), listed.Listed)),

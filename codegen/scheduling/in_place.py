@@ -30,7 +30,7 @@ def may_overwrite(
     loops that are complete by then, or in the same iteration.
     """
     order = _Order(schedule)
-    found, needless = [], set()
+    found, needless = list[bool](), set[Value]()
     for before, after in zip(old, new, strict=True):
         alone = sum(v is after or v is before for v in new) == 1
         fits = alone and not schedule.program.outputs.count(before)

@@ -139,6 +139,22 @@ def _way(kind: type) -> Way:
     return _of_numba if numba_kind(kind) else _twin
 
 
+def call_as(original: Any, answer: Callable[..., Any]) -> None:
+    """Call a function of NumPy's, by whatever name the user has it, as ``answer``."""
+    if id(original) not in ANSWERS:
+        answers(original, when=When.ALWAYS)(answer)
+
+
+def calls_of(kind: type) -> Callable[[Way], Way]:
+    """Register how objects of a type are called."""
+
+    def register(way: Way) -> Way:
+        _ways[kind] = way
+        return way
+
+    return register
+
+
 _ways: dict[type, Way] = {
     np.ufunc: _straight,
     type(np.sum): _straight,
