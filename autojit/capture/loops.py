@@ -109,11 +109,15 @@ _STEPS = 100
 
 
 def _weight(op: Any) -> int:
-    """The number of operations that an operation stands for where loops are unrolled."""
+    """The number of operations that an operation stands for where loops are unrolled: Python
+    computes indices itself then."""
     inner = sum(_weight(each) for program in op.programs for each in program.ops)
     if op.kind is while_:
         return 1 + _STEPS * inner
-    return 1 + (op.params["length"] if op.kind is scan else 1) * inner
+    if op.kind is scan:
+        return 1 + op.params["length"] * inner
+    is_index = not any(v.type.is_inexact or v.shape for v in op.results)
+    return inner if is_index or not op.operands else 1 + inner
 
 
 def trace_loop(loop: Loop) -> Captured:

@@ -45,6 +45,8 @@ class Trace:
 
     def __init__(self, outer: Trace | None = None) -> None:
         around: TracingBuilder | None = None if outer is None else outer.builder
+        #: What has been decided in the outermost trace about loops, by where they are written.
+        self.unrolled: set[Any] = set() if outer is None else outer.unrolled
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
