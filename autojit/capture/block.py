@@ -57,10 +57,10 @@ class Block:
                 to_dtype(lift(leaf), t.type.dtype) for leaf, t in zip(leaves, types, strict=True)
             ]
 
-    def recorded(self, record: Callable[[], list[Value]]) -> list[Value]:
+    def recorded(self, record: Callable[..., list[Value]], *given: Any) -> list[Value]:
         """Values that are recorded at its end."""
         with self.resumed():
-            return record()
+            return record(*given)
 
     def finish(self, outputs: Sequence[Value], name: str, more: Sequence[Value] = ()) -> Body:
         """Its program; the values of the trace around it that it reads are bound there.  It takes

@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import AutojitError
-from autojit.ir.core.program import Value, current_builder
-from autojit.ir.ops.arithmetic import convert
+from autojit.ir.core.program import Program, Value, current_builder
+from autojit.ir.ops.arithmetic import convert, select
+from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
-from autojit.staging.bodies import merged
-from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.bodies import Body, merged
+from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign
 from autojit.tracing.blocks import here
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -22,6 +25,7 @@ from .aliases import results_of
 from .block import Block
 from .checks import add_checks, failing
 from .rewriting.plain import UNBOUND
+from .rewriting.site import Site
 from .state import Access, Before, Key, joined, tree_of, with_flags
 from .truth import truth_of
 
@@ -96,11 +100,34 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         way.block.finish(outs, name)
         for way, outs, name in zip(ways, outputs, ("otherwise", "then"), strict=True)
     ]
-    programs, captured = merged(bodies)
-    index = convert(lift(held), dtype=np.dtype(np.int64))
-    results = current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
+    results = _recorded(lift(held), bodies)
     _give(results, types, made, leaves, list(roots.values()), before)
     checks(results[len(types) + len(roots) :])
+
+
+def _recorded(held: Value, bodies: Sequence[Body]) -> Sequence[Value]:
+    """Both ways, and a choice, where nobody can tell; else a switch."""
+    programs, captured = merged(bodies)
+    if all(map(_is_free, programs)):
+        no, yes = (current_builder().inline(p, captured) for p in programs)
+        return [select(broadcast_to(held, a.shape), a, b) for a, b in zip(yes, no, strict=True)]
+    index = convert(held, dtype=np.dtype(np.int64))
+    return current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
+
+
+#: Elements that a branch may read and compute in vain: a mispredicted jump costs as much.
+IN_VAIN = 32
+
+
+def _is_free(program: Program) -> bool:
+    """Whether it cannot be told if a way has been taken: it has no derivative, cannot fail and
+    takes little."""
+    ops = program.ops
+    return (
+        not any(t.is_inexact for t in program.out_types if ops)
+        and not any(op.programs or op.kind.may_fail(op) for op in ops)
+        and sum(v.type.size for op in ops for v in (*op.operands, *op.results)) <= IN_VAIN
+    )
 
 
 def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
@@ -161,4 +188,27 @@ def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     return found[0]
 
 
-__all__ = ["capture_branch", "capture_choice", "leaf_type"]
+def _chosen(test: Tracer, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    """``then() if test else orelse()``, asked for by what answers a call."""
+    source = user_source()
+    file, line = (source.file, source.line) if source is not None else ("", 0)
+    nothing: frozenset[str] = frozenset()
+    site = Site(line, "ifexp", (), nothing, nothing, nothing, (), "", file)
+    functions = (orelse, then)
+    access = Access(site, tuple, lambda values: None, lambda: closed_over(*functions), source)
+    return capture_choice(test, functions, access)
+
+
+def closed_over(*functions: Callable[[], Any]) -> tuple[Any, ...]:
+    """What functions read from around them."""
+    found: list[Any] = []
+    for f in functions:
+        for cell in f.__closure__ or ():
+            try:
+                found.append(cell.cell_contents)
+            except ValueError:  # not bound yet
+                continue
+    return tuple(found)
+
+
+hooks.choose = _chosen

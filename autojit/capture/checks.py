@@ -30,7 +30,7 @@ class Failure(NamedTuple):
     source: Source | None
 
 
-def failing(where: Tracer, error: Exception, source: Source | None) -> None:
+def failing(where: Any, error: Exception, source: Source | None) -> None:
     """The function fails with an exception where a traced bool holds."""
     trace = current_trace()
     assert trace is not None
@@ -47,7 +47,7 @@ def add_checks(
         for held, failure in block.trace.checks:
             for other, mine in zip(blocks, outputs, strict=True):
                 value = held if other is block else np.True_
-                mine.extend(other.recorded(lambda value=value: [lift(value)]))
+                mine.extend(other.recorded(_lifted, value))
             failures.append(failure)
 
     def take(results: Sequence[Value]) -> None:
@@ -57,6 +57,10 @@ def add_checks(
             trace.checks.append((tracer(value), failure))
 
     return take
+
+
+def _lifted(value: Any) -> list[Value]:
+    return [lift(value)]
 
 
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:

@@ -90,9 +90,13 @@ def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]
     for held in mine:
         before = Value(held.type)
         captured.inputs.append(before)
-        outputs += captured.block.recorded(lambda b=before, h=held: [bitwise_and(b, h)])
+        outputs += captured.block.recorded(_both, before, held)
         operands.append(lift(np.True_))
     return take
+
+
+def _both(a: Value, b: Value) -> list[Value]:
+    return [bitwise_and(a, b)]
 
 
 def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:

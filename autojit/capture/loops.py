@@ -201,7 +201,7 @@ def _note_lasts(before: Before, known: _Known, lasts: dict[Any, Any]) -> None:
         try:
             types = joined(trees, key.words, None, _WAYS)
         except CaptureError:
-            del (raised.errors or [None])[-1:]
+            del (raised.errors or [])[-1:]
             continue
         known.carries[k] = _Carry(key, trees[0], types, held[-1], True, is_last=True)
 
@@ -316,7 +316,7 @@ def _captured(
         leaves.append(arrays)
         start = stop if carry.read else start
     for x in roots.values():
-        outputs += block.recorded(lambda x=x: [stand_ins[id(x)].value])
+        outputs += block.recorded(_value, stand_ins[id(x)])
     grown = [_grown(items, new, block, loop) for items, new in appended.values()]
     more = [Value(t.type) for c in order if not c.read for t in c.types]
     read = sum(len(c.types) for c in order if c.read)
@@ -328,6 +328,10 @@ def _captured(
 def tracer_like(value: Value, block: Block) -> Tracer:
     """An input of a block as a leaf of its end."""
     return Tracer(value, block.trace)
+
+
+def _value(x: Tracer) -> list[Value]:
+    return [x.value]
 
 
 def _grown(items: list[Any], new: list[Any], block: Block, loop: Loop) -> Grown:

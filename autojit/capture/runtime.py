@@ -21,7 +21,7 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls
-from .branches import capture_branch, capture_choice
+from .branches import capture_branch, capture_choice, closed_over
 from .checks import failing
 from .loop_ops import emit
 from .loops import Loop, trace_loop
@@ -34,8 +34,8 @@ from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 
-#: How often a branch may lie inside of itself: a recursion that ends by what is known (the levels of
-#: a tree) is not deeper, as each level traces all that follow twice.
+#: How often a branch may lie inside of itself: a recursion that ends by what is known, as over the
+#: levels of a tree, is not deeper, since each level traces twice what follows.
 DEEPEST = 24
 
 _RECURSION = (
@@ -81,14 +81,14 @@ class Runtime(PlainRuntime):
         condition = unknown(test)
         if condition is None:
             return super().choose(s, test, then, orelse)
-        access = self._access(s, then, tuple, _put_nothing, lambda: _closed_over(then, orelse))
+        access = self._access(s, then, tuple, _put_nothing, lambda: closed_over(then, orelse))
         with self._nested(access):
             return capture_choice(condition, (orelse, then), access)
 
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)
         if condition is None:
-            super().assert_(s, test, message)
+            super().assert_(s, test, message)  # noqa: PT009
             return
         error = AssertionError() if message is None else AssertionError(message())
         failing(np.logical_not(truth_of(condition)), error, None)
@@ -200,15 +200,3 @@ def _nothing() -> None:
 
 def _put_nothing(values: tuple[Any, ...]) -> None:
     """An expression sets no names."""
-
-
-def _closed_over(*functions: Callable[[], Any]) -> tuple[Any, ...]:
-    """What functions read from around them."""
-    found: list[Any] = []
-    for f in functions:
-        for cell in f.__closure__ or ():
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:  # not bound yet
-                continue
-    return tuple(found)

@@ -61,7 +61,7 @@ class Before:
         """What a name or place held."""
         if key.place is None:
             return self.values[self.access.site.names.index(key.name or "")]
-        container, held = self.heap.held[id(key.place.container)]
+        held = self.heap.held[id(key.place.container)][1]
         return held[key.place.key]
 
     def changes(self, *, grow: bool = False) -> dict[Any, tuple[Key, Any]]:

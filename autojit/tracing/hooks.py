@@ -52,6 +52,8 @@ class Hooks:
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).
     converted: Callable[[Any], Any]
+    #: ``then() if test else orelse()`` for a traced bool whose value is not known.
+    choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
     #: Results of a traced function that pass through what has to hold.
     with_checks: Callable[[Any, Any], Any]
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.
