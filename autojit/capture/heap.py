@@ -41,7 +41,10 @@ class Place(NamedTuple):
         return self.container.__dict__[self.key]
 
     def set(self, value: Any) -> None:
-        if isinstance(self.container, (list, dict)):
+        """An element behind a list's last one is appended to it."""
+        if isinstance(self.container, list) and self.key == len(self.container):
+            self.container.append(value)
+        elif isinstance(self.container, (list, dict)):
             self.container[self.key] = value
         else:
             self.container.__dict__[self.key] = value
@@ -99,11 +102,11 @@ class Heap:
                 now = now[: len(before)]
             if isinstance(now, set):
                 if now != before:
-                    raise _grown(x, source)
+                    raise grown_error(x, source)
                 continue
             pairs = dict(enumerate(before)) if isinstance(before, list) else before
             if len(now) != len(before) or (isinstance(now, dict) and now.keys() != before.keys()):
-                raise _grown(x, source)
+                raise grown_error(x, source)
             for key, old in pairs.items():
                 if now[key] is not old:
                     found[id(x), key] = Place(x, key)
@@ -154,7 +157,8 @@ def _now(x: Any) -> Any:
     return x if isinstance(x, (list, dict, set)) else x.__dict__
 
 
-def _grown(x: Any, source: Source | None) -> CaptureError:
+def grown_error(x: Any, source: Source | None) -> CaptureError:
+    """A container that gets or loses elements, which is refused."""
     what = type(x).__name__
     return CaptureError(
         with_place(
