@@ -24,6 +24,7 @@ from autojit.tracing.values import lift
 from .aliases import branch_pairs, origin, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
+from .heap import grown_error
 from .rewriting.plain import UNBOUND
 from .rewriting.site import Site
 from .state import EXPRESSION, Access, Before, Key, joined, note, tree_of, with_flags
@@ -40,6 +41,8 @@ class _Way(NamedTuple):
     block: Block
     changes: dict[Any, tuple[Key, Any]]
     error: Exception | None
+    #: Of the changes, what has been appended to lists.
+    grown: frozenset[Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -79,15 +82,17 @@ def _traced(way: Callable[[], Any], before: Before) -> _Way:
                 raise
             except Exception as raised:  # Python would raise it if this way were taken
                 error = raised
-            changes = {} if error is not None else before.changes()
+            changes = {} if error is not None else before.changes(grow=True)
+            grown = {} if error is not None else before.appended()
     finally:
         before.restore()
-    return _Way(block, changes, error)
+    return _Way(block, changes | grown, error, frozenset(grown))
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     """One op for both ways; what they change gets its results."""
     access, site = before.access, before.access.site
+    _check_grown(ways, before)
     keys: dict[Any, Key] = {k: key for way in ways for k, (key, _) in way.changes.items()}
     leaves: list[list[Any]] = [[] for _ in ways]
     types: list[LeafType] = []
@@ -162,6 +167,17 @@ def _is_free(program: Program) -> bool:
         and not any(op.programs or op.kind.may_fail(op) for op in ops)
         and sum(v.type.size for op in ops for v in (*op.operands, *op.results)) <= IN_VAIN
     )
+
+
+def _check_grown(ways: Sequence[_Way], before: Before) -> None:
+    """Raise unless all ways append as many elements to each list."""
+    some = [way for way in ways if way.error is None]
+    common = frozenset.intersection(*(way.grown for way in some))
+    for way in some:
+        for k in way.grown - common:
+            place = way.changes[k][0].place
+            assert place is not None
+            raise grown_error(place.container, before.access.source)
 
 
 def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:

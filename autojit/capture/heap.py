@@ -41,7 +41,10 @@ class Place(NamedTuple):
         return self.container.__dict__[self.key]
 
     def set(self, value: Any) -> None:
-        if isinstance(self.container, (list, dict)):
+        """An element behind a list's last one is appended to it."""
+        if isinstance(self.container, list) and self.key == len(self.container):
+            self.container.append(value)
+        elif isinstance(self.container, (list, dict)):
             self.container[self.key] = value
         else:
             self.container.__dict__[self.key] = value
@@ -102,11 +105,11 @@ class Heap:
                 before = self.emptied.get(id(x), before)
             if isinstance(now, set):
                 if now != before:
-                    raise _grown(x, source)
+                    raise grown_error(x, source)
                 continue
             pairs = dict(enumerate(before)) if isinstance(before, list) else before
             if len(now) != len(before) or (isinstance(now, dict) and now.keys() != before.keys()):
-                raise _grown(x, source)
+                raise grown_error(x, source)
             for key, old in pairs.items():
                 if now[key] is not old:
                     if id(x) in self.emptied:
@@ -153,8 +156,8 @@ for _name in (*OPERATORS, *(f"__{word}__" for word in (
 
 
 _UNREAD = (
-    "This element of a list is read or set in a loop that appends to the list, so it is another one in "
-    "each step. Keep what the next step needs in a variable:\n"
+    "This element of a list is read or set in a loop that appends to the list, so it is another "
+    "one in each step. Keep what the next step needs in a variable:\n"
     "    xs.append(x); last = x             # and last, not xs[-2]"
 )
 
@@ -163,7 +166,8 @@ def _now(x: Any) -> Any:
     return x if isinstance(x, (list, dict, set)) else x.__dict__
 
 
-def _grown(x: Any, source: Source | None) -> CaptureError:
+def grown_error(x: Any, source: Source | None) -> CaptureError:
+    """A container that gets or loses elements, which is refused."""
     kind = type(x).__name__
     words, fix = _GROWN.get(type(x), (f"An object of the class {kind} gets or loses attributes",
                                       _ATTRIBUTES))  # fmt: skip

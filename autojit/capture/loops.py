@@ -7,13 +7,13 @@ been traced; then it is traced again, until nothing is new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from autojit.errors import CaptureError, raised, with_place
-from autojit.ir.core.program import Value
+from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 from autojit.ir.regions.scan import scan
 from autojit.ir.regions.while_ import while_
@@ -107,23 +107,32 @@ class Captured(NamedTuple):
     @property
     def size(self) -> int:
         """The number of operations of a step."""
-        return sum(_weight(op) for op in self.block.trace.builder.ops)
+        return _size(self.block.trace.builder.ops, self.block.inputs[:1])
 
 
 #: Steps that a loop is taken to have where their number is known only when it runs.
 _STEPS = 100
 
 
-def _weight(op: Any) -> int:
-    """The number of operations that an operation stands for where loops are unrolled: Python
-    computes indices itself then."""
-    inner = sum(_weight(each) for program in op.programs for each in program.ops)
-    if op.kind is while_:
-        return 1 + _STEPS * inner
-    if op.kind is scan:
-        return 1 + op.params["length"] * inner
-    is_index = not any(v.type.is_inexact or v.shape for v in op.results)
-    return inner if is_index or not op.operands else 1 + inner
+def _size(ops: Iterable[Op], counters: Iterable[Value]) -> int:
+    """The number of operations that some stand for where loops are unrolled: Python computes
+    itself what depends on counters only."""
+    known, count = set(counters), 0
+    for op in ops:
+        if known.issuperset(op.operands) and not any(v.shape for v in op.results):
+            known.update(op.results)
+        else:
+            count += 1 + _inner(op)
+    return count
+
+
+def _inner(op: Op) -> int:
+    """The number of operations in the programs of an operation."""
+    first = op.params["constants"] if op.kind in (scan, while_) else None
+    sizes = [_size(p.ops, [] if first is None else p.inputs[first : first + 1])
+             for p in op.programs]  # fmt: skip
+    steps = op.params["length"] if op.kind is scan else _STEPS if op.kind is while_ else 1
+    return steps * sum(sizes)
 
 
 def trace_loop(loop: Loop) -> Captured:

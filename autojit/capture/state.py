@@ -98,6 +98,14 @@ class Before:
             found[id(place.container), place.key] = Key(None, place), place.get()
         return found
 
+    def appended(self) -> dict[Any, tuple[Key, Any]]:
+        """The places behind the last elements that lists had, and what they hold."""
+        return {
+            (id(items), number): (Key(None, Place(items, number)), value)
+            for items, new in self.heap.grown().values()
+            for number, value in enumerate(new, len(items) - len(new))
+        }
+
     def assign(self, results: Sequence[tuple[Key, Any]]) -> None:
         """Set names and places."""
         values = list(self.access.get())
