@@ -56,9 +56,19 @@ def _stand_in(x: T, trace: Trace) -> T:
         value = trace.capture(outer, x.type)  # of a view: read from its base, in the trace around
     made: T = x.stand_in(value, trace)
     if base is not None:
-        made.base, made.how, made.seen = base, outer.how, base.value
+        made.base, made.how, made.seen = base, outer.how, _captured(base, trace)
     trace.first_values[id(made)] = value
     return made
+
+
+def _captured(x: TracedValue, trace: Trace) -> Value | None:
+    """The value of a stand-in that is captured; None where it has another one from the start.
+
+    What is captured of a view agrees with that of its base.  The block may have changed the base
+    since, and a loop's carry is another value in each step.
+    """
+    first = trace.first_values[id(x)]
+    return first if any(first is value for value in trace.captured_inputs) else None
 
 
 def stands_for(x: T, value: Value, trace: Trace) -> T:
