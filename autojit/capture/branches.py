@@ -109,7 +109,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             continue
         values = with_flags(values, silent=key.name in site.internal)
         trees = [tree_of(v) for v in values]
-        found = joined(trees[::-1], key.words, access.source, _WAYS)
+        found = joined(trees, key.words, access.source, _WAYS)
         for mine, tree in zip(leaves, trees, strict=True):
             mine.extend(tree.arrays)
         types.extend(found)

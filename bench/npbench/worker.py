@@ -68,7 +68,7 @@ def largest_error(found: list[Any], wanted: list[Any], rtol: float) -> float:
 
 
 def tolerance(results: list[Any]) -> float:
-    return max((1e-3 if np.asarray(r).dtype.char in "fF" else RELATIVE for r in results))
+    return max(1e-3 if np.asarray(r).dtype.char in "fF" else RELATIVE for r in results)
 
 
 # -- derivatives -------------------------------------------------------------------------
