@@ -137,8 +137,14 @@ def _words(error: Exception) -> str:
 
 
 def becomes_unknown(loop: Loop, first: Any) -> bool:
-    """Whether a loop's condition depends on what is not known once its body has run."""
-    assert loop.holds is not None
+    """Whether a loop's condition depends on what is not known once its body has run.
+
+    A trace that knows its values asks the condition itself, step by step.
+    """
+    trace = current_trace()
+    assert loop.holds is not None and trace is not None
+    if trace.builder.known is not None:
+        return False
     before, found = Before(loop.access), False
     try:
         with _tried(), Block().running():
