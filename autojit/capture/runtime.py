@@ -29,7 +29,7 @@ from .loops import Loop, trace_loop
 from .maybe import Maybe
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
-from .sequences import sequence_of
+from .sequences import is_finite, sequence_of
 from .state import Access, note
 from .truth import truth, truth_of, unknown
 from .unbound import checked
@@ -134,10 +134,13 @@ class Runtime(PlainRuntime):
     ) -> None:  # fmt: skip
         trace = current_trace()
         sequence = None if trace is None else sequence_of(it)
-        if sequence is None:
+        if sequence is None and (trace is None or go_on is None or not is_finite(it)):
             super().loop_for(s, it, item, go_on, body, get, put, seen)
             return
         access = self._access(s, body, get, put, seen)
+        if sequence is None:
+            unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
+            return
 
         def step(i: Any) -> None:
             item(sequence.at(i))

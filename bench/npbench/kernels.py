@@ -55,11 +55,12 @@ class Kernel:
         places = [self.inputs.index(name) for name in self.outputs]
 
         def run(*arguments: Any) -> list[Any]:
-            copies = [a.copy() if isinstance(a, np.ndarray) or is_array(a) else a
-                      for a in arguments]  # fmt: skip
+            copies = [a.copy() if is_array(a) else a for a in arguments]
             returned = kernel(*copies)
             results = list(returned) if isinstance(returned, tuple) else [returned]
-            return [r for r in results if r is not None] + [copies[k] for k in places]
+            found = [r for r in results if r is not None] + [copies[k] for k in places]
+            # some descriptions forget to name what is written
+            return found or [copy for copy in copies if is_array(copy)]
 
         return run
 
@@ -81,7 +82,7 @@ class Kernel:
 
 
 def is_array(x: Any) -> bool:
-    """Whether a traced argument is an array, which the kernel may write to."""
+    """Whether an argument is an array, to which the kernel may write."""
     return getattr(x, "ndim", 0) > 0
 
 
