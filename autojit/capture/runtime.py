@@ -73,7 +73,7 @@ class Runtime(PlainRuntime):
         if condition is None:
             super().branch(s, test, then, orelse, get, put, seen)
             return
-        access = self._access(s, then, get, put, seen)
+        access = self._access(s, (then, orelse), get, put, seen)
         with self._nested(access):
             capture_branch(condition, (orelse or _nothing, then), access)
 
@@ -81,7 +81,7 @@ class Runtime(PlainRuntime):
         condition = unknown(test)
         if condition is None:
             return super().choose(s, test, then, orelse)
-        access = self._access(s, then, tuple, _put_nothing, lambda: _closed_over(then, orelse))
+        access = self._access(s, (then, orelse), tuple, _put_nothing, tuple)
         with self._nested(access):
             return capture_choice(condition, (orelse, then), access)
 
@@ -106,7 +106,7 @@ class Runtime(PlainRuntime):
         if trace is None:
             super().loop_while(s, test, body, get, put, seen)
             return
-        access = self._access(s, body, get, put, seen)
+        access = self._access(s, (body, test), get, put, seen)
         loop = Loop(lambda _: body(), test, None, None, access)
         began = len(trace.builder.ops)
         is_first = True
@@ -133,7 +133,7 @@ class Runtime(PlainRuntime):
         if sequence is None:
             super().loop_for(s, it, item, go_on, body, get, put, seen)
             return
-        access = self._access(s, body, get, put, seen)
+        access = self._access(s, (body, item, go_on), get, put, seen)
 
         def step(i: Any) -> None:
             item(sequence.at(i))
@@ -183,10 +183,13 @@ class Runtime(PlainRuntime):
         finally:
             _local.of[access.site] = depth
 
-    def _access(self, s: int, f: Callable[[], Any], get: Get, put: Put, seen: Get) -> Access:
+    def _access(
+        self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get
+    ) -> Access:
         site = self.sites[s]
-        code = f.__code__
-        return Access(site, get, put, seen, Source(code.co_filename, site.line, code.co_name))
+        code = functions[0].__code__
+        source = Source(code.co_filename, site.line, code.co_name)
+        return Access(site, get, put, seen, source, functions)
 
 
 def twin(f: Any) -> Any:
@@ -200,15 +203,3 @@ def _nothing() -> None:
 
 def _put_nothing(values: tuple[Any, ...]) -> None:
     """An expression sets no names."""
-
-
-def _closed_over(*functions: Callable[[], Any]) -> tuple[Any, ...]:
-    """What functions read from around them."""
-    found: list[Any] = []
-    for f in functions:
-        for cell in f.__closure__ or ():
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:  # not bound yet
-                continue
-    return tuple(found)

@@ -16,6 +16,7 @@ from autojit.errors import AutojitError, raised
 
 from .block import Block
 from .branches import capture_branch
+from .heap import Spent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
 from .sequences import Sequence
