@@ -6,17 +6,22 @@ function its results pass through the checks.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import TracingError
+from autojit.errors import CaptureError, TracingError, with_place
 from autojit.functions.checks import ensured, failure_of
 from autojit.ir.core.program import Source, Value, current_builder
 from autojit.protocols.lifting import tracer
 from autojit.tracing.context import current_trace
+from autojit.tracing.handlers import handler_line
 from autojit.tracing.hooks import hooks
+from autojit.tracing.recording import beginnings
+from autojit.tracing.source import is_internal
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -31,10 +36,37 @@ class Failure(NamedTuple):
 
 
 def failing(where: Tracer, error: Exception, source: Source | None) -> None:
-    """The function fails with an exception where a traced bool holds."""
+    """The function fails with an exception where a traced bool holds.
+
+    Raises CaptureError where the user's code would catch the exception.
+    """
     trace = current_trace()
     assert trace is not None
+    caught = _caught_at(type(error))
+    if caught is not None:
+        raise CaptureError(with_place(_CAUGHT.format(type(error).__name__, caught), source))
     trace.checks.append((np.logical_not(where), Failure(error.with_traceback(None), source)))
+
+
+_CAUGHT = (
+    "{} is raised where a traced condition holds, and {} would catch it. Compiled code goes on to "
+    "no handler: an error that it raises leaves the function. Write the condition in the place of "
+    "the `try`:\n"
+    "    y = np.sqrt(x) if x >= 0 else 0.0  # not: try: y = root(x) except ValueError: y = 0.0"
+)
+
+
+def _caught_at(kind: type[Exception]) -> str | None:
+    """Which handler of the traced function, or of the functions that it calls, catches errors of a
+    class that are raised here."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code not in beginnings:
+        if frame.f_code.co_exceptiontable and not is_internal(frame.f_code.co_filename):
+            line = handler_line(frame, frame.f_lasti, kind)
+            if line is not None:
+                return f"the handler at {frame.f_code.co_filename}:{line}"
+        frame = frame.f_back
+    return None
 
 
 def add_checks(
@@ -62,12 +94,21 @@ def add_checks(
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
     """The results of a function, which fail where one of its checks does."""
     checked = list(results)
+    if not checked:
+        raise CaptureError(with_place(_NO_RESULT, checks[0][1].source))
     for held, failure in checks:
         error = raisable(failure.error)
         builder = current_builder()
         with builder.at(failure.source):
             checked = [ensured(x, held, error) for x in checked]
     return checked
+
+
+_NO_RESULT = (
+    "The function raises an exception where a traced condition holds, and it returns no number: "
+    "compiled code raises it where a result is computed. Return the number that it checks:\n"
+    "    def checked(x):\n        if x < 0:\n            raise ValueError(...)\n        return x"
+)
 
 
 def raisable(error: Exception) -> Exception:

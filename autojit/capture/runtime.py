@@ -108,7 +108,7 @@ class Runtime(PlainRuntime):
             return
         access = self._access(s, (body, test), get, put, seen)
         loop = Loop(lambda _: body(), test, None, None, access)
-        began = len(trace.builder.ops)
+        began, checks = len(trace.builder.ops), len(trace.checks)
         is_first = True
         while True:
             found = test()
@@ -117,7 +117,8 @@ class Runtime(PlainRuntime):
                 return
             if not truth(found):
                 return
-            is_long = is_tracer(found) and len(trace.builder.ops) - began > UNROLLED
+            may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
+            is_long = may_end and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
                 emit(trace_loop(loop))
                 return
