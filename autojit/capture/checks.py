@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import TracingError
+from autojit.errors import CaptureError, TracingError, with_place
 from autojit.functions.checks import ensured, failure_of
 from autojit.ir.core.program import Source, Value, current_builder
 from autojit.protocols.lifting import tracer
@@ -69,12 +69,21 @@ def _lifted(value: Any) -> list[Value]:
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
     """The results of a function, which fail where one of its checks does."""
     checked = list(results)
+    if not checked:
+        raise CaptureError(with_place(_NO_RESULT, checks[0][1].source))
     for held, failure in checks:
         error = raisable(failure.error)
         builder = current_builder()
         with builder.at(failure.source):
             checked = [ensured(x, held, error) for x in checked]
     return checked
+
+
+_NO_RESULT = (
+    "The function raises an exception where a traced condition holds, and it returns no number: "
+    "compiled code raises it where a result is computed. Return the number that it checks:\n"
+    "    def checked(x):\n        if x < 0:\n            raise ValueError(...)\n        return x"
+)
 
 
 def raisable(error: Exception) -> Exception:

@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy import array as plain_array
-from numpy import zeros as plain_zeros
 
 import autojit
 from autojit import cond, fori_loop, grad, hessian, jacfwd, jit, jvp, scan, vmap, while_loop
