@@ -142,7 +142,8 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
     A trace that knows its values asks the condition itself, step by step.
     """
     trace = current_trace()
-    assert loop.holds is not None and trace is not None
+    assert loop.holds is not None
+    assert trace is not None
     if trace.builder.known is not None:
         return False
     before, found = Before(loop.access), False
@@ -160,12 +161,16 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
     site = loop.access.site
     # what the next step reads lives on behind this one
     between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
-    for value in it:
+    inner = 0
+    for number, value in enumerate(it):
+        if number == 1 and _holds_loops(loop, inner) and _rest_captured(loop):
+            return
 
         def step(value: Any = value) -> None:
             item(value)
             body()
 
+        inner = _captured_so_far()
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
@@ -174,6 +179,27 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
             step()
         else:
             return
+
+
+def _captured_so_far() -> int:
+    trace = current_trace()
+    return 0 if trace is None else len(trace.captured_loops)
+
+
+def _holds_loops(loop: Loop, before: int) -> bool:
+    """Whether the first of at least three steps has captured loops: each step would compile its own
+    copy of them."""
+    return loop.is_counted and loop.length > 2 and _captured_so_far() > before
+
+
+def _rest_captured(loop: Loop) -> bool:
+    """Capture the steps after the first."""
+    with _tried() as tried:
+        found = trace_loop(_rest(loop))
+        tried.succeeded = True
+    if tried.succeeded:
+        emit(found)
+    return tried.succeeded
 
 
 def _nothing() -> None:
