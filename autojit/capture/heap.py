@@ -137,9 +137,7 @@ class Heap:
 
     def _hold_names(self, x: Names) -> Iterable[Any]:
         known = self._spaces.setdefault(id(x.space), set())
-        x.names = [
-            n for n in x.names if n not in known and (id(x.space), n) not in self._names
-        ]
+        x.names = [n for n in x.names if n not in known and (id(x.space), n) not in self._names]
         known.update(x.names)
         return self._hold(x)
 

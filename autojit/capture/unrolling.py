@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from autojit.errors import AutojitError, ShapesDifferError, raised
+from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
@@ -161,16 +162,16 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
     site = loop.access.site
     # what the next step reads lives on behind this one
     between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
-    inner = 0
+    first = _so_far()
     for number, value in enumerate(it):
-        if number == 1 and _holds_loops(loop, inner) and _rest_captured(loop):
+        if number == 1 and _is_large(loop, first) and _rest_captured(loop):
             return
 
         def step(value: Any = value) -> None:
             item(value)
             body()
 
-        inner = _captured_so_far()
+        first = _so_far() if number == 0 else first
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
@@ -181,25 +182,44 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
             return
 
 
-def _captured_so_far() -> int:
+class _SoFar(NamedTuple):
+    """How many operations were recorded, and how many loops captured."""
+
+    ops: int
+    loops: int
+
+
+def _so_far() -> _SoFar:
     trace = current_trace()
-    return 0 if trace is None else len(trace.captured_loops)
+    return (
+        _SoFar(0, 0) if trace is None else _SoFar(len(trace.builder.ops), len(trace.captured_loops))
+    )
 
 
-def _holds_loops(loop: Loop, before: int) -> bool:
-    """Whether the first of at least three steps has captured loops: each step would compile its own
-    copy of them."""
-    return loop.is_counted and loop.length > 2 and _captured_so_far() > before
+def _is_large(loop: Loop, began: _SoFar) -> bool:
+    """Whether the first of at least three steps has captured loops, of which each step would
+    compile its own copy, or writes so many elements that all steps together are a long program."""
+    trace = current_trace()
+    if trace is None or not loop.is_counted or loop.length < 3:
+        return False
+    if len(trace.captured_loops) > began.loops:
+        return True
+    ops = trace.builder.ops[began.ops :]
+    return loop.length * len(ops) > UNROLLED and any(op.kind in _WRITES for op in ops)
+
+
+#: What writes elements of an array.
+_WRITES = frozenset({scatter, add_at, update})
 
 
 def _rest_captured(loop: Loop) -> bool:
-    """Capture the steps after the first."""
+    """Capture the steps after the first, unless they become operations on arrays."""
     with _tried() as tried:
         found = trace_loop(_rest(loop))
-        tried.succeeded = True
-    if tried.succeeded:
-        emit(found)
-    return tried.succeeded
+    if tried.reason or _why_short(loop.length - 1, found):
+        return False
+    emit(found)
+    return True
 
 
 def _nothing() -> None:
