@@ -17,6 +17,7 @@ from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
+from autojit.tracing.known import arguments_are_known
 
 from .block import Block
 from .branches import capture_branch
@@ -140,12 +141,10 @@ def _words(error: Exception) -> str:
 def becomes_unknown(loop: Loop, first: Any) -> bool:
     """Whether a loop's condition depends on what is not known once its body has run.
 
-    A trace that knows its values asks the condition itself, step by step.
+    In a trace that is for known arguments the loop asks its condition itself, step by step.
     """
-    trace = current_trace()
     assert loop.holds is not None
-    assert trace is not None
-    if trace.builder.known is not None:
+    if arguments_are_known():
         return False
     before, found = Before(loop.access), False
     try:
