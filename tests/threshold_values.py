@@ -121,6 +121,7 @@ MACHINE: dict[str, tuple[Any, ...]] = {
     "machine.memory": (1,),
     "machine.product": (1, 100),
     "machine.scalar_rate": (1,),
+    "machine.misprediction": (1, 100),
     "machine.second_level": (1, 1e6),
     "machine.vector_bytes": (16, 32),
     "machine.vector_rate": (0.1, 100),

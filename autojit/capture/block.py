@@ -11,7 +11,7 @@ from autojit.protocols.lifting import to_dtype
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType
 from autojit.staging.unrolled import without_long_stretches
-from autojit.tracing.blocks import changed
+from autojit.tracing.blocks import changed, lost
 from autojit.tracing.context import Trace, current_trace, inside, new_trace
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
@@ -49,6 +49,11 @@ class Block:
         """The arrays from outside that it has changed in place, with their stand-ins, by the
         identity of the former."""
         return {id(x): (x, made) for x, made in changed(self.trace)}
+
+    @property
+    def lost(self) -> list[Tracer]:
+        """The arrays from outside that are not known any more at its end."""
+        return lost(self.trace)
 
     def values(self, leaves: Sequence[Any], types: Sequence[LeafType]) -> list[Value]:
         """Leaves of its end as values of given dtypes."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import TracingError
+from autojit.errors import CaptureError, TracingError, with_place
 from autojit.functions.checks import ensured, failure_of
 from autojit.ir.core.program import Source, Value, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
@@ -84,6 +84,8 @@ def first_failing(held: Sequence[Value], before: Sequence[Value]) -> list[Value]
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
     """The results of a function, which fail where one of its checks does."""
     checked = list(results)
+    if not checked:
+        raise CaptureError(with_place(_NO_RESULT, checks[0][1].source))
     lifted = [lift(held) for held, _ in checks]
     exclusive = map(tracer, first_failing(lifted, [lift(np.True_)] * len(lifted)))
     for held, (_, failure) in zip(exclusive, checks, strict=True):
@@ -92,6 +94,13 @@ def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -
         with builder.at(failure.source):
             checked = [ensured(x, held, error) for x in checked]
     return checked
+
+
+_NO_RESULT = (
+    "The function raises an exception where a traced condition holds, and it returns no number: "
+    "compiled code raises it where a result is computed. Return the number that it checks:\n"
+    "    def checked(x):\n        if x < 0:\n            raise ValueError(...)\n        return x"
+)
 
 
 def raisable(error: Exception) -> Exception:

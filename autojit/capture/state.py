@@ -33,6 +33,8 @@ class Access(NamedTuple):
     put: Callable[[tuple[Any, ...]], None]
     seen: Callable[[], tuple[Any, ...]]
     source: Source | None
+    #: The parts of the construct.
+    functions: tuple[Any, ...] = ()
 
 
 def note(access: Access, kind: str, reason: str, way_out: str = "") -> None:
@@ -70,7 +72,11 @@ class Before:
     def __init__(self, access: Access) -> None:
         self.access = access
         self.values = access.get()
-        self.heap = Heap((*self.values, *access.seen()))
+        put = access.put
+        free = put.__code__.co_freevars
+        spaces = [(put.__globals__, n) for n in access.site.names if n not in free]
+        roots = (*self.values, *access.seen(), *access.functions)
+        self.heap = Heap(roots, put.__closure__ or (), spaces)
 
     def restore(self) -> None:
         self.heap.restore()
@@ -97,6 +103,14 @@ class Before:
         for place in self.heap.changes(self.access.source, grow=grow).values():
             found[id(place.container), place.key] = Key(None, place), place.get()
         return found
+
+    def appended(self) -> dict[Any, tuple[Key, Any]]:
+        """The places behind the last elements that lists had, and what they hold."""
+        return {
+            (id(items), number): (Key(None, Place(items, number)), value)
+            for items, new in self.heap.grown().values()
+            for number, value in enumerate(new, len(items) - len(new))
+        }
 
     def assign(self, results: Sequence[tuple[Key, Any]]) -> None:
         """Set names and places."""

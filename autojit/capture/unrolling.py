@@ -137,8 +137,14 @@ def _words(error: Exception) -> str:
 
 
 def becomes_unknown(loop: Loop, first: Any) -> bool:
-    """Whether a loop's condition depends on what is not known once its body has run."""
-    assert loop.holds is not None
+    """Whether a loop's condition depends on what is not known once its body has run.
+
+    A trace that knows its values asks the condition itself, step by step.
+    """
+    trace = current_trace()
+    assert loop.holds is not None and trace is not None
+    if trace.builder.known is not None:
+        return False
     before, found = Before(loop.access), False
     try:
         with _tried(), Block().running():
@@ -151,6 +157,9 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
 
 def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
     """Run a loop step by step; steps behind a condition that is not known become branches."""
+    site = loop.access.site
+    # what the next step reads lives on behind this one
+    between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
     for value in it:
 
         def step(value: Any = value) -> None:
@@ -160,7 +169,7 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
-            capture_branch(truth_of(condition), (_nothing, step), loop.access)
+            capture_branch(truth_of(condition), (_nothing, step), between)
         elif held is None or truth(held):
             step()
         else:

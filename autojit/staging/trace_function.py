@@ -12,7 +12,7 @@ from autojit.ir.core.types import Type, canonical_dtype
 from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs
-from autojit.tracing.trace import trace_flat
+from autojit.tracing.running.trace import trace_flat
 from autojit.tracing.tracer import Tracer
 
 from . import pytrees

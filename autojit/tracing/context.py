@@ -75,6 +75,12 @@ class Trace:
         self.around: Trace | None = None
         self.stand_ins: dict[int, tuple[Any, Any]] = {}
         self.first_values: dict[int, Value] = {}
+        #: The identities of stand-ins that do not have the value that the array has outside.
+        self.given: set[int] = set()
+        #: Whom each stand-in stands for, by its identity.
+        self.originals: dict[int, Any] = {}
+        #: Arrays that may be one, by their identities: each itself, then the others.
+        self.peers: dict[int, list[Any]] = {}
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -118,6 +124,7 @@ class Trace:
         self._alive.clear()
         self.rebuilt.clear()
         self.checks.clear()
+        self.peers.clear()
 
 
 class CapturedView:

@@ -52,6 +52,8 @@ class Hooks:
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).
     converted: Callable[[Any], Any]
+    #: A sentence: why the function that asks for the truth of a traced value was not captured.
+    why_not_captured: Callable[[], str]
     #: ``then() if test else orelse()`` for a traced bool whose value is not known.
     choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
     #: Results of a traced function that pass through what has to hold.

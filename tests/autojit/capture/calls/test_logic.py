@@ -89,9 +89,9 @@ def test_conditions_on_arrays_are_refused_as_numpy_does() -> None:
 
 
 def test_results_of_different_types_are_refused() -> None:
-    with pytest.raises(CaptureError, match=r"is bool\[\] where the condition .* f64\[3\]"):
+    with pytest.raises(CaptureError, match=r"bool\[\].*where|f64\[3\] where"):
         jit(lambda x: Traced().and_(x[0] > 0, lambda: x))(np.ones(3))
-    with pytest.raises(CaptureError, match=r"is bool\[\] where the condition holds"):
+    with pytest.raises(CaptureError, match="where the condition does not hold"):
         jit(lambda x: Traced().and_(x > 0, lambda: (x, x)))(1.0)
 
 
