@@ -71,8 +71,8 @@ def _lifted(value: Any) -> list[Value]:
 def first_failing(held: Sequence[Value], before: Sequence[Value]) -> list[Value]:
     """Checks in the order of the source: only the first that fails is false, and none where one
     of those before has failed."""
-    if len(held) == 1:
-        return [bitwise_and(before[0], held[0])]
+    if len(held) < 2:
+        return [bitwise_and(a, b) for a, b in zip(before, held, strict=True)]
     fine = functools.reduce(bitwise_and, before)
     found = []
     for mine, earlier in zip(held, before, strict=True):
