@@ -143,7 +143,7 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
     """
     trace = current_trace()
     assert loop.holds is not None and trace is not None
-    if trace.builder.known is not None:
+    if trace.builder.known is not None and trace.builder.known.knows_inputs():
         return False
     before, found = Before(loop.access), False
     try:

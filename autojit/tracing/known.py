@@ -85,6 +85,10 @@ class Known:
                 self._compute(value)
         return self._found[value]
 
+    def knows_inputs(self) -> bool:
+        """Whether the inputs are numbers; those of `grad` inside of `jit` are not."""
+        return not any(isinstance(self.find(v), Unknown) for v in self._inputs)
+
     def attempt(self, op: Op) -> bool:
         """Compute an operation that is not recorded yet, or raise its error; False where its
         operands are not known."""
