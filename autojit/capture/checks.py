@@ -6,6 +6,7 @@ function its results pass through the checks.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from autojit.errors import CaptureError, TracingError, with_place
 from autojit.functions.checks import ensured, failure_of
 from autojit.ir.core.program import Source, Value, current_builder
+from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
 from autojit.protocols.lifting import tracer
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
@@ -66,12 +68,27 @@ def _lifted(value: Any) -> list[Value]:
     return [lift(value)]
 
 
+def first_failing(held: Sequence[Value], before: Sequence[Value]) -> list[Value]:
+    """Checks in the order of the source: only the first that fails is false, and none where one
+    of those before has failed."""
+    if len(held) < 2:
+        return [bitwise_and(a, b) for a, b in zip(before, held, strict=True)]
+    fine = functools.reduce(bitwise_and, before)
+    found = []
+    for mine, earlier in zip(held, before, strict=True):
+        found.append(bitwise_and(earlier, bitwise_or(mine, bitwise_not(fine))))
+        fine = bitwise_and(fine, mine)
+    return found
+
+
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
     """The results of a function, which fail where one of its checks does."""
     checked = list(results)
     if not checked:
         raise CaptureError(with_place(_NO_RESULT, checks[0][1].source))
-    for held, failure in checks:
+    lifted = [lift(held) for held, _ in checks]
+    exclusive = map(tracer, first_failing(lifted, [lift(np.True_)] * len(lifted)))
+    for held, (_, failure) in zip(exclusive, checks, strict=True):
         error = raisable(failure.error)
         builder = current_builder()
         with builder.at(failure.source):

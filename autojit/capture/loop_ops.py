@@ -25,7 +25,7 @@ from autojit.tracing.values import lift
 
 from .aliases import Slot, relate_all, results_of
 from .block import Block
-from .checks import add_checks
+from .checks import add_checks, first_failing
 from .loops import COUNTER, Captured, Grown, Loop, key_of
 from .maybe import Maybe
 from .state import note, tree_of
@@ -116,16 +116,11 @@ def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]
     """Checks of a step hold as long as they held at all steps before it."""
     mine: list[Value] = []
     take = add_checks([captured.block], [mine])
-    for held in mine:
-        before = Value(held.type)
-        captured.inputs.append(before)
-        outputs += captured.block.recorded(_both, before, held)
-        operands.append(lift(np.True_))
+    befores = [Value(held.type) for held in mine]
+    captured.inputs.extend(befores)
+    outputs += captured.block.recorded(first_failing, mine, befores)
+    operands += [lift(np.True_) for _ in mine]
     return take
-
-
-def _both(a: Value, b: Value) -> list[Value]:
-    return [bitwise_and(a, b)]
 
 
 def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:
