@@ -84,6 +84,8 @@ def _why_short(n: int, loop: Captured) -> str:
     ops, size = loop.block.trace.builder.ops, n * loop.size
     if size <= UNROLLED:
         return f"{size} operations, and a loop pays from {UNROLLED} on"
+    if loop.block.trace.slices:  # of another place, or of another length, in each step
+        return ""
     if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
         return "its steps do not depend on each other, and become operations on arrays"
     return ""

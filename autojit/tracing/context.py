@@ -77,6 +77,8 @@ class Trace:
         self.around: Trace | None = None
         self.stand_ins: dict[int, tuple[Any, Any]] = {}
         self.first_values: dict[int, Value] = {}
+        #: Whether slices with traced bounds are read or written in it, or in a block in it.
+        self.slices = False
         #: The identities of stand-ins that do not have the value that the array has outside.
         self.given: set[int] = set()
         #: Whom each stand-in stands for, by its identity.
