@@ -244,7 +244,7 @@ FLOORS = (
     "cli", "autojit", "ode testing",
     "solvers interception", "capture", "capture.calls", "capture.rewriting",
     "control_flow dispatch scipy", "functions.bounded functions.linalg transformations",
-    "functions staging", "protocols", "tracing", "session", "ir.transforms",
+    "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",
     "codegen", "codegen.driver", "codegen.cpu codegen.cuda",
     "codegen.cpu.entry_point", "codegen.cpu.emit", "codegen.cpu.linalg", "codegen.cpu.matmul",
     "codegen.cpu.abi", "codegen.cpu.llvm", "codegen.cpu.host",

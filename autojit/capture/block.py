@@ -12,7 +12,7 @@ from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType
 from autojit.staging.unrolled import without_long_stretches
 from autojit.tracing.blocks import changed, lost
-from autojit.tracing.context import Trace, inside, new_trace
+from autojit.tracing.context import Trace, current_trace, inside, new_trace
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -62,15 +62,17 @@ class Block:
                 to_dtype(lift(leaf), t.type.dtype) for leaf, t in zip(leaves, types, strict=True)
             ]
 
-    def recorded(self, record: Callable[[], list[Value]]) -> list[Value]:
+    def recorded(self, record: Callable[..., list[Value]], *given: Any) -> list[Value]:
         """Values that are recorded at its end."""
         with self.resumed():
-            return record()
+            return record(*given)
 
     def finish(self, outputs: Sequence[Value], name: str, more: Sequence[Value] = ()) -> Body:
         """Its program; the values of the trace around it that it reads are bound there.  It takes
         ``more`` inputs that it does not read."""
-        trace = self.trace
+        trace, around = self.trace, current_trace()
+        if around is not None:
+            around.constructs |= trace.constructs
         own = [*self.inputs, *more]
         program = trace.builder.finish([*own, *trace.captured_inputs], outputs, name=name)
         captured = [c.tracer if hasattr(c, "tracer") else c for c in trace.captured]

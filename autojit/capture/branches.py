@@ -8,24 +8,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import AutojitError
-from autojit.ir.core.program import Value, current_builder
-from autojit.ir.ops.arithmetic import convert
+from autojit.ir.core.program import Program, Source, Value, current_builder
+from autojit.ir.ops.arithmetic import convert, select
+from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
-from autojit.staging.bodies import merged
-from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.staging.bodies import Body, merged
+from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, lose
 from autojit.tracing.blocks import here
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import is_internal, user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .aliases import branch_pairs, origin, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
+from .heap import grown_error
 from .rewriting.plain import UNBOUND
-from .state import Access, Before, Key, joined, tree_of, with_flags
+from .rewriting.site import Site
+from .state import EXPRESSION, Access, Before, Key, joined, note, tree_of, with_flags
 from .truth import truth_of
 
-_WAYS = "where the condition holds, and where it does not"
+_WAYS = "where the condition does not hold", "where it does"
+
+_EXPRESSION = frozenset({EXPRESSION})
 
 
 class _Way(NamedTuple):
@@ -34,6 +41,8 @@ class _Way(NamedTuple):
     block: Block
     changes: dict[Any, tuple[Key, Any]]
     error: Exception | None
+    #: Of the changes, what has been appended to lists.
+    grown: frozenset[Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -46,7 +55,20 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     _emit(held, traced, before)
     for way, holds in zip(traced, (False, True), strict=True):
         if way.error is not None:
-            failing(held if holds else np.logical_not(held), way.error, access.source)
+            failing(
+                held if holds else np.logical_not(held), way.error, _raised_at(way.error, access)
+            )
+
+
+def _raised_at(error: Exception, access: Access) -> Source | None:
+    """The user's line that raises an exception."""
+    step, found = error.__traceback__, access.source
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not is_internal(code.co_filename):
+            found = Source(code.co_filename, step.tb_lineno, code.co_name)
+        step = step.tb_next
+    return found
 
 
 def _traced(way: Callable[[], Any], before: Before) -> _Way:
@@ -60,15 +82,17 @@ def _traced(way: Callable[[], Any], before: Before) -> _Way:
                 raise
             except Exception as raised:  # Python would raise it if this way were taken
                 error = raised
-            changes = {} if error is not None else before.changes()
+            changes = {} if error is not None else before.changes(grow=True)
+            grown = {} if error is not None else before.appended()
     finally:
         before.restore()
-    return _Way(block, changes, error)
+    return _Way(block, changes | grown, error, frozenset(grown))
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     """One op for both ways; what they change gets its results."""
     access, site = before.access, before.access.site
+    _check_grown(ways, before)
     keys: dict[Any, Key] = {k: key for way in ways for k, (key, _) in way.changes.items()}
     leaves: list[list[Any]] = [[] for _ in ways]
     types: list[LeafType] = []
@@ -83,6 +107,8 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         if all(v is values[0] for v in values):  # no block has made it
             same.append((key, values[0]))
             continue
+        ends = [way.changes[k][1] for way in ways if k in way.changes]
+        before.check_bound(ends, values, key.words)
         values = with_flags(values, silent=key.name in site.internal)
         trees = [tree_of(v) for v in values]
         found = joined(trees, key.words, access.source, _WAYS)
@@ -107,9 +133,8 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         way.block.finish(outs, name)
         for way, outs, name in zip(ways, outputs, ("otherwise", "then"), strict=True)
     ]
-    programs, captured = merged(bodies)
-    index = convert(lift(held), dtype=np.dtype(np.int64))
-    results = current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
+    note(access, "branch", "")
+    results = _recorded(lift(held), bodies)
     count = len(types) + len(roots)
     for x, value in zip(roots.values(), results[len(types) : count], strict=True):
         assign(x, value)
@@ -119,6 +144,42 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     pairs, outside = branch_pairs(origins)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
     checks(results[count:])
+
+
+def _recorded(held: Value, bodies: Sequence[Body]) -> Sequence[Value]:
+    """Both ways, and a choice, where nobody can tell; else a switch."""
+    programs, captured = merged(bodies)
+    if all(map(_is_free, programs)):
+        no, yes = (current_builder().inline(p, captured) for p in programs)
+        return [select(broadcast_to(held, a.shape), a, b) for a, b in zip(yes, no, strict=True)]
+    index = convert(held, dtype=np.dtype(np.int64))
+    return current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
+
+
+#: Elements that a branch may read and compute in vain: a mispredicted jump costs as much.
+IN_VAIN = 32
+
+
+def _is_free(program: Program) -> bool:
+    """Whether it cannot be told if a way has been taken: it has no derivative, cannot fail and
+    takes little."""
+    ops = program.ops
+    return (
+        not any(t.is_inexact for t in program.out_types if ops)
+        and not any(op.programs or op.kind.may_fail(op) for op in ops)
+        and sum(v.type.size for op in ops for v in (*op.operands, *op.results)) <= IN_VAIN
+    )
+
+
+def _check_grown(ways: Sequence[_Way], before: Before) -> None:
+    """Raise unless all ways append as many elements to each list."""
+    some = [way for way in ways if way.error is None]
+    common = frozenset.intersection(*(way.grown for way in some))
+    for way in some:
+        for k in way.grown - common:
+            place = way.changes[k][0].place
+            assert place is not None
+            raise grown_error(place.container, before.access.source)
 
 
 def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
@@ -165,13 +226,23 @@ def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     def stored(way: Callable[[], Any]) -> Callable[[], Any]:
         return lambda: put((way(),))
 
-    name = "the value of the expression"
     site = access.site._replace(
-        names=(name,), live_in=frozenset(), live_out=frozenset({name}), internal=frozenset({name})
+        names=(EXPRESSION,), live_in=frozenset(), live_out=_EXPRESSION, internal=_EXPRESSION
     )
     capture_branch(test, [stored(way) for way in ways], access._replace(
         site=site, get=get, put=put))  # fmt: skip
     return found[0]
 
 
-__all__ = ["capture_branch", "capture_choice", "leaf_type"]
+def _chosen(test: Tracer, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    """``then() if test else orelse()``, asked for by what answers a call."""
+    source = user_source()
+    file, line = (source.file, source.line) if source is not None else ("", 0)
+    nothing: frozenset[str] = frozenset()
+    site = Site(line, "ifexp", (), nothing, nothing, nothing, (), "", file)
+    functions = (orelse, then)
+    access = Access(site, tuple, lambda values: None, tuple, source, functions)
+    return capture_choice(test, functions, access)
+
+
+hooks.choose = _chosen

@@ -6,9 +6,7 @@ function its results pass through the checks.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +16,7 @@ from autojit.functions.checks import ensured, failure_of
 from autojit.ir.core.program import Source, Value, current_builder
 from autojit.protocols.lifting import tracer
 from autojit.tracing.context import current_trace
-from autojit.tracing.handlers import handler_line
 from autojit.tracing.hooks import hooks
-from autojit.tracing.recording import beginnings
-from autojit.tracing.source import is_internal
-from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .block import Block
@@ -35,38 +29,15 @@ class Failure(NamedTuple):
     source: Source | None
 
 
-def failing(where: Tracer, error: Exception, source: Source | None) -> None:
+def failing(where: Any, error: Exception, source: Source | None) -> None:
     """The function fails with an exception where a traced bool holds.
 
-    Raises CaptureError where the user's code would catch the exception.
+    Raises HandledFailureError if the user's function would handle it.
     """
     trace = current_trace()
     assert trace is not None
-    caught = _caught_at(type(error))
-    if caught is not None:
-        raise CaptureError(with_place(_CAUGHT.format(type(error).__name__, caught), source))
+    trace.builder.check_raise(type(error), source)
     trace.checks.append((np.logical_not(where), Failure(error.with_traceback(None), source)))
-
-
-_CAUGHT = (
-    "{} is raised where a traced condition holds, and {} would catch it. Compiled code goes on to "
-    "no handler: an error that it raises leaves the function. Write the condition in the place of "
-    "the `try`:\n"
-    "    y = np.sqrt(x) if x >= 0 else 0.0  # not: try: y = root(x) except ValueError: y = 0.0"
-)
-
-
-def _caught_at(kind: type[Exception]) -> str | None:
-    """Which handler of the traced function, or of the functions that it calls, catches errors of a
-    class that are raised here."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code not in beginnings:
-        if frame.f_code.co_exceptiontable and not is_internal(frame.f_code.co_filename):
-            line = handler_line(frame, frame.f_lasti, kind)
-            if line is not None:
-                return f"the handler at {frame.f_code.co_filename}:{line}"
-        frame = frame.f_back
-    return None
 
 
 def add_checks(
@@ -79,7 +50,7 @@ def add_checks(
         for held, failure in block.trace.checks:
             for other, mine in zip(blocks, outputs, strict=True):
                 value = held if other is block else np.True_
-                mine.extend(other.recorded(lambda value=value: [lift(value)]))
+                mine.extend(other.recorded(_lifted, value))
             failures.append(failure)
 
     def take(results: Sequence[Value]) -> None:
@@ -89,6 +60,10 @@ def add_checks(
             trace.checks.append((tracer(value), failure))
 
     return take
+
+
+def _lifted(value: Any) -> list[Value]:
+    return [lift(value)]
 
 
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:

@@ -13,12 +13,22 @@ from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.array_methods import OPERATORS
 from autojit.tracing.created_arrays import FreshArray
+from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Argument, Tracer
 
 from .holders import (
-    Attributes, Names, contents, has_contents, of_class, of_function, put_back, same_state,
-    set_content, state_of, values_of,
+    Attributes,
+    Names,
+    contents,
+    has_contents,
+    of_class,
+    of_function,
+    put_back,
+    same_state,
+    set_content,
+    state_of,
+    values_of,
 )  # fmt: skip
 
 #: What holds nothing that can be changed, or is found by other means.
@@ -52,7 +62,11 @@ class Place(NamedTuple):
         return contents(self.container)[self.key]
 
     def set(self, value: Any) -> None:
-        set_content(self.container, self.key, value)
+        """An element behind a list's last one is appended to it."""
+        if isinstance(self.container, list) and self.key == len(self.container):
+            self.container.append(value)
+        else:
+            set_content(self.container, self.key, value)
 
 
 class Heap:
@@ -124,17 +138,16 @@ class Heap:
 
     def _hold_names(self, x: Names) -> Iterable[Any]:
         known = self._spaces.setdefault(id(x.space), set())
-        x.names = [
-            n for n in x.names if n not in known and (id(x.space), n) not in self._names
-        ]
+        x.names = [n for n in x.names if n not in known and (id(x.space), n) not in self._names]
         known.update(x.names)
         return self._hold(x)
 
     def grown(self) -> dict[int, tuple[list[Any], list[Any]]]:
         """The lists that have got elements at their end, with these elements."""
+        lists = [(x, self.emptied.get(id(x), held)) for x, held in self.held.values()]
         return {
             id(x): (x, x[len(before) :])
-            for x, before in self.held.values()
+            for x, before in lists
             if isinstance(x, list) and len(x) > len(before)
         }
 
@@ -142,19 +155,15 @@ class Heap:
         """The places that hold another object than before; raises where a container has got or
         lost elements, but for lists that have grown at their end if they may."""
         found: dict[tuple[int, Any], Place] = {}
-        for x, before in self.held.values():
-            now = contents(x)
-            if grow and isinstance(now, list) and len(now) > len(before):
+        for x, held in self.held.values():
+            before, now = self.emptied.get(id(x), held), contents(x)
+            if grow and isinstance(now, list):
                 now = now[: len(before)]
-                before = self.emptied.get(id(x), before)
+            if not _are_alike(now, before):
+                raise grown_error(x, source)
             if isinstance(now, set):
-                if now != before:
-                    raise _grown(x, source)
                 continue
-            pairs = dict(enumerate(before)) if isinstance(before, list) else before
-            if len(now) != len(before) or (isinstance(now, dict) and list(now) != list(before)):
-                raise _grown(x, source)
-            for key, old in pairs.items():
+            for key, old in enumerate(before) if isinstance(before, list) else before.items():
                 if now[key] is not old:
                     if id(x) in self.emptied:
                         raise CaptureError(with_place(_UNREAD, source))
@@ -165,9 +174,9 @@ class Heap:
         return found
 
     def empty(self, number: int) -> None:
-        """A list whose elements nobody may read: as many as it had, without their values."""
+        """A list whose elements nobody may read, and one more: the last that was appended."""
         x, before = self.held[number]
-        x[:] = [Unread() for _ in before]
+        x[:] = [Unread() for _ in (*before, None)]
 
     def begin(self, numbers: Iterable[int]) -> None:
         """A step begins: what lists of these numbers hold is what they held before it."""
@@ -186,6 +195,26 @@ class Heap:
             found.put(x, state)
 
 
+def check_length(x: Any) -> None:
+    """Raise CaptureError for the length, or the truth, of a list that grows in a loop."""
+    if type(x) is list and x and type(x[0]) is Unread:
+        raise CaptureError(with_place(_LENGTH, user_source()))
+
+
+_LENGTH = (
+    "The length of a list is asked for in a loop that appends to the list, so it is another one in "
+    "each step. Count the steps, or keep a flag:\n"
+    "    for i, x in enumerate(xs): ...     # i, not len(found)"
+)
+
+
+def _are_alike(now: Any, before: Any) -> bool:
+    """Whether a container has the same elements (a set), keys in their order, or as many."""
+    if isinstance(now, set):
+        return bool(now == before)
+    return len(now) == len(before) and (isinstance(now, list) or list(now) == list(before))
+
+
 def _state(x: Any) -> Any:
     found = state_of(x)
     return None if found is None else found.take(x)
@@ -197,6 +226,9 @@ class Spent(CaptureError):
 
 class Unread:
     """An element of a list that grows in a loop: which one it is differs from step to step."""
+
+    #: So that those below this module know lists that grow.
+    list_grows = True
 
     def __getattr__(self, name: str) -> Any:
         raise CaptureError(with_place(_UNREAD, user_source()))
@@ -214,24 +246,48 @@ for _name in (*OPERATORS, *(f"__{word}__" for word in (
 
 
 _UNREAD = (
-    "This element of a list is read or set in a loop that appends to the list, so it is another one in "
-    "each step. Keep what the next step needs in a variable:\n"
+    "This element of a list is read or set in a loop that appends to the list, so it is another "
+    "one in each step. Keep what the next step needs in a variable:\n"
     "    xs.append(x); last = x             # and last, not xs[-2]"
 )
 
 
-def _grown(x: Any, source: Source | None) -> CaptureError:
-    what = type(x).__name__
+def grown_error(x: Any, source: Source | None) -> CaptureError:
+    """A container that gets or loses elements, which is refused."""
+    kind = type(x).__name__
+    words, fix = _GROWN.get(type(x), (f"An object of the class {kind} gets or loses attributes",
+                                      _ATTRIBUTES))  # fmt: skip
     return CaptureError(
         with_place(
-            f"A {what} gets or loses elements where it depends on a traced value whether, or how "
-            "often, that happens: how many it has would be known only when the compiled code runs. "
-            "Keep an array of a fixed size and count what is in it:\n"
-            "    found = np.zeros(n); count = 0     # before\n"
-            "    found[count] = x; count += 1       # not: found.append(x)",
+            f"{words} where a traced value decides whether, or how often. How many it has would "
+            f"be known only when the compiled code runs.\n{fix}",
             source,
         )
     )
+
+
+_ATTRIBUTES = (
+    "Set them before the `if` or the loop:\n    self.last = 0.0                    # in __init__"
+)
+_GROWN: dict[type, tuple[str, str]] = {
+    list: (
+        "A list gets or loses elements",
+        "Keep an array of a fixed size and count what is in it:\n"
+        "    found = np.zeros(n); count = 0     # before\n"
+        "    found[count] = x; count += 1       # not: found.append(x)",
+    ),
+    dict: (
+        "A dict gets or loses keys",
+        "Set all of its keys before the `if` or the loop:\n"
+        "    d = {'a': 0.0, 'b': 0.0}           # not: d = {}",
+    ),
+    set: (
+        "A set gets or loses elements",
+        "Keep a mask of the numbers that are in it:\n"
+        "    seen = np.zeros(n, bool)           # before\n"
+        "    seen[i] = True                     # not: seen.add(i)",
+    ),
+}
 
 
 def _changed(x: Any, source: Source | None) -> CaptureError:
@@ -240,10 +296,13 @@ def _changed(x: Any, source: Source | None) -> CaptureError:
         with_place(
             f"An object of type {what} from outside is changed where it depends on a traced value "
             "whether, or how often, that happens. While the function is traced this would happen "
-            "once, whatever the value is. Change it before the `if` or the loop, keep an array that "
-            "the function makes, or pass what is drawn or read as an argument:\n"
+            "once, whatever the value is. Change it before the `if` or the loop, keep an array "
+            "that the function makes, or pass what is drawn or read as an argument:\n"
             "    y = np.array(table); y[i] = x      # not: table[i] = x, for a table from outside\n"
             "    noise = rng.normal(size=n)         # before, and noise[i] in the loop",
             source,
         )
     )
+
+
+hooks.check_length = check_length

@@ -27,13 +27,14 @@ from .block import Block
 from .checks import add_checks
 from .loops import COUNTER, Captured, Grown, Loop, key_of
 from .maybe import Maybe
-from .state import tree_of
+from .state import note, tree_of
 from .truth import truth_of
 
 
 def emit(captured: Captured) -> None:
     """Record a loop, and give names, places and arrays what it ends with."""
     loop, before = captured.loop, captured.before
+    note(loop.access, "loop", f"captured: {_reason(captured)}")
     types = [t for c in captured.carries for t in c.types]
     firsts = [
         to_dtype(lift(leaf), t.type.dtype)
@@ -66,6 +67,15 @@ def emit(captured: Captured) -> None:
     take_checks(results[checks : len(operands)])
     steps = int(loop.length) if loop.is_counted else 0
     _grow(captured.grown, results[len(operands) :], steps, slots, captured.sharing.outside)
+
+
+def _reason(captured: Captured) -> str:
+    loop = captured.loop
+    if loop.is_counted:
+        return f"{loop.length} steps of {captured.size} operations would take long to trace"
+    if loop.holds is not None:
+        return "whether there is another step depends on a traced value"
+    return "how many steps it has depends on a traced value"
 
 
 def _grow(
@@ -105,9 +115,13 @@ def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]
     for held in mine:
         before = Value(held.type)
         captured.inputs.append(before)
-        outputs += captured.block.recorded(lambda b=before, h=held: [bitwise_and(b, h)])
+        outputs += captured.block.recorded(_both, before, held)
         operands.append(lift(np.True_))
     return take
+
+
+def _both(a: Value, b: Value) -> list[Value]:
+    return [bitwise_and(a, b)]
 
 
 def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:

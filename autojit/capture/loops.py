@@ -7,13 +7,13 @@ been traced; then it is traced again, until nothing is new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from autojit.errors import CaptureError, raised, with_place
-from autojit.ir.core.program import Value
+from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 from autojit.ir.regions.scan import scan
 from autojit.ir.regions.while_ import while_
@@ -30,7 +30,7 @@ from .maybe import Maybe
 from .rewriting.plain import UNBOUND
 from .state import Access, Before, Key, Tree, is_state, joined, tree_of, with_flags
 
-_WAYS = "before the loop, and after a step"
+_WAYS = "before the loop", "after a step"
 #: The number of steps so far.
 COUNTER = LeafType(Type(np.dtype(np.int64), ()), int)
 #: Times that a body is traced until its carry is settled: a number may become a float, a complex
@@ -107,19 +107,32 @@ class Captured(NamedTuple):
     @property
     def size(self) -> int:
         """The number of operations of a step."""
-        return sum(_weight(op) for op in self.block.trace.builder.ops)
+        return _size(self.block.trace.builder.ops, self.block.inputs[:1])
 
 
 #: Steps that a loop is taken to have where their number is known only when it runs.
 _STEPS = 100
 
 
-def _weight(op: Any) -> int:
-    """The number of operations that an operation stands for where loops are unrolled."""
-    inner = sum(_weight(each) for program in op.programs for each in program.ops)
-    if op.kind is while_:
-        return 1 + _STEPS * inner
-    return 1 + (op.params["length"] if op.kind is scan else 1) * inner
+def _size(ops: Iterable[Op], counters: Iterable[Value]) -> int:
+    """The number of operations that some stand for where loops are unrolled: Python computes
+    itself what depends on counters only."""
+    known, count = set(counters), 0
+    for op in ops:
+        if known.issuperset(op.operands) and not any(v.shape for v in op.results):
+            known.update(op.results)
+        else:
+            count += 1 + _inner(op)
+    return count
+
+
+def _inner(op: Op) -> int:
+    """The number of operations in the programs of an operation."""
+    first = op.params["constants"] if op.kind in (scan, while_) else None
+    sizes = [_size(p.ops, [] if first is None else p.inputs[first : first + 1])
+             for p in op.programs]  # fmt: skip
+    steps = op.params["length"] if op.kind is scan else _STEPS if op.kind is while_ else 1
+    return steps * sum(sizes)
 
 
 def trace_loop(loop: Loop) -> Captured:
@@ -254,7 +267,7 @@ def _note_lasts(before: Before, known: _Known, lasts: dict[Any, Any]) -> None:
         try:
             types = joined(trees, key.words, None, _WAYS)
         except CaptureError:
-            del (raised.errors or [None])[-1:]
+            del (raised.errors or [])[-1:]
             continue
         known.carries[k] = _Carry(key, trees[0], types, held[-1], True, is_last=True)
 
@@ -377,8 +390,7 @@ def _captured(loop: Loop, before: Before, known: _Known, found: _Step) -> Captur
         leaves.append(arrays)
         start = stop if carry.read else start
     for x in roots.values():
-        made = stand_ins[id(x)]
-        outputs += block.recorded(lambda y=made: [y.own if y.lost else y.value])
+        outputs += block.recorded(_value, stand_ins[id(x)])
     for (k, _), x in inputs_of.items():
         if carries[k].is_last and x.own not in block.inputs:
             raise refused(loop, _SAME)  # a row that is stacked already
@@ -393,6 +405,10 @@ def _captured(loop: Loop, before: Before, known: _Known, found: _Step) -> Captur
 def tracer_like(value: Value, block: Block) -> Tracer:
     """An input of a block as a leaf of its end."""
     return Tracer(value, block.trace)
+
+
+def _value(x: Tracer) -> list[Value]:
+    return [x.own if x.lost else x.value]
 
 
 def _grown(items: list[Any], new: list[Any], found: _Step, loop: Loop) -> Grown:

@@ -19,9 +19,14 @@ class Maybe:
         self.held = held
 
 
-optree.register_pytree_node(
-    Maybe,
-    lambda x: ([x.value, x.held], None, ["value", "held"]),
-    lambda _, children: Maybe(*children),
-    namespace=NAMESPACE,
-)
+def _taken_apart(x: Any) -> tuple[list[Any], None, list[str]]:
+    return [x.value, x.held], None, ["value", "held"]
+
+
+def _put_together(_: Any, children: Any) -> Any:
+    return Maybe(*children)
+
+
+#: optree's annotations ask for collections.
+_CLASS: Any = Maybe
+optree.register_pytree_node(_CLASS, _taken_apart, _put_together, namespace=NAMESPACE)

@@ -17,6 +17,7 @@ import numpy as np
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
@@ -29,21 +30,23 @@ from .maybe import Maybe
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import sequence_of
-from .state import Access
+from .state import Access, note
 from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 
-#: How often a branch may lie inside of itself: a recursion that ends by what is known (the levels of
-#: a tree) is not deeper, as each level traces all that follow twice.
+#: How often a branch may lie inside of itself: a recursion that ends by what is known, as over the
+#: levels of a tree, is not deeper, since each level traces twice what follows.
 DEEPEST = 24
 
 _RECURSION = (
-    "`{}` is reached inside of itself, again and again: the function calls itself, and how often "
-    "depends on a traced value. Compiled code keeps no stack of calls. Write a loop, call the "
-    "function without jit, or make what decides static:\n"
-    "    while n > 0: ...; n -= 1           # not: f(n - 1)\n"
-    "    jit(f, static_argnums=1)"
+    "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
+    "Compiled code keeps no stack of calls.\nWrite a loop:\n"
+    "    result = 1.0\n"
+    "    while n > 1:                       # not: n * f(n - 1)\n"
+    "        result, n = result * n, n - 1\n"
+    "or call the function without jit, where Python goes its own way:\n"
+    "    grad(f)(x)                         # not: jit(grad(f))(x)"
 )
 
 
@@ -88,10 +91,10 @@ class Runtime(PlainRuntime):
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)
         if condition is None:
-            super().assert_(s, test, message)
+            super().assert_(s, test, message)  # noqa: PT009
             return
         error = AssertionError() if message is None else AssertionError(message())
-        failing(np.logical_not(truth_of(condition)), error, None)
+        failing(np.logical_not(truth_of(condition)), error, user_source())
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
@@ -116,6 +119,7 @@ class Runtime(PlainRuntime):
                 emit(trace_loop(loop))
                 return
             if not truth(found):
+                note(access, "unrolled", "unrolled: its condition is known before each step")
                 return
             may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
             is_long = may_end and len(trace.builder.ops) - began > UNROLLED
@@ -184,9 +188,7 @@ class Runtime(PlainRuntime):
         finally:
             _local.of[access.site] = depth
 
-    def _access(
-        self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get
-    ) -> Access:
+    def _access(self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get) -> Access:
         site = self.sites[s]
         code = functions[0].__code__
         source = Source(code.co_filename, site.line, code.co_name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autojit.tracing.hooks import hooks
 
-from . import checks  # noqa: F401 - registers itself
+from . import checks, reasons  # noqa: F401 - register themselves
 from .runtime import twin
 
 hooks.converted = twin

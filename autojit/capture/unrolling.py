@@ -12,46 +12,84 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from autojit.errors import AutojitError, raised
+from autojit.errors import AutojitError, ShapesDifferError, raised
+from autojit.ir.pass_manager import remarks
+from autojit.staging.unrolled import LEAST_LOOP
+from autojit.tracing.context import current_trace
 
 from .block import Block
 from .branches import capture_branch
 from .heap import Spent
+from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
 from .sequences import Sequence
-from .state import Before, ShapesDiffer
+from .state import Before, note
 from .truth import truth, truth_of, unknown
 
 #: Steps up to which a loop is unrolled without a look at its body.
 FEW = 8
-#: Operations up to which a loop is unrolled: 30 us each to trace, before anything is rolled up.
-UNROLLED = 2_000
+#: Operations up to which a loop is unrolled, and fused as a whole; the passes roll up no less.
+UNROLLED = LEAST_LOOP
+#: The same where its steps are independent, so that they become operations on arrays: 30 us each to
+#: trace.  A network written neuron by neuron, 40,000 operations: 12 us a call, and 11 ms as a loop.
+INDEPENDENT = 50_000
 
 
 def captured_whole(loop: Loop, sequence: Sequence) -> bool:
     """Capture a loop of a known number of steps, where that is better than to unroll it."""
-    n = sequence.length
+    n, trace = sequence.length, current_trace()
+    assert trace is not None
+    key = id(loop.access.site), n
+    if key in trace.unrolled:  # in an outer loop that is unrolled, say
+        return False
+    if not _is_captured(loop, sequence, n):
+        trace.unrolled.add(key)
+        return False
+    return True
+
+
+def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     breaks = loop.holds is not None and n > 0 and becomes_unknown(loop, 0)
     if n <= FEW and not breaks:
+        _note(loop, f"{n} steps, and up to {FEW} are unrolled in any case")
         return False
     peeled = False
+    notes = remarks.current()
+    began = 0 if notes is None else len(notes)
     with _tried() as tried:
         try:
             found = trace_loop(loop)
-        except ShapesDiffer:
+        except ShapesDifferError:
             if loop.holds is not None:
                 raise
             tried.forget()
             peeled, found = True, _after_first(loop, sequence)
-        tried.succeeded = True
-    if not tried.succeeded or (n * found.size <= UNROLLED and not breaks):
+    reason = tried.reason or ("" if breaks else _why_short(n, found))
+    if reason:
+        if notes is not None:
+            notes.forget("capture", began)  # its body is traced again
+        _note(loop, reason)
         return False
     if peeled:
         loop.step(0)
         found = trace_loop(_rest(loop))
     emit(found)
     return True
+
+
+def _why_short(n: int, loop: Captured) -> str:
+    """Why a loop of n steps that could be captured is unrolled; empty if it is not."""
+    ops, size = loop.block.trace.builder.ops, n * loop.size
+    if size <= UNROLLED:
+        return f"{size} operations, and a loop pays from {UNROLLED} on"
+    if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
+        return "its steps do not depend on each other, and become operations on arrays"
+    return ""
+
+
+def _note(loop: Loop, reason: str) -> None:
+    note(loop.access, "unrolled", f"unrolled: {reason}")
 
 
 def _after_first(loop: Loop, sequence: Sequence) -> Captured:
@@ -72,7 +110,8 @@ def _rest(loop: Loop) -> Loop:
 
 class _Try:
     def __init__(self) -> None:
-        self.succeeded = False
+        #: Why it has failed.
+        self.reason = ""
         self._mark = len(raised.errors or ())
 
     def forget(self) -> None:
@@ -86,10 +125,18 @@ def _tried() -> Iterator[_Try]:
     result = _Try()
     try:
         yield result
-    except AutojitError:
+    except Spent:
+        raise
+    except AutojitError as error:
         result.forget()
-    except Exception:
-        pass
+        result.reason = _words(error)
+    except Exception as error:
+        result.reason = _words(error)
+
+
+def _words(error: Exception) -> str:
+    first, *_ = str(error).splitlines() or [""]
+    return f"its body cannot be captured: {type(error).__name__}: {first}"
 
 
 def becomes_unknown(loop: Loop, first: Any) -> bool:
@@ -107,6 +154,9 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
 
 def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
     """Run a loop step by step; steps behind a condition that is not known become branches."""
+    site = loop.access.site
+    # what the next step reads lives on behind this one
+    between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
     for value in it:
 
         def step(value: Any = value) -> None:
@@ -116,7 +166,7 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
-            capture_branch(truth_of(condition), (_nothing, step), loop.access)
+            capture_branch(truth_of(condition), (_nothing, step), between)
         elif held is None or truth(held):
             step()
         else:

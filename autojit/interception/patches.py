@@ -32,7 +32,7 @@ from autojit.protocols import lists
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, fresh, is_traced, is_vague, plain
 from autojit.tracing.hooks import hooks
-from autojit.tracing.trace import trace_flat
+from autojit.tracing.running.trace import trace_flat
 
 from . import listed
 from .name_patching import Maker, Names, StandIn

@@ -181,19 +181,25 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     left, right = _without_lists(left, right)
     if any_bounded((left, right)):
         return hooks.bounded_operator(ufunc, left, right)
-    exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
-    if exact is not None:
-        return exact(left, right)
-    if ufunc is _POWER and type(right) in (int, float):
-        fast = _power_of_number(left, right)
-        if fast is not None:
-            return fast
+    by_rule = _by_rule(ufunc, left, right)
+    if by_rule is not None:
+        return by_rule
     if ufunc.signature is not None:
         return call_ufunc(ufunc, "__call__", (left, right), {})
     result = _apply(ufunc, (left, right))
     if weak_type(left) is not None and weak_type(right) is not None:
         result.weak = _WEAK_KINDS.get(result.dtype)
     return result
+
+
+def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
+    """Integers of Python's, and powers of which the exponent is a number; None for all else."""
+    exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
+    if exact is not None:
+        return exact(left, right)
+    if ufunc is _POWER and type(right) in (int, float):
+        return _power_of_number(left, right)
+    return None
 
 
 def _repeated(ufunc: Any, left: Any, right: Any) -> Any:

@@ -15,8 +15,8 @@ from autojit.protocols.lifting import to_dtype
 from autojit.tracing.context import Paths, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs
+from autojit.tracing.running.trace import trace_flat
 from autojit.tracing.source import user_source
-from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from autojit.errors import ArgumentChangedError, InPlaceError, RefusedInPlaceError, with_place
 from autojit.ir.core.program import Value, building

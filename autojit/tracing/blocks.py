@@ -61,14 +61,24 @@ def _stand_in(x: T, trace: Trace) -> T:
     base = None if x.base is None else here(x.base)
     with inside(trace.around):
         outer = here(x)
-        value = trace.capture(outer, x.type)  # of a view: read from its base, in the trace around
+        if base is None or _is_as_outside(base, trace):
+            value = trace.capture(outer, x.type)  # of a view: read in the trace around
+        else:
+            value = Value(x.type)  # stale: read from the base's present value when it is used
     made: T = x.stand_in(value, trace)
     if base is not None:
-        # Read from its base, unless that has the value here that it has outside.
-        is_current = base.value is trace.first_values.get(id(base)) and id(base) not in trace.given
-        made.base, made.how, made.seen = base, outer.how, base.value if is_current else None
+        made.base, made.how = base, outer.how
+        made.seen = base.value if _is_as_outside(base, trace) else None
     trace.first_values[id(made)] = value
     return made
+
+
+def _is_as_outside(x: TracedValue, trace: Trace) -> bool:
+    """Whether a stand-in still has the value that its array has outside of the block: the block
+    has not changed it, and is no body of a loop that carries it."""
+    value = x.value
+    is_captured = any(value is v for v in trace.captured_inputs)
+    return is_captured and value is trace.first_values[id(x)]
 
 
 def stands_for(x: T, value: Value, trace: Trace) -> T:

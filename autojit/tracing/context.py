@@ -23,7 +23,7 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.collection import seldom_collected
-from autojit.ir.core.program import Value, building
+from autojit.ir.core.program import Source, Value, building
 from autojit.ir.core.types import Type, canonical_dtype, dtype_name
 from autojit.ir.ops.move import reshape, slice_
 
@@ -45,6 +45,8 @@ class Trace:
 
     def __init__(self, outer: Trace | None = None) -> None:
         around: TracingBuilder | None = None if outer is None else outer.builder
+        #: What has been decided in the outermost trace about loops, by where they are written.
+        self.unrolled: set[Any] = set() if outer is None else outer.unrolled
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
@@ -64,6 +66,9 @@ class Trace:
         self.rebuilt: list[Any] = []
         #: What has to hold, as traced bools, and what is raised where it does not.
         self.checks: list[tuple[Any, Any]] = []
+        #: The user's branches and loops in what was traced: "branch", "loop" or "unrolled", and
+        #: the line.
+        self.constructs: set[tuple[str, Source | None]] = set()
         #: Of a block (see ``blocks``): the trace of the function that it lies in, the stand-ins of
         #: that function's arrays with whom they stand for, by the identity of the latter, and the
         #: first value of each stand-in by its own.
@@ -173,7 +178,8 @@ def inside(trace: Trace) -> Iterator[None]:
 def new_trace(*, block: bool = False) -> Iterator[Trace]:
     """A trace that is active inside of the context; of a block, in the function of the current
     one."""
-    trace = Trace(current_trace())
+    outer = current_trace()
+    trace = Trace(outer)
     if block:
         trace.around = current_trace()
         assert trace.around is not None
@@ -183,6 +189,8 @@ def new_trace(*, block: bool = False) -> Iterator[Trace]:
     try:
         with building(trace.builder), hooks.visible(), seldom_collected():
             yield trace
+        if outer is not None and not block:
+            outer.constructs |= trace.constructs
     finally:
         trace.open = False
         trace.builder.known = None

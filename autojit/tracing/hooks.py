@@ -52,6 +52,12 @@ class Hooks:
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).
     converted: Callable[[Any], Any]
+    #: A sentence: why the function that asks for the truth of a traced value was not captured.
+    why_not_captured: Callable[[], str]
+    #: ``then() if test else orelse()`` for a traced bool whose value is not known.
+    choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
+    #: Raises for a list that grows in a captured loop, whose length differs from step to step.
+    check_length: Callable[[Any], None]
     #: Results of a traced function that pass through what has to hold.
     with_checks: Callable[[Any, Any], Any]
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.

@@ -34,7 +34,7 @@ _ASSIGN = (
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
 )
-_STORED = "Assigning x into an ordinary array"
+STORED = "Assigning x into an ordinary array"
 #: The same where that array is known to be an ordinary one.
 ASSIGNMENT_FIX = (
     "The array that it is assigned into was not made in the traced function, or not by the name in "
@@ -49,7 +49,7 @@ _TAKE = (
 )
 _BOOL = "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,"
 _CHOOSE = (
-    "Choose element by element instead of branching:\n"
+    "Or choose element by element:\n"
     "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
 )
 #: SciPy's functions in Python make arrays of what they are given.
@@ -222,7 +222,7 @@ class Tracer(ArrayMethods):
     def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
-            what, fix = _STORED, ASSIGNMENT_FIX
+            what, fix = STORED, ASSIGNMENT_FIX
         if at_hand(self) is not None:
             raise lost_derivative(self, what, fix)
         reason = "while a function is traced only its type is known."
@@ -248,14 +248,13 @@ class Tracer(ArrayMethods):
         found = at_hand(self)
         if found is not None:
             return bool(found)
-        if is_batched(self):
-            self._refuse(_BOOL, _CHOOSE.rstrip("\n"))
-        self._refuse(
-            _BOOL,
-            f"{_CHOOSE}"
-            "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
-            "or make the argument static: jit(f, static_argnums=...).",
-        )
+        fix = f"{hooks.why_not_captured()} {_CHOOSE}"
+        if not is_batched(self):
+            fix += (
+                "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
+                "or make the argument static: jit(f, static_argnums=...)."
+            )
+        self._refuse(_BOOL, fix.rstrip("\n"))
 
     def __float__(self) -> float:
         found = self._without_loss()

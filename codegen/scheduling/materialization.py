@@ -75,10 +75,15 @@ class LibraryCall:
 @dataclass(eq=False)
 class BodyCall:
     """An op with bodies: a loop or a branch, with its operands as contiguous parts of stored
-    values, or as constants (``views[k]`` is then None)."""
+    values, or as constants (``views[k]`` is then None).
+
+    ``taken`` is found when it is asked for: by the numbers of results of a branch, the operands
+    whose memory they may take over.
+    """
 
     op: Op
     views: tuple[Strided | None, ...]
+    taken: dict[int, int] | None = None
 
     @property
     def values(self) -> tuple[Value, ...]:

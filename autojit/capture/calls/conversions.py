@@ -16,7 +16,7 @@ from autojit.ir.ops.arithmetic import bitwise_and, convert
 from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
 from autojit.tracing.created_arrays import bare
-from autojit.tracing.known import value_of
+from autojit.tracing.known import at_hand, value_of
 from autojit.tracing.tracer import Tracer
 from autojit.transformations.derivatives import stop_gradient
 
@@ -29,6 +29,7 @@ from .scalars import (
     scalar_value,
     settled,
     truth,
+    without_loss,
 )
 from .table import answers
 
@@ -73,11 +74,11 @@ def integral(x: Any, ufunc: Any) -> Any:
         raise TypeError(
             "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
         )
-    if value.dtype.kind in "iub":
-        return x if _is_python_int(x) else python_number(value, int)
     known = value_of(bare(x))
     if known is not None:
-        return int(ufunc(known))
+        return int(known if value.dtype.kind in "iub" else ufunc(known))
+    if value.dtype.kind in "iub":
+        return x if _is_python_int(x) else python_number(value, int)
     return whole(as_value(ufunc(tracer(value))))
 
 
@@ -96,8 +97,14 @@ def int_(x: Any, *base: Any) -> Any:
 @answers(complex)
 def complex_(real: Any = 0, imag: Any = None) -> Any:
     """``complex(real, imag)``."""
-    first = python_number(scalar_value(real), complex)
-    return first if imag is None else first + 1j * python_number(scalar_value(imag), complex)
+    first = _complex(real)
+    return first if imag is None else first + 1j * _complex(imag)
+
+
+def _complex(x: Any) -> Any:
+    value = scalar_value(x)
+    known = without_loss(bare(x)) if is_traced(x) else x
+    return python_number(value, complex) if known is None else complex(known)
 
 
 @answers(abs)
@@ -118,6 +125,9 @@ def round_(number: Any, ndigits: Any = None) -> Any:
         raise TypeError("type complex doesn't define __round__ method")
     if ndigits is None:
         return integral(number, np.rint)
+    known = at_hand(bare(number))
+    if known is not None:
+        return round(known, int(ndigits))
     if number.weak is float:
         return _rounded(number, int(ndigits))
     if number.weak is int:

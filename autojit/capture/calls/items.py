@@ -13,9 +13,10 @@ from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.index import gather
 from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
-from autojit.tracing.created_arrays import FreshArray, bare
+from autojit.tracing.created_arrays import FreshArray, bare, with_values
+from autojit.tracing.known import at_hand, lost_derivative
 from autojit.tracing.source import user_source
-from autojit.tracing.tracer import ASSIGNMENT_FIX
+from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED
 
 from .choice import choose, choose_nth
 from .ranges import TracedRange, arange_of
@@ -105,7 +106,9 @@ def set_item(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``."""
     if type(x) is np.ndarray:
         if is_traced(value) or _has_traced(index):
-            _refuse_assignment()
+            index, value = _numbers(index), _numbers(value)
+        if is_traced(value) or _has_traced(index):
+            _refuse_assignment(value)
     elif _has_traced(index) and not (is_traced(x) or isinstance(x, FreshArray)):
         index = _settled(index)
         if not _has_traced(index):
@@ -118,7 +121,17 @@ def set_item(x: Any, index: Any, value: Any) -> None:
     x[index] = value
 
 
-def _refuse_assignment() -> None:
+def _numbers(x: Any) -> Any:
+    """Plain numbers in the place of what is known and has no derivative, in the bounds of slices
+    too."""
+    if type(x) is tuple:
+        return tuple([_numbers(each) for each in x])
+    return _settled(x) if type(x) is slice else with_values(x)
+
+
+def _refuse_assignment(value: Any) -> None:
+    if is_traced(value) and at_hand(bare(value)) is not None:
+        raise lost_derivative(bare(value), STORED, ASSIGNMENT_FIX)
     raise ConcreteValueError(
         with_place(
             "Assigning a traced value, or at a traced index, into an ordinary array needs values, "

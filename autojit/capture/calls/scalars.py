@@ -14,7 +14,7 @@ from autojit.ir.ops.checks import ensure
 from autojit.protocols.lifting import as_value, to_dtype, tracer
 from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import TracedArray, bare
-from autojit.tracing.known import value_of
+from autojit.tracing.known import at_hand, depends, value_of
 from autojit.tracing.protocol import LARGEST, LEAST, Bounds, with_bounds
 from autojit.tracing.tracer import Tracer
 
@@ -73,6 +73,12 @@ def settled(x: Any) -> Any:
     return int(known) if x.weak is int else np.asarray(known)[()]
 
 
+def without_loss(x: Tracer) -> Any:
+    """A traced number as Python has it there, if it is at hand and no derivative is lost; else
+    None."""
+    return None if depends(x) else at_hand(x)
+
+
 def scalar_value(x: Any) -> Value:
     """The value of a traced number, or NumPy's TypeError for an array with axes."""
     if np.shape(x):
@@ -110,10 +116,16 @@ def as_float(x: Any) -> Any:
     value = scalar_value(x)
     if value.dtype.kind == "c":
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
+    known = without_loss(bare(x))
+    if known is not None:
+        return float(known)
     return python_number(value, float)
 
 
 def as_item(x: Tracer) -> Any:
     """``x.item()`` of a number: Python's, with its derivative."""
+    known = without_loss(x)
+    if known is not None:
+        return np.asarray(known).item()
     kind = {"f": float, "c": complex, "i": int, "u": int}.get(x.dtype.kind)
     return tracer(as_value(x)) if kind is None else python_number(as_value(x), kind)

@@ -31,11 +31,12 @@ def is_users(function: FunctionType) -> bool:
     file = function.__code__.co_filename
     known = _users.get(file)
     if known is None:
-        known = _users[file] = _is_users(file)
+        known = _users[file] = is_users_file(file)
     return known
 
 
-def _is_users(file: str) -> bool:
+def is_users_file(file: str) -> bool:
+    """Whether a file is not the standard library's."""
     if file.startswith("<frozen"):
         return False
     return not file.startswith(_STANDARD) or any(part in file for part in _PACKAGES)

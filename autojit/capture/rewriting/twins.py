@@ -31,6 +31,7 @@ _OPTIMIZED = 0x1  # of all code but that of classes and modules
 _LOCALS = frozenset(("locals", "eval", "exec"))
 _LOCALS_ALONE = frozenset(("vars", "dir"))
 _FRAMES = frozenset(("_getframe", "currentframe"))
+_NOTHING = "there is nothing to rewrite in it"
 
 
 @dataclass
@@ -107,6 +108,15 @@ def reason_against(function: FunctionType, runtime_class: type | None = None) ->
     return _recipe(function, runtime_class or _NoRuntime).reason or None
 
 
+def known_reason(code: CodeType, runtime_class: type) -> str | None:
+    """Why the functions with a code object have no twin, where one was wanted and a twin would
+    have been another function."""
+    known = _recipes.get((id(code), runtime_class))
+    if known is None or known.code() is not code or known.reason == _NOTHING:
+        return None
+    return known.reason or None
+
+
 def is_twin_code(code: CodeType) -> bool:
     """Whether a code object is a twin's, or one of a function inside of a twin."""
     known = _twin_codes.get(id(code))
@@ -177,7 +187,7 @@ def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
     context.has_class = "__class__" in code.co_freevars
     root.function(found.node)
     if not context.changed:
-        raise NoSource("there is nothing to rewrite in it")
+        raise NoSource(_NOTHING)
     recipe.twin = _compiled(found, code)
     recipe.runtime = runtime_class(tuple(context.sites))
     recipe.modules = tuple(context.modules.items())

@@ -1,6 +1,8 @@
 """Functions with control flow on values, as people write them, each with arguments that take
 different ways through it."""
 
+# ruff: noqa: SIM108, RUF007, B905 - as people write them
+
 from __future__ import annotations
 
 import math
@@ -255,7 +257,7 @@ def nested_function(x):
 
 @case((0.5,), (3.0,), (-1.0,))
 def chained_and_bool(x):
-    if 0 < x < 1 or x > 2 and not x > 5:
+    if 0 < x < 1 or (x > 2 and not x > 5):
         return x * x
     return -x
 

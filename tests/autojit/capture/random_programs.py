@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-HELPERS = '''
+HELPERS = """
 import math
 import numpy as np
 
@@ -71,7 +71,7 @@ def total(v, *rest, **more):
     for r in rest:
         s = s + r
     return s + more.get("extra", 0.0)
-'''
+"""
 
 
 class Program:
@@ -139,7 +139,7 @@ class Program:
             lambda: "d['p']",
             lambda: f"bump({v()})",
             lambda: f"(lambda q, r={v()}: q + r if q > {v()} else r)({v()})",
-            lambda: f"sum(xs)",
+            lambda: "sum(xs)",
             lambda: f"sum(q * {v()} for q in y)",
             lambda: f"sum([q for q in (1.0, 2.0, 3.0) if q > {self.pick('1', '2')}])",
             lambda: f"checked({v()})",

@@ -12,7 +12,7 @@ import pytest
 import autojit
 from autojit import grad, jit
 from autojit.capture import calls
-from autojit.errors import ConcreteValueError, ShapeError, StructureError
+from autojit.errors import CaptureError, ConcreteValueError
 
 from .differential import Traced, check, check_derivative
 
@@ -89,9 +89,9 @@ def test_conditions_on_arrays_are_refused_as_numpy_does() -> None:
 
 
 def test_results_of_different_types_are_refused() -> None:
-    with pytest.raises(ShapeError, match="results of different types"):
+    with pytest.raises(CaptureError, match=r"bool\[\].*where|f64\[3\] where"):
         jit(lambda x: Traced().and_(x[0] > 0, lambda: x))(np.ones(3))
-    with pytest.raises(StructureError, match="different structure"):
+    with pytest.raises(CaptureError, match="where the condition does not hold"):
         jit(lambda x: Traced().and_(x > 0, lambda: (x, x)))(1.0)
 
 
@@ -136,19 +136,16 @@ def test_any_stops_where_python_stops() -> None:
     with pytest.raises(IndexError):
         jit(f)(row, 2)
 
-    seen = []
-
     def known(x: Any) -> Any:
         c = Traced()
 
         def items() -> Any:
             for k, v in enumerate((x > 0, True, x > 1)):
-                seen.append(k)
+                assert k < 2
                 yield v
 
         return c(any, items())
 
     assert jit(known)(-1.0)
-    assert seen == [0, 1]
     assert calls.call(any, ([0, 1],), {}, lambda f: f) is True
     assert calls.call(all, ([0, 1],), {}, lambda f: f) is False

@@ -13,16 +13,16 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops.update import Updating
 from autojit.session.progress import stage
 from autojit.session.transform_cache import cached_transform
+from autojit.tracing import recording
+from autojit.tracing.context import CapturedView, Paths, Trace, new_trace
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import Inputs, Known
+from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.values import lift
 
-from . import recording
 from .caught import RaisedAgain
-from .context import CapturedView, Paths, Trace, new_trace
-from .created_arrays import bare
-from .hooks import hooks
-from .known import Inputs, Known
 from .leaks import check_nothing_left
-from .tracer import Argument, Tracer
-from .values import lift
 
 
 @contextmanager
