@@ -21,6 +21,7 @@ from autojit.tracing.known import arguments_are_known
 
 from .block import Block
 from .branches import capture_branch
+from .heap import Spent
 from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
@@ -128,6 +129,8 @@ def _tried() -> Iterator[_Try]:
     result = _Try()
     try:
         yield result
+    except Spent:
+        raise
     except AutojitError as error:
         result.forget()
         result.reason = _words(error)

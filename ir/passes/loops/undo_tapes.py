@@ -37,6 +37,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
 
 from .undone import changes_of, put_back, replaced_by
 
+
 class _Tape(NamedTuple):
     """A result of a loop that stacks one of its carries, as each step found it."""
 
