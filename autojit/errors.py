@@ -95,6 +95,10 @@ class CaptureError(TracingError, TypeError):
     differs in more than the numbers."""
 
 
+class ShapesDifferError(CaptureError):
+    """A value has one shape on one way through a branch or a loop, and another on another."""
+
+
 class HandledFailureError(TracingError, RuntimeError):
     """The function handles a failure that is known only when the compiled code runs."""
 

@@ -1,70 +1,194 @@
-"""Arrays that a block hands out which may share memory with arrays from outside of it."""
+"""Arrays that may be one array, and may not: names that a block has bound to one or another.
+
+In Python a result of a block may be an array from outside of it, and two results may be one array.
+Which they are is known only when the code runs.  So each of them is used freely until one is
+changed in place; those that may be the same array are refused from then on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from autojit.errors import InPlaceError, raised
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType
-from autojit.tracing.aliasing import Uncertain
-from autojit.tracing.context import current_trace
-from autojit.tracing.created_arrays import bare
-from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.aliasing import FOREIGN, Uncertain, peers, relate
+from autojit.tracing.blocks import here, is_around, original
+from autojit.tracing.context import Trace, current_trace
+from autojit.tracing.created_arrays import FreshArray, bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.tracer import Tracer
+
+
+class Origin(NamedTuple):
+    """Which array a leaf is, or is a view of: one that the block has made (``made``), one that a
+    step was given (``input``), or one from outside."""
+
+    kind: str
+    number: Any
+    array: Any = None
+
+
+Slot = tuple[Any, int]
+
+
+def origin(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origin | None:
+    """The origin of a leaf at the end of a block; None for numbers, which do not change.
+
+    ``inputs`` are the arrays that a step is given, by their identities.
+    """
+    if type(leaf) is FreshArray:
+        maker = leaf.memory and leaf.memory.maker
+        if maker is trace.builder:
+            return Origin("made", id(leaf.memory))
+        leaf = _traced(leaf) if is_around(maker) else leaf
+    leaf = bare(leaf)
+    if isinstance(leaf, Tracer):
+        return None if leaf.is_scalar else _of_tracer(leaf, trace, inputs)
+    if not isinstance(leaf, np.ndarray):
+        return None
+    while isinstance(leaf.base, np.ndarray):
+        leaf = leaf.base
+    return Origin("outside", id(leaf), FOREIGN)
+
+
+def _traced(leaf: FreshArray) -> Any:
+    """A created array as a traced one, so that changes of it are seen; itself where it cannot be
+    one."""
+    mark = len(raised.errors or ())
+    try:
+        return hooks.traced(leaf)
+    except InPlaceError:
+        del (raised.errors or [])[mark:]
+        return leaf
+
+
+def _of_tracer(leaf: Tracer, trace: Trace, inputs: Mapping[int, Slot]) -> Origin:
+    while leaf.base is not None and not isinstance(leaf.how, Uncertain):
+        leaf = leaf.base
+    if id(leaf) in inputs:
+        return Origin("input", inputs[id(leaf)])
+    first = original(leaf)
+    if first is leaf and leaf.owner is trace:
+        return Origin("made", id(leaf))
+    return Origin("outside", id(first), first)
+
+
+# -- what may be the same ---------------------------------------------------------------
+
+
+class Sharing:
+    """Pairs of a loop's carries, and of these and arrays from outside, that may be one array.
+
+    Each is a slot, or the identity of an array from outside.  ``start`` holds as a step begins,
+    and ``end`` after the loop.
+    """
+
+    def __init__(
+        self, firsts: Mapping[Slot, Origin | None], ends: Mapping[Slot, Origin | None],
+        has_steps: bool,
+    ) -> None:  # fmt: skip
+        self._ends = {slot: o for slot, o in ends.items() if o is not None}
+        known = [o for o in (*firsts.values(), *self._ends.values()) if o is not None]
+        self.outside = {o.number: o.array for o in known if o.kind == "outside"}
+        before = {(a, f.number) for a, f in firsts.items() if f is not None}
+        before |= {
+            (a, b) for a, f in firsts.items() for b, g in firsts.items()
+            if a != b and f is not None and f == g
+        }  # fmt: skip
+        pairs, found = set(before), self._after(before)
+        while not found <= pairs:
+            pairs |= found
+            found = self._after(pairs)
+        self.start = frozenset(pairs)
+        self.end = frozenset(found if has_steps else pairs)
+
+    def of_rows(self, row: Origin) -> tuple[list[Any] | None, list[Slot]]:
+        """What the arrays may be that each step appends to a list: all of them (None: each other),
+        and the last of them."""
+        ends = self._ends.items()
+        if row.kind == "made":
+            return [], [slot for slot, end in ends if end == row]
+        own = self._ends.get(row.number) if row.kind == "input" else None
+        if own is None or _may_be(own, row, self.start):
+            return None, []
+        mine = [slot for slot, end in ends if _may_be(end, row, self.start)]
+        return [*mine, *(x for x in self.outside if (row.number, x) in self.start)], []
+
+    def _after(self, pairs: set[Any]) -> set[Any]:
+        ends = self._ends.items()
+        return {(a, x) for a, e in ends for x in self.outside if _may_be_outside(e, x, pairs)} | {
+            (a, b) for a, e in ends for b, f in ends if a != b and _may_be(e, f, pairs)
+        }
+
+
+def _may_be(a: Origin, b: Origin, pairs: Any) -> bool:
+    if a.kind == b.kind and a.number == b.number:
+        return True
+    if a.kind == b.kind == "input":
+        return (a.number, b.number) in pairs
+    if b.kind == "input":
+        a, b = b, a
+    return a.kind == "input" and b.kind == "outside" and (a.number, b.number) in pairs
+
+
+def _may_be_outside(a: Origin, x: int, pairs: Any) -> bool:
+    return a.number == x if a.kind == "outside" else (a.number, x) in pairs
+
+
+def relate_all(
+    pairs: Iterable[Any], arrays: Mapping[Slot, Tracer], outside: Mapping[int, Any]
+) -> None:
+    """In the current trace: the arrays of slots may be those of others, or from outside, and what
+    these may be in turn."""
+    found: list[tuple[Tracer, list[Any]]] = []
+    for a, b in pairs:
+        if a in arrays and b in arrays:
+            found.append((arrays[a], [arrays[b]]))
+        elif a in arrays and b in outside:
+            other = outside[b]
+            same = [] if other is FOREIGN else list(peers(here(other)))
+            found.append((arrays[a], [other if other is FOREIGN else here(other), *same]))
+    for x, others in found:
+        relate(x, others)
+
+
+def branch_pairs(ways: Sequence[Sequence[Origin | None]]) -> tuple[set[Any], dict[int, Any]]:
+    """Pairs of results of a branch, by number, and arrays from outside, given the origins of the
+    results on each way."""
+    pairs: set[Any] = set()
+    outside: dict[int, Any] = {}
+    for origins in ways:
+        for a, o in enumerate(origins):
+            if o is None:
+                continue
+            if o.kind == "outside":
+                outside[o.number] = o.array
+                pairs.add((("result", a), o.number))
+            pairs |= {(("result", a), ("result", b)) for b in range(a) if origins[b] == o}
+    return pairs, outside
+
+
+# -- results ----------------------------------------------------------------------------
 
 
 def results_of(
-    results: Sequence[Value], types: Sequence[LeafType], ways: Sequence[Sequence[Any]]
+    results: Sequence[Value], types: Sequence[LeafType], leaves: Sequence[Sequence[Any]]
 ) -> list[Tracer]:
-    """The results of a block's op as the user sees them; ``ways`` are what they are at the end of
-    each way through it.
-
-    In Python a result may be one of the arrays from outside, or a view of one, and two results may
-    be one array.  Which is known only when the code runs, so each is used freely until one of the
-    arrays is changed in place; the others are refused then.
-    """
+    """The results of a block's op as the user sees them; ``leaves`` are what they are at the end of
+    each way through it."""
     trace = current_trace()
     assert trace is not None
-    made: list[Tracer] = []
-    owners: dict[int, Tracer] = {}
-    for number, (value, kind) in enumerate(zip(results, types, strict=True)):
-        found = Tracer(value, trace, kind.weak)
-        if kind.type.shape:
-            roots = {id(r): r for way in ways for r in _roots(way[number])}
-            outside = [_outside(r, trace) for r in roots.values()]
-            known = [x for x in outside if x is not None]
-            same = [owners[k] for k in roots if k in owners]
-            _relate(found, [*known, *same])
-            for k in roots:
-                owners.setdefault(k, found)
-        made.append(found)
+    made = [Tracer(v, trace, t.weak) for v, t in zip(results, types, strict=True)]
+    for number, found in enumerate(made):
+        if not found.shape:
+            found.boxed = any(_is_array(way[number]) for way in leaves)
     return made
 
 
-def _roots(leaf: Any) -> list[Tracer]:
+def _is_array(leaf: Any) -> bool:
     leaf = bare(leaf)
-    if not isinstance(leaf, Tracer) or leaf.is_scalar:
-        return []
-    while leaf.base is not None:
-        leaf = leaf.base
-    return [leaf]
-
-
-def _outside(root: Tracer, trace: Any) -> Tracer | None:
-    """Whose stand-in an array is, or the array itself if it is from outside; None if the block
-    has made it."""
-    if root.owner.open:
-        return root
-    for x, made in root.owner.stand_ins.values():
-        if made is root:
-            return x if isinstance(x, Tracer) else None
-    return None
-
-
-def _relate(found: Tracer, others: Sequence[Tracer]) -> None:
-    distinct = list({id(x): x for x in others if not isinstance(x, Argument)}.values())
-    if not distinct and not others:
-        return
-    base = distinct[0] if distinct else others[0]
-    found.base, found.seen = base, base.value
-    found.how = Uncertain(tuple((x, x.value) for x in distinct[1:]))
+    return not leaf.is_scalar if isinstance(leaf, Tracer) else isinstance(leaf, np.ndarray)

@@ -11,8 +11,8 @@ from autojit.protocols.lifting import to_dtype
 from autojit.staging.bodies import Body
 from autojit.staging.trace_function import LeafType
 from autojit.staging.unrolled import without_long_stretches
-from autojit.tracing.blocks import changed
-from autojit.tracing.context import Trace, inside, new_trace
+from autojit.tracing.blocks import changed, lost
+from autojit.tracing.context import Trace, current_trace, inside, new_trace
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
@@ -50,6 +50,11 @@ class Block:
         identity of the former."""
         return {id(x): (x, made) for x, made in changed(self.trace)}
 
+    @property
+    def lost(self) -> list[Tracer]:
+        """The arrays from outside that are not known any more at its end."""
+        return lost(self.trace)
+
     def values(self, leaves: Sequence[Any], types: Sequence[LeafType]) -> list[Value]:
         """Leaves of its end as values of given dtypes."""
         with self.resumed():
@@ -65,7 +70,9 @@ class Block:
     def finish(self, outputs: Sequence[Value], name: str, more: Sequence[Value] = ()) -> Body:
         """Its program; the values of the trace around it that it reads are bound there.  It takes
         ``more`` inputs that it does not read."""
-        trace = self.trace
+        trace, around = self.trace, current_trace()
+        if around is not None:
+            around.constructs |= trace.constructs
         own = [*self.inputs, *more]
         program = trace.builder.finish([*own, *trace.captured_inputs], outputs, name=name)
         captured = [c.tracer if hasattr(c, "tracer") else c for c in trace.captured]

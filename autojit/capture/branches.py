@@ -8,28 +8,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.errors import AutojitError
-from autojit.ir.core.program import Program, Value, current_builder
+from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
 from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
-from autojit.tracing.aliasing import assign
+from autojit.tracing.aliasing import assign, lose
 from autojit.tracing.blocks import here
 from autojit.tracing.hooks import hooks
-from autojit.tracing.source import user_source
+from autojit.tracing.source import is_internal, user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import results_of
+from .aliases import branch_pairs, origin, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
+from .heap import grown_error
 from .rewriting.plain import UNBOUND
 from .rewriting.site import Site
-from .state import Access, Before, Key, joined, tree_of, with_flags
+from .state import EXPRESSION, Access, Before, Key, joined, note, tree_of, with_flags
 from .truth import truth_of
 
-_WAYS = "where the condition holds, and where it does not"
+_WAYS = "where the condition does not hold", "where it does"
+
+_EXPRESSION = frozenset({EXPRESSION})
 
 
 class _Way(NamedTuple):
@@ -38,6 +41,8 @@ class _Way(NamedTuple):
     block: Block
     changes: dict[Any, tuple[Key, Any]]
     error: Exception | None
+    #: Of the changes, what has been appended to lists.
+    grown: frozenset[Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -48,9 +53,22 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     if all(way.error is not None for way in traced):
         raise traced[1].error or AssertionError
     _emit(held, traced, before)
-    for way, holds in zip(traced, (True, False), strict=True):
+    for way, holds in zip(traced, (False, True), strict=True):
         if way.error is not None:
-            failing(held if holds else np.logical_not(held), way.error, access.source)
+            failing(
+                held if holds else np.logical_not(held), way.error, _raised_at(way.error, access)
+            )
+
+
+def _raised_at(error: Exception, access: Access) -> Source | None:
+    """The user's line that raises an exception."""
+    step, found = error.__traceback__, access.source
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not is_internal(code.co_filename):
+            found = Source(code.co_filename, step.tb_lineno, code.co_name)
+        step = step.tb_next
+    return found
 
 
 def _traced(way: Callable[[], Any], before: Before) -> _Way:
@@ -64,33 +82,48 @@ def _traced(way: Callable[[], Any], before: Before) -> _Way:
                 raise
             except Exception as raised:  # Python would raise it if this way were taken
                 error = raised
-            changes = {} if error is not None else before.changes()
+            changes = {} if error is not None else before.changes(grow=True)
+            grown = {} if error is not None else before.appended()
     finally:
         before.restore()
-    return _Way(block, changes, error)
+    return _Way(block, changes | grown, error, frozenset(grown))
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     """One op for both ways; what they change gets its results."""
     access, site = before.access, before.access.site
+    _check_grown(ways, before)
     keys: dict[Any, Key] = {k: key for way in ways for k, (key, _) in way.changes.items()}
     leaves: list[list[Any]] = [[] for _ in ways]
     types: list[LeafType] = []
     made: list[tuple[Key, Any, int]] = []
+    same: list[tuple[Key, Any]] = []
     for k, key in keys.items():
         dead = key.place is None and key.name not in site.live_out
         if dead:
             made.append((key, None, 0))
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
+        if all(v is values[0] for v in values):  # no block has made it
+            same.append((key, values[0]))
+            continue
+        ends = [way.changes[k][1] for way in ways if k in way.changes]
+        before.check_bound(ends, values, key.words)
         values = with_flags(values, silent=key.name in site.internal)
         trees = [tree_of(v) for v in values]
-        found = joined(trees[::-1], key.words, access.source, _WAYS)
+        found = joined(trees, key.words, access.source, _WAYS)
         for mine, tree in zip(leaves, trees, strict=True):
             mine.extend(tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
-    roots = {k: x for way in ways for k, (x, _) in way.block.changed.items()}
+    origins = [
+        [origin(leaf, way.block.trace, {}) for leaf in mine]
+        for way, mine in zip(ways, leaves, strict=True)
+    ]
+    seen = [way.block for way in ways if way.error is None]
+    lost = {id(x): x for block in seen for x in block.lost}
+    changed = {k: x for block in seen for k, (x, _) in block.changed.items()}
+    roots = {k: x for k, x in changed.items() if k not in lost}
     outputs = [
         [*way.block.values(mine, types), *_of_roots(way, roots)]
         for way, mine in zip(ways, leaves, strict=True)
@@ -100,9 +133,17 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         way.block.finish(outs, name)
         for way, outs, name in zip(ways, outputs, ("otherwise", "then"), strict=True)
     ]
+    note(access, "branch", "")
     results = _recorded(lift(held), bodies)
-    _give(results, types, made, leaves, list(roots.values()), before)
-    checks(results[len(types) + len(roots) :])
+    count = len(types) + len(roots)
+    for x, value in zip(roots.values(), results[len(types) : count], strict=True):
+        assign(x, value)
+    lose(lost.values())
+    tracers = results_of(results[: len(types)], types, leaves)
+    before.assign([*same, *_filled(made, tracers)])
+    pairs, outside = branch_pairs(origins)
+    relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
+    checks(results[count:])
 
 
 def _recorded(held: Value, bodies: Sequence[Body]) -> Sequence[Value]:
@@ -130,6 +171,17 @@ def _is_free(program: Program) -> bool:
     )
 
 
+def _check_grown(ways: Sequence[_Way], before: Before) -> None:
+    """Raise unless all ways append as many elements to each list."""
+    some = [way for way in ways if way.error is None]
+    common = frozenset.intersection(*(way.grown for way in some))
+    for way in some:
+        for k in way.grown - common:
+            place = way.changes[k][0].place
+            assert place is not None
+            raise grown_error(place.container, before.access.source)
+
+
 def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
     """What a name or place holds at the end of a way."""
     if way.error is not None:  # nobody sees what it holds then
@@ -148,22 +200,17 @@ def _of_roots(way: _Way, roots: dict[int, Tracer]) -> list[Value]:
     return way.block.recorded(lambda: [here(x).value for x in roots.values()])
 
 
-def _give(
-    results: Sequence[Value], types: Sequence[LeafType], made: Sequence[tuple[Key, Any, int]],
-    leaves: Sequence[Sequence[Any]], roots: Sequence[Tracer], before: Before,
-) -> None:  # fmt: skip
-    tracers = results_of(results[: len(types)], types, leaves)
+def _filled(
+    made: Sequence[tuple[Key, Any, int]], tracers: Sequence[Tracer]
+) -> list[tuple[Key, Any]]:
+    """Names and places with their values, given the arrays of all of these."""
     start = 0
     pairs: list[tuple[Key, Any]] = []
     for key, tree, count in made:
-        if tree is None:
-            pairs.append((key, UNBOUND))
-            continue
-        pairs.append((key, tree.filled(tracers[start : start + count])))
+        value = UNBOUND if tree is None else tree.filled(tracers[start : start + count])
+        pairs.append((key, value))
         start += count
-    for x, value in zip(roots, results[len(types) : len(types) + len(roots)], strict=True):
-        assign(x, value)
-    before.assign(pairs)
+    return pairs
 
 
 def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> Any:
@@ -179,9 +226,8 @@ def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     def stored(way: Callable[[], Any]) -> Callable[[], Any]:
         return lambda: put((way(),))
 
-    name = "the value of the expression"
     site = access.site._replace(
-        names=(name,), live_in=frozenset(), live_out=frozenset({name}), internal=frozenset({name})
+        names=(EXPRESSION,), live_in=frozenset(), live_out=_EXPRESSION, internal=_EXPRESSION
     )
     capture_branch(test, [stored(way) for way in ways], access._replace(
         site=site, get=get, put=put))  # fmt: skip
@@ -195,20 +241,8 @@ def _chosen(test: Tracer, then: Callable[[], Any], orelse: Callable[[], Any]) ->
     nothing: frozenset[str] = frozenset()
     site = Site(line, "ifexp", (), nothing, nothing, nothing, (), "", file)
     functions = (orelse, then)
-    access = Access(site, tuple, lambda values: None, lambda: closed_over(*functions), source)
+    access = Access(site, tuple, lambda values: None, tuple, source, functions)
     return capture_choice(test, functions, access)
-
-
-def closed_over(*functions: Callable[[], Any]) -> tuple[Any, ...]:
-    """What functions read from around them."""
-    found: list[Any] = []
-    for f in functions:
-        for cell in f.__closure__ or ():
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:  # not bound yet
-                continue
-    return tuple(found)
 
 
 hooks.choose = _chosen

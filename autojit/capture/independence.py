@@ -13,16 +13,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.checks import ensure
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.update import add_at, scatter, update
-from autojit.ir.regions.scan import scan
-from autojit.ir.regions.switch import switch
-from autojit.ir.regions.while_ import while_
 
 #: What steps may do in any order.
 _SUMS = frozenset({arithmetic.add, arithmetic.mul, arithmetic.maximum, arithmetic.minimum, ensure})
@@ -33,7 +29,10 @@ _FIRST = frozenset({arithmetic.sub, arithmetic.convert, scatter, add_at, update}
 def steps_are_independent(
     ops: Sequence[Op], inputs: Sequence[Value], outputs: Sequence[Value]
 ) -> bool:
-    """Whether no step reads what another one has made, given a body's ops and its carries."""
+    """Whether no step reads what another one has made, given a body's ops and its carries, and all
+    operations have a counterpart on arrays, which branches and other loops have not."""
+    if any(op.programs for op in ops):
+        return False
     users = _users(ops)
     made = {v: op for op in ops for v in op.results}
     pairs = [(a, b) for a, b in zip(inputs, outputs, strict=True) if a is not b]
@@ -110,43 +109,4 @@ def _after(value: Value, op: Op) -> Value | None:
     place = op.operands.index(value)
     if op.kind in _SUMS:
         return op.result
-    if op.kind in _FIRST:
-        return op.result if place == 0 else None
-    if op.kind is scan:
-        return _after_scan(place, op)
-    if op.kind is while_:
-        return _after_while(place, op)
-    return _after_switch(place, op) if op.kind is switch else None
-
-
-def _after_scan(place: int, op: Op) -> Value | None:
-    body, n = op.params["body"], op.params["constants"]
-    number = place - n
-    if not 0 <= number < op.params["carries"]:
-        return None
-    return _through(body, n + 1 + number, number, op)
-
-
-def _after_while(place: int, op: Op) -> Value | None:
-    n, condition = op.params["constants"], op.params["condition"]
-    number = place - n
-    if number < 0 or len(op.params["sweeps"]) != 1:
-        return None
-    if any(condition.inputs[place] in each.operands for each in condition.ops):
-        return None
-    return _through(op.params["sweeps"][0], place, number, op)
-
-
-def _after_switch(place: int, op: Op) -> Value | None:
-    if place == 0:
-        return None
-    for number in range(len(op.results)):
-        if all(_through(b, place - 1, number, op) is not None for b in op.params["branches"]):
-            return op.results[number]
-    return None
-
-
-def _through(body: Any, place: int, number: int, op: Op) -> Value | None:
-    """The result of an operation with a body through which a carry goes, if by sums only."""
-    first, last = body.inputs[place], body.outputs[number]
-    return op.results[number] if _is_chain(first, last, _users(body.ops)) else None
+    return op.result if op.kind in _FIRST and place == 0 else None

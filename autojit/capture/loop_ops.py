@@ -16,24 +16,29 @@ from autojit.ir.regions.while_ import while_
 from autojit.protocols.lifting import to_dtype, tracer
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
-from autojit.tracing.aliasing import assign
+from autojit.tracing.aliasing import assign, lose
 from autojit.tracing.blocks import stands_for
+from autojit.tracing.context import current_trace
 from autojit.tracing.rows import Row
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import results_of
+from .aliases import Slot, relate_all, results_of
 from .block import Block
-from .checks import add_checks
-from .loops import COUNTER, Captured, Grown, Loop
+from .checks import add_checks, first_failing
+from .loops import COUNTER, Captured, Grown, Loop, key_of
 from .maybe import Maybe
-from .state import tree_of
+from .state import note, tree_of
 from .truth import truth_of
 
 
 def emit(captured: Captured) -> None:
     """Record a loop, and give names, places and arrays what it ends with."""
     loop, before = captured.loop, captured.before
+    note(loop.access, "loop", f"captured: {_reason(captured)}")
+    trace = current_trace()
+    assert trace is not None
+    trace.captured_loops.append(loop.access.site)
     types = [t for c in captured.carries for t in c.types]
     firsts = [
         to_dtype(lift(leaf), t.type.dtype)
@@ -46,36 +51,60 @@ def emit(captured: Captured) -> None:
     body = _body(captured, outputs, len(operands))
     results = (_emit_scan if loop.is_counted else _emit_while)(captured, body, operands)
     ends = [leaf for part in captured.ends for leaf in part]
+    roots = results[len(types) : len(types) + len(captured.roots)]
+    for x, value in zip(captured.roots, roots, strict=True):
+        assign(x, value)
+    lose(captured.lost)
     tracers = results_of(results[: len(types)], types, [ends])
-    pairs, start = [], 0
+    pairs, start, slots = [], 0, {}
     for carry in captured.carries:
         stop = start + len(carry.types)
         is_new = captured.outputs[start:stop] != captured.inputs[start:stop]
         if is_new and not carry.is_last:  # else as it was
             value = carry.tree.filled(tracers[start:stop])
+            slots |= {(key_of(carry.key), j): x for j, x in enumerate(tracers[start:stop])}
             pairs.append((carry.key, _bound(value, loop, carry.always)))
         start = stop
-    roots = results[start : start + len(captured.roots)]
-    for x, value in zip(captured.roots, roots, strict=True):
-        assign(x, value)
     before.assign(pairs)
+    relate_all(captured.sharing.end, slots, captured.sharing.outside)
     checks = start + len(captured.roots)
     take_checks(results[checks : len(operands)])
-    _grow(captured.grown, results[len(operands) :], int(loop.length) if loop.is_counted else 0)
+    steps = int(loop.length) if loop.is_counted else 0
+    _grow(captured.grown, results[len(operands) :], steps, slots, captured.sharing.outside)
 
 
-def _grow(grown: Sequence[Grown], stacks: Sequence[Value], steps: int) -> None:
+def _reason(captured: Captured) -> str:
+    loop = captured.loop
+    if loop.is_counted:
+        return f"{loop.length} steps of {captured.size} operations would take long to trace"
+    if loop.holds is not None:
+        return "whether there is another step depends on a traced value"
+    return "how many steps it has depends on a traced value"
+
+
+def _grow(
+    grown: Sequence[Grown], stacks: Sequence[Value], steps: int, slots: dict[Slot, Tracer],
+    outside: dict[int, Any],
+) -> None:  # fmt: skip
     """Lists get what the steps have appended."""
     start = 0
+    pairs: list[Any] = []
+    arrays: dict[Slot, Tracer] = dict(slots)
     for each in grown:
         stop = start + len(each.types)
         mine = list(zip(map(tracer, stacks[start:stop]), each.types, strict=True))
         for number in range(steps):
-            rest = iter(mine)
+            rows = [Row(x, number, t.weak) for x, t in mine]
+            rest = iter(rows)
             for tree in each.trees:
-                rows = [Row(x, number, t.weak) for x, t in islice(rest, len(tree.arrays))]
-                each.items.append(tree.filled(rows))
+                each.items.append(tree.filled(list(islice(rest, len(tree.arrays)))))
+            for place, every, last in each.same:
+                row = ("row", number), start + place
+                arrays[row] = rows[place]
+                others = [*every, *(last if number == steps - 1 else ())]
+                pairs += [(row, other) for other in others]
         start = stop
+    relate_all(pairs, arrays, outside)
 
 
 def _bound(value: Any, loop: Loop, always: bool) -> Any:
@@ -87,16 +116,11 @@ def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]
     """Checks of a step hold as long as they held at all steps before it."""
     mine: list[Value] = []
     take = add_checks([captured.block], [mine])
-    for held in mine:
-        before = Value(held.type)
-        captured.inputs.append(before)
-        outputs += captured.block.recorded(_both, before, held)
-        operands.append(lift(np.True_))
+    befores = [Value(held.type) for held in mine]
+    captured.inputs.extend(befores)
+    outputs += captured.block.recorded(first_failing, mine, befores)
+    operands += [lift(np.True_) for _ in mine]
     return take
-
-
-def _both(a: Value, b: Value) -> list[Value]:
-    return [bitwise_and(a, b)]
 
 
 def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:

@@ -7,28 +7,31 @@ been traced; then it is traced again, until nothing is new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from autojit.errors import CaptureError, raised, with_place
-from autojit.ir.core.program import Value
+from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 from autojit.ir.regions.scan import scan
+from autojit.ir.regions.switch import switch
 from autojit.ir.regions.while_ import while_
 from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.aliasing import lose
 from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
+from .aliases import Origin, Sharing, Slot, origin, relate_all
 from .block import Block
 from .heap import Place
 from .maybe import Maybe
 from .rewriting.plain import UNBOUND
 from .state import Access, Before, Key, Tree, is_state, joined, tree_of, with_flags
 
-_WAYS = "before the loop, and after a step"
+_WAYS = "before the loop", "after a step"
 #: The number of steps so far.
 COUNTER = LeafType(Type(np.dtype(np.int64), ()), int)
 #: Times that a body is traced until its carry is settled: a number may become a float, a complex
@@ -83,6 +86,8 @@ class Grown(NamedTuple):
     trees: list[Tree]
     types: list[LeafType]
     values: list[Value]
+    #: By the places of these arrays: what all of them may be, and what the last one may be.
+    same: list[tuple[int, list[Slot | int], list[Slot]]]
 
 
 class Captured(NamedTuple):
@@ -97,27 +102,40 @@ class Captured(NamedTuple):
     loop: Loop
     inputs: list[Value]
     grown: list[Grown]
+    sharing: Sharing
+    lost: list[Tracer]
 
     @property
     def size(self) -> int:
         """The number of operations of a step."""
-        return sum(_weight(op) for op in self.block.trace.builder.ops)
+        return _size(self.block.trace.builder.ops, self.block.inputs[:1])
 
 
 #: Steps that a loop is taken to have where their number is known only when it runs.
 _STEPS = 100
+#: Operations that a branch is worth: its gradient takes 7 ms to compile, an operation's 0.3.
+_BRANCH = 25
 
 
-def _weight(op: Any) -> int:
-    """The number of operations that an operation stands for where loops are unrolled: Python
-    computes indices itself then."""
-    inner = sum(_weight(each) for program in op.programs for each in program.ops)
-    if op.kind is while_:
-        return 1 + _STEPS * inner
-    if op.kind is scan:
-        return 1 + op.params["length"] * inner
-    is_index = not any(v.type.is_inexact or v.shape for v in op.results)
-    return inner if is_index or not op.operands else 1 + inner
+def _size(ops: Iterable[Op], counters: Iterable[Value]) -> int:
+    """The number of operations that some stand for where loops are unrolled: Python computes
+    itself what depends on counters only."""
+    known, count = set(counters), 0
+    for op in ops:
+        if known.issuperset(op.operands) and not any(v.shape for v in op.results):
+            known.update(op.results)
+        else:
+            count += _inner(op) + (_BRANCH if op.kind is switch else 1)
+    return count
+
+
+def _inner(op: Op) -> int:
+    """The number of operations in the programs of an operation."""
+    first = op.params["constants"] if op.kind in (scan, while_) else None
+    sizes = [_size(p.ops, [] if first is None else p.inputs[first : first + 1])
+             for p in op.programs]  # fmt: skip
+    steps = op.params["length"] if op.kind is scan else _STEPS if op.kind is while_ else 1
+    return steps * sum(sizes)
 
 
 def trace_loop(loop: Loop) -> Captured:
@@ -129,7 +147,7 @@ def trace_loop(loop: Loop) -> Captured:
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = _Carry(Key(name, None), tree, types, value, True)
-    known = _Known(carries, {}, {})
+    known = _Known(carries, {}, {}, {}, [])
     for _ in range(_ROUNDS):
         found = _round(loop, before, known)
         if found is not None:
@@ -139,11 +157,15 @@ def trace_loop(loop: Loop) -> Captured:
 
 class _Known(NamedTuple):
     """What is known so far of a loop's carry: names and places, arrays that are changed in place,
-    and how many elements a step appends to which list."""
+    how many elements a step appends to which list, and the arrays that are not known any more after
+    a step."""
 
     carries: dict[Any, _Carry]
     roots: dict[int, Tracer]
     growing: dict[int, int]
+    lost: dict[int, Tracer]
+    #: What may be one array as a step begins, if that matters; the latest is the last.
+    sharing: list[Sharing]
 
 
 def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
@@ -160,8 +182,14 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             for number in known.growing:
                 before.heap.empty(number)
             taken = _take(before, read, rest)
+            before.heap.begin(known.growing)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
                 stands_for(x, made.own, block.trace)
+            inputs_of = _slots(taken)
+            if known.sharing:
+                last = known.sharing[-1]
+                relate_all(last.start, inputs_of, last.outside)
+            lose(known.lost.values())
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
             loop.step(counter)
@@ -182,13 +210,54 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
     ends |= {k: last for k, last in lasts.items() if k in carries}
     is_settled = _note(loop, before, carries, ends, taken)
     changed = block.changed
+    lost = {id(x): x for x in block.lost if id(x) not in known.lost}
     new = {k: x for k, (x, _) in changed.items() if k not in roots}
-    if new:
+    if new or lost:
         roots.update(new)
+        known.lost.update(lost)
         is_settled = False
     if not is_settled:
         return None
-    return _captured(loop, before, known, block, ends, appended)
+    sharing = _sharing(loop, carries, block, ends, inputs_of)
+    in_place = changed or any(x.own not in block.inputs for x in inputs_of.values())
+    if (
+        in_place
+        and sharing.start
+        and (not known.sharing or not sharing.start <= known.sharing[-1].start)
+    ):
+        known.sharing.append(sharing)
+        return None
+    found = _Step(block, ends, appended, sharing, inputs_of)
+    return _captured(loop, before, known, found)
+
+
+def _slots(taken: dict[Any, Any]) -> dict[Slot, Tracer]:
+    """The arrays that a step is given, by the keys of their names and places."""
+    return {
+        (k, j): leaf
+        for k, value in taken.items()
+        for j, leaf in enumerate(tree_of(value).arrays)
+        if not leaf.is_scalar
+    }
+
+
+def _sharing(
+    loop: Loop, carries: dict[Any, _Carry], block: Block, ends: dict[Any, Any],
+    inputs_of: dict[Slot, Tracer],
+) -> Sharing:  # fmt: skip
+    """Which arrays may be one, by what a step ends with."""
+    inputs = {id(x): slot for slot, x in inputs_of.items()}
+    firsts: dict[Slot, Origin | None] = {}
+    last: dict[Slot, Origin | None] = {}
+    for k, carry in carries.items():
+        end = ends[k][1] if k in ends else None
+        values = with_flags([carry.first, end], silent=carry.key.name in loop.access.site.internal)
+        for found, value in zip((firsts, last), values if k in ends else values[:1], strict=False):
+            for j, leaf in enumerate(tree_of(value).arrays):
+                found[k, j] = origin(leaf, block.trace, inputs)
+        if k not in ends:
+            last.update({slot: Origin("input", slot) for slot in inputs_of if slot[0] == k})
+    return Sharing(firsts, last, loop.has_steps)
 
 
 def _note_lasts(before: Before, known: _Known, lasts: dict[Any, Any]) -> None:
@@ -213,13 +282,13 @@ def _take(before: Before, read: Sequence[_Carry], inputs: Sequence[Tracer]) -> d
         stop = start + len(carry.types)
         value = carry.tree.filled(inputs[start:stop])
         pairs.append((carry.key, value))
-        taken[_of(carry.key)] = value
+        taken[key_of(carry.key)] = value
         start = stop
     before.assign(pairs)
     return taken
 
 
-def _of(key: Key) -> Any:
+def key_of(key: Key) -> Any:
     return key.name if key.place is None else (id(key.place.container), key.place.key)
 
 
@@ -290,12 +359,20 @@ def _no_narrower(old: Sequence[LeafType], new: Sequence[LeafType]) -> list[LeafT
     return kinds
 
 
-def _captured(
-    loop: Loop, before: Before, known: _Known, block: Block, ends: dict[Any, Any],
-    appended: dict[int, tuple[list[Any], list[Any]]],
-) -> Captured:  # fmt: skip
+class _Step(NamedTuple):
+    """A body as it was traced the last time."""
+
+    block: Block
+    ends: dict[Any, Any]
+    appended: dict[int, tuple[list[Any], list[Any]]]
+    sharing: Sharing
+    inputs_of: dict[Slot, Tracer]
+
+
+def _captured(loop: Loop, before: Before, known: _Known, found: _Step) -> Captured:
     """What a settled body takes and returns."""
     carries, roots = known.carries, known.roots
+    block, ends, appended, sharing, inputs_of = found
     kept = {k: c for k, c in carries.items() if k in ends or c.read}
     order = [c for c in kept.values() if c.read] + [c for c in kept.values() if not c.read]
     leaves: list[list[Any]] = []
@@ -304,7 +381,7 @@ def _captured(
     start = 1
     for carry in order:
         stop = start + len(carry.types)
-        k = _of(carry.key)
+        k = key_of(carry.key)
         if k in ends:
             silent = carry.key.name in loop.access.site.internal
             _, value = with_flags([carry.first, ends[k][1]], silent=silent)
@@ -317,12 +394,15 @@ def _captured(
         start = stop if carry.read else start
     for x in roots.values():
         outputs += block.recorded(_value, stand_ins[id(x)])
-    grown = [_grown(items, new, block, loop) for items, new in appended.values()]
+    for (k, _), x in inputs_of.items():
+        if carries[k].is_last and x.own not in block.inputs:
+            raise refused(loop, _SAME)  # a row that is stacked already
+    grown = [_grown(items, new, found, loop) for items, new in appended.values()]
     more = [Value(t.type) for c in order if not c.read for t in c.types]
     read = sum(len(c.types) for c in order if c.read)
     inputs = [*block.inputs[1 : 1 + read], *more, *block.inputs[1 + read :]]
     return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs,
-                    grown)  # fmt: skip
+                    grown, sharing, list(known.lost.values()))  # fmt: skip
 
 
 def tracer_like(value: Value, block: Block) -> Tracer:
@@ -331,10 +411,10 @@ def tracer_like(value: Value, block: Block) -> Tracer:
 
 
 def _value(x: Tracer) -> list[Value]:
-    return [x.value]
+    return [x.own if x.lost else x.value]
 
 
-def _grown(items: list[Any], new: list[Any], block: Block, loop: Loop) -> Grown:
+def _grown(items: list[Any], new: list[Any], found: _Step, loop: Loop) -> Grown:
     """What each step appends to a list, as arrays that the loop stacks."""
     trees = [tree_of(x) for x in new]
     for tree in trees:
@@ -342,8 +422,34 @@ def _grown(items: list[Any], new: list[Any], block: Block, loop: Loop) -> Grown:
             raise refused(loop, _APPENDED)
     arrays = [leaf for tree in trees for leaf in tree.arrays]
     types = [leaf_type(leaf) for leaf in arrays]
-    return Grown(items, trees, types, block.values(arrays, types))
+    same = _same_as_rows(arrays, found, loop)
+    return Grown(items, trees, types, found.block.values(arrays, types), same)
 
+
+def _same_as_rows(
+    arrays: Sequence[Any], found: _Step, loop: Loop
+) -> list[tuple[int, list[Slot | int], list[Slot]]]:
+    """What else the arrays that a list gets may be; raises CaptureError where two of these may be
+    one array."""
+    inputs = {id(x): slot for slot, x in found.inputs_of.items()}
+    origins = [origin(leaf, found.block.trace, inputs) for leaf in arrays]
+    lists = sum(len(new) for _, new in found.appended.values())
+    same: list[tuple[int, list[Slot | int], list[Slot]]] = []
+    for number, o in enumerate(origins):
+        if o is None:
+            continue
+        every, last = found.sharing.of_rows(o)
+        if every is None or origins.count(o) > 1 or (o.kind == "input" and lists > 1):
+            raise refused(loop, _SAME)
+        same.append((number, every, last))
+    return same
+
+
+_SAME = (
+    "A loop appends one and the same array to a list again and again, or changes an array that is "
+    "in the list. Append copies:\n"
+    "    xs.append(x.copy())"
+)
 
 _APPENDED = (
     "A loop appends something to a list that is neither an array nor a number nor made of them. "

@@ -17,19 +17,20 @@ import numpy as np
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls
-from .branches import capture_branch, capture_choice, closed_over
+from .branches import capture_branch, capture_choice
 from .checks import failing
 from .loop_ops import emit
 from .loops import Loop, trace_loop
 from .maybe import Maybe
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
-from .sequences import sequence_of
-from .state import Access
+from .sequences import is_finite, sequence_of
+from .state import Access, note
 from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
@@ -39,11 +40,13 @@ from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
 DEEPEST = 24
 
 _RECURSION = (
-    "`{}` is reached inside of itself, again and again: the function calls itself, and how often "
-    "depends on a traced value. Compiled code keeps no stack of calls. Write a loop, call the "
-    "function without jit, or make what decides static:\n"
-    "    while n > 0: ...; n -= 1           # not: f(n - 1)\n"
-    "    jit(f, static_argnums=1)"
+    "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
+    "Compiled code keeps no stack of calls.\nWrite a loop:\n"
+    "    result = 1.0\n"
+    "    while n > 1:                       # not: n * f(n - 1)\n"
+    "        result, n = result * n, n - 1\n"
+    "or call the function without jit, where Python goes its own way:\n"
+    "    grad(f)(x)                         # not: jit(grad(f))(x)"
 )
 
 
@@ -73,7 +76,7 @@ class Runtime(PlainRuntime):
         if condition is None:
             super().branch(s, test, then, orelse, get, put, seen)
             return
-        access = self._access(s, then, get, put, seen)
+        access = self._access(s, (then, orelse), get, put, seen)
         with self._nested(access):
             capture_branch(condition, (orelse or _nothing, then), access)
 
@@ -81,7 +84,7 @@ class Runtime(PlainRuntime):
         condition = unknown(test)
         if condition is None:
             return super().choose(s, test, then, orelse)
-        access = self._access(s, then, tuple, _put_nothing, lambda: closed_over(then, orelse))
+        access = self._access(s, (then, orelse), tuple, _put_nothing, tuple)
         with self._nested(access):
             return capture_choice(condition, (orelse, then), access)
 
@@ -91,7 +94,7 @@ class Runtime(PlainRuntime):
             super().assert_(s, test, message)  # noqa: PT009
             return
         error = AssertionError() if message is None else AssertionError(message())
-        failing(np.logical_not(truth_of(condition)), error, None)
+        failing(np.logical_not(truth_of(condition)), error, user_source())
 
     def bound(self, value: Any, name: str, free: bool = False) -> Any:
         return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
@@ -106,9 +109,9 @@ class Runtime(PlainRuntime):
         if trace is None:
             super().loop_while(s, test, body, get, put, seen)
             return
-        access = self._access(s, body, get, put, seen)
+        access = self._access(s, (body, test), get, put, seen)
         loop = Loop(lambda _: body(), test, None, None, access)
-        began = len(trace.builder.ops)
+        began, checks = len(trace.builder.ops), len(trace.checks)
         is_first = True
         while True:
             found = test()
@@ -116,8 +119,10 @@ class Runtime(PlainRuntime):
                 emit(trace_loop(loop))
                 return
             if not truth(found):
+                note(access, "unrolled", "unrolled: its condition is known before each step")
                 return
-            is_long = is_tracer(found) and len(trace.builder.ops) - began > UNROLLED
+            may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
+            is_long = may_end and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
                 emit(trace_loop(loop))
                 return
@@ -130,10 +135,13 @@ class Runtime(PlainRuntime):
     ) -> None:  # fmt: skip
         trace = current_trace()
         sequence = None if trace is None else sequence_of(it)
-        if sequence is None:
+        if sequence is None and (trace is None or go_on is None or not is_finite(it)):
             super().loop_for(s, it, item, go_on, body, get, put, seen)
             return
-        access = self._access(s, body, get, put, seen)
+        access = self._access(s, (body, item, go_on), get, put, seen)
+        if sequence is None:
+            unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
+            return
 
         def step(i: Any) -> None:
             item(sequence.at(i))
@@ -183,10 +191,11 @@ class Runtime(PlainRuntime):
         finally:
             _local.of[access.site] = depth
 
-    def _access(self, s: int, f: Callable[[], Any], get: Get, put: Put, seen: Get) -> Access:
+    def _access(self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get) -> Access:
         site = self.sites[s]
-        code = f.__code__
-        return Access(site, get, put, seen, Source(code.co_filename, site.line, code.co_name))
+        code = functions[0].__code__
+        source = Source(code.co_filename, site.line, code.co_name)
+        return Access(site, get, put, seen, source, functions)
 
 
 def twin(f: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import length_hint
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,16 @@ def sequence_of(it: Any) -> Sequence | None:
         if isinstance(it, kind):
             return make(it)
     return None
+
+
+def is_finite(it: Any) -> bool:
+    """Whether an iterable surely ends: a container, or ``zip`` and its kind over containers."""
+    if type(it) in (zip, enumerate):
+        parts = it.__reduce__()[1]
+        return any(map(is_finite, parts if type(it) is zip else parts[:1]))
+    if isinstance(it, Zip):
+        return any(map(is_finite, it.parts))
+    return length_hint(it, -1) >= 0
 
 
 def _of_range(it: range) -> Sequence:

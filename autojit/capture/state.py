@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import CaptureError, with_place
+from autojit.errors import CaptureError, ShapesDifferError, with_place
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
+from autojit.ir.pass_manager import remarks
 from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.context import current_trace
 
 from .heap import Heap, Place
 from .maybe import Maybe
@@ -31,6 +33,17 @@ class Access(NamedTuple):
     put: Callable[[tuple[Any, ...]], None]
     seen: Callable[[], tuple[Any, ...]]
     source: Source | None
+    #: The parts of the construct.
+    functions: tuple[Any, ...] = ()
+
+
+def note(access: Access, kind: str, reason: str, way_out: str = "") -> None:
+    """Note what became of a construct: "branch" and "loop" are captured, or it is "unrolled"."""
+    trace, notes = current_trace(), remarks.current()
+    if trace is not None and access.site.text:  # else it is one of ours
+        trace.constructs.add((kind, access.source))
+    if notes is not None and reason:
+        notes.add("capture", str(access.source), reason, way_out)
 
 
 class Key(NamedTuple):
@@ -42,7 +55,15 @@ class Key(NamedTuple):
     @property
     def words(self) -> str:
         """How messages call it."""
-        return f"`{self.name}`" if self.place is None else self.place.name
+        if self.place is not None:
+            return self.place.name
+        return _NAMES.get(self.name or "", f"`{self.name}`")
+
+
+#: The value of a conditional expression, as a name.
+EXPRESSION = "__aj_expression"
+#: How messages call names that are not the user's.
+_NAMES = {EXPRESSION: "the value of the expression", "__aj_result": "the result of the function"}
 
 
 class Before:
@@ -51,7 +72,11 @@ class Before:
     def __init__(self, access: Access) -> None:
         self.access = access
         self.values = access.get()
-        self.heap = Heap((*self.values, *access.seen()))
+        put = access.put
+        free = put.__code__.co_freevars
+        spaces = [(put.__globals__, n) for n in access.site.names if n not in free]
+        roots = (*self.values, *access.seen(), *access.functions)
+        self.heap = Heap(roots, put.__closure__ or (), spaces)
 
     def restore(self) -> None:
         self.heap.restore()
@@ -79,6 +104,14 @@ class Before:
             found[id(place.container), place.key] = Key(None, place), place.get()
         return found
 
+    def appended(self) -> dict[Any, tuple[Key, Any]]:
+        """The places behind the last elements that lists had, and what they hold."""
+        return {
+            (id(items), number): (Key(None, Place(items, number)), value)
+            for items, new in self.heap.grown().values()
+            for number, value in enumerate(new, len(items) - len(new))
+        }
+
     def assign(self, results: Sequence[tuple[Key, Any]]) -> None:
         """Set names and places."""
         values = list(self.access.get())
@@ -88,6 +121,24 @@ class Before:
             else:
                 values[self.access.site.names.index(key.name or "")] = value
         self.access.put(tuple(values))
+
+    def check_bound(self, ends: Sequence[Any], values: Sequence[Any], words: str) -> None:
+        """Raise CaptureError where a way has bound a name or place to a list or dict from before
+        the block, and another way has not: a change of what the name holds would have to be seen
+        in that list."""
+        for end in ends:
+            is_old = isinstance(end, (list, dict)) and id(end) in self.heap.held
+            if is_old and any(value is not end for value in values):
+                kind = "dict" if isinstance(end, dict) else "list"
+                raise CaptureError(with_place(_ONE_OF.format(words, kind), self.access.source))
+
+
+_ONE_OF = (
+    "{0} may be one {1} or another, and which one is known only when the compiled code runs. A "
+    "change of it would be a change of the {1} that it is. Bind it to a copy:\n"
+    "    y = list(a) if c else list(b)      # not: y = a if c else b\n"
+    "    y = dict(a) if c else dict(b)"
+)
 
 
 # -- trees ------------------------------------------------------------------------------
@@ -154,17 +205,19 @@ def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
     return result
 
 
-def joined(trees: Sequence[Tree], words: str, source: Source | None, ways: str) -> list[LeafType]:
-    """The types of the arrays and numbers of a value that has these trees on several ways."""
-    first = trees[0]
-    for tree in trees[1:]:
-        if tree.structure != first.structure:
-            raise _differ(words, ways, source, _shown(first), _shown(tree))
-        for a, b in zip(first.leaves, tree.leaves, strict=True):
-            if pytrees.is_array(a) != pytrees.is_array(b) or not (
-                pytrees.is_array(a) or _same(a, b)
-            ):
-                raise _differ(words, ways, source, f"{a!r:.40}", f"{b!r:.40}")
+def joined(
+    trees: Sequence[Tree], words: str, source: Source | None, ways: tuple[str, str]
+) -> list[LeafType]:
+    """The types of the arrays and numbers of a value that has these trees on two ways."""
+    first, second = trees
+    if second.structure != first.structure:
+        shown = _shown(first), _shown(second)
+        fix = _FLAG if "None" in shown else _NUMBERS
+        raise CaptureError(with_place(_text(words, ways, *shown, fix), source))
+    for a, b in zip(first.leaves, second.leaves, strict=True):
+        if pytrees.is_array(a) != pytrees.is_array(b) or not (pytrees.is_array(a) or _same(a, b)):
+            text = _text(words, ways, f"{a!r:.40}", f"{b!r:.40}", _NUMBERS)
+            raise CaptureError(with_place(text, source))
     columns = zip(*([leaf_type(leaf) for leaf in t.arrays] for t in trees), strict=True)
     return [_common(column, words, source, ways) for column in columns]
 
@@ -176,11 +229,14 @@ def _same(a: Any, b: Any) -> bool:
     return isinstance(a, plain) and type(a) is type(b) and a == b
 
 
-def _common(column: Sequence[LeafType], words: str, source: Source | None, ways: str) -> LeafType:
+def _common(
+    column: Sequence[LeafType], words: str, source: Source | None, ways: tuple[str, str]
+) -> LeafType:
     types = [t for t, _ in column]
     for t in types[1:]:
         if t.shape != types[0].shape:
-            raise ShapesDiffer(_text(words, ways, str(types[0]), str(t)), source)
+            text = _text(words, ways, str(types[0]), str(t), _LARGEST)
+            raise ShapesDifferError(with_place(text, source))
     kinds = {w for _, w in column}
     if len(set(types)) == 1:
         return LeafType(types[0], kinds.pop() if len(kinds) == 1 else None)
@@ -195,31 +251,36 @@ def _common(column: Sequence[LeafType], words: str, source: Source | None, ways:
 _DTYPES: dict[Any, type] = {int: np.int64, float: np.float64, complex: np.complex128}
 
 
-class ShapesDiffer(CaptureError):
-    """A value that has one shape on one way and another on the other."""
+_LARGEST = (
+    "Compiled code has one shape for it. Keep the largest, and mask what does not count:\n"
+    "    np.where(np.arange(len(x)) < n, x, 0)  # not: x[:n]\n"
+)
+_FLAG = (
+    "Begin with an array of its shape, and keep in a flag whether it counts:\n"
+    "    y = np.zeros(3); found = False     # not: y = None\n"
+)
+_NUMBERS = (
+    "Compiled code chooses between numbers and between arrays of one shape. Choose a number, and "
+    "look up by it after the call:\n"
+    "    kind = 1                           # not: kind = 'b'\n"
+)
 
-    def __init__(self, text: str, source: Source | None) -> None:
-        super().__init__(with_place(text, source))
 
-
-def _differ(words: str, ways: str, source: Source | None, a: str, b: str) -> CaptureError:
-    return CaptureError(with_place(_text(words, ways, a, b), source))
-
-
-def _text(words: str, ways: str, a: str, b: str) -> str:
+def _text(words: str, ways: tuple[str, str], a: str, b: str, fix: str) -> str:
     return (
-        f"{words} is {a} {ways} {b}. Which one holds is known only when the compiled code runs, so "
-        "both must be of one kind. Give it the same shape and structure on each way:\n"
-        "    y = np.zeros(3)                    # before the `if` or the loop, not: y = 0 or None\n"
-        "or make what decides static:\n"
-        "    jit(f, static_argnums=...)"
+        f"{words[0].upper()}{words[1:]} is {a} {ways[0]}, and {b} {ways[1]}.\n{fix}"
+        "or call the function without jit, where Python goes its own way:\n"
+        "    grad(f)(x)                         # not: jit(grad(f))(x)"
     )
 
 
 def _shown(tree: Tree) -> str:
-    if tree.structure.is_leaf():
+    structure = tree.structure
+    if structure.is_leaf():
         leaf = tree.leaves[0]
         return str(leaf_type(leaf).type) if pytrees.is_array(leaf) else f"{leaf!r:.40}"
-    if not tree.leaves:
-        return "None" if "None" in str(tree.structure) else "empty"
-    return f"{tree.structure}"
+    if structure.type is type(None):
+        return "None"
+    if structure.type is dict:
+        return f"a dict with the keys {structure.entries()}"
+    return f"a {structure.type.__name__} of {structure.num_children}"

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-from autojit.errors import AutojitError, raised
+from autojit.errors import AutojitError, ShapesDifferError, raised
+from autojit.ir.ops.update import add_at, scatter, update
+from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
 from autojit.tracing.known import arguments_are_known
 
 from .block import Block
 from .branches import capture_branch
+from .heap import Spent
 from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
 from .sequences import Sequence
-from .state import Before, ShapesDiffer
+from .state import Before, note
 from .truth import truth, truth_of, unknown
 
 #: Steps up to which a loop is unrolled without a look at its body.
@@ -51,18 +54,24 @@ def captured_whole(loop: Loop, sequence: Sequence) -> bool:
 def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     breaks = loop.holds is not None and n > 0 and becomes_unknown(loop, 0)
     if n <= FEW and not breaks:
+        _note(loop, f"{n} steps, and up to {FEW} are unrolled in any case")
         return False
     peeled = False
+    notes = remarks.current()
+    began = 0 if notes is None else len(notes)
     with _tried() as tried:
         try:
             found = trace_loop(loop)
-        except ShapesDiffer:
+        except ShapesDifferError:
             if loop.holds is not None:
                 raise
             tried.forget()
             peeled, found = True, _after_first(loop, sequence)
-        tried.succeeded = True
-    if not tried.succeeded or (not breaks and n * found.size <= _most(found)):
+    reason = tried.reason or ("" if breaks else _why_short(n, found))
+    if reason:
+        if notes is not None:
+            notes.forget("capture", began)  # its body is traced again
+        _note(loop, reason)
         return False
     if peeled:
         loop.step(0)
@@ -71,11 +80,20 @@ def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
     return True
 
 
-def _most(loop: Captured) -> int:
-    """The number of operations up to which a loop is unrolled."""
-    ops = loop.block.trace.builder.ops
-    independent = steps_are_independent(ops, loop.inputs, loop.outputs)
-    return INDEPENDENT if independent else UNROLLED
+def _why_short(n: int, loop: Captured) -> str:
+    """Why a loop of n steps that could be captured is unrolled; empty if it is not."""
+    ops, size = loop.block.trace.builder.ops, n * loop.size
+    if size <= UNROLLED:
+        return f"{size} operations, and a loop pays from {UNROLLED} on"
+    if loop.block.trace.slices:  # of another place, or of another length, in each step
+        return ""
+    if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
+        return "its steps do not depend on each other, and become operations on arrays"
+    return ""
+
+
+def _note(loop: Loop, reason: str) -> None:
+    note(loop.access, "unrolled", f"unrolled: {reason}")
 
 
 def _after_first(loop: Loop, sequence: Sequence) -> Captured:
@@ -96,7 +114,8 @@ def _rest(loop: Loop) -> Loop:
 
 class _Try:
     def __init__(self) -> None:
-        self.succeeded = False
+        #: Why it has failed.
+        self.reason = ""
         self._mark = len(raised.errors or ())
 
     def forget(self) -> None:
@@ -110,10 +129,18 @@ def _tried() -> Iterator[_Try]:
     result = _Try()
     try:
         yield result
-    except AutojitError:
+    except Spent:
+        raise
+    except AutojitError as error:
         result.forget()
-    except Exception:
-        pass
+        result.reason = _words(error)
+    except Exception as error:
+        result.reason = _words(error)
+
+
+def _words(error: Exception) -> str:
+    first, *_ = str(error).splitlines() or [""]
+    return f"its body cannot be captured: {type(error).__name__}: {first}"
 
 
 def becomes_unknown(loop: Loop, first: Any) -> bool:
@@ -135,24 +162,68 @@ def becomes_unknown(loop: Loop, first: Any) -> bool:
 
 
 def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
-    """Run a loop step by step; steps behind a condition that is not known become branches, of
-    which the next step may read what the loop reads."""
+    """Run a loop step by step; steps behind a condition that is not known become branches."""
     site = loop.access.site
-    access = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
-    for value in it:
+    # what the next step reads lives on behind this one
+    between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
+    first = _so_far()
+    for number, value in enumerate(it):
+        if number == 1 and _is_large(loop, first) and _rest_captured(loop):
+            return
 
         def step(value: Any = value) -> None:
             item(value)
             body()
 
+        first = _so_far() if number == 0 else first
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
-            capture_branch(truth_of(condition), (_nothing, step), access)
+            capture_branch(truth_of(condition), (_nothing, step), between)
         elif held is None or truth(held):
             step()
         else:
             return
+
+
+class _SoFar(NamedTuple):
+    """How many operations were recorded, and how many loops captured."""
+
+    ops: int
+    loops: int
+
+
+def _so_far() -> _SoFar:
+    trace = current_trace()
+    return (
+        _SoFar(0, 0) if trace is None else _SoFar(len(trace.builder.ops), len(trace.captured_loops))
+    )
+
+
+def _is_large(loop: Loop, began: _SoFar) -> bool:
+    """Whether the first of at least three steps has captured loops, of which each step would
+    compile its own copy, or writes so many elements that all steps together are a long program."""
+    trace = current_trace()
+    if trace is None or not loop.is_counted or loop.length < 3:
+        return False
+    if len(trace.captured_loops) > began.loops:
+        return True
+    ops = trace.builder.ops[began.ops :]
+    return loop.length * len(ops) > UNROLLED and any(op.kind in _WRITES for op in ops)
+
+
+#: What writes elements of an array.
+_WRITES = frozenset({scatter, add_at, update})
+
+
+def _rest_captured(loop: Loop) -> bool:
+    """Capture the steps after the first, unless they become operations on arrays."""
+    with _tried() as tried:
+        found = trace_loop(_rest(loop))
+    if tried.reason or _why_short(loop.length - 1, found):
+        return False
+    emit(found)
+    return True
 
 
 def _nothing() -> None:

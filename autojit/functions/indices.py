@@ -15,7 +15,7 @@ from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
-from autojit.protocols.lifting import as_value, by_values, common_shape, shape_of
+from autojit.protocols.lifting import as_tracer, as_value, by_values, common_shape, shape_of
 from autojit.tracing.created_arrays import bare, is_traced, plain
 from autojit.tracing.known import value_of
 from autojit.tracing.protocol import bounds_of
@@ -227,6 +227,10 @@ def _understood(item: Any, x: Tracer) -> Any:
         known = value_of(item)
         item = item if known is None else known
     item = by_values(item)
+    if isinstance(item, list) and is_traced(item):
+        item = as_tracer(item)
+        if item.dtype.kind in "iu":
+            return item
     if isinstance(item, (list, np.ndarray)) and not isinstance(item, Tracer):
         array = np.asarray(plain(item))
         if array.dtype.kind == "b" and array.ndim:

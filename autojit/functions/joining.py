@@ -78,8 +78,7 @@ def _stack_runs(items: Any, dtype: Any) -> Tracer:
         else as_tracer(x)[start:stop].astype(dtype)
         for x, start, stop in runs(items)
     ]
-    joined: Tracer = concatenate(parts) if len(parts) > 1 else np.copy(parts[0])
-    return joined
+    return concatenate(parts) if len(parts) > 1 else as_tracer(np.copy(parts[0]))
 
 
 def _leaves(x: Any) -> Iterator[Any]:

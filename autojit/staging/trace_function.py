@@ -9,7 +9,7 @@ import numpy as np
 
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
-from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype
+from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import Inputs
 from autojit.tracing.running.trace import trace_flat
@@ -27,6 +27,8 @@ class Traced(NamedTuple):
     program: Program
     structure: Any
     results: int
+    #: The branches and loops of the user's in it (see ``Trace.constructs``).
+    constructs: frozenset[tuple[str, Any]] = frozenset()
 
 
 class LeafType(NamedTuple):
@@ -68,11 +70,14 @@ def trace_function(
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "main"
     structure: Any = None
+    constructs: set[tuple[str, Any]] = set()
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
         twin = hooks.converted(python_function(function))
         results, structure = pytrees.flatten(call(watched(twin), tracers))
+        trace = current_trace()
+        constructs.update(trace.constructs if trace is not None else ())
         return [pytrees.check_result(r, f"The result of {name}") for r in results]
 
     def numbered() -> list[str]:
@@ -81,4 +86,4 @@ def trace_function(
     types, weak = [t for t, _ in leaves], [w for _, w in leaves]
     program = trace_flat(flat, types, weak, name, paths or numbered, given)
     program = without_long_stretches(program)
-    return Traced(program, structure, len(program.outputs))
+    return Traced(program, structure, len(program.outputs), frozenset(constructs))

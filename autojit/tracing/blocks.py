@@ -29,6 +29,7 @@ def here(x: T) -> T:
     trace = current_trace()
     if trace is None or x.owner is trace or trace.around is None or x.is_scalar:
         return x
+    x = original(x)
     found = trace.stand_ins.get(id(x))
     if found is not None:
         stand_in: T = found[1]
@@ -37,7 +38,14 @@ def here(x: T) -> T:
         return x
     made = _stand_in(x, trace)
     trace.stand_ins[id(x)] = x, made
+    trace.originals[id(made)] = x
     return made
+
+
+def original(x: T) -> T:
+    """The array that a stand-in stands for; any other array itself."""
+    found: T = x.owner.originals.get(id(x), x)
+    return found
 
 
 def _lies_in(trace: Trace, owner: Trace) -> bool:
@@ -53,20 +61,40 @@ def _stand_in(x: T, trace: Trace) -> T:
     base = None if x.base is None else here(x.base)
     with inside(trace.around):
         outer = here(x)
-        value = trace.capture(outer, x.type)  # of a view: read from its base, in the trace around
+        if base is None or _is_as_outside(base, trace):
+            value = trace.capture(outer, x.type)  # of a view: read in the trace around
+        else:
+            value = Value(x.type)  # stale: read from the base's present value when it is used
     made: T = x.stand_in(value, trace)
     if base is not None:
-        made.base, made.how, made.seen = base, outer.how, base.value
+        made.base, made.how = base, outer.how
+        made.seen = base.value if _is_as_outside(base, trace) else None
     trace.first_values[id(made)] = value
     return made
+
+
+def _is_as_outside(x: TracedValue, trace: Trace) -> bool:
+    """Whether a stand-in still has the value that its array has outside of the block: the block
+    has not changed it, and is no body of a loop that carries it."""
+    value = x.value
+    is_captured = any(value is v for v in trace.captured_inputs)
+    return is_captured and value is trace.first_values[id(x)]
 
 
 def stands_for(x: T, value: Value, trace: Trace) -> T:
     """In a block that has just begun: an array of the function around it has this value there."""
     made: T = x.stand_in(value, trace)
     trace.stand_ins[id(x)] = x, made
+    trace.originals[id(made)] = x
     trace.first_values[id(made)] = value
+    trace.given.add(id(made))
     return made
+
+
+def lost(trace: Trace) -> list[Any]:
+    """The arrays from outside that are not known any more after a block, as one that may be the
+    same has changed."""
+    return [x for x, made in trace.stand_ins.values() if made.lost]
 
 
 def changed(trace: Trace) -> list[tuple[Any, Any]]:
@@ -75,7 +103,7 @@ def changed(trace: Trace) -> list[tuple[Any, Any]]:
     return [
         (x, made)
         for x, made in trace.stand_ins.values()
-        if made.base is None and made.own is not trace.first_values[id(made)]
+        if made.base is None and not made.lost and made.own is not trace.first_values[id(made)]
     ]
 
 

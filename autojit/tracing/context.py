@@ -23,7 +23,7 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.collection import seldom_collected
-from autojit.ir.core.program import Value, building
+from autojit.ir.core.program import Source, Value, building
 from autojit.ir.core.types import Type, canonical_dtype, dtype_name
 from autojit.ir.ops.move import reshape, slice_
 
@@ -47,6 +47,8 @@ class Trace:
         around: TracingBuilder | None = None if outer is None else outer.builder
         #: What has been decided in the outermost trace about loops, by where they are written.
         self.unrolled: set[Any] = set() if outer is None else outer.unrolled
+        #: The loops that have been captured so far, by where they are written.
+        self.captured_loops: list[Any] = [] if outer is None else outer.captured_loops
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
@@ -66,12 +68,23 @@ class Trace:
         self.rebuilt: list[Any] = []
         #: What has to hold, as traced bools, and what is raised where it does not.
         self.checks: list[tuple[Any, Any]] = []
+        #: The user's branches and loops in what was traced: "branch", "loop" or "unrolled", and
+        #: the line.
+        self.constructs: set[tuple[str, Source | None]] = set()
         #: Of a block (see ``blocks``): the trace of the function that it lies in, the stand-ins of
         #: that function's arrays with whom they stand for, by the identity of the latter, and the
         #: first value of each stand-in by its own.
         self.around: Trace | None = None
         self.stand_ins: dict[int, tuple[Any, Any]] = {}
         self.first_values: dict[int, Value] = {}
+        #: Whether slices with traced bounds are read or written in it, or in a block in it.
+        self.slices = False
+        #: The identities of stand-ins that do not have the value that the array has outside.
+        self.given: set[int] = set()
+        #: Whom each stand-in stands for, by its identity.
+        self.originals: dict[int, Any] = {}
+        #: Arrays that may be one, by their identities: each itself, then the others.
+        self.peers: dict[int, list[Any]] = {}
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -115,6 +128,7 @@ class Trace:
         self._alive.clear()
         self.rebuilt.clear()
         self.checks.clear()
+        self.peers.clear()
 
 
 class CapturedView:
@@ -168,7 +182,8 @@ def inside(trace: Trace) -> Iterator[None]:
 def new_trace(*, block: bool = False) -> Iterator[Trace]:
     """A trace that is active inside of the context; of a block, in the function of the current
     one."""
-    trace = Trace(current_trace())
+    outer = current_trace()
+    trace = Trace(outer)
     if block:
         trace.around = current_trace()
         assert trace.around is not None
@@ -178,6 +193,8 @@ def new_trace(*, block: bool = False) -> Iterator[Trace]:
     try:
         with building(trace.builder), hooks.visible(), seldom_collected():
             yield trace
+        if outer is not None and not block:
+            outer.constructs |= trace.constructs
     finally:
         trace.open = False
         trace.builder.known = None

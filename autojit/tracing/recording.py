@@ -38,6 +38,9 @@ class KnownValues(Protocol):
     def attempt(self, op: Op) -> bool:
         """Compute an operation or raise its error; False where its operands are not known."""
 
+    def knows_inputs(self) -> bool:
+        """Whether the inputs are numbers."""
+
     def depends(self, value: Value) -> bool:
         """Whether a value has a derivative by something that is differentiated."""
 
@@ -68,13 +71,17 @@ class TracingBuilder(Builder):
         """Refuse an operation whose failure, as the code runs, the function would handle; where
         its operands are known it fails here if at all."""
         for error in sorted(op.kind.raises(op), key=lambda kind: kind.__name__):
-            for frame in _users_frames(self.depth):
-                line = handler_line(frame, frame.f_lasti, error)
-                if line is not None:
-                    if self.known is not None and self.known.attempt(op):
-                        return
-                    file = frame.f_code.co_filename
-                    raise _handled(op, error, f"{file}:{line}")
+            place = _handled_at(error, self.depth)
+            if place is not None:
+                if self.known is not None and self.known.attempt(op):
+                    return
+                raise _handled(f"The operation `{op.kind.name}`", error, place, op.source)
+
+    def check_raise(self, error: type[BaseException], source: Source | None) -> None:
+        """Refuse an exception of a branch, raised as the code runs, which the function handles."""
+        place = _handled_at(error, self.depth)
+        if place is not None:
+            raise _handled("A branch on a traced condition", error, place, source)
 
     def _check_error_state(self, source: Source | None) -> None:
         found = [f"{k}={v!r}" for k, v in np.geterr().items() if v in ("raise", "call")]
@@ -109,11 +116,22 @@ def _users_frames(depth: int) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _handled(op: Op, error: type[Exception], place: str) -> HandledFailureError:
+def _handled_at(error: type[BaseException], depth: int) -> str | None:
+    """Where the functions that are traced handle an error that is raised now."""
+    for frame in _users_frames(depth):
+        line = handler_line(frame, frame.f_lasti, error)
+        if line is not None:
+            return f"{frame.f_code.co_filename}:{line}"
+    return None
+
+
+def _handled(
+    words: str, error: type[BaseException], place: str, source: Source | None
+) -> HandledFailureError:
     name = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
     return HandledFailureError(
         with_place(
-            f"The operation `{op.kind.name}` may raise {name} when the compiled code runs. The "
+            f"{words} may raise {name} when the compiled code runs. The "
             f"`except` at {place} would handle it in Python; it runs only while the function is "
             "traced, when no value is known. Handle it where the transformed function is called, "
             "without a `try` in the function itself:\n"
@@ -121,6 +139,6 @@ def _handled(op: Op, error: type[Exception], place: str) -> HandledFailureError:
             "        value = jit(f)(x)\n"
             f"    except {name}:\n"
             "        value = np.inf",
-            op.source,
+            source,
         )
     )

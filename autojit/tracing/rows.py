@@ -37,7 +37,7 @@ class Row(Tracer):
     @property
     def is_untouched(self) -> bool:
         """Whether it is still the row that it was made as, and was not read."""
-        return self.awaited is not None and self.own is self.awaited
+        return self.awaited is not None and self.own is self.awaited and not self.lost
 
 
 def _row(stack: Value, number: int) -> Value:

@@ -73,14 +73,18 @@ class RegionPlaces:
         name = f"{what}{next(self.placement.names)}"
         return Buffer(name, scalar_dtype(like.dtype), size, kind, over)
 
+    def lies_at(self, k: int, place: Location) -> bool:
+        """Whether an operand lies there."""
+        given = self.operand(k)
+        return memory(given.buffer) is memory(place.buffer) and given.offset == place.offset
+
     def initialize(self, k: int, place: Location) -> None:
         """Before the first step: a carry is its operand."""
         value = self.op.operands[k]
         if self.call.views[k] is not None:
-            given = self.operand(k)
             # A loop may go on where a value lies.
-            if memory(given.buffer) is not memory(place.buffer) or given.offset != place.offset:
-                self.outer.copy(given, place, value)
+            if not self.lies_at(k, place):
+                self.outer.copy(self.operand(k), place, value)
             return
         constant = self.outer.definers[value]
         count, number = parts_of(value.dtype), constant.params["value"]

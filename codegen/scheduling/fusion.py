@@ -91,6 +91,7 @@ class Schedule:
 
     def __init__(self, program: Program, traits: Traits, *, inside: bool = False) -> None:
         self.program = program
+        self.traits = traits
         selection = Selection(program, traits, inside=inside)
         self.definers = selection.definers
         self.stored = selection.stored

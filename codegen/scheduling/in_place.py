@@ -4,7 +4,8 @@ Legal where every read of an old element comes before the new one is written the
 is complete by then or in the same iteration (``_Order.safe``), and where neither the old value nor
 the new one is that of another carry or a result of the body.  A loop inside of the body takes over
 the memory of a carry of its own where it reads that value once, as the carry's first element, and
-nothing reads it after the loop has begun (``_Order.through``).
+nothing reads it after the loop has begun (``_Order.through``).  A branch does so where each of its
+ways hands that operand on, or may overwrite it by the same rules (``_Order.takes``).
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any, NamedTuple
 
 from autojit.ir.core.program import Value
 from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.regions.switch import Switch
 
 from .fusion import Node, Schedule
 from .materialization import BodyCall
 from .op_loops import Stored
+from .traits import Traits
 
 
 def may_overwrite(
@@ -42,6 +45,46 @@ def may_overwrite(
             schedule.together.update(way.together)
         found.append(way is not None)
     return found, needless
+
+
+def _whole(call: BodyCall, operand: int, after: Value) -> Value | None:
+    """The value that an operand is, if it is all of it, of the type of a result, and the only
+    operand that is read from there."""
+    view = call.views[operand]
+    if view is None or call.reads.count(view.base) != 1:
+        return None
+    return view.base if view.offset == 0 and view.base.type == after.type else None
+
+
+def _taken_by_branches(call: BodyCall, traits: Traits) -> dict[int, int]:
+    """By results of a switch, operands that every branch hands on as that, or may overwrite."""
+    if call.taken is None:
+        call.taken = _find_taken(call, traits)
+    return call.taken
+
+
+def _find_taken(call: BodyCall, traits: Traits) -> dict[int, int]:
+    op, found = call.op, dict[int, int]()
+    fits = {
+        k: [w for w in range(1, len(op.operands)) if _whole(call, w, value) is not None]
+        for k, value in enumerate(op.results)
+        if value.shape
+    }
+    if not any(fits.values()):
+        return {}
+    branches = op.params["branches"]
+    orders = [_Order(Schedule(b, traits, inside=True)) for b in branches]
+    for k, operands in fits.items():
+        # What some branch hands on is most likely what the others update.
+        handed = {w: sum(b.inputs[w - 1] is b.outputs[k] for b in branches) for w in operands}
+        for w in sorted(handed, key=lambda w: -handed[w]):
+            if w not in found.values() and all(
+                order.takes(b.inputs[w - 1], b.outputs[k])
+                for order, b in zip(orders, branches, strict=True)
+            ):
+                found[k] = w
+                break
+    return found
 
 
 class _Way(NamedTuple):
@@ -101,15 +144,21 @@ class _Order:
         does not read it otherwise."""
         kind, op = call.op.kind, call.op
         assert isinstance(kind, BodyOp)
-        first = kind.initial(op.params)
         k = op.results.index(after)
-        if k >= len(first):
-            return None
-        view = call.views[first[k]]
-        if view is None or call.reads.count(view.base) != 1:
-            return None
-        whole = view.offset == 0 and view.base.type == after.type
-        return view.base if whole else None
+        if isinstance(kind, Switch):
+            operand = _taken_by_branches(call, self.schedule.traits).get(k)
+        else:
+            first = kind.initial(op.params)
+            operand = first[k] if k < len(first) else None
+        return None if operand is None else _whole(call, operand, after)
+
+    def takes(self, before: Value, after: Value) -> bool:
+        """Whether an output lies, or may lie, where an input does."""
+        outputs = self.schedule.program.outputs
+        if before is after:
+            return outputs.count(after) == 1
+        alone = outputs.count(after) == 1 and not outputs.count(before)
+        return alone and self.way(before, after) is not None
 
     def updated(self, before: Value, item: Stored) -> _Way | None:
         """The same for a value that loops over its elements compute.
