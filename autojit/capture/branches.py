@@ -7,6 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.state.heap import grown_error
+from autojit.capture.state.state import (
+    EXPRESSION,
+    Access,
+    Before,
+    Key,
+    joined,
+    note,
+    tree_of,
+    with_flags,
+)
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
@@ -24,10 +35,8 @@ from autojit.tracing.values import lift
 from .aliases import branch_pairs, origin, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
-from .heap import grown_error
 from .rewriting.plain import UNBOUND
 from .rewriting.site import Site
-from .state import EXPRESSION, Access, Before, Key, joined, note, tree_of, with_flags
 from .truth import truth_of
 
 _WAYS = "where the condition does not hold", "where it does"
@@ -191,7 +200,7 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
 
 
 def _zeros(value: Any) -> Any:
-    from .state import zeros_like
+    from autojit.capture.state.state import zeros_like
 
     return value if value is UNBOUND else zeros_like(value)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import note, tree_of
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, lt
@@ -27,8 +29,6 @@ from .aliases import Slot, relate_all, results_of
 from .block import Block
 from .checks import add_checks, first_failing
 from .loops import COUNTER, Captured, Grown, Loop, key_of
-from .maybe import Maybe
-from .state import note, tree_of
 from .truth import truth_of
 
 

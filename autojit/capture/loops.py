@@ -12,6 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.state.heap import Place
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import (
+    Access,
+    Before,
+    Key,
+    Tree,
+    is_state,
+    joined,
+    tree_of,
+    with_flags,
+)
 from autojit.errors import CaptureError, raised, with_place
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
@@ -26,10 +38,7 @@ from autojit.tracing.tracer import Tracer
 
 from .aliases import Origin, Sharing, Slot, origin, relate_all
 from .block import Block
-from .heap import Place
-from .maybe import Maybe
 from .rewriting.plain import UNBOUND
-from .state import Access, Before, Key, Tree, is_state, joined, tree_of, with_flags
 
 _WAYS = "before the loop", "after a step"
 #: The number of steps so far.

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
@@ -26,11 +28,9 @@ from .branches import capture_branch, capture_choice
 from .checks import failing
 from .loop_ops import emit
 from .loops import Loop, trace_loop
-from .maybe import Maybe
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
-from .state import Access, note
 from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.heap import check_length
 from autojit.ir.core.declaration import full
 from autojit.ir.core.types import Type
 from autojit.ir.ops import move
@@ -15,8 +16,6 @@ from autojit.tracing.created_arrays import bare
 from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer, lift
-
-from .heap import check_length
 
 
 def unknown(test: Any) -> Tracer | None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from autojit.capture.state.heap import Spent
+from autojit.capture.state.state import Before, note
 from autojit.errors import AutojitError, ShapesDifferError, raised
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
@@ -21,12 +23,10 @@ from autojit.tracing.known import arguments_are_known
 
 from .block import Block
 from .branches import capture_branch
-from .heap import Spent
 from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
 from .sequences import Sequence
-from .state import Before, note
 from .truth import truth, truth_of, unknown
 
 #: Steps up to which a loop is unrolled without a look at its body.

@@ -130,9 +130,7 @@ def _few(x: np.ndarray, rng: Any) -> np.ndarray:
 
 def slope_error(gradients: Any, direction: dict[int, Any], wanted: float) -> float:
     """How far the directional derivative is off, against the sizes of its terms."""
-    parts = [
-        np.real(np.asarray(g) * d) for g, d in zip(gradients, direction.values(), strict=True)
-    ]
+    parts = [np.real(np.asarray(g) * d) for g, d in zip(gradients, direction.values(), strict=True)]
     found = sum(float(np.sum(p, dtype=np.float64)) for p in parts)
     size = np.sqrt(sum(float(np.sum(p.astype(np.float64) ** 2)) for p in parts))
     return abs(found - wanted) / max(abs(wanted), size, 1e-12)

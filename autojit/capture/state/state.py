@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.rewriting.plain import UNBOUND
+from autojit.capture.rewriting.site import Site
 from autojit.errors import CaptureError, ShapesDifferError, with_place
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
@@ -21,8 +23,6 @@ from autojit.tracing.context import current_trace
 
 from .heap import Heap, Place
 from .maybe import Maybe
-from .rewriting.plain import UNBOUND
-from .rewriting.site import Site
 
 
 class Access(NamedTuple):
