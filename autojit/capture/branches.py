@@ -107,6 +107,8 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         if all(v is values[0] for v in values):  # no block has made it
             same.append((key, values[0]))
             continue
+        ends = [way.changes[k][1] for way in ways if k in way.changes]
+        before.check_bound(ends, values, key.words)
         values = with_flags(values, silent=key.name in site.internal)
         trees = [tree_of(v) for v in values]
         found = joined(trees, key.words, access.source, _WAYS)
@@ -239,20 +241,8 @@ def _chosen(test: Tracer, then: Callable[[], Any], orelse: Callable[[], Any]) ->
     nothing: frozenset[str] = frozenset()
     site = Site(line, "ifexp", (), nothing, nothing, nothing, (), "", file)
     functions = (orelse, then)
-    access = Access(site, tuple, lambda values: None, lambda: closed_over(*functions), source)
+    access = Access(site, tuple, lambda values: None, tuple, source, functions)
     return capture_choice(test, functions, access)
-
-
-def closed_over(*functions: Callable[[], Any]) -> tuple[Any, ...]:
-    """What functions read from around them."""
-    found: list[Any] = []
-    for f in functions:
-        for cell in f.__closure__ or ():
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:  # not bound yet
-                continue
-    return tuple(found)
 
 
 hooks.choose = _chosen

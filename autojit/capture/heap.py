@@ -13,6 +13,7 @@ from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.array_methods import OPERATORS
 from autojit.tracing.created_arrays import FreshArray
+from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Argument, Tracer
 
@@ -137,17 +138,16 @@ class Heap:
 
     def _hold_names(self, x: Names) -> Iterable[Any]:
         known = self._spaces.setdefault(id(x.space), set())
-        x.names = [
-            n for n in x.names if n not in known and (id(x.space), n) not in self._names
-        ]
+        x.names = [n for n in x.names if n not in known and (id(x.space), n) not in self._names]
         known.update(x.names)
         return self._hold(x)
 
     def grown(self) -> dict[int, tuple[list[Any], list[Any]]]:
         """The lists that have got elements at their end, with these elements."""
+        lists = [(x, self.emptied.get(id(x), held)) for x, held in self.held.values()]
         return {
             id(x): (x, x[len(before) :])
-            for x, before in self.held.values()
+            for x, before in lists
             if isinstance(x, list) and len(x) > len(before)
         }
 
@@ -155,19 +155,15 @@ class Heap:
         """The places that hold another object than before; raises where a container has got or
         lost elements, but for lists that have grown at their end if they may."""
         found: dict[tuple[int, Any], Place] = {}
-        for x, before in self.held.values():
-            now = contents(x)
-            if grow and isinstance(now, list) and len(now) > len(before):
+        for x, held in self.held.values():
+            before, now = self.emptied.get(id(x), held), contents(x)
+            if grow and isinstance(now, list):
                 now = now[: len(before)]
-                before = self.emptied.get(id(x), before)
-            if isinstance(now, set):
-                if now != before:
-                    raise grown_error(x, source)
-                continue
-            pairs = dict(enumerate(before)) if isinstance(before, list) else before
-            if len(now) != len(before) or (isinstance(now, dict) and list(now) != list(before)):
+            if not _are_alike(now, before):
                 raise grown_error(x, source)
-            for key, old in pairs.items():
+            if isinstance(now, set):
+                continue
+            for key, old in enumerate(before) if isinstance(before, list) else before.items():
                 if now[key] is not old:
                     if id(x) in self.emptied:
                         raise CaptureError(with_place(_UNREAD, source))
@@ -178,9 +174,9 @@ class Heap:
         return found
 
     def empty(self, number: int) -> None:
-        """A list whose elements nobody may read: as many as it had, without their values."""
+        """A list whose elements nobody may read, and one more: the last that was appended."""
         x, before = self.held[number]
-        x[:] = [Unread() for _ in before]
+        x[:] = [Unread() for _ in (*before, None)]
 
     def begin(self, numbers: Iterable[int]) -> None:
         """A step begins: what lists of these numbers hold is what they held before it."""
@@ -199,6 +195,26 @@ class Heap:
             found.put(x, state)
 
 
+def check_length(x: Any) -> None:
+    """Raise CaptureError for the length, or the truth, of a list that grows in a loop."""
+    if type(x) is list and x and type(x[0]) is Unread:
+        raise CaptureError(with_place(_LENGTH, user_source()))
+
+
+_LENGTH = (
+    "The length of a list is asked for in a loop that appends to the list, so it is another one in "
+    "each step. Count the steps, or keep a flag:\n"
+    "    for i, x in enumerate(xs): ...     # i, not len(found)"
+)
+
+
+def _are_alike(now: Any, before: Any) -> bool:
+    """Whether a container has the same elements (a set), keys in their order, or as many."""
+    if isinstance(now, set):
+        return bool(now == before)
+    return len(now) == len(before) and (isinstance(now, list) or list(now) == list(before))
+
+
 def _state(x: Any) -> Any:
     found = state_of(x)
     return None if found is None else found.take(x)
@@ -210,6 +226,9 @@ class Spent(CaptureError):
 
 class Unread:
     """An element of a list that grows in a loop: which one it is differs from step to step."""
+
+    #: So that those below this module know lists that grow.
+    list_grows = True
 
     def __getattr__(self, name: str) -> Any:
         raise CaptureError(with_place(_UNREAD, user_source()))
@@ -277,10 +296,13 @@ def _changed(x: Any, source: Source | None) -> CaptureError:
         with_place(
             f"An object of type {what} from outside is changed where it depends on a traced value "
             "whether, or how often, that happens. While the function is traced this would happen "
-            "once, whatever the value is. Change it before the `if` or the loop, keep an array that "
-            "the function makes, or pass what is drawn or read as an argument:\n"
+            "once, whatever the value is. Change it before the `if` or the loop, keep an array "
+            "that the function makes, or pass what is drawn or read as an argument:\n"
             "    y = np.array(table); y[i] = x      # not: table[i] = x, for a table from outside\n"
             "    noise = rng.normal(size=n)         # before, and noise[i] in the loop",
             source,
         )
     )
+
+
+hooks.check_length = check_length

@@ -38,12 +38,9 @@ class Attributes:
 
 def contents(x: Any) -> Any:
     """What a holder holds: a list, set or dict of its own."""
-    if isinstance(x, list):
-        return list.copy(x)
-    if isinstance(x, dict):
-        return dict(x.items())
-    if isinstance(x, (set, frozenset)):
-        return set(x)
+    for kind, copied in ((list, list), (dict, dict), (set, set)):
+        if isinstance(x, kind):
+            return copied(x)
     if type(x) is CellType:
         try:
             return {"cell_contents": x.cell_contents}
@@ -210,6 +207,8 @@ _PLAIN = (int, float, str, bytes, array)
 def of_function(f: FunctionType) -> Iterator[Any]:
     """What a function of the user's reads and sets besides its arguments."""
     if not is_users(f):
+        for cell in f.__closure__ or ():
+            yield from _inside(cell)
         return
     yield from f.__closure__ or ()
     yield from f.__defaults__ or ()
@@ -223,6 +222,20 @@ def of_function(f: FunctionType) -> Iterator[Any]:
             yield Names(vars(value), names)
     if "random" in names:
         yield from _RANDOM
+
+
+def _inside(cell: CellType) -> Iterator[Any]:
+    """What one of our functions closes over; an iterator is ours there, what it reads is not."""
+    try:
+        found = cell.cell_contents
+    except ValueError:
+        return
+    inner: Iterable[Any] = (found,)
+    if isinstance(found, GeneratorType):
+        inner = () if found.gi_frame is None else found.gi_frame.f_locals.values()
+    elif isinstance(found, (map, filter)):
+        inner = found.__reduce__()[1]
+    yield from (x for x in inner if not isinstance(x, Iterator))
 
 
 _RANDOM = (random._inst, np.random.mtrand._rand)  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, lose
 from autojit.tracing.blocks import stands_for
+from autojit.tracing.context import current_trace
 from autojit.tracing.rows import Row
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
@@ -35,6 +36,9 @@ def emit(captured: Captured) -> None:
     """Record a loop, and give names, places and arrays what it ends with."""
     loop, before = captured.loop, captured.before
     note(loop.access, "loop", f"captured: {_reason(captured)}")
+    trace = current_trace()
+    assert trace is not None
+    trace.captured_loops.append(loop.access.site)
     types = [t for c in captured.carries for t in c.types]
     firsts = [
         to_dtype(lift(leaf), t.type.dtype)

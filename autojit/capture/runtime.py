@@ -191,9 +191,7 @@ class Runtime(PlainRuntime):
         finally:
             _local.of[access.site] = depth
 
-    def _access(
-        self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get
-    ) -> Access:
+    def _access(self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get) -> Access:
         site = self.sites[s]
         code = functions[0].__code__
         source = Source(code.co_filename, site.line, code.co_name)

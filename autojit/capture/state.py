@@ -122,6 +122,24 @@ class Before:
                 values[self.access.site.names.index(key.name or "")] = value
         self.access.put(tuple(values))
 
+    def check_bound(self, ends: Sequence[Any], values: Sequence[Any], words: str) -> None:
+        """Raise CaptureError where a way has bound a name or place to a list or dict from before
+        the block, and another way has not: a change of what the name holds would have to be seen
+        in that list."""
+        for end in ends:
+            is_old = isinstance(end, (list, dict)) and id(end) in self.heap.held
+            if is_old and any(value is not end for value in values):
+                kind = "dict" if isinstance(end, dict) else "list"
+                raise CaptureError(with_place(_ONE_OF.format(words, kind), self.access.source))
+
+
+_ONE_OF = (
+    "{0} may be one {1} or another, and which one is known only when the compiled code runs. A "
+    "change of it would be a change of the {1} that it is. Bind it to a copy:\n"
+    "    y = list(a) if c else list(b)      # not: y = a if c else b\n"
+    "    y = dict(a) if c else dict(b)"
+)
+
 
 # -- trees ------------------------------------------------------------------------------
 

@@ -16,10 +16,13 @@ from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer, lift
 
+from .heap import check_length
+
 
 def unknown(test: Any) -> Tracer | None:
     """A condition as a traced array if it is traced and its value is not known."""
     if not is_tracer(test):
+        check_length(test)
         return None
     condition: Tracer = bare(test)
     return condition if value_of(condition) is None else None

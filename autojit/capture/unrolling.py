@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from autojit.errors import AutojitError, ShapesDifferError, raised
+from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
+from autojit.tracing.known import arguments_are_known
 
 from .block import Block
 from .branches import capture_branch
+from .heap import Spent
 from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
@@ -82,6 +85,8 @@ def _why_short(n: int, loop: Captured) -> str:
     ops, size = loop.block.trace.builder.ops, n * loop.size
     if size <= UNROLLED:
         return f"{size} operations, and a loop pays from {UNROLLED} on"
+    if loop.block.trace.slices:  # of another place, or of another length, in each step
+        return ""
     if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
         return "its steps do not depend on each other, and become operations on arrays"
     return ""
@@ -124,6 +129,8 @@ def _tried() -> Iterator[_Try]:
     result = _Try()
     try:
         yield result
+    except Spent:
+        raise
     except AutojitError as error:
         result.forget()
         result.reason = _words(error)
@@ -139,11 +146,10 @@ def _words(error: Exception) -> str:
 def becomes_unknown(loop: Loop, first: Any) -> bool:
     """Whether a loop's condition depends on what is not known once its body has run.
 
-    A trace that knows its values asks the condition itself, step by step.
+    In a trace that is for known arguments the loop asks its condition itself, step by step.
     """
-    trace = current_trace()
-    assert loop.holds is not None and trace is not None
-    if trace.builder.known is not None and trace.builder.known.knows_inputs():
+    assert loop.holds is not None
+    if arguments_are_known():
         return False
     before, found = Before(loop.access), False
     try:
@@ -160,12 +166,16 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
     site = loop.access.site
     # what the next step reads lives on behind this one
     between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
-    for value in it:
+    first = _so_far()
+    for number, value in enumerate(it):
+        if number == 1 and _is_large(loop, first) and _rest_captured(loop):
+            return
 
         def step(value: Any = value) -> None:
             item(value)
             body()
 
+        first = _so_far() if number == 0 else first
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
@@ -174,6 +184,46 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
             step()
         else:
             return
+
+
+class _SoFar(NamedTuple):
+    """How many operations were recorded, and how many loops captured."""
+
+    ops: int
+    loops: int
+
+
+def _so_far() -> _SoFar:
+    trace = current_trace()
+    return (
+        _SoFar(0, 0) if trace is None else _SoFar(len(trace.builder.ops), len(trace.captured_loops))
+    )
+
+
+def _is_large(loop: Loop, began: _SoFar) -> bool:
+    """Whether the first of at least three steps has captured loops, of which each step would
+    compile its own copy, or writes so many elements that all steps together are a long program."""
+    trace = current_trace()
+    if trace is None or not loop.is_counted or loop.length < 3:
+        return False
+    if len(trace.captured_loops) > began.loops:
+        return True
+    ops = trace.builder.ops[began.ops :]
+    return loop.length * len(ops) > UNROLLED and any(op.kind in _WRITES for op in ops)
+
+
+#: What writes elements of an array.
+_WRITES = frozenset({scatter, add_at, update})
+
+
+def _rest_captured(loop: Loop) -> bool:
+    """Capture the steps after the first, unless they become operations on arrays."""
+    with _tried() as tried:
+        found = trace_loop(_rest(loop))
+    if tried.reason or _why_short(loop.length - 1, found):
+        return False
+    emit(found)
+    return True
 
 
 def _nothing() -> None:

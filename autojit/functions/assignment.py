@@ -44,7 +44,7 @@ def setitem(x: Tracer, index: Any, value: Any) -> None:
     """``x[index] = value``: every name bound to x sees it."""
     _check_array(x)
     x, value = here(x), bare(value)
-    if isinstance(value, Tracer):
+    if isinstance(value, Tracer) and not value.is_bounded:
         value = here(value)
     if getattr(value, "is_bounded", False) or has_traced_slice(index):
         return hooks.set_bounded(x, index, value)

@@ -3,6 +3,7 @@ SECONDS`. Prints a line of JSON whenever it knows more, so that what is late los
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import time
@@ -20,6 +21,10 @@ from bench.worker import restrict
 DIGITS = {"f": 2e-2, "F": 2e-2, "d": 2e-4, "D": 2e-4}
 #: The results are compared as NPBench compares them.
 RELATIVE, ABSOLUTE = 1e-5, 1e-8
+
+#: Steps of differences, longest first; elements of each argument that are moved, and how often.
+STEPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+ELEMENTS, DIRECTIONS = 3, 2
 
 Call = Callable[[], Any]
 
@@ -88,25 +93,39 @@ def is_inexact(x: Any) -> bool:
 
 
 def directional(function: Any, arguments: list[Any], by: list[int], rng: Any) -> Any:
-    """The change of the total along a random direction, by central differences of NumPy's."""
-    direction = {}
-    for k in by:
-        x = np.asarray(arguments[k])
-        d = rng.standard_normal(x.shape)
-        d = d + 1j * rng.standard_normal(x.shape) if x.dtype.kind == "c" else d
-        direction[k] = d * max(1e-3, float(np.sqrt(np.mean(np.abs(x) ** 2)))) if x.size else d
-    ends = []
-    small = any(np.asarray(arguments[k]).dtype.char in "fF" for k in by)
-    h = 1e-3 if small else 1e-6
-    for step in (h, -h):
-        moved = list(arguments)
-        for k, d in direction.items():
-            x = np.asarray(arguments[k])
-            y = (x + step * d).astype(x.dtype)
-            moved[k] = y if x.shape else y.dtype.type(y)
-        ends.append(float(np.sum([np.sum(np.real(r), dtype=np.float64) for r in function(*moved)
-                                  if is_inexact(r)])))  # fmt: skip
-    return direction, (ends[0] - ends[1]) / (2 * h)
+    """A direction of a few elements of each argument, and the change of the total along it.
+
+    By central differences of NumPy's, with the step at which they change least from one step to
+    the next: too long a one is not linear, and too short a one only rounds.
+    """
+    direction = {k: _few(np.asarray(arguments[k]), rng) for k in by}
+    found = []
+    for h in STEPS:
+        ends = []
+        for step in (h, -h):
+            moved = list(arguments)
+            for k, d in direction.items():
+                y = (np.asarray(arguments[k]) + step * d).astype(d.dtype)
+                moved[k] = y if y.shape else y.dtype.type(y)
+            ends.append([np.asarray(r) for r in function(*moved) if is_inexact(r)])
+        # element by element, so that what does not change adds no error
+        change = sum(float(np.nansum(np.real(a).astype(np.float64) - np.real(b)))
+                     for a, b in zip(*ends, strict=True))  # fmt: skip
+        found.append(change / (2 * h))
+    changes = [abs(a - b) for a, b in itertools.pairwise(found)]
+    return direction, found[1 + int(np.argmin(changes))]
+
+
+def _few(x: np.ndarray, rng: Any) -> np.ndarray:
+    """A direction along a few random elements, as long as they are large."""
+    d = np.zeros(x.shape, x.dtype)
+    scale = max(1e-3, float(np.sqrt(np.mean(np.abs(x) ** 2)))) if x.size else 1.0
+    for _ in range(min(ELEMENTS, x.size)):
+        place = tuple(int(rng.integers(n)) for n in x.shape)
+        d[place] = scale * rng.standard_normal()
+        if x.dtype.kind == "c":
+            d[place] += 1j * scale * rng.standard_normal()
+    return d
 
 
 def slope_error(gradients: Any, direction: dict[int, Any], wanted: float) -> float:
@@ -150,7 +169,7 @@ def measure_gradient(plain: Any, arguments: list[Any], static: tuple[int, ...]) 
         say(gradient_first_s=built)
         rng = np.random.default_rng(0)
         errors = []
-        for _ in range(2):
+        for _ in range(DIRECTIONS):
             direction, wanted = directional(plain, arguments, by, rng)
             errors.append(slope_error(gradients, direction, wanted))
         kind = max((np.asarray(r).dtype.char for r in plain(*arguments) if is_inexact(r)),

@@ -27,6 +27,7 @@ from .loops import (
     rematerialize_tapes,
     scalar_replacement,
     select_branches,
+    undo_steps,
     undo_tapes,
     unroll,
 )
@@ -88,6 +89,10 @@ OPTIMIZE = Pipeline(
             undo_tapes.run,
             "It finds tapes by the loop that makes them and the one that reads them, which the "
             "passes below take apart.",
+        ),
+        _place(
+            undo_steps.run,
+            "A step that undid a tape may begin with an array that a loop in it pushes.",
         ),
         _place(
             distribute_recurrences.run,

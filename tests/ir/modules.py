@@ -16,6 +16,7 @@ MACHINERY = {
     "autodiff.preparing",
     "autodiff.scalar_ranges",
     "passes.loops.terms",
+    "passes.loops.undone",
     "passes.pipeline",
     "passes.reroll.likeness",
     "passes.reroll.remarks",

@@ -17,6 +17,7 @@ from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import scatter
 from autojit.protocols.lifting import as_value, view
 from autojit.tracing.aliasing import assign
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -245,14 +246,22 @@ def _read(storage: Tracer, part: _Part) -> Any:
     return Bounded(found, tuple(part.ranges), origin=(storage, part.key))
 
 
+def _note() -> None:
+    trace = current_trace()
+    while trace is not None and not trace.slices:
+        trace.slices, trace = True, trace.around
+
+
 def get(x: Any, index: Any) -> Any:
     """``x[index]`` of a bounded array, or with slices of traced bounds: a view."""
+    _note()
     x, index = bare(x), bare(index)
     return _read(x.storage if isinstance(x, Bounded) else x, _part(x, index))
 
 
 def put(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value`` likewise, or of a bounded value."""
+    _note()
     x, index, value = bare(x), bare(index), bare(value)
     storage, picked = x.storage if isinstance(x, Bounded) else x, _part(x, index)
     if not picked.ranges:  # an item, of which there are no views

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-HELPERS = '''
+HELPERS = """
 import math
 import numpy as np
 
@@ -71,7 +71,7 @@ def total(v, *rest, **more):
     for r in rest:
         s = s + r
     return s + more.get("extra", 0.0)
-'''
+"""
 
 
 class Program:

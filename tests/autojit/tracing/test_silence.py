@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy import array as plain_array  # noqa: F401 - evaluated
+from numpy import zeros as plain_zeros  # noqa: F401 - evaluated
 
 import autojit
 from autojit import cond, fori_loop, grad, hessian, jacfwd, jit, jvp, scan, vmap, while_loop
@@ -55,7 +57,7 @@ number = eval("lambda x: float(x[0])")
 
 
 def assign_outside(x: Any) -> Any:
-    OUTSIDE[0] = x[0]
+    OUTSIDE.__setitem__(0, x[0])
     return OUTSIDE
 
 

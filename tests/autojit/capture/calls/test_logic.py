@@ -136,19 +136,16 @@ def test_any_stops_where_python_stops() -> None:
     with pytest.raises(IndexError):
         jit(f)(row, 2)
 
-    seen = []
-
     def known(x: Any) -> Any:
         c = Traced()
 
         def items() -> Any:
             for k, v in enumerate((x > 0, True, x > 1)):
-                seen.append(k)
+                assert k < 2
                 yield v
 
         return c(any, items())
 
     assert jit(known)(-1.0)
-    assert seen == [0, 1]
     assert calls.call(any, ([0, 1],), {}, lambda f: f) is True
     assert calls.call(all, ([0, 1],), {}, lambda f: f) is False
