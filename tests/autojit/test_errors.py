@@ -37,6 +37,7 @@ from autojit.errors import (
     NotArrayError,
     RefusedInPlaceError,
     ShapeError,
+    ShapesDifferError,
     StructureError,
     TypeMismatch,
     UncoveredAttributeError,
@@ -200,8 +201,13 @@ def named(x: Any) -> Any:
 
 def test_ways_that_differ_in_more_than_numbers() -> None:
     text = message(CaptureError, named, X)
-    assert_says(text, "is 'up' where the condition holds, and where it does not 'down'")
-    assert_says(text, 'word = "up" if x[0] > 0', "jit(f, static_argnums=...)")
+    assert_says(text, "is 'down' where the condition does not hold, and 'up' where it does")
+    assert_says(text, 'word = "up" if x[0] > 0', "grad(f)(x)  ", "kind = 1")
+
+
+def test_ways_that_differ_in_shape() -> None:
+    text = message(ShapesDifferError, lambda x: x[:2] if x[0] > 0 else x, X)
+    assert_says(text, "is f64[3] where the condition does not hold, and f64[2] where it does")
 
 
 #: Questions that are captured from the source.
