@@ -10,7 +10,18 @@ from typing import Any
 
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.registry import REGISTRY, declared
-from autojit.ir.ops.arithmetic import add, maximum, minimum, select, sub
+from autojit.ir.ops.arithmetic import (
+    add,
+    floor_divide,
+    ge,
+    gt,
+    le,
+    lt,
+    maximum,
+    minimum,
+    select,
+    sub,
+)
 from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.linear import constant
 from autojit.ir.rewriting.rewrite import Rewriter, rewrite
@@ -27,6 +38,8 @@ _RULES: dict[Any, Callable[..., tuple[int, int]]] = {
     sub: lambda a, b: (a[0] - b[1], a[1] - b[0]),
     maximum: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     minimum: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    # By a divisor of at least 1.
+    floor_divide: lambda a, b: (min(a[0] // b[0], a[0] // b[1]), max(a[1] // b[0], a[1] // b[1])),
 }
 
 
@@ -45,15 +58,30 @@ def _made(op: Op | None, maker: Maker, known: dict[Value, Range]) -> Range:
         return op.params["value"], op.params["value"]
     if op.kind is select:
         a, b = (range_of(v, maker, known) for v in op.operands[1:])
-        return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
+        return None if a is None or b is None else _selected(op, maker)(a, b)
     if op.kind not in _RULES:
         return None
     ranges = [range_of(v, maker, known) for v in op.operands]
     if any(r is None for r in ranges):
         return None
+    if op.kind is floor_divide and (ranges[1] or (0,))[0] < 1:
+        return None
     low, high = _RULES[op.kind](*ranges)
     half: int = 1 << (8 * op.result.dtype.itemsize - 1)
     return (low, high) if -half <= low and high < half else None
+
+
+def _selected(op: Op, maker: Maker) -> Callable[..., tuple[int, int]]:
+    """The rule of a selection: of the greater or the smaller, or of either."""
+    condition, *cases = op.operands
+    made = maker(condition)
+    if made is not None and made.kind in (gt, ge, lt, le):
+        upwards = made.kind in (gt, ge)
+        if list(made.operands) == cases:
+            return _RULES[maximum if upwards else minimum]
+        if list(made.operands) == cases[::-1]:
+            return _RULES[minimum if upwards else maximum]
+    return lambda a, b: (min(a[0], b[0]), max(a[1], b[1]))
 
 
 def rewrite_with_ranges(

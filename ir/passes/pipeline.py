@@ -23,6 +23,7 @@ from autojit.ir.tools.verifier import verify as check
 
 from .algebra import push_gathers, push_reductions, quotients, shares, swap_products
 from .loops import (
+    begun_sums,
     distribute_recurrences,
     rematerialize_tapes,
     scalar_replacement,
@@ -93,6 +94,10 @@ OPTIMIZE = Pipeline(
         _place(
             undo_steps.run,
             "A step that undid a tape may begin with an array that a loop in it pushes.",
+        ),
+        _place(
+            begun_sums.run,
+            "From the innermost loop outwards: a step that adds in a loop of its own adds only.",
         ),
         _place(
             distribute_recurrences.run,

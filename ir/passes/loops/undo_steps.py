@@ -23,7 +23,7 @@ from autojit.ir.regions.while_ import While
 from autojit.ir.rewriting.dce import with_outputs
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
-from .undone import changes_of, put_back, replaced_by
+from .undone import Change, changes_of, put_back, repeated
 
 
 @program_pass(
@@ -47,7 +47,7 @@ class _Stream(NamedTuple):
     op: Op
     number: int
     carry: int
-    changes: tuple[Op, ...]
+    changes: tuple[Change, ...]
     #: The sweeps that read it.
     readers: tuple[int, ...]
 
@@ -119,12 +119,16 @@ def _pushing(body: Program, carries: int, stream: _Stream) -> tuple[Program, lis
     builder, extra = Builder(), list[Value]()
     inputs = [Value(v.type) for v in body.inputs]
     env = dict(zip(body.inputs, inputs, strict=True))
+    by_op = {change.op: change for change in stream.changes}
     with building(builder):
         for op in body.ops:
             operands = [env[v] for v in op.operands]
-            if op in stream.changes:
-                extra += replaced_by(op, operands)
-            env.update(zip(op.results, builder.repeat(op, operands), strict=True))
+            if op in by_op:
+                made, recorded = repeated(builder, by_op[op], operands)
+                extra += recorded
+            else:
+                made = builder.repeat(op, operands)
+            env.update(zip(op.results, made, strict=True))
     outputs = [env[v] for v in body.outputs]
     del outputs[carries + stream.number]
     return builder.finish(inputs, [*outputs, *extra], name=body.name), extra

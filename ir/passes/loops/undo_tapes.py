@@ -31,11 +31,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from autojit.ir.autodiff.scalar_ranges import Range, range_of
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.regions.scan import Scan
+from autojit.ir.regions.while_ import While
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
-from .undone import changes_of, put_back, replaced_by
+from .undone import Change, RangeOf, changes_of, put_back, repeated
+
+#: The parts of a loop's steps, of which each has ranges of its own.
+PARTS = 256
+
 
 
 class _Tape(NamedTuple):
@@ -45,7 +51,7 @@ class _Tape(NamedTuple):
     result: int
     carry: int
     #: The changes of the carry in a step, in order.
-    changes: tuple[Op, ...]
+    changes: tuple[Change, ...]
     readers: tuple[Op, ...]
 
 
@@ -82,10 +88,27 @@ def _find(program: Program) -> _Tape | None:
             if body.outputs[j] not in place or value in kept or not readers:
                 continue
             carry = place[body.outputs[j]]
-            changes = changes_of(body, body.inputs[first + carry], body.outputs[carry])
+            old, new = body.inputs[first + carry], body.outputs[carry]
+            changes = changes_of(body, old, new, _ranges(maker))
             if changes and all(_reads_backwards(op, value, maker) for op in readers):
                 return _Tape(maker, j, carry, changes, readers)
     return None
+
+
+def _ranges(loop: Op) -> list[RangeOf]:
+    """The ranges of integers in a step, for each of some parts of the steps."""
+    body, length = loop.params["body"], loop.params["length"]
+    if not body.has(While):
+        return []
+    makers = {v: op for op in body.ops for v in op.results}
+    index = body.inputs[loop.params["constants"]]
+    steps = -(-length // PARTS)
+
+    def ranges(first: int) -> RangeOf:
+        known: dict[Value, Range] = {index: (first, min(first + steps, length) - 1)}
+        return lambda value: range_of(value, makers.get, known)
+
+    return [ranges(first) for first in range(0, length, steps)]
 
 
 def _reads_backwards(op: Op, tape: Value, maker: Op) -> bool:
@@ -129,12 +152,16 @@ def _stack_what_is_replaced(
     inputs = [Value(v.type) for v in body.inputs]
     env = dict(zip(body.inputs, inputs, strict=True))
     extra: list[Value] = []
+    by_op = {change.op: change for change in tape.changes}
     with building(inner):
         for step in body.ops:
-            if step in tape.changes:
-                extra += replaced_by(step, [env[v] for v in step.operands])
-            env.update(zip(step.results, inner.repeat(step, [env[v] for v in step.operands]),
-                           strict=True))  # fmt: skip
+            given = [env[v] for v in step.operands]
+            if step in by_op:
+                results, recorded = repeated(inner, by_op[step], given)
+                extra += recorded
+            else:
+                results = inner.repeat(step, given)
+            env.update(zip(step.results, results, strict=True))
     outputs = [env[v] for v in body.outputs]
     del outputs[tape.result]
     new = inner.finish(inputs, [*outputs, *extra], name=body.name)
