@@ -24,7 +24,7 @@ from autojit.tracing.values import lift
 from .aliases import branch_pairs, origin, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
-from .heap import grown_error
+from .objects.heap import grown_error
 from .rewriting.plain import UNBOUND
 from .rewriting.site import Site
 from .state import EXPRESSION, Access, Before, Key, joined, note, tree_of, with_flags

@@ -25,8 +25,8 @@ from autojit.tracing.tracer import Tracer
 
 from .aliases import Origin, Sharing, Slot, origin, relate_all
 from .block import Block
-from .heap import Place
 from .maybe import Maybe
+from .objects.heap import Place
 from .rewriting.plain import UNBOUND
 from .state import Access, Before, Key, Tree, is_state, joined, tree_of, with_flags
 

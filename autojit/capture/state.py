@@ -19,8 +19,8 @@ from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 
-from .heap import Heap, Place
 from .maybe import Maybe
+from .objects.heap import Heap, Place
 from .rewriting.plain import UNBOUND
 from .rewriting.site import Site
 

@@ -16,7 +16,7 @@ from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer, lift
 
-from .heap import check_length
+from .objects.heap import check_length
 
 
 def unknown(test: Any) -> Tracer | None:

@@ -19,10 +19,10 @@ from autojit.tracing.context import current_trace
 
 from .block import Block
 from .branches import capture_branch
-from .heap import Spent
 from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
+from .objects.heap import Spent
 from .sequences import Sequence
 from .state import Before, note
 from .truth import truth, truth_of, unknown

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .rewriting.callees import is_users
+from autojit.capture.rewriting.callees import is_users
 
 _EMPTY_CELL = object()
 

@@ -1,0 +1,1 @@
+"""Objects that a part of a function may change: found, compared, put back."""
