@@ -32,7 +32,7 @@ from autojit.tracing.source import is_internal, user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import branch_pairs, origin, relate_all, results_of
+from .aliases import branch_pairs, origins, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
 from .rewriting.plain import UNBOUND
@@ -125,8 +125,8 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             mine.extend(tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
-    origins = [
-        [origin(leaf, way.block.trace, {}) for leaf in mine]
+    made_of = [
+        [origins(leaf, way.block.trace, {}) for leaf in mine]
         for way, mine in zip(ways, leaves, strict=True)
     ]
     seen = [way.block for way in ways if way.error is None]
@@ -150,7 +150,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     lose(lost.values())
     tracers = results_of(results[: len(types)], types, leaves)
     before.assign([*same, *_filled(made, tracers)])
-    pairs, outside = branch_pairs(origins)
+    pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
     checks(results[count:])
 

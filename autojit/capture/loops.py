@@ -36,7 +36,7 @@ from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .aliases import Origin, Sharing, Slot, origin, relate_all
+from .aliases import Origin, Origins, Sharing, Slot, origins, relate_all
 from .block import Block
 from .rewriting.plain import UNBOUND
 
@@ -256,16 +256,16 @@ def _sharing(
 ) -> Sharing:  # fmt: skip
     """Which arrays may be one, by what a step ends with."""
     inputs = {id(x): slot for slot, x in inputs_of.items()}
-    firsts: dict[Slot, Origin | None] = {}
-    last: dict[Slot, Origin | None] = {}
+    firsts: dict[Slot, Origins] = {}
+    last: dict[Slot, Origins] = {}
     for k, carry in carries.items():
         end = ends[k][1] if k in ends else None
         values = with_flags([carry.first, end], silent=carry.key.name in loop.access.site.internal)
         for found, value in zip((firsts, last), values if k in ends else values[:1], strict=False):
             for j, leaf in enumerate(tree_of(value).arrays):
-                found[k, j] = origin(leaf, block.trace, inputs)
+                found[k, j] = origins(leaf, block.trace, inputs)
         if k not in ends:
-            last.update({slot: Origin("input", slot) for slot in inputs_of if slot[0] == k})
+            last.update({slot: (Origin("input", slot),) for slot in inputs_of if slot[0] == k})
     return Sharing(firsts, last, loop.has_steps)
 
 
@@ -441,14 +441,15 @@ def _same_as_rows(
     """What else the arrays that a list gets may be; raises CaptureError where two of these may be
     one array."""
     inputs = {id(x): slot for slot, x in found.inputs_of.items()}
-    origins = [origin(leaf, found.block.trace, inputs) for leaf in arrays]
+    made_of = [origins(leaf, found.block.trace, inputs) for leaf in arrays]
+    numbers = [o[0][:2] for o in made_of if o]
     lists = sum(len(new) for _, new in found.appended.values())
     same: list[tuple[int, list[Slot | int], list[Slot]]] = []
-    for number, o in enumerate(origins):
-        if o is None:
+    for number, o in enumerate(made_of):
+        if not o:
             continue
         every, last = found.sharing.of_rows(o)
-        if every is None or origins.count(o) > 1 or (o.kind == "input" and lists > 1):
+        if every is None or numbers.count(o[0][:2]) > 1 or (o[0].kind == "input" and lists > 1):
             raise refused(loop, _SAME)
         same.append((number, every, last))
     return same
