@@ -56,7 +56,8 @@ def emit(captured: Captured) -> None:
         assign(x, value)
     lose(captured.lost)
     tracers = results_of(results[: len(types)], types, [ends])
-    pairs, start, slots = [], 0, {}
+    slots: dict[Slot, Tracer] = {}
+    pairs, start = [], 0
     for carry in captured.carries:
         stop = start + len(carry.types)
         is_new = captured.outputs[start:stop] != captured.inputs[start:stop]

@@ -1,5 +1,8 @@
-"""One kernel in a process of its own: `python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS
-SECONDS`. Prints a line of JSON whenever it knows more, so that what is late loses only the rest."""
+"""One kernel in a process of its own:
+`python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS SECONDS`.
+
+Prints a line of JSON whenever it knows more, so that what is late loses only the rest.
+"""
 
 from __future__ import annotations
 

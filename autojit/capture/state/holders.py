@@ -238,7 +238,7 @@ def _inside(cell: CellType) -> Iterator[Any]:
     yield from (x for x in inner if not isinstance(x, Iterator))
 
 
-_RANDOM = (random._inst, np.random.mtrand._rand)  # type: ignore[attr-defined]
+_RANDOM = (random._inst, np.random.mtrand._rand)
 
 
 def of_class(kind: type) -> Iterator[Any]:

@@ -98,7 +98,9 @@ def _only_added_to(carry: _Carry) -> bool:
     readers = readers_of(body.ops, body.outputs)
     while readers[value] == 1 and value is not carry.new:
         op = next((op for op in body.ops if value in op.operands), None)
-        if op is None or not (op.kind is add or (isinstance(op.kind, AddAt) and op.operands[0] is value)):
+        if op is None or not (
+            op.kind is add or (isinstance(op.kind, AddAt) and op.operands[0] is value)
+        ):
             return False
         value = op.result
     # What the step returns is not also what it stacks.

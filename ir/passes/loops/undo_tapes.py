@@ -43,7 +43,6 @@ from .undone import Change, RangeOf, changes_of, put_back, repeated
 PARTS = 256
 
 
-
 class _Tape(NamedTuple):
     """A result of a loop that stacks one of its carries, as each step found it."""
 

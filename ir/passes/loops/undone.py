@@ -161,9 +161,7 @@ def _recording(body: Program, change: Change, rows: Sequence[object]) -> Program
             if op in by_op:
                 replaced += _replaced_by(op, operands)
             env.update(zip(op.results, builder.repeat(op, operands), strict=True))
-        stored = [
-            scatter(a, v, number, axes=(0,)) for a, v in zip(arrays, replaced, strict=True)
-        ]
+        stored = [scatter(a, v, number, axes=(0,)) for a, v in zip(arrays, replaced, strict=True)]
         following = number + 1
     outputs = [env[v] for v in body.outputs]
     return builder.finish(

@@ -183,7 +183,7 @@ def any_that_counts(x, n):
 
 def one_list_on_both_ways(x, n):
     a = [1.0, 2.0]
-    b = a if x > 0 else a
+    b = a if x > 0 else a  # noqa: RUF034
     b.append(x)
     return a, b
 
