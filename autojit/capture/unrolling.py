@@ -26,7 +26,6 @@ from .branches import capture_branch
 from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
-from .objects.heap import Spent
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
 
