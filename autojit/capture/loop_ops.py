@@ -56,7 +56,8 @@ def emit(captured: Captured) -> None:
         assign(x, value)
     lose(captured.lost)
     tracers = results_of(results[: len(types)], types, [ends])
-    pairs, start, slots = [], 0, {}
+    pairs, start = [], 0
+    slots: dict[Any, Any] = {}
     for carry in captured.carries:
         stop = start + len(carry.types)
         is_new = captured.outputs[start:stop] != captured.inputs[start:stop]

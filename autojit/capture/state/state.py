@@ -21,6 +21,7 @@ from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 
+from .heap import Heap, Place
 from .maybe import Maybe
 
 
