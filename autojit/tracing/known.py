@@ -85,7 +85,7 @@ class Known:
                 self._compute(value)
         return self._found[value]
 
-    def has_inputs(self) -> bool:
+    def knows_inputs(self) -> bool:
         """Whether all inputs are known."""
         return not any(isinstance(self.find(v), Unknown) for v in self._inputs)
 
@@ -240,7 +240,7 @@ def arguments_are_known() -> bool:
     """Whether the active trace is for one call, and knows all of its arguments."""
     traces = active_traces()
     known = traces[-1].builder.known if traces else None
-    return isinstance(known, Known) and known.has_inputs()
+    return isinstance(known, Known) and known.knows_inputs()
 
 
 def is_batched(x: TracedValue) -> bool:

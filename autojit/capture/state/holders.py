@@ -53,7 +53,7 @@ def contents(x: Any) -> Any:
     if isinstance(x, type):
         return dict(vars(x))
     found = dict(getattr(x, "__dict__", ()))
-    for name in _slots(type(x)):
+    for name in _slots(type(x)):  # type: ignore[arg-type]
         try:
             found[name] = getattr(x, name)
         except AttributeError:
@@ -104,7 +104,7 @@ def put_back(x: Any, before: Any) -> None:
 
 
 @lru_cache(maxsize=512)
-def _slots(kind: type) -> tuple[str, ...]:
+def _slots(kind: Any) -> tuple[str, ...]:
     found: list[str] = []
     for cls in kind.__mro__:
         names = cls.__dict__.get("__slots__", ())
@@ -120,7 +120,7 @@ def has_contents(x: Any) -> bool:
     kind = type(x)
     if kind.__module__.partition(".")[0] in ("numpy", "autojit", "builtins"):
         return False
-    return type(getattr(x, "__dict__", None)) is dict or bool(_slots(kind))
+    return type(getattr(x, "__dict__", None)) is dict or bool(_slots(kind))  # type: ignore[arg-type]
 
 
 # -- states -----------------------------------------------------------------------------

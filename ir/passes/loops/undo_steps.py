@@ -82,7 +82,7 @@ def _without(program: Program, stream: _Stream) -> Program:
                     begun = op.operands[op.params["constants"] + stream.carry]
                     results, end = _pushing_less(builder, operands, stream)
                 else:
-                    results = builder.repeat(op, operands)
+                    results = list(builder.repeat(op, operands))
             env.update(zip(op.results, results, strict=True))
     outputs = [end if end is not None and v is begun else env[v] for v in program.outputs]
     return builder.finish(inputs, outputs, name=program.name, captured=program.captured)
