@@ -100,7 +100,9 @@ def milliseconds(found: Figures, key: str) -> str:
 
 
 def over(found: Figures, above: str, below: str) -> str:
-    return f"{found[above] / found[below]:#.2g}".rstrip(".") if {above, below} <= set(found) else "–"
+    return (
+        f"{found[above] / found[below]:#.2g}".rstrip(".") if {above, below} <= set(found) else "–"
+    )
 
 
 def row(name: str, found: Figures) -> list[str]:

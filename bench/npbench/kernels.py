@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 #: NPBench's versions for Numba in its native mode, the fastest of which is compared with:
 #: as it is written, with parallel arrays, and with parallel loops.
 NUMBA_VERSIONS = ("n", "np", "npr")

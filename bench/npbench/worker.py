@@ -1,5 +1,7 @@
-"""One kernel in a process of its own: `python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS
-SECONDS`. Prints a line of JSON whenever it knows more, so that what is late loses only the rest."""
+"""One kernel in a process: `python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS PARTS`.
+
+Prints a line of JSON whenever it knows more, so that what is late loses only the rest.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,7 @@ def largest_error(found: list[Any], wanted: list[Any], rtol: float) -> float:
 
 
 def tolerance(results: list[Any]) -> float:
-    return max((1e-3 if np.asarray(r).dtype.char in "fF" else RELATIVE for r in results))
+    return max(1e-3 if np.asarray(r).dtype.char in "fF" else RELATIVE for r in results)
 
 
 # -- derivatives -------------------------------------------------------------------------
@@ -130,9 +132,7 @@ def _few(x: np.ndarray, rng: Any) -> np.ndarray:
 
 def slope_error(gradients: Any, direction: dict[int, Any], wanted: float) -> float:
     """How far the directional derivative is off, against the sizes of its terms."""
-    parts = [
-        np.real(np.asarray(g) * d) for g, d in zip(gradients, direction.values(), strict=True)
-    ]
+    parts = [np.real(np.asarray(g) * d) for g, d in zip(gradients, direction.values(), strict=True)]
     found = sum(float(np.sum(p, dtype=np.float64)) for p in parts)
     size = np.sqrt(sum(float(np.sum(p.astype(np.float64) ** 2)) for p in parts))
     return abs(found - wanted) / max(abs(wanted), size, 1e-12)
