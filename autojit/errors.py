@@ -31,6 +31,7 @@ __all__ = [
     "RefusedInPlaceError",
     "RetraceWarning",
     "ShapeError",
+    "ShapesDifferError",
     "StructureError",
     "TracingError",
     "TypeMismatch",

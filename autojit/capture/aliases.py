@@ -35,11 +35,25 @@ class Origin(NamedTuple):
 Slot = tuple[Any, int]
 
 
-def origin(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origin | None:
-    """The origin of a leaf at the end of a block; None for numbers, which do not change.
+Origins = tuple[Origin, ...]
+
+
+def origins(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origins:
+    """The arrays that a leaf may be at the end of a block; none for numbers, which do not change.
 
     ``inputs`` are the arrays that a step is given, by their identities.
     """
+    found = _origin(leaf, trace, inputs)
+    if found is None:
+        return ()
+    if found.kind != "made" or found.array is None:
+        return (found,)
+    others = (_origin(y, trace, inputs) for y in peers(found.array) if y is not FOREIGN)
+    foreign = [_FOREIGN for y in peers(found.array) if y is FOREIGN]
+    return found, *(o for o in others if o is not None), *foreign
+
+
+def _origin(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origin | None:
     if type(leaf) is FreshArray:
         maker = leaf.memory and leaf.memory.maker
         if maker is trace.builder:
@@ -73,8 +87,11 @@ def _of_tracer(leaf: Tracer, trace: Trace, inputs: Mapping[int, Slot]) -> Origin
         return Origin("input", inputs[id(leaf)])
     first = original(leaf)
     if first is leaf and leaf.owner is trace:
-        return Origin("made", id(leaf))
+        return Origin("made", id(leaf), leaf)
     return Origin("outside", id(first), first)
+
+
+_FOREIGN = Origin("outside", id(FOREIGN), FOREIGN)
 
 
 # -- what may be the same ---------------------------------------------------------------
@@ -88,16 +105,15 @@ class Sharing:
     """
 
     def __init__(
-        self, firsts: Mapping[Slot, Origin | None], ends: Mapping[Slot, Origin | None],
-        has_steps: bool,
-    ) -> None:  # fmt: skip
-        self._ends = {slot: o for slot, o in ends.items() if o is not None}
-        known = [o for o in (*firsts.values(), *self._ends.values()) if o is not None]
+        self, firsts: Mapping[Slot, Origins], ends: Mapping[Slot, Origins], has_steps: bool
+    ) -> None:
+        self._ends = ends
+        known = [o for found in (*firsts.values(), *ends.values()) for o in found]
         self.outside = {o.number: o.array for o in known if o.kind == "outside"}
-        before = {(a, f.number) for a, f in firsts.items() if f is not None}
+        before: set[Any] = {(a, o.number) for a, found in firsts.items() for o in found}
         before |= {
             (a, b) for a, f in firsts.items() for b, g in firsts.items()
-            if a != b and f is not None and f == g
+            if a != b and _share(f, g, ())
         }  # fmt: skip
         pairs, found = set(before), self._after(before)
         while not found <= pairs:
@@ -106,23 +122,28 @@ class Sharing:
         self.start = frozenset(pairs)
         self.end = frozenset(found if has_steps else pairs)
 
-    def of_rows(self, row: Origin) -> tuple[list[Any] | None, list[Slot]]:
+    def of_rows(self, row: Origins) -> tuple[list[Any] | None, list[Slot]]:
         """What the arrays may be that each step appends to a list: all of them (None: each other),
         and the last of them."""
         ends = self._ends.items()
-        if row.kind == "made":
-            return [], [slot for slot, end in ends if end == row]
-        own = self._ends.get(row.number) if row.kind == "input" else None
-        if own is None or _may_be(own, row, self.start):
+        if row[0].kind == "made" and len(row) == 1:
+            return [], [slot for slot, end in ends if _share(end, row, ())]
+        own = self._ends.get(row[0].number) if row[0].kind == "input" else None
+        if not own or _share(own, row, self.start):
             return None, []
-        mine = [slot for slot, end in ends if _may_be(end, row, self.start)]
-        return [*mine, *(x for x in self.outside if (row.number, x) in self.start)], []
+        mine = [slot for slot, end in ends if _share(end, row, self.start)]
+        return [*mine, *(x for x in self.outside if (row[0].number, x) in self.start)], []
 
     def _after(self, pairs: set[Any]) -> set[Any]:
         ends = self._ends.items()
         return {(a, x) for a, e in ends for x in self.outside if _may_be_outside(e, x, pairs)} | {
-            (a, b) for a, e in ends for b, f in ends if a != b and _may_be(e, f, pairs)
+            (a, b) for a, e in ends for b, f in ends if a != b and _share(e, f, pairs)
         }
+
+
+def _share(a: Origins, b: Origins, pairs: Any) -> bool:
+    """Whether two leaves may be one array."""
+    return any(_may_be(x, y, pairs) for x in a for y in b)
 
 
 def _may_be(a: Origin, b: Origin, pairs: Any) -> bool:
@@ -135,8 +156,8 @@ def _may_be(a: Origin, b: Origin, pairs: Any) -> bool:
     return a.kind == "input" and b.kind == "outside" and (a.number, b.number) in pairs
 
 
-def _may_be_outside(a: Origin, x: int, pairs: Any) -> bool:
-    return a.number == x if a.kind == "outside" else (a.number, x) in pairs
+def _may_be_outside(a: Origins, x: int, pairs: Any) -> bool:
+    return any(o.number == x if o.kind == "outside" else (o.number, x) in pairs for o in a)
 
 
 def relate_all(
@@ -156,19 +177,19 @@ def relate_all(
         relate(x, others)
 
 
-def branch_pairs(ways: Sequence[Sequence[Origin | None]]) -> tuple[set[Any], dict[int, Any]]:
+def branch_pairs(ways: Sequence[Sequence[Origins]]) -> tuple[set[Any], dict[int, Any]]:
     """Pairs of results of a branch, by number, and arrays from outside, given the origins of the
     results on each way."""
     pairs: set[Any] = set()
     outside: dict[int, Any] = {}
-    for origins in ways:
-        for a, o in enumerate(origins):
-            if o is None:
-                continue
-            if o.kind == "outside":
-                outside[o.number] = o.array
-                pairs.add((("result", a), o.number))
-            pairs |= {(("result", a), ("result", b)) for b in range(a) if origins[b] == o}
+    for results in ways:
+        for a, found in enumerate(results):
+            near = {o.number: o.array for o in found if o.kind == "outside"}
+            outside |= near
+            pairs |= {(("result", a), number) for number in near}
+            pairs |= {
+                (("result", a), ("result", b)) for b in range(a) if _share(found, results[b], ())
+            }
     return pairs, outside
 
 

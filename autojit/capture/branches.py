@@ -7,6 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.state.heap import grown_error
+from autojit.capture.state.state import (
+    EXPRESSION,
+    Access,
+    Before,
+    Key,
+    joined,
+    note,
+    tree_of,
+    with_flags,
+)
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
@@ -21,13 +32,11 @@ from autojit.tracing.source import is_internal, user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import branch_pairs, origin, relate_all, results_of
+from .aliases import branch_pairs, origins, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
-from .heap import grown_error
 from .rewriting.plain import UNBOUND
 from .rewriting.site import Site
-from .state import EXPRESSION, Access, Before, Key, joined, note, tree_of, with_flags
 from .truth import truth_of
 
 _WAYS = "where the condition does not hold", "where it does"
@@ -107,15 +116,17 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         if all(v is values[0] for v in values):  # no block has made it
             same.append((key, values[0]))
             continue
+        ends = [way.changes[k][1] for way in ways if k in way.changes]
+        before.check_bound(ends, values, key.words)
         values = with_flags(values, silent=key.name in site.internal)
         trees = [tree_of(v) for v in values]
-        found = joined(trees[::-1], key.words, access.source, _WAYS)
+        found = joined(trees, key.words, access.source, _WAYS)
         for mine, tree in zip(leaves, trees, strict=True):
             mine.extend(tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
-    origins = [
-        [origin(leaf, way.block.trace, {}) for leaf in mine]
+    made_of = [
+        [origins(leaf, way.block.trace, {}) for leaf in mine]
         for way, mine in zip(ways, leaves, strict=True)
     ]
     seen = [way.block for way in ways if way.error is None]
@@ -139,7 +150,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     lose(lost.values())
     tracers = results_of(results[: len(types)], types, leaves)
     before.assign([*same, *_filled(made, tracers)])
-    pairs, outside = branch_pairs(origins)
+    pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
     checks(results[count:])
 
@@ -189,7 +200,7 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
 
 
 def _zeros(value: Any) -> Any:
-    from .state import zeros_like
+    from autojit.capture.state.state import zeros_like
 
     return value if value is UNBOUND else zeros_like(value)
 
@@ -239,20 +250,8 @@ def _chosen(test: Tracer, then: Callable[[], Any], orelse: Callable[[], Any]) ->
     nothing: frozenset[str] = frozenset()
     site = Site(line, "ifexp", (), nothing, nothing, nothing, (), "", file)
     functions = (orelse, then)
-    access = Access(site, tuple, lambda values: None, lambda: closed_over(*functions), source)
+    access = Access(site, tuple, lambda values: None, tuple, source, functions)
     return capture_choice(test, functions, access)
-
-
-def closed_over(*functions: Callable[[], Any]) -> tuple[Any, ...]:
-    """What functions read from around them."""
-    found: list[Any] = []
-    for f in functions:
-        for cell in f.__closure__ or ():
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:  # not bound yet
-                continue
-    return tuple(found)
 
 
 hooks.choose = _chosen

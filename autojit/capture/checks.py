@@ -6,14 +6,16 @@ function its results pass through the checks.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import TracingError
+from autojit.errors import CaptureError, TracingError, with_place
 from autojit.functions.checks import ensured, failure_of
 from autojit.ir.core.program import Source, Value, current_builder
+from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
 from autojit.protocols.lifting import tracer
 from autojit.tracing.context import current_trace
 from autojit.tracing.hooks import hooks
@@ -66,15 +68,39 @@ def _lifted(value: Any) -> list[Value]:
     return [lift(value)]
 
 
+def first_failing(held: Sequence[Value], before: Sequence[Value]) -> list[Value]:
+    """Checks in the order of the source: only the first that fails is false, and none where one
+    of those before has failed."""
+    if len(held) < 2:
+        return [bitwise_and(a, b) for a, b in zip(before, held, strict=True)]
+    fine = functools.reduce(bitwise_and, before)
+    found = []
+    for mine, earlier in zip(held, before, strict=True):
+        found.append(bitwise_and(earlier, bitwise_or(mine, bitwise_not(fine))))
+        fine = bitwise_and(fine, mine)
+    return found
+
+
 def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
     """The results of a function, which fail where one of its checks does."""
     checked = list(results)
-    for held, failure in checks:
+    if not checked:
+        raise CaptureError(with_place(_NO_RESULT, checks[0][1].source))
+    lifted = [lift(held) for held, _ in checks]
+    exclusive = map(tracer, first_failing(lifted, [lift(np.True_)] * len(lifted)))
+    for held, (_, failure) in zip(exclusive, checks, strict=True):
         error = raisable(failure.error)
         builder = current_builder()
         with builder.at(failure.source):
             checked = [ensured(x, held, error) for x in checked]
     return checked
+
+
+_NO_RESULT = (
+    "The function raises an exception where a traced condition holds, and it returns no number: "
+    "compiled code raises it where a result is computed. Return the number that it checks:\n"
+    "    def checked(x):\n        if x < 0:\n            raise ValueError(...)\n        return x"
+)
 
 
 def raisable(error: Exception) -> Exception:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import note, tree_of
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Program, Value, building, current_builder
 from autojit.ir.ops.arithmetic import bitwise_and, lt
@@ -18,16 +20,15 @@ from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, lose
 from autojit.tracing.blocks import stands_for
+from autojit.tracing.context import current_trace
 from autojit.tracing.rows import Row
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from .aliases import Slot, relate_all, results_of
 from .block import Block
-from .checks import add_checks
+from .checks import add_checks, first_failing
 from .loops import COUNTER, Captured, Grown, Loop, key_of
-from .maybe import Maybe
-from .state import note, tree_of
 from .truth import truth_of
 
 
@@ -35,6 +36,9 @@ def emit(captured: Captured) -> None:
     """Record a loop, and give names, places and arrays what it ends with."""
     loop, before = captured.loop, captured.before
     note(loop.access, "loop", f"captured: {_reason(captured)}")
+    trace = current_trace()
+    assert trace is not None
+    trace.captured_loops.append(loop.access.site)
     types = [t for c in captured.carries for t in c.types]
     firsts = [
         to_dtype(lift(leaf), t.type.dtype)
@@ -112,16 +116,11 @@ def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]
     """Checks of a step hold as long as they held at all steps before it."""
     mine: list[Value] = []
     take = add_checks([captured.block], [mine])
-    for held in mine:
-        before = Value(held.type)
-        captured.inputs.append(before)
-        outputs += captured.block.recorded(_both, before, held)
-        operands.append(lift(np.True_))
+    befores = [Value(held.type) for held in mine]
+    captured.inputs.extend(befores)
+    outputs += captured.block.recorded(first_failing, mine, befores)
+    operands += [lift(np.True_) for _ in mine]
     return take
-
-
-def _both(a: Value, b: Value) -> list[Value]:
-    return [bitwise_and(a, b)]
 
 
 def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:

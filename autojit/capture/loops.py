@@ -12,10 +12,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.state.heap import Place
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import (
+    Access,
+    Before,
+    Key,
+    Tree,
+    is_state,
+    joined,
+    tree_of,
+    with_flags,
+)
 from autojit.errors import CaptureError, raised, with_place
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 from autojit.ir.regions.scan import scan
+from autojit.ir.regions.switch import switch
 from autojit.ir.regions.while_ import while_
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import lose
@@ -23,12 +36,9 @@ from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .aliases import Origin, Sharing, Slot, origin, relate_all
+from .aliases import Origin, Origins, Sharing, Slot, origins, relate_all
 from .block import Block
-from .heap import Place
-from .maybe import Maybe
 from .rewriting.plain import UNBOUND
-from .state import Access, Before, Key, Tree, is_state, joined, tree_of, with_flags
 
 _WAYS = "before the loop", "after a step"
 #: The number of steps so far.
@@ -112,6 +122,8 @@ class Captured(NamedTuple):
 
 #: Steps that a loop is taken to have where their number is known only when it runs.
 _STEPS = 100
+#: Operations that a branch is worth: its gradient takes 7 ms to compile, an operation's 0.3.
+_BRANCH = 25
 
 
 def _size(ops: Iterable[Op], counters: Iterable[Value]) -> int:
@@ -122,7 +134,7 @@ def _size(ops: Iterable[Op], counters: Iterable[Value]) -> int:
         if known.issuperset(op.operands) and not any(v.shape for v in op.results):
             known.update(op.results)
         else:
-            count += 1 + _inner(op)
+            count += _inner(op) + (_BRANCH if op.kind is switch else 1)
     return count
 
 
@@ -244,16 +256,16 @@ def _sharing(
 ) -> Sharing:  # fmt: skip
     """Which arrays may be one, by what a step ends with."""
     inputs = {id(x): slot for slot, x in inputs_of.items()}
-    firsts: dict[Slot, Origin | None] = {}
-    last: dict[Slot, Origin | None] = {}
+    firsts: dict[Slot, Origins] = {}
+    last: dict[Slot, Origins] = {}
     for k, carry in carries.items():
         end = ends[k][1] if k in ends else None
         values = with_flags([carry.first, end], silent=carry.key.name in loop.access.site.internal)
         for found, value in zip((firsts, last), values if k in ends else values[:1], strict=False):
             for j, leaf in enumerate(tree_of(value).arrays):
-                found[k, j] = origin(leaf, block.trace, inputs)
+                found[k, j] = origins(leaf, block.trace, inputs)
         if k not in ends:
-            last.update({slot: Origin("input", slot) for slot in inputs_of if slot[0] == k})
+            last.update({slot: (Origin("input", slot),) for slot in inputs_of if slot[0] == k})
     return Sharing(firsts, last, loop.has_steps)
 
 
@@ -429,14 +441,15 @@ def _same_as_rows(
     """What else the arrays that a list gets may be; raises CaptureError where two of these may be
     one array."""
     inputs = {id(x): slot for slot, x in found.inputs_of.items()}
-    origins = [origin(leaf, found.block.trace, inputs) for leaf in arrays]
+    made_of = [origins(leaf, found.block.trace, inputs) for leaf in arrays]
+    numbers = [o[0][:2] for o in made_of if o]
     lists = sum(len(new) for _, new in found.appended.values())
     same: list[tuple[int, list[Slot | int], list[Slot]]] = []
-    for number, o in enumerate(origins):
-        if o is None:
+    for number, o in enumerate(made_of):
+        if not o:
             continue
         every, last = found.sharing.of_rows(o)
-        if every is None or origins.count(o) > 1 or (o.kind == "input" and lists > 1):
+        if every is None or numbers.count(o[0][:2]) > 1 or (o[0].kind == "input" and lists > 1):
             raise refused(loop, _SAME)
         same.append((number, every, last))
     return same

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
@@ -22,15 +24,13 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls
-from .branches import capture_branch, capture_choice, closed_over
+from .branches import capture_branch, capture_choice
 from .checks import failing
 from .loop_ops import emit
 from .loops import Loop, trace_loop
-from .maybe import Maybe
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
-from .state import Access, note
 from .truth import truth, truth_of, unknown
 from .unbound import checked
 from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
@@ -76,7 +76,7 @@ class Runtime(PlainRuntime):
         if condition is None:
             super().branch(s, test, then, orelse, get, put, seen)
             return
-        access = self._access(s, then, get, put, seen)
+        access = self._access(s, (then, orelse), get, put, seen)
         with self._nested(access):
             capture_branch(condition, (orelse or _nothing, then), access)
 
@@ -84,7 +84,7 @@ class Runtime(PlainRuntime):
         condition = unknown(test)
         if condition is None:
             return super().choose(s, test, then, orelse)
-        access = self._access(s, then, tuple, _put_nothing, lambda: closed_over(then, orelse))
+        access = self._access(s, (then, orelse), tuple, _put_nothing, tuple)
         with self._nested(access):
             return capture_choice(condition, (orelse, then), access)
 
@@ -109,9 +109,9 @@ class Runtime(PlainRuntime):
         if trace is None:
             super().loop_while(s, test, body, get, put, seen)
             return
-        access = self._access(s, body, get, put, seen)
+        access = self._access(s, (body, test), get, put, seen)
         loop = Loop(lambda _: body(), test, None, None, access)
-        began = len(trace.builder.ops)
+        began, checks = len(trace.builder.ops), len(trace.checks)
         is_first = True
         while True:
             found = test()
@@ -121,7 +121,8 @@ class Runtime(PlainRuntime):
             if not truth(found):
                 note(access, "unrolled", "unrolled: its condition is known before each step")
                 return
-            is_long = is_tracer(found) and len(trace.builder.ops) - began > UNROLLED
+            may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
+            is_long = may_end and len(trace.builder.ops) - began > UNROLLED
             if is_long or (is_first and becomes_unknown(loop, None)):
                 emit(trace_loop(loop))
                 return
@@ -137,7 +138,7 @@ class Runtime(PlainRuntime):
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
             super().loop_for(s, it, item, go_on, body, get, put, seen)
             return
-        access = self._access(s, body, get, put, seen)
+        access = self._access(s, (body, item, go_on), get, put, seen)
         if sequence is None:
             unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
             return
@@ -190,10 +191,11 @@ class Runtime(PlainRuntime):
         finally:
             _local.of[access.site] = depth
 
-    def _access(self, s: int, f: Callable[[], Any], get: Get, put: Put, seen: Get) -> Access:
+    def _access(self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get) -> Access:
         site = self.sites[s]
-        code = f.__code__
-        return Access(site, get, put, seen, Source(code.co_filename, site.line, code.co_name))
+        code = functions[0].__code__
+        source = Source(code.co_filename, site.line, code.co_name)
+        return Access(site, get, put, seen, source, functions)
 
 
 def twin(f: Any) -> Any:

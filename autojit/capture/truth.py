@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.state.heap import check_length
 from autojit.ir.core.declaration import full
 from autojit.ir.core.types import Type
 from autojit.ir.ops import move
@@ -20,6 +21,7 @@ from autojit.tracing.values import is_tracer, lift
 def unknown(test: Any) -> Tracer | None:
     """A condition as a traced array if it is traced and its value is not known."""
     if not is_tracer(test):
+        check_length(test)
         return None
     condition: Tracer = bare(test)
     return condition if value_of(condition) is None else None

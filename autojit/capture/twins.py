@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from autojit.tracing.hooks import hooks
 
-from . import checks, reasons  # noqa: F401 - register themselves
+from . import checks  # noqa: F401 - registers itself
+from .calls import reasons  # noqa: F401 - registers itself
 from .runtime import twin
 
 hooks.converted = twin

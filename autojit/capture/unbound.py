@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import tree_of
 from autojit.errors import InPlaceError, with_place
 from autojit.functions.checks import ensured
 from autojit.ir.core.program import Value
@@ -14,9 +16,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .maybe import Maybe
 from .rewriting.plain import UNBOUND, PlainRuntime
-from .state import tree_of
 
 
 def checked(found: Maybe, name: str) -> Any:

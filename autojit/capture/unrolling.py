@@ -10,20 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
+from autojit.capture.state.heap import Spent
+from autojit.capture.state.state import Before, note
 from autojit.errors import AutojitError, ShapesDifferError, raised
+from autojit.ir.ops.update import add_at, scatter, update
 from autojit.ir.pass_manager import remarks
 from autojit.staging.unrolled import LEAST_LOOP
 from autojit.tracing.context import current_trace
+from autojit.tracing.known import arguments_are_known
 
 from .block import Block
 from .branches import capture_branch
 from .independence import steps_are_independent
 from .loop_ops import emit
 from .loops import Captured, Loop, trace_loop
+from .objects.heap import Spent
 from .sequences import Sequence
-from .state import Before, note
 from .truth import truth, truth_of, unknown
 
 #: Steps up to which a loop is unrolled without a look at its body.
@@ -126,6 +130,8 @@ def _tried() -> Iterator[_Try]:
     result = _Try()
     try:
         yield result
+    except Spent:
+        raise
     except AutojitError as error:
         result.forget()
         result.reason = _words(error)
@@ -139,8 +145,13 @@ def _words(error: Exception) -> str:
 
 
 def becomes_unknown(loop: Loop, first: Any) -> bool:
-    """Whether a loop's condition depends on what is not known once its body has run."""
+    """Whether a loop's condition depends on what is not known once its body has run.
+
+    In a trace that is for known arguments the loop asks its condition itself, step by step.
+    """
     assert loop.holds is not None
+    if arguments_are_known():
+        return False
     before, found = Before(loop.access), False
     try:
         with _tried(), Block().running():
@@ -156,12 +167,16 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
     site = loop.access.site
     # what the next step reads lives on behind this one
     between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
-    for value in it:
+    first = _so_far()
+    for number, value in enumerate(it):
+        if number == 1 and _is_large(loop, first) and _rest_captured(loop):
+            return
 
         def step(value: Any = value) -> None:
             item(value)
             body()
 
+        first = _so_far() if number == 0 else first
         held = None if loop.holds is None else loop.holds()
         condition = unknown(held)
         if condition is not None:
@@ -170,6 +185,46 @@ def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], A
             step()
         else:
             return
+
+
+class _SoFar(NamedTuple):
+    """How many operations were recorded, and how many loops captured."""
+
+    ops: int
+    loops: int
+
+
+def _so_far() -> _SoFar:
+    trace = current_trace()
+    return (
+        _SoFar(0, 0) if trace is None else _SoFar(len(trace.builder.ops), len(trace.captured_loops))
+    )
+
+
+def _is_large(loop: Loop, began: _SoFar) -> bool:
+    """Whether the first of at least three steps has captured loops, of which each step would
+    compile its own copy, or writes so many elements that all steps together are a long program."""
+    trace = current_trace()
+    if trace is None or not loop.is_counted or loop.length < 3:
+        return False
+    if len(trace.captured_loops) > began.loops:
+        return True
+    ops = trace.builder.ops[began.ops :]
+    return loop.length * len(ops) > UNROLLED and any(op.kind in _WRITES for op in ops)
+
+
+#: What writes elements of an array.
+_WRITES = frozenset({scatter, add_at, update})
+
+
+def _rest_captured(loop: Loop) -> bool:
+    """Capture the steps after the first, unless they become operations on arrays."""
+    with _tried() as tried:
+        found = trace_loop(_rest(loop))
+    if tried.reason or _why_short(loop.length - 1, found):
+        return False
+    emit(found)
+    return True
 
 
 def _nothing() -> None:

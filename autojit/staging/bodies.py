@@ -115,11 +115,14 @@ def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
     return pytrees.unflatten(body, apply(program, leaves))
 
 
-def check_function(f: Any, what: str, of: str) -> None:
-    """Raise StructureError unless the argument is a function."""
+def check_function(f: Any, what: str, of: str) -> Any:
+    """The function as it is traced, for who calls it directly (its control flow is captured);
+    StructureError unless the argument is one."""
     if not callable(f):
         raise StructureError(with_place(f"{what} of {of} must be a function, not {f!r:.60}",
                                         user_source()))  # fmt: skip
+    hooks.load()
+    return hooks.converted(python_function(f))
 
 
 def merged(bodies: Sequence[Body]) -> tuple[list[Program], list[Value]]:

@@ -47,6 +47,8 @@ class Trace:
         around: TracingBuilder | None = None if outer is None else outer.builder
         #: What has been decided in the outermost trace about loops, by where they are written.
         self.unrolled: set[Any] = set() if outer is None else outer.unrolled
+        #: The loops that have been captured so far, by where they are written.
+        self.captured_loops: list[Any] = [] if outer is None else outer.captured_loops
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []

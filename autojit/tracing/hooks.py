@@ -56,6 +56,8 @@ class Hooks:
     why_not_captured: Callable[[], str]
     #: ``then() if test else orelse()`` for a traced bool whose value is not known.
     choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
+    #: Raises for a list that grows in a captured loop, whose length differs from step to step.
+    check_length: Callable[[Any], None]
     #: Results of a traced function that pass through what has to hold.
     with_checks: Callable[[Any, Any], Any]
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.

@@ -85,6 +85,10 @@ class Known:
                 self._compute(value)
         return self._found[value]
 
+    def has_inputs(self) -> bool:
+        """Whether all inputs are known."""
+        return not any(isinstance(self.find(v), Unknown) for v in self._inputs)
+
     def attempt(self, op: Op) -> bool:
         """Compute an operation that is not recorded yet, or raise its error; False where its
         operands are not known."""
@@ -230,6 +234,13 @@ def depends(x: TracedValue) -> bool:
     """Whether a known value has a derivative by something that is differentiated."""
     known = _known_of(x)
     return known is None or known.depends(x.value)
+
+
+def arguments_are_known() -> bool:
+    """Whether the active trace is for one call, and knows all of its arguments."""
+    traces = active_traces()
+    known = traces[-1].builder.known if traces else None
+    return isinstance(known, Known) and known.has_inputs()
 
 
 def is_batched(x: TracedValue) -> bool:

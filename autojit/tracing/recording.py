@@ -38,6 +38,9 @@ class KnownValues(Protocol):
     def attempt(self, op: Op) -> bool:
         """Compute an operation or raise its error; False where its operands are not known."""
 
+    def knows_inputs(self) -> bool:
+        """Whether the inputs are numbers."""
+
     def depends(self, value: Value) -> bool:
         """Whether a value has a derivative by something that is differentiated."""
 

@@ -15,8 +15,8 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.special
 import scipy.stats
-from numpy import asarray
-from numpy import exp as own_exp
+from numpy import asarray  # noqa: F401 - evaluated
+from numpy import exp as own_exp  # noqa: F401 - evaluated
 
 import autojit
 from autojit import errors, grad, jit, value_and_grad
@@ -37,6 +37,7 @@ from autojit.errors import (
     NotArrayError,
     RefusedInPlaceError,
     ShapeError,
+    ShapesDifferError,
     StructureError,
     TypeMismatch,
     UncoveredAttributeError,
@@ -47,6 +48,8 @@ from autojit.errors import (
 
 X = np.array([1.0, 2.0, 3.0])
 A = np.arange(6.0).reshape(2, 3)
+#: As C code calls it, so that it is not followed while a function is traced.
+plain_asarray = np.asarray.__call__
 HERE = f"({re.escape(__file__)}|<string>)"
 
 
@@ -198,8 +201,13 @@ def named(x: Any) -> Any:
 
 def test_ways_that_differ_in_more_than_numbers() -> None:
     text = message(CaptureError, named, X)
-    assert_says(text, "is 'up' where the condition holds, and where it does not 'down'")
-    assert_says(text, 'word = "up" if x[0] > 0', "jit(f, static_argnums=...)")
+    assert_says(text, "is 'down' where the condition does not hold, and 'up' where it does")
+    assert_says(text, 'word = "up" if x[0] > 0', "grad(f)(x)  ", "kind = 1")
+
+
+def test_ways_that_differ_in_shape() -> None:
+    text = message(ShapesDifferError, lambda x: x[:2] if x[0] > 0 else x, X)
+    assert_says(text, "is f64[3] where the condition does not hold, and f64[2] where it does")
 
 
 #: Questions that are captured from the source.
@@ -258,9 +266,9 @@ CONCRETE = {
     "format": (lambda x: f"{x[0]:.3f}", ["formatting x as '.3f'", "result of jit(f)"]),
     "range": (lambda x: list(range(x[0].astype(int))), ["static_argnums", "np.take(table, i)"]),
     "reshape": (lambda x: x.reshape(x[0].astype(int)), ["static_argnums"]),
-    "asarray": (lambda x: asarray(x), ["np.array([x, y])", "not: from numpy import array"]),
+    "asarray": ("asarray(x)", ["np.array([x, y])", "not: from numpy import array"]),
     "list": (
-        lambda x: own_exp([x[0], x[1]]),
+        "own_exp([x[0], x[1]])",
         ["np.sum([x, y])", "not: from numpy import sum"],
     ),
     "copy": (lambda x: into_a_copy(x), ["an ordinary array", "y = np.copy(y0); y[0] = x"]),
@@ -334,7 +342,7 @@ def test_concrete_values(case: str) -> None:
 def test_arrays_that_become_traced_where_they_cannot_be_followed() -> None:
     def f(x: Any) -> Any:
         out = np.zeros(3)
-        shown = asarray(out)
+        shown = plain_asarray(out)
         out[0] = x[0]
         return shown
 

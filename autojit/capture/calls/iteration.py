@@ -115,12 +115,20 @@ answers_method(list, "index")(
 answers_method(tuple, "index")(
     _refused("t.index(x) with a traced x", "np.argmax(np.array(t) == x)")
 )
-answers_method(list, "insert", "pop")(
-    _refused(
-        "Inserting into a list, or popping from it, at a traced index",
-        "Keep the elements in an array of a fixed length, and a number of those that count.",
-    )
+_at_index = _refused(
+    "Inserting into a list, or popping from it, at a traced index",
+    "Keep the elements in an array of a fixed length, and a number of those that count.",
 )
+
+
+@answers_method(list, "insert", "pop")
+def _at(call: Any, items: list[Any], index: Any, *value: Any) -> Any:
+    """``lst.insert(index, value)``, ``lst.pop(index)``."""
+    if is_traced(index):
+        return _at_index(call, items, index)
+    return items.insert(index, *value) if value else items.pop(index)
+
+
 answers_method(list, "remove")(
     _refused("lst.remove(x) of traced values", "Keep an array, and a mask of what counts.")
 )

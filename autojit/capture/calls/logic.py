@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -130,18 +130,28 @@ def _search(iterable: Any, wanted: bool) -> Any:
         hit = iterable if wanted else np.logical_not(iterable)
         return truth(np.any(hit))
     found: Any = False
-    elements = iter(iterable)
+    elements = _Elements(iter(iterable))
     while True:
         seen = _Element()
 
         def look(seen: _Element = seen) -> Any:
-            return seen.of(next(elements, _END), wanted)
+            return seen.of(elements.following(), wanted)
 
         found = lazily(found, lambda: True, look)
         if seen.ended or found is True:
             return found
         if seen.certain:
             return True
+
+
+class _Elements:
+    """The elements of an iterator, each of which is asked for once."""
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator = iterator
+
+    def following(self) -> Any:
+        return next(self._iterator, _END)
 
 
 class _Element:

@@ -14,6 +14,7 @@ import numpy as np
 from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import floor_divide, maximum, select
 from autojit.protocols.lifting import as_value
+from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, with_bounds
 
 from .refusals import refuse
@@ -210,6 +211,8 @@ def _check_iterable(part: Any, words: str) -> None:
 
 def length(x: Any) -> Any:
     """``len(x)``, traced for a range with traced bounds."""
+    if type(x) is list and x and getattr(type(x[0]), "list_grows", False):
+        hooks.check_length(x)
     return x.count() if type(x) is TracedRange else len(x)
 
 

@@ -10,13 +10,15 @@ LOAD, STORE = ast.Load(), ast.Store()
 _MORE: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
 
-def place(node: ast.AST) -> dict[str, Any]:
-    """The place of a tree, for others made from it."""
+def place(node: Any) -> dict[str, Any]:
+    """The place of a tree, for others made from it: of a branch or a loop its first line, since
+    Python shows the last line of a method that is called."""
+    end = getattr(node, "iter", None) or getattr(node, "test", None) or node
     return {
-        "lineno": node.lineno,  # type: ignore[attr-defined]
-        "col_offset": node.col_offset,  # type: ignore[attr-defined]
-        "end_lineno": node.end_lineno,  # type: ignore[attr-defined]
-        "end_col_offset": node.end_col_offset,  # type: ignore[attr-defined]
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": end.end_lineno,
+        "end_col_offset": end.end_col_offset,
     }
 
 

@@ -73,7 +73,14 @@ def _never_ends(node: ast.stmt) -> bool:
         return never_ends(node.body) and never_ends(node.orelse)
     if isinstance(node, ast.Try | ast.TryStar):
         return never_ends(node.body) and all(never_ends(h.body) for h in node.handlers)
-    return False
+    return _is_endless(node)
+
+
+def _is_endless(node: ast.stmt) -> bool:
+    """Whether a statement is a ``while True`` without ``break``."""
+    if not isinstance(node, ast.While) or not isinstance(node.test, ast.Constant):
+        return False
+    return bool(node.test.value) and "break" not in escapes_of(node.body)
 
 
 class _Loop:
@@ -128,6 +135,7 @@ class NormalForms:
                 rest = _moved(node, rest)
             last = tail and not rest
             leaving = escapes(node)
+            endless = _is_endless(node)
             if isinstance(node, _LOOPS):
                 before, rest, leaving = self._loop(node, rest, loop)
                 found += before
@@ -135,7 +143,7 @@ class NormalForms:
             else:
                 found += self._compound(node, loop, last, leaving)
             found.append(self._discarding(node, loop, leaving))
-            if last and parts(node):
+            if endless or (last and parts(node)):
                 return found
             if leaving and (rest or self._gives_result(loop, tail)):
                 inner = self._sequence(rest, loop, tail=tail)

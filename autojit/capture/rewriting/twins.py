@@ -108,13 +108,13 @@ def reason_against(function: FunctionType, runtime_class: type | None = None) ->
     return _recipe(function, runtime_class or _NoRuntime).reason or None
 
 
-def known_reason(code: CodeType, runtime_class: type) -> str | None:
+def known_reason(code: CodeType) -> str | None:
     """Why the functions with a code object have no twin, where one was wanted and a twin would
     have been another function."""
-    known = _recipes.get((id(code), runtime_class))
-    if known is None or known.code() is not code or known.reason == _NOTHING:
-        return None
-    return known.reason or None
+    for (number, _), known in list(_recipes.items()):
+        if number == id(code) and known.code() is code and known.reason not in ("", _NOTHING):
+            return known.reason
+    return None
 
 
 def is_twin_code(code: CodeType) -> bool:

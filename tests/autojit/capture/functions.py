@@ -326,6 +326,20 @@ def bound_in_the_loop(x):
     return x
 
 
+@case((0.9,), (1.3,), (0.1,))
+def found_in_a_loop_that_is_unrolled(x):
+    weights = {f"{k}": 1.0 + k for k in range(12)}
+    found = False
+    for k in range(12):
+        if x * weights[f"{k}"] > 5:  # which needs k as a number
+            where = weights[f"{k}"]
+            found = True
+            break
+    if found:
+        return x * where
+    return x
+
+
 @case((0.9, 3), (1.3, 9))
 def traced_range(x, n):
     s = 0.0

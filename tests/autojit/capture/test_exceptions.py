@@ -56,9 +56,39 @@ def by_an_operation_of_pythons(x):
     return x * 2 if x < 3 else 1 // 0
 
 
+def two_in_turn(x):
+    if x > 4:
+        raise ValueError("four")
+    if x > 2:
+        raise ArithmeticError("two")
+    return x
+
+
+def two_in_a_loop(x):
+    for _ in range(300):
+        x = np.sin(x) + 0.1
+        if x > 0.5:
+            raise ValueError("above")
+        if x < 2:
+            raise ArithmeticError("below")
+    return x
+
+
+def in_a_callee(x):
+    def checked(y):
+        if y > 4:
+            raise ValueError("four")
+        return y
+
+    a = checked(x) + checked(x - 0.5)
+    if x > 2:
+        raise ArithmeticError("two")
+    return a
+
+
 FUNCTIONS = [
     in_the_branch_taken, in_the_other_branch, in_a_branch_of_a_branch, in_a_loop, in_a_while,
-    by_an_operation_of_pythons,
+    by_an_operation_of_pythons, two_in_turn, two_in_a_loop, in_a_callee,
 ]  # fmt: skip
 
 

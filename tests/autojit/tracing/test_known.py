@@ -290,7 +290,7 @@ def test_nan_and_several_elements() -> None:
         grad(lambda x: x[0] if x > 0 else x[1])(X)
     assert not isinstance(raised.value, TracingError)
     assert grad(lambda x: x[0] if x > 0 else -x[0])(np.array([2.0]))[0] == 1.0
-    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+    with pytest.raises(TypeError, match="list indices must be integers or slices, not float"):
         grad(lambda x: [1.0, 2.0][x] * x)(1.0)
     with pytest.raises(TypeError, match=r"[Oo]nly .* can be converted"):
         grad(lambda x: float(stop_gradient(x)) * x[0])(X)
@@ -318,8 +318,11 @@ def test_a_gradient_at_known_numbers_within_jit() -> None:
         return y**2 if y > 1 else -y
 
     assert jit(lambda x: x * grad(f)(3.0) + grad(f)(0.5))(2.0) == 11.0
+    g = jit(lambda x: grad(lambda y: y * x if x > 0 else y)(3.0))
+    assert (g(2.0), g(-2.0)) == (2.0, 1.0)
+    h = eval("lambda x: grad(lambda y: y * x if x > 0 else y)(3.0)")  # has no source
     with pytest.raises(ConcreteValueError, match="bool"):
-        jit(lambda x: grad(lambda y: y * x if x > 0 else y)(3.0))(2.0)
+        jit(h)(2.0)
 
 
 def test_values_that_only_the_others_share() -> None:
@@ -404,14 +407,32 @@ def test_failures_are_handled_as_python_does() -> None:
 
 
 LOSING: dict[str, tuple[Function, str]] = {
-    "float": (lambda x: float(x[0]) * x[1], "float(x) gives plain numbers"),
-    "math": (lambda x: math.sin(x[0]), "not: math.sin(x) or float(x)"),
-    "complex": (lambda x: complex(x[0]).real, "complex(x) gives"),
-    "item": (lambda x: x[0].item(), "x.item() gives"),
-    "tolist": (lambda x: sum(x.tolist()), "x.tolist() gives"),
-    "array": (lambda x: np.sum(plain_asarray(x)), "converting x to a NumPy array gives"),
+    "float": (eval("lambda x: float(x[0]) * x[1]"), "float(x) gives plain numbers"),
+    "math": (eval("lambda x: math.sin(x[0])"), "not: math.sin(x) or float(x)"),
+    "complex": (eval("lambda x: complex(x[0]).real"), "complex(x) gives"),
+    "item": (eval("lambda x: x[0].item()"), "x.item() gives"),
+    "tolist": (eval("lambda x: sum(x.tolist())"), "x.tolist() gives"),
+    "array": (eval("lambda x: np.sum(plain_asarray(x))"), "converting x to a NumPy array gives"),
     "arange": (lambda x: np.sum(np.arange(0.0, 3.0, x[0])), "depends on step, which is traced"),
 }
+
+
+#: The same in functions with source keep the derivative.
+KEEPING: dict[str, Function] = {
+    "float": lambda x: float(x[0]) * x[1],
+    "math": lambda x: math.sin(x[0]),
+    "complex": lambda x: complex(x[0]).real,
+    "item": lambda x: x[0].item() * x[0],
+    "tolist": lambda x: sum(x.tolist()),
+    "array": lambda x: np.sum(plain_asarray(x) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_numbers_keep_their_derivatives(name: str) -> None:
+    f = KEEPING[name]
+    for run in (grad(f), jit(grad(f)), jacfwd(f)):
+        np.testing.assert_allclose(run(X), differences(f, X), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", LOSING)
@@ -464,7 +485,7 @@ def test_an_assignment_into_an_ordinary_array_is_named() -> None:
 def test_a_lost_derivative_that_is_caught_is_raised_again() -> None:
     def f(x: Any) -> Any:
         try:
-            return float(x) * x
+            return x.__array__() * x
         except TypeError:
             return x
 
@@ -477,11 +498,18 @@ def test_a_batch_has_many_answers() -> None:
     def f(x: Any) -> Any:
         return x if x > 0 else -x
 
-    for run in (vmap(f), jit(vmap(f)), vmap(grad(f)), grad(lambda x: np.sum(vmap(f)(x)))):
+    def runs(f: Function) -> list[Function]:
+        return [vmap(f), jit(vmap(f)), vmap(grad(f)), grad(lambda x: np.sum(vmap(f)(x)))]
+
+    signs = [1, -1, 1, 1]
+    for run, wanted in zip(runs(f), (np.abs(X), np.abs(X), signs, signs), strict=True):
+        np.testing.assert_array_equal(run(X), wanted)
+    for run in runs(eval("lambda x: x if x > 0 else -x")):
         with pytest.raises(ConcreteValueError) as raised:
             run(X)
         text = str(raised.value)
         assert "under vmap each element of the batch may have another one" in text
+        assert "its source is not at hand" in text
         assert "np.where(x > 0, a, b)" in text
         assert "np.stack([f(x) for x in xs])       # not: vmap(f)(xs)" in text
         assert "static" not in text
@@ -490,45 +518,60 @@ def test_a_batch_has_many_answers() -> None:
     assert grad(lambda xs: np.sum(np.stack([f(x) for x in xs])))(X).tolist() == [1, -1, 1, 1]
 
 
-UNKNOWN: dict[str, Function] = {
-    "jit": jit(lambda x: x[0] if x[0] > 0 else x[1]),
-    "of jit": grad(jit(lambda x: x[0] if x[0] > 0 else x[1])),
-    "jit of": jit(grad(lambda x: x[0] if x[0] > 0 else x[1])),
-    "checkpoint in jit": jit(checkpoint(lambda x: x[0] if x[0] > 0 else x[1])),
-    "scan": grad(lambda x: scan(lambda c, _: (c if c > 0 else -c, None), x[0], None, length=2)[0]),
-    "cond": grad(lambda x: cond(x[0] > 0, lambda y: y if y > 0 else -y, lambda y: y, x[0])),
-    "custom": grad(lambda x: _with_a_rule(x[0])),
-    "repeated": jit(lambda x: sum([0.0] * np.sum(x > 0))),
-    "trace": autojit.trace(lambda x: x[0] if x[0] > 0 else x[1]),
+#: Programs for other values than those at hand, of a function of a number.
+OTHERS: dict[str, Function] = {
+    "jit": lambda f: jit(lambda x: f(x[0])),
+    "of jit": lambda f: grad(jit(lambda x: f(x[0]))),
+    "jit of": lambda f: jit(grad(lambda x: f(x[0]))),
+    "checkpoint in jit": lambda f: jit(checkpoint(lambda x: f(x[0]))),
+    "scan": lambda f: grad(lambda x: scan(lambda c, _: (f(c), None), x[0], None, length=2)[0]),
+    "cond": lambda f: grad(lambda x: cond(x[0] > 0, f, lambda y: y, x[0])),
+    "custom": lambda f: grad(lambda x: _with_a_rule(f)(x[0])),
+    "trace": lambda f: autojit.trace(lambda x: f(x[0])),
 }
 
 
-@custom_jvp
-def _with_a_rule(x: Any) -> Any:
-    return x if x > 0 else -x
+def _with_a_rule(f: Function) -> Function:
+    ruled = custom_jvp(f)
+    ruled.defjvp(lambda primals, tangents: (ruled(*primals), tangents[0]))
+    return ruled
 
 
-@_with_a_rule.defjvp
-def _rule(primals: Any, tangents: Any) -> Any:
-    return _with_a_rule(*primals), tangents[0]
-
-
-@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize("name", OTHERS)
 def test_programs_for_other_values_do_not_answer(name: str) -> None:
+    without_source = eval("lambda x: 2 * x if x > 0 else -x")
     with pytest.raises(ConcreteValueError, match="only its type is known"):
-        UNKNOWN[name](X)
+        OTHERS[name](without_source)(X)
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS if name != "trace"])
+def test_programs_for_other_values_choose_in_each_call(name: str) -> None:
+    run = OTHERS[name](lambda x: 2 * x if x > 0 else -x)
+    plain = OTHERS[name](lambda x: np.where(x > 0, 2 * x, -x))
+    for x in (X, -X):
+        np.testing.assert_array_equal(run(x), plain(x))
+
+
+def test_a_repeated_list_needs_a_number() -> None:
+    with pytest.raises(ConcreteValueError, match="only its type is known"):
+        jit(lambda x: sum([0.0] * np.sum(x > 0)))(X)
 
 
 def test_a_compiled_function_bakes_no_outer_value_in() -> None:
     flag: list[Any] = []
-    g = jit(lambda x: 2 * x if flag[0] else 3 * x)
 
-    def f(x: Any) -> Any:
-        flag[:] = [x > 0]
-        return g(x) + g(1.0)
+    def results(g: Function) -> list[Any]:
+        def f(x: Any) -> Any:
+            flag[:] = [x > 0]
+            y = g(x) + g(1.0)
+            flag.clear()
+            return y
 
+        return [grad(f)(2.0), grad(f)(-2.0)]
+
+    assert results(jit(lambda x: 2 * x if flag[0] else 3 * x)) == [2.0, 3.0]
     with pytest.raises(ConcreteValueError, match="bool"):
-        grad(f)(2.0)
+        results(jit(eval("lambda x: 2 * x if flag[0] else 3 * x", {"flag": flag})))
 
 
 def test_sizes_are_refused_where_values_are_not_known() -> None:
@@ -548,7 +591,24 @@ def test_what_is_never_asked_is_never_computed(monkeypatch: pytest.MonkeyPatch) 
     assert grad(lambda x: np.sum(np.sin(x) * x))(np.zeros(3)).tolist() == [0, 0, 0]
 
 
+LONG = """
+def long(x):
+    s = x
+    for _ in range(50_000):
+        s = s + x
+        s = s * 0.5
+    return x * x if s > 2 else s
+"""
+
+
 def test_a_long_trace_and_one_question() -> None:
+    names: dict[str, Any] = {}
+    exec(LONG, names)  # without source each step is traced
+    with pytest.warns(autojit.errors.UnrolledLoopWarning):
+        assert grad(names["long"])(3.0) == 6.0
+
+
+def test_a_long_loop_and_one_question() -> None:
     def f(x: Any) -> Any:
         s = x
         for _ in range(50_000):
@@ -556,8 +616,7 @@ def test_a_long_trace_and_one_question() -> None:
             s = s * 0.5
         return x * x if s > 2 else s
 
-    with pytest.warns(autojit.errors.UnrolledLoopWarning):
-        assert grad(f)(3.0) == 6.0
+    assert grad(f)(3.0) == 6.0
 
 
 def asking(steps: int) -> Function:

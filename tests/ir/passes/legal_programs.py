@@ -213,3 +213,39 @@ NUMBERS = "\n".join([
     f"  return {', '.join(f'%m{k}' for k in range(1, 9))}",
     "}",
 ])  # fmt: skip
+
+STORED = """(%c: i64[], %x: f64[9], %v: f64[], %i: i64[]) {
+  %y: f64[9] = switch %c, %x, %v, %i {branches=(program a(%0: f64[9], %1: f64[], %2: i64[]) {
+    %3: f64[9] = scatter %0, %1, %2 {axes=(0,)}
+    return %3
+  }, program b(%0: f64[9], %1: f64[], %2: i64[]) {
+    %3: f64[] = neg %1
+    %4: f64[9] = scatter %0, %3, %2 {axes=(0,)}
+    return %4
+  })}
+  return %y
+}"""
+
+PICKED = """(%c: i64[], %x: f64[9], %p: i64[9], %i: i64[]) {
+  %y: f64[] = switch %c, %x, %p, %i {branches=(program a(%0: f64[9], %1: i64[9], %2: i64[]) {
+    %3: i64[] = add %2, %2
+    %4: f64[] = gather %0, %3 {axes=(0,)}
+    return %4
+  }, program b(%0: f64[9], %1: i64[9], %2: i64[]) {
+    %3: i64[] = sum %1 {axes=(0,)}
+    %4: f64[] = convert %3 {dtype=f64}
+    return %4
+  })}
+  return %y
+}"""
+
+NUMBERS_CHOSEN = """(%c: i64[], %x: f64[], %n: i64[]) {
+  %y: f64[], %m: i64[] = switch %c, %x, %n {branches=(program a(%0: f64[], %1: i64[]) {
+    %2: f64[] = add %0, %0
+    return %2, %1
+  }, program b(%0: f64[], %1: i64[]) {
+    %2: i64[] = mul %1, %1
+    return %0, %2
+  })}
+  return %y, %m
+}"""

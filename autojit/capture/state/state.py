@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.rewriting.plain import UNBOUND
+from autojit.capture.rewriting.site import Site
 from autojit.errors import CaptureError, ShapesDifferError, with_place
 from autojit.ir.core.program import Source
 from autojit.ir.core.types import Type
@@ -19,10 +21,7 @@ from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 
-from .heap import Heap, Place
 from .maybe import Maybe
-from .rewriting.plain import UNBOUND
-from .rewriting.site import Site
 
 
 class Access(NamedTuple):
@@ -33,6 +32,8 @@ class Access(NamedTuple):
     put: Callable[[tuple[Any, ...]], None]
     seen: Callable[[], tuple[Any, ...]]
     source: Source | None
+    #: The parts of the construct.
+    functions: tuple[Any, ...] = ()
 
 
 def note(access: Access, kind: str, reason: str, way_out: str = "") -> None:
@@ -70,7 +71,11 @@ class Before:
     def __init__(self, access: Access) -> None:
         self.access = access
         self.values = access.get()
-        self.heap = Heap((*self.values, *access.seen()))
+        put = access.put
+        free = put.__code__.co_freevars
+        spaces = [(put.__globals__, n) for n in access.site.names if n not in free]
+        roots = (*self.values, *access.seen(), *access.functions)
+        self.heap = Heap(roots, put.__closure__ or (), spaces)
 
     def restore(self) -> None:
         self.heap.restore()
@@ -115,6 +120,24 @@ class Before:
             else:
                 values[self.access.site.names.index(key.name or "")] = value
         self.access.put(tuple(values))
+
+    def check_bound(self, ends: Sequence[Any], values: Sequence[Any], words: str) -> None:
+        """Raise CaptureError where a way has bound a name or place to a list or dict from before
+        the block, and another way has not: a change of what the name holds would have to be seen
+        in that list."""
+        for end in ends:
+            is_old = isinstance(end, (list, dict)) and id(end) in self.heap.held
+            if is_old and any(value is not end for value in values):
+                kind = "dict" if isinstance(end, dict) else "list"
+                raise CaptureError(with_place(_ONE_OF.format(words, kind), self.access.source))
+
+
+_ONE_OF = (
+    "{0} may be one {1} or another, and which one is known only when the compiled code runs. A "
+    "change of it would be a change of the {1} that it is. Bind it to a copy:\n"
+    "    y = list(a) if c else list(b)      # not: y = a if c else b\n"
+    "    y = dict(a) if c else dict(b)"
+)
 
 
 # -- trees ------------------------------------------------------------------------------

@@ -6,13 +6,11 @@ import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
 
+from autojit.capture.rewriting.callees import is_users_file
+from autojit.capture.rewriting.twins import is_twin_code, known_reason
 from autojit.tracing.hooks import hooks
 from autojit.tracing.recording import beginnings
 from autojit.tracing.source import is_internal
-
-from .rewriting.callees import is_users_file
-from .rewriting.twins import is_twin_code, known_reason
-from .runtime import Runtime
 
 _CAPTURED = "`if`, loops and the like are captured from the source of the function"
 _NO_TWIN = (
@@ -32,7 +30,7 @@ def _why_not_captured() -> str:
         if is_twin_code(code):
             break
         first = first or code
-        reason = known_reason(code, Runtime)
+        reason = known_reason(code)
         if reason is not None:
             return _NO_TWIN.format(_name(code), reason)
     return _ASKED_BY_C if first is None else _BY_OTHERS.format(_name(first))
