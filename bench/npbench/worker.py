@@ -1,5 +1,4 @@
-"""One kernel in a process of its own:
-`python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS SECONDS`.
+"""One kernel in a process: `python -m bench.npbench.worker CHECKOUT KERNEL PRESET THREADS PARTS`.
 
 Prints a line of JSON whenever it knows more, so that what is late loses only the rest.
 """
