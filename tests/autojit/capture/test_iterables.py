@@ -14,7 +14,7 @@ from autojit.errors import ConcreteValueError
 def income_tax(income):
     brackets = [(10.0, 0.1), (40.0, 0.12), (85.0, 0.22), (float("inf"), 0.24)]
     tax, lower = 0.0, 0.0
-    for k, (upper, rate) in enumerate(brackets):  # noqa: B007 - read after it
+    for k, (upper, rate) in enumerate(brackets):
         if income <= lower:
             break
         tax += (min(income, upper) - lower) * rate
