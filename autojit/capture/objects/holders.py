@@ -53,7 +53,7 @@ def contents(x: Any) -> Any:
     if isinstance(x, type):
         return dict(vars(x))
     found = dict(getattr(x, "__dict__", ()))
-    for name in _slots(type(x)):
+    for name in _slots_of(x):
         try:
             found[name] = getattr(x, name)
         except AttributeError:
@@ -103,6 +103,11 @@ def put_back(x: Any, before: Any) -> None:
                 set_content(x, key, value)
 
 
+def _slots_of(x: Any) -> tuple[str, ...]:
+    kind: Any = type(x)
+    return _slots(kind)
+
+
 @lru_cache(maxsize=512)
 def _slots(kind: type) -> tuple[str, ...]:
     found: list[str] = []
@@ -120,7 +125,7 @@ def has_contents(x: Any) -> bool:
     kind = type(x)
     if kind.__module__.partition(".")[0] in ("numpy", "autojit", "builtins"):
         return False
-    return type(getattr(x, "__dict__", None)) is dict or bool(_slots(kind))
+    return type(getattr(x, "__dict__", None)) is dict or bool(_slots_of(x))
 
 
 # -- states -----------------------------------------------------------------------------
@@ -238,7 +243,7 @@ def _inside(cell: CellType) -> Iterator[Any]:
     yield from (x for x in inner if not isinstance(x, Iterator))
 
 
-_RANDOM = (random._inst, np.random.mtrand._rand)  # type: ignore[attr-defined]
+_RANDOM = (random._inst, np.random.mtrand._rand)
 
 
 def of_class(kind: type) -> Iterator[Any]:
