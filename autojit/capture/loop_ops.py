@@ -52,10 +52,11 @@ def emit(captured: Captured) -> None:
         assign(x, value)
     lose(captured.lost)
     tracers = results_of(results[: len(types)], types, [ends])
-    pairs, start, slots = [], 0, {}
+    pairs, start = [], 0
+    slots: dict[Slot, Tracer] = {}
     for carry in captured.carries:
         stop = start + len(carry.types)
-        is_new = captured.outputs[start:stop] != captured.inputs[start:stop]
+        is_new = start == stop or captured.outputs[start:stop] != captured.inputs[start:stop]
         if is_new and not carry.is_last:  # else as it was
             value = carry.tree.filled(tracers[start:stop])
             slots |= {(key_of(carry.key), j): x for j, x in enumerate(tracers[start:stop])}
