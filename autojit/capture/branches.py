@@ -12,12 +12,16 @@ from autojit.capture.state.state import (
     EXPRESSION,
     Access,
     Before,
+    Kept,
     Key,
+    Same,
     joined,
     note,
+    thawed,
     tree_of,
     with_flags,
-)
+    zeros_like,
+)  # fmt: skip
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
@@ -93,6 +97,7 @@ def _traced(way: Callable[[], Any], before: Before) -> _Way:
                 error = raised
             changes = {} if error is not None else before.changes(grow=True)
             grown = {} if error is not None else before.appended()
+            changes = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
     finally:
         before.restore()
     return _Way(block, changes | grown, error, frozenset(grown))
@@ -113,11 +118,15 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             made.append((key, None, 0))
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
+        bound = [way.changes[k][1] for way in ways if k in way.changes]
+        before.check_bound(bound, values, key.words)
+        values = thawed(values)
+        if type(values[0]) is Same and all(v == values[0] for v in values):
+            same.append((key, values[0].container))
+            continue
         if all(v is values[0] for v in values):  # no block has made it
             same.append((key, values[0]))
             continue
-        ends = [way.changes[k][1] for way in ways if k in way.changes]
-        before.check_bound(ends, values, key.words)
         values = with_flags(values, silent=key.name in site.internal)
         trees = [tree_of(v) for v in values]
         found = joined(trees, key.words, access.source, _WAYS)
@@ -196,13 +205,13 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
     if way.error is not None:  # nobody sees what it holds then
         (other,) = (w for w in ways if w is not way)
         return _zeros(other.changes[k][1])
-    return way.changes[k][1] if k in way.changes else before.of(key)
+    return way.changes[k][1] if k in way.changes else before.frozen(before.of(key))
 
 
 def _zeros(value: Any) -> Any:
-    from autojit.capture.state.state import zeros_like
-
-    return value if value is UNBOUND else zeros_like(value)
+    if type(value) is tuple:
+        return tuple(map(_zeros, value))
+    return value if value is UNBOUND or type(value) is Kept else zeros_like(value)
 
 
 def _of_roots(way: _Way, roots: dict[int, Tracer]) -> list[Value]:

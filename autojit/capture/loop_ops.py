@@ -60,7 +60,7 @@ def emit(captured: Captured) -> None:
     pairs, start = [], 0
     for carry in captured.carries:
         stop = start + len(carry.types)
-        is_new = captured.outputs[start:stop] != captured.inputs[start:stop]
+        is_new = start == stop or captured.outputs[start:stop] != captured.inputs[start:stop]
         if is_new and not carry.is_last:  # else as it was
             value = carry.tree.filled(tracers[start:stop])
             slots |= {(key_of(carry.key), j): x for j, x in enumerate(tracers[start:stop])}

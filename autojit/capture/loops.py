@@ -21,9 +21,10 @@ from autojit.capture.state.state import (
     Tree,
     is_state,
     joined,
+    thawed,
     tree_of,
     with_flags,
-)
+)  # fmt: skip
 from autojit.errors import CaptureError, raised, with_place
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
@@ -202,7 +203,8 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
             loop.step(counter)
-            ends = before.changes(grow=loop.is_counted)
+            changes = before.changes(grow=loop.is_counted)
+            ends = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
             grown = before.heap.grown() if loop.is_counted else {}
             lasts = {
                 (number, -1): (Key(None, Place(items, -1)), new[-1])
@@ -260,7 +262,9 @@ def _sharing(
     last: dict[Slot, Origins] = {}
     for k, carry in carries.items():
         end = ends[k][1] if k in ends else None
-        values = with_flags([carry.first, end], silent=carry.key.name in loop.access.site.internal)
+        values = with_flags(
+            thawed([carry.first, end]), silent=carry.key.name in loop.access.site.internal
+        )
         for found, value in zip((firsts, last), values if k in ends else values[:1], strict=False):
             for j, leaf in enumerate(tree_of(value).arrays):
                 found[k, j] = origins(leaf, block.trace, inputs)
@@ -314,11 +318,11 @@ def _note(
         is_read = key.place is not None or key.name in site.live_in
         if not is_read and key.name not in site.live_out:
             continue
-        first = before.of(key) if old is None else old.first
+        first = before.frozen(before.of(key)) if old is None else old.first
         silent = key.name in site.internal
         if not is_read and loop.has_steps and not _could_be(first, end):
             first = UNBOUND  # nobody sees what a name held before
-        first, value = with_flags([first, end], silent=silent)
+        first, value = with_flags(thawed([first, end]), silent=silent)
         trees = [tree_of(first), tree_of(value)]
         types = joined(trees, key.words, loop.access.source, _WAYS)
         if old is not None:
@@ -393,7 +397,7 @@ def _captured(loop: Loop, before: Before, known: _Known, found: _Step) -> Captur
         k = key_of(carry.key)
         if k in ends:
             silent = carry.key.name in loop.access.site.internal
-            _, value = with_flags([carry.first, ends[k][1]], silent=silent)
+            _, value = with_flags(thawed([carry.first, ends[k][1]]), silent=silent)
             arrays = tree_of(value).arrays
             outputs += block.values(arrays, carry.types)
         else:  # the step hands on what it was given

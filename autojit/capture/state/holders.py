@@ -53,7 +53,7 @@ def contents(x: Any) -> Any:
     if isinstance(x, type):
         return dict(vars(x))
     found = dict(getattr(x, "__dict__", ()))
-    for name in _slots(type(x)):  # type: ignore[arg-type]
+    for name in _slots_of(x):
         try:
             found[name] = getattr(x, name)
         except AttributeError:
@@ -103,6 +103,11 @@ def put_back(x: Any, before: Any) -> None:
                 set_content(x, key, value)
 
 
+def _slots_of(x: Any) -> tuple[str, ...]:
+    kind: Any = type(x)
+    return _slots(kind)
+
+
 @lru_cache(maxsize=512)
 def _slots(kind: Any) -> tuple[str, ...]:
     found: list[str] = []
@@ -120,7 +125,7 @@ def has_contents(x: Any) -> bool:
     kind = type(x)
     if kind.__module__.partition(".")[0] in ("numpy", "autojit", "builtins"):
         return False
-    return type(getattr(x, "__dict__", None)) is dict or bool(_slots(kind))  # type: ignore[arg-type]
+    return type(getattr(x, "__dict__", None)) is dict or bool(_slots_of(x))
 
 
 # -- states -----------------------------------------------------------------------------

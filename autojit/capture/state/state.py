@@ -122,15 +122,74 @@ class Before:
                 values[self.access.site.names.index(key.name or "")] = value
         self.access.put(tuple(values))
 
+    def frozen(self, value: Any) -> Any:
+        """A value whose lists and dicts from before the block are kept with what they hold now."""
+        if isinstance(value, (list, dict)) and id(value) in self.heap.held:
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            copied = {k: self.frozen(x) for k, x in items}
+            return Kept(value, copied if isinstance(value, dict) else list(copied.values()))
+        if type(value) is tuple:
+            return tuple(map(self.frozen, value))
+        return value
+
     def check_bound(self, ends: Sequence[Any], values: Sequence[Any], words: str) -> None:
         """Raise CaptureError where a way has bound a name or place to a list or dict from before
         the block, and another way has not: a change of what the name holds would have to be seen
         in that list."""
         for end in ends:
-            is_old = isinstance(end, (list, dict)) and id(end) in self.heap.held
-            if is_old and any(value is not end for value in values):
-                kind = "dict" if isinstance(end, dict) else "list"
+            if type(end) is Kept and any(
+                type(v) is not Kept or v.container is not end.container for v in values
+            ):
+                kind = "dict" if isinstance(end.container, dict) else "list"
                 raise CaptureError(with_place(_ONE_OF.format(words, kind), self.access.source))
+
+
+class Kept(NamedTuple):
+    """A list or dict from before a block, and what it held at the block's end."""
+
+    container: Any
+    copied: Any
+
+
+def thawed(values: Sequence[Any]) -> list[Any]:
+    """Frozen values of one name on several ways: a list that is part of all is that list, whose
+    elements are places of their own; any other one is what it held."""
+    whole = [v for v in values if v is not UNBOUND]
+    shared = set.intersection(*(set(_kept(v)) for v in whole)) if whole else set()
+    return [_thawed(v, shared) for v in values]
+
+
+def _kept(value: Any) -> list[int]:
+    if type(value) in (Kept, Same):
+        return [id(value.container)]
+    if type(value) is Maybe:
+        return _kept(value.value)
+    return [k for x in value for k in _kept(x)] if type(value) is tuple else []
+
+
+def _thawed(value: Any, shared: set[int]) -> Any:
+    if type(value) is Kept:
+        if id(value.container) in shared:
+            return Same(value.container)
+        copied = value.copied
+        if isinstance(copied, dict):
+            return {k: _thawed(x, shared) for k, x in copied.items()}
+        return [_thawed(x, shared) for x in copied]
+    if type(value) is Maybe:
+        return Maybe(_thawed(value.value, shared), value.held)
+    return tuple(_thawed(x, shared) for x in value) if type(value) is tuple else value
+
+
+class Same:
+    """A list or dict that is the same one on all ways: a leaf."""
+
+    def __init__(self, container: Any) -> None:
+        self.container = container
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Same) and other.container is self.container
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 _ONE_OF = (
@@ -159,6 +218,7 @@ class Tree(NamedTuple):
         """The value with other arrays and numbers in their places."""
         rest = iter(arrays)
         leaves = [next(rest) if pytrees.is_array(leaf) else leaf for leaf in self.leaves]
+        leaves = [leaf.container if type(leaf) is Same else leaf for leaf in leaves]
         return pytrees.unflatten(self.structure, leaves)
 
 
@@ -225,6 +285,8 @@ def joined(
 def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
+    if type(a) is Same:
+        return bool(a == b)
     plain = (str, bytes, tuple, frozenset, type(None), range, np.dtype)
     return isinstance(a, plain) and type(a) is type(b) and a == b
 

@@ -183,9 +183,29 @@ def any_that_counts(x, n):
 
 def one_list_on_both_ways(x, n):
     a = [1.0, 2.0]
-    b = a if x > 0 else a  # noqa: RUF034
+    if x > 0:
+        n += 1
+        b = a
+    else:
+        b = a
     b.append(x)
-    return a, b
+    return a, b, n
+
+
+def a_dict_in_an_early_result(x, n):
+    d = {"p": x}
+    if x > 1:
+        d["p"] *= 0.5
+        return x, d
+    return x, d
+
+
+def a_list_changed_after_an_early_result(x, n):
+    xs = [x, 1.0, 2.0]
+    if n in (1, 3):
+        return n, xs
+    xs[n % 3] -= x
+    return n, xs
 
 
 def inserted_at_the_front(x, n):
@@ -201,6 +221,7 @@ RIGHT = [
     a_view_of_a_loops_array, an_array_read_before_it_is_changed, two_buffers,
     an_array_changed_and_bound, a_closures_list, a_siblings_variable, a_callees_global, a_slot,
     a_dict_of_a_class, any_that_counts, one_list_on_both_ways, inserted_at_the_front,
+    a_dict_in_an_early_result, a_list_changed_after_an_early_result,
 ]  # fmt: skip
 ARGUMENTS = [(2.0, 3), (-2.0, 1), (0.5, 0)]
 
