@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -130,12 +131,12 @@ def _search(iterable: Any, wanted: bool) -> Any:
         hit = iterable if wanted else np.logical_not(iterable)
         return truth(np.any(hit))
     found: Any = False
-    elements = _Elements(iter(iterable))
+    elements, held = _Elements(iter(iterable)), _held_by(iterable)
     while True:
         seen = _Element()
 
         def look(seen: _Element = seen) -> Any:
-            return seen.of(elements.following(), wanted)
+            return seen.of(elements.following(held), wanted)
 
         found = lazily(found, lambda: True, look)
         if seen.ended or found is True:
@@ -150,8 +151,16 @@ class _Elements:
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator = iterator
 
-    def following(self) -> Any:
+    def following(self, held: tuple[Any, ...]) -> Any:
+        """The next element; what it is made of is among what the caller may change."""
         return next(self._iterator, _END)
+
+
+def _held_by(iterable: Any) -> tuple[Any, ...]:
+    """What a generator's code may change, but for the iterators that it runs through."""
+    if not isinstance(iterable, GeneratorType) or iterable.gi_frame is None:
+        return ()
+    return tuple(x for name, x in iterable.gi_frame.f_locals.items() if not name.startswith("."))
 
 
 class _Element:
