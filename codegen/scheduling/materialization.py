@@ -152,7 +152,7 @@ class Selection:
         # What a sweep begins with that another loop has run.
         skipped = initial[: op.params["carries"][0]] if op in self.kept.source else ()
         for k, value in enumerate(op.operands):
-            if k in skipped or k in initial and _can_be_filled(self.definers.get(value)):
+            if k in skipped or (k in initial and _can_be_filled(self.definers.get(value))):
                 views.append(None)
                 continue
             view = strided_view(value, self.definers, self.bases)

@@ -73,9 +73,9 @@ class _Branch:
         self.given = dict(zip(program.inputs, switch.operands[1:], strict=True))
         for op in program.ops:
             plain = isinstance(op.kind, Elementwise) or op.kind is constant
-            if plain and not op.result.shape and op.result.dtype.kind in "biu":
-                if not op.kind.may_fail(op) and all(map(self.is_plain, op.operands)):
-                    self.makers[op.result] = op
+            number = plain and not op.result.shape and op.result.dtype.kind in "biu"
+            if number and not op.kind.may_fail(op) and all(map(self.is_plain, op.operands)):
+                self.makers[op.result] = op
 
     def is_plain(self, value: Value) -> bool:
         """Whether a value is given, or computed from what is given by ops that never fail."""

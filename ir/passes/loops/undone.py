@@ -77,9 +77,9 @@ def changes_of(
 
 def _changed(op: Op, value: Value) -> Value:
     """The array that an op makes a value of."""
-    if isinstance(op.kind, While):
-        return op.operands[op.params["constants"] + op.results.index(value)]
-    return op.operands[0]
+    loop = isinstance(op.kind, While)
+    position: int = op.params["constants"] + op.results.index(value) if loop else 0
+    return op.operands[position]
 
 
 def _change(op: Op, value: Value, of: Sequence[RangeOf]) -> Change | None:
@@ -161,9 +161,7 @@ def _recording(body: Program, change: Change, rows: Sequence[object]) -> Program
             if op in by_op:
                 replaced += _replaced_by(op, operands)
             env.update(zip(op.results, builder.repeat(op, operands), strict=True))
-        stored = [
-            scatter(a, v, number, axes=(0,)) for a, v in zip(arrays, replaced, strict=True)
-        ]
+        stored = [scatter(a, v, number, axes=(0,)) for a, v in zip(arrays, replaced, strict=True)]
         following = number + 1
     outputs = [env[v] for v in body.outputs]
     return builder.finish(
