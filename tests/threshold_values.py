@@ -150,6 +150,7 @@ PASSES: dict[str, tuple[Any, ...]] = {
     "ir.passes.reroll.repetitions.MOST_RUNS": (1, 2),
     "ir.passes.reroll.repetitions.WINDOW": (1, 2, 4),
     "ir.passes.loops.undone.FEW": (0, 1),
+    "ir.passes.loops.undo_tapes.PARTS": (1, 3),
     "ir.passes.loops.select_branches.FEW": (0, 1, 64),
     "ir.autodiff.branch_elements.FEW": (0, 1, 100),
     "ir.autodiff.branch_elements.NEAR": (1, 1000),
@@ -225,6 +226,7 @@ FIXED: dict[str, str] = {
 #: In which unit each number is.
 UNITS: dict[str, tuple[str, ...]] = {
     "iterations, steps or rows": (
+        "ir.passes.loops.undo_tapes.PARTS",
         "codegen.loop_passes.strip_mine.BLOCK",
         "codegen.cpu.llvm.counted.MOST_UNROLLED",
         "codegen.cpu.emit.nests.EVEN",

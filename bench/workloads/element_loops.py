@@ -1,4 +1,4 @@
-"""Loops over elements as Numba's users write them: plain Python, the same for autojit and Numba.
+"""Loops over elements as Numba's users write them: plain Python, one text for autojit and Numba.
 
 The other peers have no way to write such loops that their users would take.  The adjoints are by
 hand, as one would write them in Fortran; Numba compiles them, and Python runs them for comparison.
@@ -78,7 +78,7 @@ def levinson(r, y):
     return np.sum(x * x)
 
 
-def levinson_adjoint(r, y):  # noqa: C901 - one function for Numba
+def levinson_adjoint(r, y):  # noqa: C901 - one loop after the other, as in Fortran
     n = y.shape[0]
     xs, rows = np.zeros((n, n)), np.zeros((n, n))
     betas, mus, alphas = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -375,8 +375,7 @@ WORKLOADS = (
         lambda: draw((200,), (200,)), Limit(chain=2 * 200 * 200),
     ),
     workload(
-        banded_cholesky, banded_cholesky_adjoint,
-        f"a matrix of 1,000 rows, {WIDTH} below the diagonal",
+        banded_cholesky, banded_cholesky_adjoint, f"1,000 rows, {WIDTH} below the diagonal",
         banded, Limit(flops=3 * 1000 * WIDTH**2),
     ),
     workload(

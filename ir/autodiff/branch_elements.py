@@ -73,8 +73,8 @@ class _Branch:
         self.given = dict(zip(program.inputs, switch.operands[1:], strict=True))
         for op in program.ops:
             plain = isinstance(op.kind, Elementwise) or op.kind is constant
-            is_index = plain and not op.result.shape and op.result.dtype.kind in "biu"
-            if is_index and not op.kind.may_fail(op) and all(map(self.is_plain, op.operands)):
+            number = plain and not op.result.shape and op.result.dtype.kind in "biu"
+            if number and not op.kind.may_fail(op) and all(map(self.is_plain, op.operands)):
                 self.makers[op.result] = op
 
     def is_plain(self, value: Value) -> bool:

@@ -82,7 +82,9 @@ def _improved(program: Program) -> Program | None:
             loop = makers.get(total)
             if loop is None or not isinstance(loop.kind, (Scan, While)) or readers[total] > 1:
                 continue
-            carry = next(c for c in _carries(loop) if loop.results[c.result] is total)
+            carry = next((c for c in _carries(loop) if loop.results[c.result] is total), None)
+            if carry is None:
+                continue
             first = makers.get(loop.operands[carry.operand])
             zero = first is not None and first.kind is constant and first.params["value"] == 0
             if zero and total.shape and _only_added_to(carry):
@@ -116,12 +118,17 @@ def _begun(program: Program, loop: Op, carry: _Carry, sum_: Op, other: Value) ->
     operands[carry.operand] = other
     begun = Op(loop.kind, tuple(operands), loop.params, loop.results, loop.source)
     moved = set(ahead)
-    rest = [op for op in program.ops[start + 1 :] if op not in moved and op is not sum_]
+    after = [op for op in program.ops[start + 1 :] if op not in moved and op is not sum_]
     replaced = {sum_.result: loop.results[carry.result]}
     rest = [
-        Op(op.kind, tuple([replaced.get(v, v) for v in op.operands]), op.params, op.results, op.source)
-        if sum_.result in op.operands else op
-        for op in rest
-    ]  # fmt: skip
+        Op(
+            op.kind,
+            tuple(replaced.get(v, v) for v in op.operands),
+            op.params,
+            op.results,
+            op.source,
+        )
+        for op in after
+    ]
     outputs = [replaced.get(v, v) for v in program.outputs]
     return program.with_body([*program.ops[:start], *ahead, begun, *rest], outputs)

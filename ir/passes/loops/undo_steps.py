@@ -78,6 +78,7 @@ def _without(program: Program, stream: _Stream) -> Program:
         for op in program.ops:
             operands = [env.get(v, v) for v in op.operands]
             with builder.at(op.source):
+                results: Sequence[Value]
                 if op is stream.op:
                     begun = op.operands[op.params["constants"] + stream.carry]
                     results, end = _pushing_less(builder, operands, stream)

@@ -77,9 +77,9 @@ def changes_of(
 
 def _changed(op: Op, value: Value) -> Value:
     """The array that an op makes a value of."""
-    if isinstance(op.kind, While):
-        return op.operands[op.params["constants"] + op.results.index(value)]
-    return op.operands[0]
+    loop = isinstance(op.kind, While)
+    position: int = op.params["constants"] + op.results.index(value) if loop else 0
+    return op.operands[position]
 
 
 def _change(op: Op, value: Value, of: Sequence[RangeOf]) -> Change | None:
