@@ -21,9 +21,10 @@ REFUSED = {
     "gauss_on_lists": "values of different structure",
     "methods_by_name": "chooses between numbers and between arrays",
     "ray_and_spheres": "`nearest` is None",
+    "romberg": "may share memory",
     "spiking_neuron": "gets or loses elements",
     "sum_of_positive": "as `if`, `while`",
-    "window_with_a_deque": "",
+    "window_with_a_deque": "traced value",
 }
 
 _COVERED = [p for p in PROGRAMS if p.name not in REFUSED]
