@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.tracing.context import current_trace, inside
 from autojit.tracing.created_arrays import FreshArray
+from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, bounds_of, with_bounds
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
@@ -99,7 +101,26 @@ def _of_list(it: Any) -> Sequence | None:
         return None
     if len({np.shape(x) for x in it}) > 1 or len({_kind(x) for x in it}) > 1:
         return None
+    if any(map(is_tracer, it)) and not np.shape(it[0]):
+        return Sequence(len(it), _of_table(list(it)))
     return Sequence(len(it), lambda i: item(it, i))
+
+
+def _of_table(numbers: list[Any]) -> Callable[[Tracer], Any]:
+    """Numbers at a traced index; they are put into one array, outside of the loop."""
+    home, kind = current_trace(), _kind(numbers[0])
+    assert home is not None
+    table: list[Any] = []
+
+    def at(i: Tracer) -> Any:
+        if not table:
+            with inside(home):
+                table.append(hooks.stack_nested(numbers))
+        found = item(table[0], i)
+        found.weak = kind if kind in (int, float, complex) else None
+        return found
+
+    return at
 
 
 _NUMBERS = (int, float, complex, np.generic, np.ndarray)
