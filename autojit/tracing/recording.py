@@ -77,11 +77,15 @@ class TracingBuilder(Builder):
                     return
                 raise _handled(f"The operation `{op.kind.name}`", error, place, op.source)
 
-    def check_raise(self, error: type[BaseException], source: Source | None) -> None:
-        """Refuse an exception of a branch, raised as the code runs, which the function handles."""
+    def check_raise(
+        self, error: type[BaseException], source: Source | None,
+        what: str = "A branch on a traced condition",
+    ) -> None:  # fmt: skip
+        """Refuse an exception that Python would raise as the code runs, which the function
+        handles."""
         place = _handled_at(error, self.depth)
         if place is not None:
-            raise _handled("A branch on a traced condition", error, place, source)
+            raise _handled(what, error, place, source)
 
     def _check_error_state(self, source: Source | None) -> None:
         found = [f"{k}={v!r}" for k, v in np.geterr().items() if v in ("raise", "call")]

@@ -1,7 +1,8 @@
 """The functions of `math` and `cmath` on traced numbers: Python's numbers, with derivatives.
 
-Where Python raises for an argument outside of a function's domain (``math.sqrt(-1.0)``), the result
-is NaN or infinite, as NumPy's and in code that Numba compiles.
+Where Python raises for an argument outside of a function's domain (``math.sqrt(-1.0)``), compiled
+code gives NaN or infinity, as NumPy and what Numba compiles; where the user's code would handle the
+error, it is refused.  Where values are known, the error is Python's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from typing import Any
 import numpy as np
 
 from autojit.protocols.lifting import as_value, tracer
+from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.known import at_hand
+from autojit.tracing.source import user_source
 from autojit.transformations.derivatives import stop_gradient
 
 from .conversions import integral
@@ -34,6 +39,36 @@ def _by_ufunc(ufunc: Any) -> Callable[..., Any]:
     return lambda *args: _float(ufunc(*map(as_float, args)))
 
 
+#: What functions raise for arguments outside of their domains, or for results that are too large.
+_RAISES: dict[Any, type[Exception]] = {
+    **dict.fromkeys(
+        (math.acos, math.acosh, math.asin, math.atanh, math.fmod, math.log, math.log10, math.log1p,
+         math.log2, math.pow, math.sqrt), ValueError),
+    **dict.fromkeys((math.cosh, math.exp, math.exp2, math.expm1, math.sinh), OverflowError),
+}  # fmt: skip
+
+
+def _check_domain(function: Any, args: Sequence[Any]) -> None:
+    """Raise Python's error where the arguments are known; refuse it where the user's code would
+    handle it, and whether it is raised is known only when the compiled code runs."""
+    trace = current_trace()
+    if trace is None or function not in _RAISES:
+        return
+    values = [at_hand(bare(x)) if is_traced(x) else x for x in args]
+    if all(v is not None for v in values):
+        function(*values)
+        return
+    trace.builder.check_raise(_RAISES[function], user_source(), f"`math.{function.__name__}`")
+
+
+def _partial(function: Any, answer: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(*args: Any) -> Any:
+        _check_domain(function, args)
+        return answer(*args)
+
+    return checked if function in _RAISES else answer
+
+
 for _function, _ufunc in {
     math.acos: np.arccos, math.acosh: np.arccosh, math.asin: np.arcsin, math.asinh: np.arcsinh,
     math.atan: np.arctan, math.atan2: np.arctan2, math.atanh: np.arctanh, math.cbrt: np.cbrt,
@@ -43,12 +78,13 @@ for _function, _ufunc in {
     math.pow: np.power, math.radians: np.radians, math.sin: np.sin, math.sinh: np.sinh,
     math.sqrt: np.sqrt, math.tan: np.tan, math.tanh: np.tanh,
 }.items():  # fmt: skip
-    answers(_function)(_by_ufunc(_ufunc))
+    answers(_function)(_partial(_function, _by_ufunc(_ufunc)))
 
 
 @answers(math.log)
 def log(x: Any, *base: Any) -> Any:
     """``math.log(x, base)``."""
+    _check_domain(math.log, (x, *base))
     result = _float(np.log(as_float(x)))
     return result / (log(*base) if is_traced(base[0]) else math.log(*base)) if base else result
 

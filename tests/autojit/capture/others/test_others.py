@@ -20,11 +20,10 @@ MOST_FOR_FIRST_CALL = 20.0
 REFUSED = {
     "gauss_on_lists": "values of different structure",
     "methods_by_name": "chooses between numbers and between arrays",
-    "ray_and_spheres": "`nearest` is f64",
+    "ray_and_spheres": "`nearest` is None where",
     "romberg": "may share memory",
     "spiking_neuron": "gets or loses elements",
     "sum_of_positive": "as `if`, `while`",
-    "window_with_a_deque": "traced value",
 }
 
 _COVERED = [p for p in PROGRAMS if p.name not in REFUSED]
