@@ -86,13 +86,15 @@ hooks.register_modules(
         f"{__name__}.functions.{name}"
         for name in (
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
-            "writing", "mathematics", "sorting", "logic", "linalg.products", "linalg.matrices",
-            "linalg.factorizations", "linalg.spectral", "methods",
+            "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
+            "linalg.matrices", "linalg.factorizations", "linalg.spectral", "methods",
+            "bounded.slices", "bounded.table",
         )
     ),
     f"{__name__}.control_flow.cumulative",
     f"{__name__}.interception.promotion",
     f"{__name__}.interception.patches",
+    f"{__name__}.capture.twins",
 )  # fmt: skip
 hooks.scipy.update(
     linalg=f"{__name__}.scipy.linalg", special=f"{__name__}.scipy.special",

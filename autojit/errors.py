@@ -15,6 +15,7 @@ __all__ = [
     "ArgumentChangedError",
     "AutojitError",
     "CacheWarning",
+    "CaptureError",
     "ConcreteValueError",
     "CorruptCacheWarning",
     "DerivativeError",
@@ -30,6 +31,7 @@ __all__ = [
     "RefusedInPlaceError",
     "RetraceWarning",
     "ShapeError",
+    "ShapesDifferError",
     "StructureError",
     "TracingError",
     "TypeMismatch",
@@ -87,6 +89,15 @@ class LeakedTracerError(TracingError, RuntimeError):
 
 class NotArrayError(TracingError, TypeError):
     """An argument or result that is not an array, a number, or a tree of these."""
+
+
+class CaptureError(TracingError, TypeError):
+    """An ``if`` or a loop on traced values that cannot be compiled, since what its ways lead to
+    differs in more than the numbers."""
+
+
+class ShapesDifferError(CaptureError):
+    """A value has one shape on one way through a branch or a loop, and another on another."""
 
 
 class HandledFailureError(TracingError, RuntimeError):

@@ -122,7 +122,7 @@ def solve_ivp(
     >>> np.round(r.y[:, -1], 6) + 0.0, r.success
     (array([-1.,  0.]), np.True_)
     """
-    check_function(fun, "argument 0", "solve_ivp")
+    fun = check_function(fun, "argument 0", "solve_ivp")
     settings = _settings(method, rtol, atol, max_steps, n_steps, first_step, max_step)
     _check_choice(adjoint, ADJOINTS, "adjoint")
     if dense_output:
@@ -178,7 +178,7 @@ def odeint(
     >>> np.round(y["x"], 6)
     array([1.      , 0.135335])
     """
-    check_function(func, "argument 0", "odeint")
+    func = check_function(func, "argument 0", "odeint")
     settings = _settings("RK45", rtol, atol, mxstep, None, None, hmax)
     _check_choice(adjoint, ADJOINTS, "adjoint")
     leaves, structure = pytrees.flatten(y0)

@@ -25,6 +25,7 @@ from .ir.core.program import Program
 from .staging import pytrees
 from .staging.execute import apply
 from .staging.trace_function import leaf_type, trace_function
+from .tracing.known import Inputs
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 
@@ -239,7 +240,10 @@ def _first_map(f: Callable[..., Any], args: Sequence[Any]) -> _Map:
     for leaf, name in zip(leaves, names, strict=True):
         pytrees.check_argument(leaf, name, "check_grads(lambda x: f(x, setting), (x,))")
     types = [leaf_type(leaf) for leaf in leaves]
-    traced = trace_function(f, types, lambda g, values: g(*pytrees.arguments(structure, values)))
+    traced = trace_function(
+        f, types, lambda g, values: g(*pytrees.arguments(structure, values)),
+        given=Inputs(leaves, True),
+    )  # fmt: skip
 
     def evaluate(arrays: Arrays) -> Arrays:
         given = [

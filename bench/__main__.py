@@ -1,5 +1,5 @@
 """`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing` and
-`ways_in` are others, and `programs` has options of its own."""
+`ways_in` are others, and `programs` and `npbench` have options of their own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 
 from bench import latency, limits, machine, peers, report, tracing, ways_in, workloads
 from bench.measure import measure
+from bench.npbench import command as npbench
 from bench.programs import command as programs
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -118,6 +119,8 @@ def main(argv: list[str] | None = None) -> None:
     given = sys.argv[1:] if argv is None else argv
     if given[:1] == ["programs"]:
         return programs.main(given[1:])
+    if given[:1] == ["npbench"]:
+        return npbench.main(given[1:])
     options = arguments(given)
     if options.workloads == ["latency"]:
         run_latency(options)

@@ -101,6 +101,18 @@ def divisions(n: int, x: np.ndarray, y: np.ndarray) -> None:
             y[i] = 1.5 / a + 2.5 / (a + 1.0) + 3.5 / (a + 2.0) + a / (a + 3.0)
 
 
+@numba.njit
+def jumps(n: int, bits: np.ndarray) -> float:
+    total = 1.0
+    for _ in range(n):
+        for bit in bits:
+            left = bit
+            while left:
+                total += 1.0
+                left -= 1
+    return total
+
+
 def four_functions(x: np.ndarray) -> Any:
     return np.exp(x) + np.exp(x * 0.5) + np.exp(x * 0.25) + np.exp(x * 0.125)
 
@@ -117,6 +129,9 @@ def rates(cycle: float) -> Iterator[tuple[str, float]]:
     yield "vector_rate", 1 / (one * lanes)
     took = least(lambda: divisions(1000, x, y)) / cycle
     yield "division", (took / (1000 * 1024 * one) - 6) / 4
+    bits = np.random.default_rng(0).integers(0, 2, 1 << 16)
+    wrong, right = (least(lambda b=b: jumps(20, b)) / cycle for b in (bits, np.sort(bits)))
+    yield "misprediction", 2 * (wrong - right) / (20 * len(bits))
     functions, nothing = jit(four_functions), jit(lambda x: x * 2.5)
     took, without = (least(lambda f=f: [f(x) for _ in range(2000)]) / cycle
                      for f in (functions, nothing))  # fmt: skip

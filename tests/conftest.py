@@ -14,9 +14,17 @@ os.environ.pop("AUTOJIT_CACHE_SIZE", None)
 
 from autojit.codegen.cpu.host import engine  # noqa: E402 - after the folder is set
 from autojit.ir.pass_manager import passes  # noqa: E402
+from autojit.tracing.hooks import hooks  # noqa: E402
 
 engine.VERIFY = True
 passes.always_verify()
+
+
+@pytest.fixture
+def uncaptured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Control flow is not captured, as in functions whose source is not at hand."""
+    hooks.load()  # what registers later would undo it
+    monkeypatch.setattr(hooks, "converted", lambda f: f)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

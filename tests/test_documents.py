@@ -119,6 +119,7 @@ def prose() -> list[str]:
     """The documents that say where things are."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("bench/*.md")]
     found += [p for folder in ("ir", "codegen") for p in (ROOT / folder).rglob("*.md")]
+    found += (ROOT / "autojit" / "decisions").glob("*.md")
     of_the_past = {"CHANGELOG.md", "RESULTS.md"}
     return sorted(str(p.relative_to(ROOT)) for p in found if p.name not in of_the_past)
 
@@ -192,7 +193,7 @@ def test_names_that_lead_nowhere_are_found(tmp_path: Path) -> None:
 
 def test_each_decision_is_listed_and_has_all_parts() -> None:
     parts = ["Context", "Decision", "Predicted", "Measured", "Consequences"]
-    for folder in ("ir", "codegen"):
+    for folder in ("autojit", "ir", "codegen"):
         records = sorted((ROOT / folder / "decisions").glob("[0-9]*.md"))
         listed = LINK.findall((records[0].parent / "README.md").read_text(encoding="utf-8"))
         assert sorted(link for link in listed if link[0].isdigit()) == [r.name for r in records]

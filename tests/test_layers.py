@@ -242,8 +242,9 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 #: each other.  Modules beside packages (`autojit.errors`) have a floor of their own.
 FLOORS = (
     "cli", "autojit", "ode testing",
-    "solvers interception", "control_flow dispatch scipy", "functions.linalg transformations",
-    "functions staging", "protocols", "tracing", "session", "ir.transforms",
+    "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
+    "control_flow dispatch scipy", "functions.bounded functions.linalg transformations",
+    "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",
     "codegen", "codegen.driver", "codegen.cpu codegen.cuda",
     "codegen.cpu.entry_point", "codegen.cpu.emit", "codegen.cpu.linalg", "codegen.cpu.matmul",
     "codegen.cpu.abi", "codegen.cpu.llvm", "codegen.cpu.host",

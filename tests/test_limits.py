@@ -21,6 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 MOST_LINES, MOST_LINES_OF_PASS = 400, 150
 MOST_COMPLEX = 10
 
+#: Programs as other people write them, which are run as they are.
+OF_OTHERS = "tests/autojit/capture/{others/*,test_iterables.py}"
+#: Adjoints by hand, as one would write them in Fortran.
+IN_ONE_PIECE = "bench/workloads/element_loops.py"
+
 SOURCES = ("autojit", "ir", "codegen", "bench", "examples")
 #: Folders with one pass a file.  (Rerolling is one pass in several modules.)
 PASSES = ("ir/passes/algebra", "ir/passes/loops", "codegen/loop_passes")
@@ -28,7 +33,11 @@ PASSES = ("ir/passes/algebra", "ir/passes/loops", "codegen/loop_passes")
 #: Files that splitting would make worse, with the reason.
 LONGER: Mapping[str, str] = {}
 #: Files that are longer today and are to be split.  A file that is short enough leaves the list.
-TO_SPLIT: set[str] = set()
+TO_SPLIT = {
+    "autojit/capture/loops.py",
+    "autojit/functions/indices.py",
+    "autojit/protocols/ufuncs.py",
+}
 #: The same of passes.
 PASSES_TO_SPLIT = {
     "codegen/loop_passes/one_hot_loops.py",
@@ -38,6 +47,7 @@ PASSES_TO_SPLIT = {
     "codegen/loop_passes/tile_rows.py",
     "ir/passes/loops/distribute_recurrences.py",
     "ir/passes/loops/scalar_replacement.py",
+    "ir/passes/loops/undone.py",
 }
 
 _NO_CODE = {
@@ -97,15 +107,17 @@ def test_the_linter_counts_branches_everywhere() -> None:
     lint = settings["lint"]
     assert lint["mccabe"]["max-complexity"] == MOST_COMPLEX
     assert "C90" in lint["select"]
-    ignored = [lint.get("ignore", ()), *lint.get("per-file-ignores", {}).values()]
-    assert not any(code.startswith("C9") for codes in ignored for code in codes)
+    by_file = lint.get("per-file-ignores", {})
+    ignored = {"everywhere": lint.get("ignore", ()), **by_file}
+    without = [name for name, codes in ignored.items() if any(c.startswith("C9") for c in codes)]
+    assert without == [OF_OTHERS]
     excused = [
         path.relative_to(ROOT).as_posix()
         for folder in (*SOURCES, "tests")
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"#\s*noqa:.*\bC90", path.read_text(encoding="utf-8"))
     ]
-    assert excused == []
+    assert excused == [IN_ONE_PIECE]
 
 
 @pytest.mark.parametrize(

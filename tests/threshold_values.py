@@ -121,6 +121,7 @@ MACHINE: dict[str, tuple[Any, ...]] = {
     "machine.memory": (1,),
     "machine.product": (1, 100),
     "machine.scalar_rate": (1,),
+    "machine.misprediction": (1, 100),
     "machine.second_level": (1, 1e6),
     "machine.vector_bytes": (16, 32),
     "machine.vector_rate": (0.1, 100),
@@ -148,7 +149,11 @@ PASSES: dict[str, tuple[Any, ...]] = {
     "ir.passes.reroll.repetitions.MOST_PERIODS": (1, 2),
     "ir.passes.reroll.repetitions.MOST_RUNS": (1, 2),
     "ir.passes.reroll.repetitions.WINDOW": (1, 2, 4),
-    "ir.passes.loops.undo_tapes.FEW": (0, 1),
+    "ir.passes.loops.undone.FEW": (0, 1),
+    "ir.passes.loops.undo_tapes.PARTS": (1, 3),
+    "ir.passes.loops.select_branches.FEW": (0, 1, 64),
+    "ir.autodiff.branch_elements.FEW": (0, 1, 100),
+    "ir.autodiff.branch_elements.NEAR": (1, 1000),
     "ir.passes.reroll.reroll.LEAST_ROWS": (2, 8),
     "ir.passes.reroll.round.MOST_FAILURES": (1, 2),
     "ir.passes.reroll.rows.LARGEST": (1, 50),
@@ -221,6 +226,7 @@ FIXED: dict[str, str] = {
 #: In which unit each number is.
 UNITS: dict[str, tuple[str, ...]] = {
     "iterations, steps or rows": (
+        "ir.passes.loops.undo_tapes.PARTS",
         "codegen.loop_passes.strip_mine.BLOCK",
         "codegen.cpu.llvm.counted.MOST_UNROLLED",
         "codegen.cpu.emit.nests.EVEN",
@@ -276,7 +282,9 @@ UNITS: dict[str, tuple[str, ...]] = {
         "ir.passes.reroll.likeness.MOST",
         "ir.passes.algebra.push_gathers.FEW",
         "ir.passes.loops.distribute_recurrences.MOST_CARRIED",
-        "ir.passes.loops.undo_tapes.FEW",
+        "ir.passes.loops.undone.FEW",
+        "ir.passes.loops.select_branches.FEW",
+        "ir.autodiff.branch_elements.FEW",
         "ir.passes.reroll.reroll.MANY_NUMBERS",
         "ir.passes.reroll.rows.LARGEST",
         "ir.passes.reroll.rows.LARGEST_ROW",
@@ -292,6 +300,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "staging.unrolled.MANY_NUMBERS",
     ),
     "statements, ops or lines": (
+        "ir.autodiff.branch_elements.NEAR",
         "codegen.loop_passes.split_blocks.STATEMENTS",
         "codegen.cpu.llvm.counted.MOST_EXPANDED",
         "codegen.cpu.emit.predictive_commoning.LARGEST",

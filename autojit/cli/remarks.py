@@ -21,6 +21,7 @@ from .terminal import console
 
 #: What passes are asked, by their names, in the order in which they run.
 _QUESTIONS = {
+    "capture": "Python loops, compiled as loops or unrolled",
     "roll": "Python loops, not rolled up",
     "fusion": "loops, not fused",
     "parallelize": "loops, not cut into tasks",

@@ -106,7 +106,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
     >>> fori_loop(0, 4, lambda i, x: x + i, np.zeros(2))
     array([6., 6.])
     """
-    check_function(body_fun, "argument 2", "fori_loop")
+    body_fun = check_function(body_fun, "argument 2", "fori_loop")
     lower, upper = bound(lower, "lower of fori_loop"), bound(upper, "upper of fori_loop")
     if not (is_tracer(lower) or is_tracer(upper)):
         steps = max(upper - lower, 0)
@@ -114,7 +114,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
 
     def body(state: Any) -> Any:
         i, carry = state
-        return i + 1, body_fun(as_index(i, lower), carry)
+        return i + 1, body_fun(as_index(i, lower, upper), carry)
 
     # As NumPy's integer: below a bound, one more always fits.
     first = np.positive(lower) if is_tracer(lower) else np.int64(lower)
@@ -233,7 +233,7 @@ def map(f: Callable[..., Any], xs: Any) -> Any:
     >>> autojit.map(np.sum, np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([3., 7.])
     """
-    check_function(f, "argument 0", "map")
+    f = check_function(f, "argument 0", "map")
     return scan(lambda _, x: ((), f(x)), (), xs)[1]
 
 
@@ -259,7 +259,7 @@ def associative_scan(
     >>> autojit.associative_scan(np.multiply, np.array([1.0, 2.0, 3.0, 4.0]))
     array([ 1.,  2.,  6., 24.])
     """
-    check_function(fn, "argument 0", "associative_scan")
+    fn = check_function(fn, "argument 0", "associative_scan")
     _, structure = pytrees.flatten(elems)
 
     def run(tree: Any) -> Any:

@@ -21,7 +21,8 @@ from autojit.staging import pytrees
 from autojit.staging.bodies import Body, merged, name_of, trace_body
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
-from autojit.tracing.protocol import LARGEST, LEAST, with_bounds
+from autojit.tracing.created_arrays import with_values
+from autojit.tracing.protocol import bounds_of, with_bounds
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
@@ -36,13 +37,13 @@ def as_array(x: Any) -> Any:
     return x if isinstance(x, Tracer) else np.asarray(x)
 
 
-def as_index(i: Any, lower: Any) -> Tracer:
+def as_index(i: Any, lower: Any, upper: Any) -> Tracer:
     """A traced integer that takes the dtype of what it meets, as a loop's index does, between a
-    lower bound and an upper one that it does not attain."""
+    lower bound and an upper one that it does not attain; these may be traced themselves."""
     trace = current_trace()
     assert trace is not None
-    least = lower if isinstance(lower, int) else LEAST
-    return with_bounds(Tracer(lift(i), trace, int), (least, LARGEST - 1))
+    bounds = (bounds_of(lower)[0], bounds_of(upper)[1] - 1)
+    return with_bounds(Tracer(lift(i), trace, int), bounds)
 
 
 def _tracers(values: Sequence[Value]) -> list[Tracer]:
@@ -67,6 +68,7 @@ def scalar(x: Any, what: str) -> Value:
 
 def integer(x: Any, what: str) -> int:
     """A Python integer, or DtypeError."""
+    x = with_values(x)
     if isinstance(x, Tracer):
         raise ConcreteValueError(
             with_place(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
 
@@ -47,6 +48,11 @@ class CacheInfo(NamedTuple):
     last_retrace: str | None
     #: Native entries that came from the cache on disk.
     loaded: int
+    #: Lines of ``if`` and conditional expressions on traced values, of loops that are compiled as
+    #: loops, and of loops that were unrolled while the function was traced.
+    branches: int = 0
+    loops: int = 0
+    unrolled: int = 0
 
 
 class _State(NamedTuple):
@@ -309,12 +315,19 @@ class CompiledFunction(Generic[P, R]):
         "argument 0['x'] was f64[3], is f64[4]".
 
         Calls on the fast path are not counted as hits. ``loaded`` says how often native code came
-        from the cache on disk, where it would have been compiled without.
+        from the cache on disk, where it would have been compiled without. ``branches``, ``loops``
+        and ``unrolled`` count the lines of Python's ``if``, ``for`` and ``while`` that the traces
+        have captured or unrolled; ``autojit dump --remarks`` says why.
         """
-        programs = {found.traced.program for found in self._specializations.values()}
+        found = list(self._specializations.values())
+        programs = {each.traced.program for each in found}
         from_disk = sum(loaded_entries(program, self.device) for program in programs)
-        traces = len(self._specializations)
-        return CacheInfo(traces, self._hits, self._retraces.last, from_disk)
+        traces = len(found)
+        kinds = Counter(
+            kind for kind, _ in set().union(*(each.traced.constructs for each in found))
+        )
+        counts = kinds["branch"], kinds["loop"], kinds["unrolled"]
+        return CacheInfo(traces, self._hits, self._retraces.last, from_disk, *counts)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Trace and optimise for these arguments (or types), without running.

@@ -24,26 +24,45 @@ from autojit.protocols.lifting import (
     as_value,
     contains_tracer,
     dtype_of,
+    shape_of,
     tracer,
     weak_type,
 )
 from autojit.protocols.registry import uncovered
 from autojit.tracing.aliasing import assign
+from autojit.tracing.blocks import here
 from autojit.tracing.created_arrays import FreshArray, bare
 from autojit.tracing.hooks import hooks
+from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .indices import Masked, Window, has_ellipsis, masked_part, selection
+from .indices import Masked, Window, has_ellipsis, has_traced_slice, masked_part, selection
 
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:
     """``x[index] = value``: every name bound to x sees it."""
     _check_array(x)
-    value = bare(value)
+    x, value = here(x), bare(value)
+    if isinstance(value, Tracer) and not value.is_bounded:
+        value = here(value)
+    if getattr(value, "is_bounded", False) or has_traced_slice(index):
+        return hooks.set_bounded(x, index, value)
     masked = masked_part(index, x)
-    if masked is not None:
-        return _set_where(x, masked, value)
+    if masked is None or (_has_rows(masked, value) and value_of(masked.mask) is not None):
+        return _set_picked(x, index, value)
+    return _set_where(x, masked, value)
+
+
+def _has_rows(masked: Masked, value: Any) -> bool:
+    """Whether there is a value for each place of a mask."""
+    _, mask, at = masked
+    after = len(masked.part.shape) - at - mask.ndim
+    shape = shape_of(as_tracer(value) if contains_tracer(value) else value)
+    return len(shape) > after and shape[-1 - after] != 1
+
+
+def _set_picked(x: Tracer, index: Any, value: Any) -> None:
     picked = selection(index, x)
     if isinstance(value, Tracer) and value.base is x and value.how == picked:
         return None  # x[1:] += y: the operator has changed the view, and x with it

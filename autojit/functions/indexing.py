@@ -10,15 +10,20 @@ from autojit.errors import ShapeError, UncoveredFunctionError, with_place
 from autojit.ir.core import shapes
 from autojit.protocols.lifting import as_tracer, as_value, shape_of, tracer, view
 from autojit.protocols.registry import implements, reject
+from autojit.tracing.created_arrays import fresh
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .indices import has_ellipsis, selection
+from .indices import has_ellipsis, has_traced_slice, selection
 from .manipulation import along_one_axis
 
 
 def getitem(x: Tracer, index: Any) -> Tracer:
     """``x[index]``."""
+    if has_traced_slice(index):
+        return hooks.get_bounded(x, index)
     picked = selection(index, x)
     if (not picked.shape and not has_ellipsis(index)) or picked.copies:  # a scalar is no view
         return tracer(picked.read(as_value(x)))
@@ -75,6 +80,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     from autojit.protocols.lifting import common_shape, promoted, tracer
 
     if x is None or y is None:
+        if x is None and y is None and (values := value_of(as_tracer(condition))) is not None:
+            return fresh(np.nonzero(values))
         raise UncoveredFunctionError(
             with_place(
                 "np.where(condition) has a shape that depends on values. "

@@ -15,8 +15,10 @@ from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
-from autojit.protocols.lifting import as_value, by_values, common_shape, shape_of
-from autojit.tracing.created_arrays import bare, plain
+from autojit.protocols.lifting import as_tracer, as_value, by_values, common_shape, shape_of
+from autojit.tracing.created_arrays import bare, is_traced, plain
+from autojit.tracing.known import value_of
+from autojit.tracing.protocol import bounds_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -159,6 +161,18 @@ def has_ellipsis(index: Any) -> bool:
     return any(item is Ellipsis for item in (index if isinstance(index, tuple) else (index,)))
 
 
+def has_traced_slice(index: Any) -> bool:
+    """Whether an index has a slice with a traced bound whose value is not known."""
+    for item in index if index.__class__ is tuple else (index,):
+        if item.__class__ is slice and any(map(_is_unknown, (item.start, item.stop, item.step))):
+            return True
+    return False
+
+
+def _is_unknown(bound: Any) -> bool:
+    return is_traced(bound) and value_of(bare(bound)) is None
+
+
 class Masked(NamedTuple):
     """A mask that is not known yet, over some axes of a part of an array, from ``at`` on."""
 
@@ -209,7 +223,14 @@ def _understood(item: Any, x: Tracer) -> Any:
         return int(item)
     if isinstance(item, Tracer) and item.dtype.kind in "iu":
         return item
+    if isinstance(item, Tracer) and item.dtype.kind == "b" and item.ndim:
+        known = value_of(item)
+        item = item if known is None else known
     item = by_values(item)
+    if isinstance(item, list) and is_traced(item):
+        item = as_tracer(item)
+        if item.dtype.kind in "iu":
+            return item
     if isinstance(item, (list, np.ndarray)) and not isinstance(item, Tracer):
         array = np.asarray(plain(item))
         if array.dtype.kind == "b" and array.ndim:
@@ -357,6 +378,11 @@ def _resolved(item: Any, extent: int, axis: int, x: Tracer) -> Value | np.ndarra
     """Indices from 0 on; known ones are checked now, traced ones when the code runs."""
     if isinstance(item, Tracer):
         index = as_value(item, np.dtype(np.int64))
+        low, high = bounds_of(item)
+        if low >= 0:
+            return index
+        if high < 0:
+            return index + extent
         return arithmetic.select(arithmetic.lt(index, 0), index + extent, index)
     known = np.asarray(item, np.int64)
     wrong = known[(known < -extent) | (known >= extent)]

@@ -12,8 +12,9 @@ from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.ops import move
 from autojit.protocols.lifting import as_tracer, as_value, promoted, shape_of, to_dtype, tracer
-from autojit.protocols.registry import implements, reject
+from autojit.protocols.registry import any_bounded, implements, reject
 from autojit.tracing.hooks import hooks
+from autojit.tracing.rows import Row, runs
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
@@ -51,8 +52,12 @@ def stack_nested(x: Any, dtype: Any = None) -> Any:
     """A nest of lists with traced values in it, as the array that np.array would make."""
     if not isinstance(x, (list, tuple)):
         return x
+    if any_bounded(x):
+        return hooks.bounded_function(np.stack, (x,), {})
     if dtype is None:  # Python's numbers count as arrays of their own dtype here
         dtype = np.result_type(*(x.dtype if is_tracer(x) else np.asarray(x) for x in _leaves(x)))
+    if any(isinstance(item, Row) for item in x):
+        return _stack_runs(x, dtype)
     parts = [as_tracer(stack_nested(item, dtype)).astype(dtype) for item in x]
     if len({part.shape for part in parts}) > 1:
         raise ShapeError(
@@ -63,6 +68,17 @@ def stack_nested(x: Any, dtype: Any = None) -> Any:
             )
         )
     return stack(parts)
+
+
+def _stack_runs(items: Any, dtype: Any) -> Tracer:
+    """A list with rows of arrays in it, which are joined as stretches of these arrays."""
+    parts = [
+        np.expand_dims(as_tracer(stack_nested(x, dtype)).astype(dtype), 0)
+        if start < 0
+        else as_tracer(x)[start:stop].astype(dtype)
+        for x, start, stop in runs(items)
+    ]
+    return concatenate(parts) if len(parts) > 1 else as_tracer(np.copy(parts[0]))
 
 
 def _leaves(x: Any) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.linalg import order as ordering
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from autojit.protocols.registry import implements, reject, uncovered
+from autojit.tracing.created_arrays import fresh, with_values
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
@@ -200,6 +201,7 @@ def _not_greater(a: Any, b: Any) -> Any:
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """The labels x are known numbers: how many there are is the shape of the result."""
+    x = with_values(x)
     if is_tracer(x):
         raise UncoveredFunctionError(
             with_place(
@@ -213,6 +215,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     length = max(int(labels.max()) + 1 if labels.size else 0, minlength)
     if labels.size and labels.min() < 0:
         raise ValueError("np.bincount: x must have no negative elements")
+    if weights is None:
+        return fresh(np.bincount(labels, minlength=minlength))
     sums = tracer(full(0.0, Type(np.dtype(np.float64), (length,))))
     add_at(sums, labels, as_tracer(weights).astype(np.float64))
     return sums

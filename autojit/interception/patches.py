@@ -26,12 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from autojit.capture.calls.calling import call_as, calls_of
 from autojit.ir.core.locks import Lock
 from autojit.protocols import lists
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, fresh, is_traced, is_vague, plain
 from autojit.tracing.hooks import hooks
-from autojit.tracing.trace import trace_flat
+from autojit.tracing.running.trace import trace_flat
 
 from . import listed
 from .name_patching import Maker, Names, StandIn
@@ -67,6 +68,12 @@ class _Wrapper(StandIn):
 
 _LIBRARIES = ("numpy", "scipy", "pandas", "numba", "llvmlite", "optree")
 _users_files: dict[str, bool] = {}
+
+
+@calls_of(_Wrapper)
+def _called(f: _Wrapper, args: Any, kwargs: Any, converted: Any) -> Any:
+    """A call from the user's code that the runtime of its twin makes."""
+    return f.answer(f.original, *args, **kwargs)
 
 
 def _is_users(frame: FrameType) -> bool:
@@ -117,25 +124,27 @@ _OF_SHAPES: dict[str, dict[int, str]] = {
 }
 
 
-def _check_shape_is_known(original: Any, args: Any, kwargs: Any) -> None:
-    """Raise our error where NumPy would say that it expects integers."""
-    for position, argument in _OF_SHAPES.get(original.__name__, {}).items():
-        if is_traced(args[position] if position < len(args) else kwargs.get(argument)):
-            from autojit.protocols.registry import must_be_known
+def _with_known_shape(original: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Arguments with the values of a traced shape, or our error where NumPy would say that it
+    expects integers."""
+    parameters = _OF_SHAPES.get(original.__name__)
+    if parameters is None or not is_traced((args, kwargs)):
+        return args, kwargs
+    from autojit.protocols.registry import with_known
 
-            raise must_be_known(f"np.{original.__name__}", argument)
+    return with_known(f"np.{original.__name__}", parameters.items(), args, kwargs)
 
 
 @_answers("zeros", "ones", "arange", "eye", "identity", "linspace", "zeros_like", "ones_like",
           "full_like", "copy", "tri", "logspace", "geomspace", "indices")  # fmt: skip
 def _created(original: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_shape_is_known(original, args, kwargs)
+    args, kwargs = _with_known_shape(original, args, kwargs)
     return fresh(original(*args, **kwargs))
 
 
 @_answers("empty", "empty_like")
 def _empty(original: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_shape_is_known(original, args, kwargs)
+    args, kwargs = _with_known_shape(original, args, kwargs)
     made = fresh(original(*args, **kwargs))
     if isinstance(made, FreshArray):
         made[...] = 0  # what is in it would become part of the program
@@ -144,7 +153,7 @@ def _empty(original: Any, *args: Any, **kwargs: Any) -> Any:
 
 @_answers("full")
 def _full(original: Any, shape: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
-    _check_shape_is_known(original, (shape,), {})
+    (shape,), _ = _with_known_shape(original, (shape,), {})
     if not is_traced(fill_value):
         return fresh(original(shape, fill_value, *args, **kwargs))
     from autojit.functions.creation import full
@@ -215,6 +224,11 @@ def _names() -> tuple[Names, ...]:
     for name, found in vars(np).items():  # np.concat is np.concatenate too
         if callable(found) and found in answers:
             makers[name] = functools.partial(_Wrapper, answer=answers[found])
+    for original, answer in answers.items():
+        call_as(original, functools.partial(answer, original))
+    for module in (np, np.linalg):
+        for name in listed.covered(module):
+            call_as(getattr(module, name), listed.Listed(getattr(module, name)))
     return (
         Names(np, makers),
         Names(np.linalg, dict.fromkeys(listed.covered(np.linalg), listed.Listed)),

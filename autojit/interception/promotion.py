@@ -12,6 +12,7 @@ from autojit.functions.indexing import getitem
 from autojit.protocols.lifting import as_tracer, view
 from autojit.tracing.aliasing import Mapped
 from autojit.tracing.array_methods import OPERATORS
+from autojit.tracing.blocks import is_around, where_made
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, Memory, TracedArray, plain
 from autojit.tracing.hooks import hooks
@@ -26,7 +27,9 @@ def traced(x: Any) -> Tracer:
     if isinstance(x, Tracer):
         return x
     if not isinstance(x, TracedArray):
-        _become_traced(x)
+        memory = x.memory
+        with where_made(memory and memory.maker):
+            _become_traced(x)
     found: Tracer = x.tracer
     return found
 
@@ -34,15 +37,17 @@ def traced(x: Any) -> Tracer:
 def item_at_traced(x: FreshArray, index: Any) -> Any:
     """``x[index]`` with a traced index: what is a view has to be one of a traced array."""
     copied: Tracer = getitem(as_tracer(x), index)
-    if copied.base is None:
+    if copied.base is None and not copied.is_bounded:
         return copied
     assert x.memory is not None
-    if x.memory.is_of(current_trace()) and x.flags.writeable:
+    if x.flags.writeable and is_around(x.memory.maker):
         return traced(x)[index]
     # An outer function's array, read in an inner one, stays as it is while that is traced.
     x.memory.lent = True
     for array in x.memory.living():
         array.setflags(write=False)
+    if copied.is_bounded:
+        return getitem(_read_only(as_tracer(x)), index)
     return _read_only(copied)
 
 

@@ -16,6 +16,7 @@ from autojit.ir.core.types import Type, canonical_dtype
 from autojit.ir.ops.arithmetic import convert
 from autojit.ir.ops.move import broadcast_to
 from autojit.tracing.aliasing import Uncertain, View
+from autojit.tracing.blocks import here
 from autojit.tracing.context import WEAK_TYPES, check_dtype, current_trace
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -32,6 +33,7 @@ def tracer(value: Value, weak: type | None = None) -> Tracer:
 
 def view(base: Tracer, how: View) -> Tracer:
     """What shares memory with ``base`` in NumPy."""
+    base = here(base)
     before = as_value(base)
     result = tracer(how.read(before))
     if not base.is_scalar:  # of a scalar NumPy makes an array of its own
@@ -41,6 +43,7 @@ def view(base: Tracer, how: View) -> Tracer:
 
 def perhaps_view(base: Tracer, value: Value) -> Tracer:
     """The same where NumPy decides by the layout in memory whether memory is shared."""
+    base = here(base)
     result = tracer(value)
     if not base.is_scalar:
         result.base, result.how, result.seen = base, Uncertain(), base.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,9 +17,10 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.types import TypeMismatch
-from autojit.tracing.created_arrays import bare, is_traced
+from autojit.tracing.created_arrays import bare, is_traced, with_values
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,17 +57,50 @@ def implements(*functions: Any, known: tuple[str, ...] = ()) -> Callable[[F], F]
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     """Answer a NumPy function called with a traced array among its arguments."""
     hooks.load()
+    if any_bounded(args) or (kwargs and any_bounded(kwargs.values())):
+        return hooks.bounded_function(function, args, kwargs)
     implementation = FUNCTIONS.get(function)
     if implementation is None:
         raise uncovered(_name_of(function))
-    for position, name in KNOWN.get(function, ()):
-        value = args[position] if position < len(args) else kwargs.get(name)
-        if is_traced(value):
-            raise must_be_known(_name_of(function), name)
+    parameters = KNOWN.get(function)
+    if parameters is not None:
+        args, kwargs = with_known(_name_of(function), parameters, args, kwargs)
     try:
         return implementation(*bare(args), **bare(kwargs))
     except TypeMismatch as error:
         raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
+
+
+def with_known(
+    function: str, parameters: Iterable[tuple[int, str]], args: Any, kwargs: Any
+) -> tuple[Any, Any]:
+    """Arguments of a function with the values of parameters that decide about shapes, which are
+    positions and names; the error where they are not known."""
+    for position, name in parameters:
+        given = args[position] if position < len(args) else kwargs.get(name)
+        if not is_traced(given):
+            continue
+        value = with_values(given)
+        if is_traced(value):
+            raise must_be_known(function, name)
+        if isinstance(value, np.ndarray) and value.ndim:  # a tuple with traced values in it
+            value = tuple(value.tolist())
+        if position < len(args):
+            args = (*args[:position], value, *args[position + 1 :])
+        else:
+            kwargs = {**kwargs, name: value}
+    return args, kwargs
+
+
+def any_bounded(args: Any) -> bool:
+    """Whether one of some arguments, or of the items of a list, is a bounded array."""
+    for x in args:
+        kind = x.__class__
+        if (kind is list or kind is tuple) and any_bounded(x):
+            return True
+        if issubclass(kind, Tracer) and kind.is_bounded:
+            return True
+    return False
 
 
 def must_be_known(function: str, argument: str) -> AutojitError:
@@ -76,7 +110,9 @@ def must_be_known(function: str, argument: str) -> AutojitError:
             f"{function}: the shape of the result depends on {argument}, which is traced and must "
             "be known when the function is traced. Make it a static argument, or close over it:\n"
             "    jit(f, static_argnums=1)(x, n)\n"
-            "    grad(lambda x: f(x, n))(x)         # n is a Python integer here",
+            "    grad(lambda x: f(x, n))(x)         # n is a Python integer here\n"
+            "or make an array that is long enough, and use a part of it:\n"
+            "    np.zeros(100)[:n]                  # not: np.zeros(n)",
             user_source(),
         )
     )

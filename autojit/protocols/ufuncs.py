@@ -37,7 +37,7 @@ from .lifting import (
 )
 from .lists import LISTS, as_arrays
 from .python_integers import EXACT
-from .registry import PRODUCTS, UFUNCS, uncovered
+from .registry import PRODUCTS, UFUNCS, any_bounded, uncovered
 
 
 @lru_cache(maxsize=1)
@@ -80,6 +80,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if method == "at":
         return _at(ufunc, *bare(inputs))
     inputs = as_arrays(inputs)
+    if any_bounded(inputs):
+        return _of_bounded(ufunc, method, inputs, kwargs)
     if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
         return _apply(ufunc, bare(inputs))
     out = kwargs.get("out")
@@ -100,6 +102,15 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if ufunc in (np.divmod, np.modf):
         return _two_results(ufunc, *inputs)
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
+
+
+def _of_bounded(ufunc: Any, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
+    """The same with a bounded array among the inputs."""
+    out = kwargs.get("out")
+    if out is not None and method == "__call__":
+        return _call_with_out(ufunc, inputs, kwargs, out)
+    given = {name: x for name, x in kwargs.items() if x is not None}
+    return hooks.bounded_ufunc(ufunc, method, bare(inputs), given)
 
 
 def _at(ufunc: Any, x: Any, index: Any, *values: Any) -> Any:
@@ -163,14 +174,16 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
         left, right = by_values(left), by_values(right)
         if not (_is_operand(left) and _is_operand(right)):
             return NotImplemented
+    if left.__class__ in LISTS or right.__class__ in LISTS:
+        repeated = _repeated(ufunc, left, right)
+        if repeated is not None:
+            return repeated
     left, right = _without_lists(left, right)
-    exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
-    if exact is not None:
-        return exact(left, right)
-    if ufunc is _POWER and type(right) in (int, float):
-        fast = _power_of_number(left, right)
-        if fast is not None:
-            return fast
+    if any_bounded((left, right)):
+        return hooks.bounded_operator(ufunc, left, right)
+    by_rule = _by_rule(ufunc, left, right)
+    if by_rule is not None:
+        return by_rule
     if ufunc.signature is not None:
         return call_ufunc(ufunc, "__call__", (left, right), {})
     result = _apply(ufunc, (left, right))
@@ -179,17 +192,37 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     return result
 
 
+def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
+    """Integers of Python's, and powers of which the exponent is a number; None for all else."""
+    exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
+    if exact is not None:
+        return exact(left, right)
+    if ufunc is _POWER and type(right) in (int, float):
+        return _power_of_number(left, right)
+    return None
+
+
+def _repeated(ufunc: Any, left: Any, right: Any) -> Any:
+    """``[0.0] * n``: an integer repeats a list, and must be known; None for all else."""
+    items, count = (left, right) if left.__class__ in LISTS else (right, left)
+    if ufunc is not _MULTIPLY or not isinstance(count, Tracer) or not count.is_scalar:
+        return None
+    return items * count.__index__() if count.dtype.kind in "iu" else None
+
+
 def _without_lists(left: Any, right: Any) -> tuple[Any, Any]:
     if left.__class__ in LISTS or right.__class__ in LISTS:
         left, right = as_arrays((left, right))
     return bare(left), bare(right)
 
 
-_POWER = np.power
+_POWER, _MULTIPLY = np.power, np.multiply
 
 
 def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
     """``-x``, ``+x``, ``~x`` and ``abs(x)``: a Python number stays weak."""
+    if x.is_bounded:
+        return hooks.bounded_operator(ufunc, x)
     if x.weak is int and ufunc in EXACT:
         return EXACT[ufunc](x)
     result: Tracer = ufunc(x)

@@ -16,7 +16,7 @@ from autojit.control_flow.control import scan
 from autojit.ir.core.program import Program, current_builder
 from autojit.protocols.lifting import to_dtype, tracer
 from autojit.staging.trace_function import leaf_type
-from autojit.tracing.trace import trace_flat
+from autojit.tracing.running.trace import trace_flat
 from autojit.tracing.values import is_tracer, lift
 from autojit.transformations.custom import custom_vjp
 from autojit.transformations.derivatives import stop_gradient, vjp

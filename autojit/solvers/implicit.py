@@ -296,7 +296,7 @@ def fixed_point(
     >>> round(float(f(1.0)), 9), round(float(grad(f)(1.0)), 9)
     (0.739085133, -0.297474342)
     """
-    check_function(f, "argument 0", "fixed_point")
+    f = check_function(f, "argument 0", "fixed_point")
     unknown = _Unknown(init, "init", "fixed_point")
     if not isinstance(max_steps, int) or max_steps < 1:
         raise ShapeError(with_place(f"max_steps of fixed_point is {max_steps!r}", user_source()))

@@ -13,14 +13,17 @@ from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type
 from autojit.protocols.lifting import to_dtype
 from autojit.tracing.context import Paths, current_trace
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import Inputs
+from autojit.tracing.running.trace import trace_flat
 from autojit.tracing.source import user_source
-from autojit.tracing.trace import trace_flat
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
 from . import pytrees
 from .containers import watched
 from .execute import apply
+from .numba_functions import python_function
 from .trace_function import LeafType, leaf_type
 from .unrolled import without_long_stretches
 
@@ -52,17 +55,20 @@ def trace_body(
     what: str,
     dtypes: Sequence[np.dtype] | None = None,
     paths: Paths | None = None,
+    given: Inputs | None = None,
 ) -> Body:
     """Trace ``call(function, leaves)``; its results are converted to ``dtypes`` if given.
 
-    With ``paths`` the leaves are arrays of a caller, which the function may not change.
+    With ``paths`` the leaves are arrays of a caller, which the function may not change. With
+    ``given`` the body is for these inputs alone, and Python may ask for values.
     """
     structure: Any = None
     weak: list[type | None] = []
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure, weak
-        traced = function if paths is None else watched(function)
+        traced = hooks.converted(python_function(function))
+        traced = traced if paths is None else watched(traced)
         results, structure = pytrees.flatten(call(traced, tracers))
         results = [pytrees.check_result(r, f"The result of {what}") for r in results]
         weak = [leaf_type(r).weak for r in results]
@@ -72,7 +78,7 @@ def trace_body(
 
     name = name_of(function)
     types, kinds = [t for t, _ in leaves], [w for _, w in leaves]
-    program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths)
+    program = trace_flat(flat, types, kinds, name if name.isidentifier() else "f", paths, given)
     program = without_long_stretches(program, is_body=True)
     return Body(program, structure, weak, [lift(c) for c in program.captured])
 
@@ -109,11 +115,14 @@ def in_a_trace(function: Callable[..., Any], *arguments: Any) -> Any:
     return pytrees.unflatten(body, apply(program, leaves))
 
 
-def check_function(f: Any, what: str, of: str) -> None:
-    """Raise StructureError unless the argument is a function."""
+def check_function(f: Any, what: str, of: str) -> Any:
+    """The function as it is traced, for who calls it directly (its control flow is captured);
+    StructureError unless the argument is one."""
     if not callable(f):
         raise StructureError(with_place(f"{what} of {of} must be a function, not {f!r:.60}",
                                         user_source()))  # fmt: skip
+    hooks.load()
+    return hooks.converted(python_function(f))
 
 
 def merged(bodies: Sequence[Body]) -> tuple[list[Program], list[Value]]:

@@ -14,8 +14,8 @@ from autojit.ir.core.errors import name_line, with_place
 from autojit.ir.core.program import Program, Source
 from autojit.ir.tools.interpreter import interpret
 
-#: What compiled code raises.
-FAILURES = (ArithmeticError, ValueError, IndexError)
+#: What compiled code raises: errors of its own, and all that the user does.
+FAILURES = Exception
 #: So many lines are named at most, where it is not known which one failed.
 MOST = 3
 
@@ -27,7 +27,7 @@ def name_failing_line(
 
     Where several lines may have raised it, the interpreter tells which one, if it is quick.
     """
-    lines = list(dict.fromkeys(_lines(program, type(error))))
+    lines = list(dict.fromkeys(_lines(program, error)))
     if len(lines) > 1 and quick:
         try:
             interpret(program, arrays)
@@ -43,12 +43,12 @@ def name_failing_line(
         error.add_note(f"It comes from one of these lines:{named}{more}")
 
 
-def _lines(program: Program, kind: type[Exception]) -> Iterator[Source]:
-    """The lines of operations that raise errors of a class."""
+def _lines(program: Program, error: Exception) -> Iterator[Source]:
+    """The lines of operations that may have raised an error."""
     for op in program.ops:
         if op.kind.fallible:
             if op.programs:
                 for inner in op.programs:
-                    yield from _lines(inner, kind)
-            elif kind in op.kind.raises(op) and op.source is not None:
+                    yield from _lines(inner, error)
+            elif op.kind.may_raise(op, error) and op.source is not None:
                 yield op.source

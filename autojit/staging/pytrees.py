@@ -16,13 +16,14 @@ import optree
 from autojit.errors import NotArrayError, with_place
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import TracedArray, bare
+from autojit.tracing.rows import Row
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Argument, Tracer
 from autojit.tracing.values import SPECIAL, is_special_array
 
 NAMESPACE = "autojit"
 #: Types of leaves that are known not to be dataclasses, for speed.
-_COMMON = frozenset({np.ndarray, np.float64, float, int, bool, complex, Tracer, Argument})
+_COMMON = frozenset({np.ndarray, np.float64, float, int, bool, complex, Tracer, Argument, Row})
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:

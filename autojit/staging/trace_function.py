@@ -9,12 +9,15 @@ import numpy as np
 
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
-from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype
-from autojit.tracing.trace import trace_flat
+from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype, current_trace
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import Inputs
+from autojit.tracing.running.trace import trace_flat
 from autojit.tracing.tracer import Tracer
 
 from . import pytrees
 from .containers import watched
+from .numba_functions import python_function
 from .unrolled import without_long_stretches
 
 
@@ -24,6 +27,8 @@ class Traced(NamedTuple):
     program: Program
     structure: Any
     results: int
+    #: The branches and loops of the user's in it (see ``Trace.constructs``).
+    constructs: frozenset[tuple[str, Any]] = frozenset()
 
 
 class LeafType(NamedTuple):
@@ -53,8 +58,11 @@ def trace_function(
     leaves: Sequence[LeafType],
     call: Callable[[Callable[..., Any], Sequence[Any]], Any],
     paths: Paths | None = None,
+    given: Inputs | None = None,
 ) -> Traced:
     """Trace ``call(function, leaves)``, which puts the leaves into arguments of these paths.
+
+    With ``given`` the program is for these inputs alone, and Python may ask for values.
 
     Where it does so by ``trees.arguments``, ArgumentChangedError is raised if the function changes
     a container.
@@ -62,16 +70,20 @@ def trace_function(
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "main"
     structure: Any = None
+    constructs: set[tuple[str, Any]] = set()
 
     def flat(*tracers: Tracer) -> list[Any]:
         nonlocal structure
-        results, structure = pytrees.flatten(call(watched(function), tracers))
+        twin = hooks.converted(python_function(function))
+        results, structure = pytrees.flatten(call(watched(twin), tracers))
+        trace = current_trace()
+        constructs.update(trace.constructs if trace is not None else ())
         return [pytrees.check_result(r, f"The result of {name}") for r in results]
 
     def numbered() -> list[str]:
         return [f"argument {i}" for i in range(len(leaves))]
 
     types, weak = [t for t, _ in leaves], [w for _, w in leaves]
-    program = trace_flat(flat, types, weak, name, paths or numbered)
+    program = trace_flat(flat, types, weak, name, paths or numbered, given)
     program = without_long_stretches(program)
-    return Traced(program, structure, len(program.outputs))
+    return Traced(program, structure, len(program.outputs), frozenset(constructs))

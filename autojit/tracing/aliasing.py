@@ -15,13 +15,14 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from autojit.errors import ArgumentChangedError, InPlaceError, RefusedInPlaceError, with_place
 from autojit.ir.core.program import Value, building
 
+from .blocks import here, original
 from .context import current_trace
 from .protocol import TracedValue
 from .source import user_source
@@ -60,7 +61,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class Uncertain:
-    """Perhaps a view, perhaps a copy."""
+    """Perhaps a view of the base, perhaps a copy."""
 
     def read(self, base: Value) -> Value:
         raise _uncertain()
@@ -69,15 +70,50 @@ class Uncertain:
         raise _uncertain()
 
 
+class Foreign:
+    """Any array that no traced function has made."""
+
+    argument_path = "an array from outside of the function"
+
+
+FOREIGN = Foreign()
+
+
+def relate(x: TracedValue, others: Iterable[TracedValue | Foreign]) -> None:
+    """An array of the current trace may be one of others: if one is changed in place, the other is
+    lost."""
+    for other in others:
+        if other is not x:
+            _peers_at(x).append(other)
+            if not isinstance(other, Foreign):
+                _peers_at(here(other)).append(x)
+
+
+def _peers_at(x: TracedValue) -> list[Any]:
+    found: list[Any] = x.owner.peers.setdefault(id(x), [x])  # which also keeps it alive
+    return found
+
+
+def peers(x: TracedValue) -> Iterator[Any]:
+    """The arrays that may be the same as x, which shares no memory with others for sure."""
+    first, trace = original(x), x.owner
+    while trace is not None:
+        same = first if first.owner is trace else trace.stand_ins.get(id(first), (None, None))[1]
+        yield from trace.peers.get(id(same), [None])[1:]
+        trace = None if first.owner is trace else trace.around
+
+
 def _uncertain() -> RefusedInPlaceError:
     return RefusedInPlaceError(
         with_place(
             "This array may share memory with one that has been changed in place (one of the two "
             "is a reshape or ravel of the other). Whether NumPy makes a view or a copy there "
-            "depends on the layout in memory, which is not known while a function is traced.\n"
+            "depends on the layout in memory, which is not known while a function is traced. Or "
+            "which array a name holds depends on a traced condition.\n"
             "Say which one is meant:\n"
             "    y = x.reshape(-1).copy()           # a copy: x keeps its value\n"
-            "    y[...] = 0; x = y.reshape(x.shape) # x has the new value",
+            "    y[...] = 0; x = y.reshape(x.shape) # x has the new value\n"
+            "    y = (a if c else b).copy()         # a copy: a and b keep their values",
             user_source(),
         )
     )
@@ -103,6 +139,7 @@ def assign(x: TracedValue, value: Value, part: str = "") -> None:
 
     ``part`` says in messages what of the array is changed, if not the whole.
     """
+    x = here(x)
     x.check_owner(current_trace())
     _check_own(x, part)
     base, view = x.base, x.how
@@ -112,12 +149,15 @@ def assign(x: TracedValue, value: Value, part: str = "") -> None:
         _check_own(_root(base), "What may be a view of ")
         x.value  # noqa: B018 - raises if the base has been changed
         _lose(base)
+        _lose_peers(x)
         x.base = x.how = None
     elif base is not None:
         assert view is not None
         base.check_owner(x.owner)
         assign(base, view.write(base.value, value), "A view of ")
         x.seen = base.value
+    else:
+        _lose_peers(x)
     x.own = value
 
 
@@ -127,7 +167,7 @@ def _root(x: TracedValue) -> TracedValue:
     return x
 
 
-def _check_own(x: TracedValue, part: str) -> None:
+def _check_own(x: TracedValue | Foreign, part: str) -> None:
     """Raise ArgumentChangedError if an array belongs to the caller."""
     if x.argument_path is not None:
         raise ArgumentChangedError(
@@ -142,8 +182,24 @@ def _check_own(x: TracedValue, part: str) -> None:
         )
 
 
+def lose(arrays: Iterable[TracedValue]) -> None:
+    """Arrays of the current trace that are not known any more."""
+    for x in arrays:
+        _root(here(x)).lost = True
+
+
 def _lose(x: TracedValue) -> None:
     """Its memory may have been changed, and that of all that it is a view of."""
     while x.base is not None:
         x = x.base
     x.lost = True
+    _lose_peers(x)
+
+
+def _lose_peers(x: TracedValue) -> None:
+    """What may be the same array as one that is changed is not known any more."""
+    for y in peers(x):
+        _check_own(y, "What may be ")
+        root = _root(here(y))
+        if root is not x:
+            root.lost = True

@@ -34,6 +34,9 @@ def _binary(ufunc: Any) -> tuple[_Binary, _Binary, _Binary]:
         result = hooks.call_operator(ufunc, self, other)
         if result is NotImplemented or self.is_scalar:
             return result  # NumPy scalars are immutable: the name is bound anew
+        if result.is_bounded:
+            hooks.setitem(self, ..., result)
+            return self
         if result.shape != self.shape or not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise InPlaceError(
                 with_place(
@@ -146,6 +149,7 @@ class ArrayMethods(Operators):
     round = _delegated(np.round)
     argsort = _delegated(np.argsort)
     searchsorted = _delegated(np.searchsorted)
+    nonzero = _delegated(np.nonzero)
 
     T = property(_delegated(np.transpose))
     mT = property(_delegated(np.matrix_transpose))

@@ -23,7 +23,7 @@ from autojit.errors import (
     with_place,
 )
 from autojit.ir.core.collection import seldom_collected
-from autojit.ir.core.program import Value, building
+from autojit.ir.core.program import Source, Value, building
 from autojit.ir.core.types import Type, canonical_dtype, dtype_name
 from autojit.ir.ops.move import reshape, slice_
 
@@ -45,6 +45,10 @@ class Trace:
 
     def __init__(self, outer: Trace | None = None) -> None:
         around: TracingBuilder | None = None if outer is None else outer.builder
+        #: What has been decided in the outermost trace about loops, by where they are written.
+        self.unrolled: set[Any] = set() if outer is None else outer.unrolled
+        #: The loops that have been captured so far, by where they are written.
+        self.captured_loops: list[Any] = [] if outer is None else outer.captured_loops
         self.builder: TracingBuilder = TracingBuilder(Lines(), around)
         self.captured: list[Any] = []
         self.captured_inputs: list[Value] = []
@@ -62,6 +66,25 @@ class Trace:
         self.paths: Paths | None = None
         #: Trees of its arguments, as they were put together for the traced function.
         self.rebuilt: list[Any] = []
+        #: What has to hold, as traced bools, and what is raised where it does not.
+        self.checks: list[tuple[Any, Any]] = []
+        #: The user's branches and loops in what was traced: "branch", "loop" or "unrolled", and
+        #: the line.
+        self.constructs: set[tuple[str, Source | None]] = set()
+        #: Of a block (see ``blocks``): the trace of the function that it lies in, the stand-ins of
+        #: that function's arrays with whom they stand for, by the identity of the latter, and the
+        #: first value of each stand-in by its own.
+        self.around: Trace | None = None
+        self.stand_ins: dict[int, tuple[Any, Any]] = {}
+        self.first_values: dict[int, Value] = {}
+        #: Whether slices with traced bounds are read or written in it, or in a block in it.
+        self.slices = False
+        #: The identities of stand-ins that do not have the value that the array has outside.
+        self.given: set[int] = set()
+        #: Whom each stand-in stands for, by its identity.
+        self.originals: dict[int, Any] = {}
+        #: Arrays that may be one, by their identities: each itself, then the others.
+        self.peers: dict[int, list[Any]] = {}
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -104,6 +127,8 @@ class Trace:
         """Forget who was captured, now that nothing else is, and the arguments."""
         self._alive.clear()
         self.rebuilt.clear()
+        self.checks.clear()
+        self.peers.clear()
 
 
 class CapturedView:
@@ -143,16 +168,52 @@ def current_trace() -> Trace | None:
 
 
 @contextmanager
-def new_trace() -> Iterator[Trace]:
-    """A trace that is active inside the block."""
-    trace = Trace(current_trace())
+def inside(trace: Trace) -> Iterator[None]:
+    """A context in an outer trace: what is recorded in it comes before the current block."""
+    _stack.traces.append(trace)
+    try:
+        with building(trace.builder):
+            yield
+    finally:
+        _stack.traces.pop()
+
+
+@contextmanager
+def new_trace(*, block: bool = False) -> Iterator[Trace]:
+    """A trace that is active inside of the context; of a block, in the function of the current
+    one."""
+    outer = current_trace()
+    trace = Trace(outer)
+    if block:
+        trace.around = current_trace()
+        assert trace.around is not None
+        trace.paths = trace.around.paths
+        trace.builder.depth = trace.around.builder.depth  # no function of its own
     _stack.traces.append(trace)
     try:
         with building(trace.builder), hooks.visible(), seldom_collected():
             yield trace
+        if outer is not None and not block:
+            outer.constructs |= trace.constructs
     finally:
         trace.open = False
+        trace.builder.known = None
         _stack.traces.pop()
+
+
+def active_traces() -> Sequence[Trace]:
+    """The active traces of this thread, the innermost last."""
+    return _stack.traces
+
+
+@contextmanager
+def outside_of_traces() -> Iterator[None]:
+    """No trace is active inside the block: NumPy computes."""
+    traces, _stack.traces = _stack.traces, []
+    try:
+        yield
+    finally:
+        _stack.traces = traces
 
 
 #: What to do with a value that is needed after the trace.

@@ -40,8 +40,10 @@ import numpy as np
 from autojit.ir.core.types import TypeMismatch, dtype_name
 
 from .array_methods import OPERATORS
+from .blocks import is_outside
 from .context import Trace, current_trace
 from .hooks import hooks
+from .known import at_hand, depends
 from .tracer import Tracer
 
 
@@ -127,7 +129,7 @@ class FreshArray(np.ndarray):
         given.release()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if is_traced((inputs, kwargs)):
+        if is_traced((inputs, kwargs)) or _writes_outside(kwargs.get("out")):
             return hooks.call_ufunc(ufunc, method, inputs, kwargs)
         result = getattr(ufunc, method)(*plain(inputs), **plain(kwargs))
         out = kwargs.get("out")
@@ -139,7 +141,9 @@ class FreshArray(np.ndarray):
         vague = is_vague((args, kwargs))
         if vague and func in (np.reshape, np.ravel):
             args = (hooks.traced(args[0]), *args[1:])
-        if is_traced((args, kwargs)):
+        if func in _WRITERS and args and _writes_outside(args[0]):
+            hooks.traced(args[0])
+        if is_traced((args, kwargs)) or _writes_outside(kwargs.get("out")):
             return hooks.call_function(func, args, kwargs)
         out = kwargs.get("out")
         result = func(*plain(args), **plain(kwargs))
@@ -151,7 +155,7 @@ class FreshArray(np.ndarray):
         return fresh(plain(self)[plain(index)], is_vague(self))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if is_traced((index, value)):
+        if is_traced((index, value)) or _writes_outside(self):
             hooks.traced(self)[index] = value
         else:
             plain(self)[plain(index)] = plain(value)
@@ -185,10 +189,10 @@ class TracedArray(FreshArray):
         return bool(np.any(self.tracer == value))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.tracer.__array__()  # which says that there are no numbers
+        return self.tracer.__array__().__reduce_ex__(protocol)  # where there are numbers
 
     def __buffer__(self, flags: int) -> Any:
-        return self.tracer.__array__()
+        return memoryview(self.tracer.__array__())  # type: ignore[arg-type]
 
 
 def _attach() -> None:
@@ -201,8 +205,9 @@ def _attach() -> None:
 
         return special
 
-    own = ("bool", "float", "int", "complex", "index", "round", "format", "repr", "str", "len",
-           "iter", "getitem", "setitem", "copy", "deepcopy")  # fmt: skip
+    own = ("bool", "float", "int", "complex", "index", "round", "trunc", "floor", "ceil",
+           "format", "repr", "str", "len", "iter", "getitem", "setitem", "copy",
+           "deepcopy")  # fmt: skip
     for name in (*OPERATORS, *(f"__{word}__" for word in own)):
         setattr(TracedArray, name, forward(name))
 
@@ -210,13 +215,27 @@ def _attach() -> None:
 _attach()
 
 
+#: What changes its first argument, and the methods that change their array.
+_WRITERS = frozenset({np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal})
+_CHANGING = frozenset({"fill", "put", "sort", "partition", "itemset", "setfield"})
+
+
+def _writes_outside(out: Any) -> bool:
+    """Whether an array that is written lies outside of the current block: whether and how often
+    the block runs is not known, so the array becomes traced."""
+    if isinstance(out, tuple):
+        return any(map(_writes_outside, out))
+    return type(out) is FreshArray and out.memory is not None and is_outside(out.memory.maker)
+
+
 def _method(name: str) -> Any:
     """One of ndarray's methods, so that what it returns is fresh too."""
 
     def call(self: FreshArray, *args: Any, **kwargs: Any) -> Any:
         vague = is_vague(self)
-        if is_traced((args, kwargs)) or (vague and name in ("reshape", "ravel")):
-            stays = name in ("fill", "put", "reshape", "ravel")
+        writes = name in _CHANGING and _writes_outside(self)
+        if is_traced((args, kwargs)) or (vague and name in ("reshape", "ravel")) or writes:
+            stays = name in ("reshape", "ravel") or name in _CHANGING
             return getattr(hooks.traced(self) if stays else hooks.as_tracer(self), name)(
                 *args, **kwargs
             )
@@ -228,7 +247,7 @@ def _method(name: str) -> Any:
 
 def _attribute(name: str) -> Any:
     def change(self: FreshArray, value: Any) -> None:
-        if is_traced(value):
+        if is_traced(value) or _writes_outside(self):
             getattr(hooks.traced(self), name)[...] = value
         else:
             setattr(plain(self), name, plain(value))
@@ -306,6 +325,8 @@ def _anywhere(holds: Callable[[Any], bool], x: Any) -> bool:
         return any(_anywhere(holds, item) for item in x)
     if isinstance(x, dict):
         return any(_anywhere(holds, item) for item in x.values())
+    if x.__class__ is slice:
+        return any(holds(bound) for bound in (x.start, x.stop, x.step))
     return holds(x)
 
 
@@ -322,6 +343,17 @@ def bare(x: Any) -> Any:
     if kind is tuple:
         return tuple([bare(item) for item in x])
     return _mapped(bare, x) if kind is list or kind is dict else x
+
+
+def with_values(x: Any) -> Any:
+    """Plain numbers in the place of traced values that are known and have no derivative, also in
+    tuples, lists and dicts."""
+    return _mapped(_number, bare(x))
+
+
+def _number(x: Any) -> Any:
+    found = at_hand(x) if isinstance(x, Tracer) else None
+    return x if found is None or depends(x) else found
 
 
 def is_traced(x: Any) -> bool:

@@ -39,8 +39,27 @@ class Hooks:
     #: A created array as a traced one from now on, and its item at a traced index.
     traced: Callable[[Any], Any]
     item_at_traced: Callable[[Any, Any], Any]
+    #: What is asked where an argument is a bounded array: ``(function, args, kwargs)``,
+    #: ``(ufunc, method, inputs, kwargs)``, and an operator ``(ufunc, *operands)``.
+    bounded_function: Callable[[Any, Any, Any], Any]
+    bounded_ufunc: Callable[[Any, str, tuple[Any, ...], dict[str, Any]], Any]
+    bounded_operator: Callable[..., Any]
+    #: Items and slices with traced bounds, and of bounded arrays: read, and assigned to.
+    get_bounded: Callable[[Any, Any], Any]
+    set_bounded: Callable[[Any, Any, Any], None]
+    write_bounded: Callable[[Any, Any], None]
     #: A context in which NumPy's names see traced values.
     visible: Callable[[], AbstractContextManager[None]]
+    #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).
+    converted: Callable[[Any], Any]
+    #: A sentence: why the function that asks for the truth of a traced value was not captured.
+    why_not_captured: Callable[[], str]
+    #: ``then() if test else orelse()`` for a traced bool whose value is not known.
+    choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
+    #: Raises for a list that grows in a captured loop, whose length differs from step to step.
+    check_length: Callable[[Any], None]
+    #: Results of a traced function that pass through what has to hold.
+    with_checks: Callable[[Any, Any], Any]
     #: ``ufunc.at``, ``out=``, ``ufunc.reduce`` and ``ufunc.accumulate``.
     add_at: Callable[[Any, Any, Any], Any]
     write_out: Callable[[str, Any, Any], Any]

@@ -21,6 +21,7 @@ class TracedValue(Protocol):
     how: Any
     seen: Value | None
     lost: bool
+    is_bounded: bool
 
     @property
     def value(self) -> Value: ...
@@ -43,6 +44,9 @@ class TracedValue(Protocol):
 
     def check_owner(self, trace: Any) -> None:
         """Raise unless the array belongs to that trace."""
+
+    def stand_in(self, value: Value, trace: Any) -> Any:
+        """An array like this one, with that value in that trace."""
 
 
 T = TypeVar("T", bound=TracedValue)

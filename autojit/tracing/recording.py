@@ -7,12 +7,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from autojit.errors import HandledFailureError, with_place
-from autojit.ir.core.program import Builder, Op, Source
+from autojit.ir.core.program import Builder, Op, Source, Value
 
 from .handlers import handler_line
 from .source import is_internal
@@ -29,6 +29,22 @@ def _found_error_state() -> Callable[[], Any]:
 _error_state = _found_error_state()
 
 
+class KnownValues(Protocol):
+    """The values of a trace."""
+
+    def find(self, value: Value) -> Any:
+        """The array, or what says that it is not known."""
+
+    def attempt(self, op: Op) -> bool:
+        """Compute an operation or raise its error; False where its operands are not known."""
+
+    def knows_inputs(self) -> bool:
+        """Whether the inputs are numbers."""
+
+    def depends(self, value: Value) -> bool:
+        """Whether a value has a derivative by something that is differentiated."""
+
+
 class TracingBuilder(Builder):
     """Records the operations of a trace, which may lie inside of another one's."""
 
@@ -39,24 +55,37 @@ class TracingBuilder(Builder):
         self.state = self.outside
         #: How many traces are open.
         self.depth: int = 1 if outer is None else outer.depth + 1
+        #: The trace's values, where they are at hand (see ``known``).
+        self.known: KnownValues | None = None
 
     def append(self, op: Op) -> None:
-        self.ops.append(op)
         if op.kind.fallible:
             self._check_handlers(op)
+        self.ops.append(op)
         state = _error_state()
         if state is not self.state:
             self._check_error_state(op.source)
             self.state = state
 
     def _check_handlers(self, op: Op) -> None:
-        """Refuse an operation whose failure, as the code runs, the function would handle."""
+        """Refuse an operation whose failure, as the code runs, the function would handle; where
+        its operands are known it fails here if at all."""
         for error in sorted(op.kind.raises(op), key=lambda kind: kind.__name__):
-            for frame in _users_frames(self.depth):
-                line = handler_line(frame, frame.f_lasti, error)
-                if line is not None:
-                    file = frame.f_code.co_filename
-                    raise _handled(op, error, f"{file}:{line}")
+            place = _handled_at(error, self.depth)
+            if place is not None:
+                if self.known is not None and self.known.attempt(op):
+                    return
+                raise _handled(f"The operation `{op.kind.name}`", error, place, op.source)
+
+    def check_raise(
+        self, error: type[BaseException], source: Source | None,
+        what: str = "A branch on a traced condition",
+    ) -> None:  # fmt: skip
+        """Refuse an exception that Python would raise as the code runs, which the function
+        handles."""
+        place = _handled_at(error, self.depth)
+        if place is not None:
+            raise _handled(what, error, place, source)
 
     def _check_error_state(self, source: Source | None) -> None:
         found = [f"{k}={v!r}" for k, v in np.geterr().items() if v in ("raise", "call")]
@@ -91,11 +120,22 @@ def _users_frames(depth: int) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _handled(op: Op, error: type[Exception], place: str) -> HandledFailureError:
+def _handled_at(error: type[BaseException], depth: int) -> str | None:
+    """Where the functions that are traced handle an error that is raised now."""
+    for frame in _users_frames(depth):
+        line = handler_line(frame, frame.f_lasti, error)
+        if line is not None:
+            return f"{frame.f_code.co_filename}:{line}"
+    return None
+
+
+def _handled(
+    words: str, error: type[BaseException], place: str, source: Source | None
+) -> HandledFailureError:
     name = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
     return HandledFailureError(
         with_place(
-            f"The operation `{op.kind.name}` may raise {name} when the compiled code runs. The "
+            f"{words} may raise {name} when the compiled code runs. The "
             f"`except` at {place} would handle it in Python; it runs only while the function is "
             "traced, when no value is known. Handle it where the transformed function is called, "
             "without a `try` in the function itself:\n"
@@ -103,6 +143,6 @@ def _handled(op: Op, error: type[Exception], place: str) -> HandledFailureError:
             "        value = jit(f)(x)\n"
             f"    except {name}:\n"
             "        value = np.inf",
-            op.source,
+            source,
         )
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import math
+import operator
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -23,6 +25,7 @@ from .aliasing import View, refreshed
 from .array_methods import ArrayMethods
 from .context import Trace, check_not_leaked
 from .hooks import hooks
+from .known import ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
 from .source import user_instruction, user_source
 
 #: Assignment into an ordinary array asks for a number or an array.
@@ -31,8 +34,9 @@ _ASSIGN = (
     "module:\n"
     "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros\n"
 )
+STORED = "Assigning x into an ordinary array"
 #: The same where that array is known to be an ordinary one.
-_COPY = (
+ASSIGNMENT_FIX = (
     "The array that it is assigned into was not made in the traced function, or not by the name in "
     "the module:\n"
     "    y = np.copy(y0); y[0] = x          # not: y = y0.copy(), or y0 * 1.0\n"
@@ -42,6 +46,11 @@ _TAKE = (
     "To pick from an array that is known:\n"
     "    np.take(table, i)                  # not: table[i]\n"
     "    jit(f)(table, x)                   # or make it an argument of jit, which traces all\n"
+)
+_BOOL = "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,"
+_CHOOSE = (
+    "Or choose element by element:\n"
+    "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
 )
 #: SciPy's functions in Python make arrays of what they are given.
 #: Frames in which a function of SciPy's is looked for.
@@ -106,6 +115,8 @@ class Tracer(ArrayMethods):
 
     __slots__ = ("base", "boxed", "how", "lost", "ordered", "own", "owner", "seen", "weak")
     __array_priority__ = 1000.0
+    #: Whether it has a length that is a value.
+    is_bounded = False
     #: Above that of a DataFrame: pandas leaves its operators to the traced array.
     __pandas_priority__ = 5000
     __hash__ = None  # type: ignore[assignment]
@@ -175,8 +186,18 @@ class Tracer(ArrayMethods):
             raise TypeError("iteration over a traced scalar")
         return (self[i] for i in range(self.shape[0]))
 
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
     def __repr__(self) -> str:
-        return f"Tracer<{self.type}>"
+        return self._shown(repr)
+
+    def __str__(self) -> str:
+        return self._shown(str)
+
+    def _shown(self, words: Callable[[Any], str]) -> str:
+        found = at_hand(self) if self.owner.open else None
+        return f"Tracer<{self.type}>" if found is None else words(found)
 
     @property
     def argument_path(self) -> str | None:
@@ -201,27 +222,44 @@ class Tracer(ArrayMethods):
     def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
-            what, fix = "Assigning x into an ordinary array", _COPY
+            what, fix = STORED, ASSIGNMENT_FIX
+        if at_hand(self) is not None:
+            raise lost_derivative(self, what, fix)
+        reason = "while a function is traced only its type is known."
+        if is_batched(self):
+            reason = "under vmap each element of the batch may have another one."
+            fix = f"{fix}\n{ONE_BY_ONE}"
         error = ConcreteValueError(
             with_place(
-                f"{what} needs the value of a traced array of type {self.type}, "
-                f"and while a function is traced only its type is known.\n{fix}",
+                f"{what} needs the value of a traced array of type {self.type}, and {reason}\n"
+                f"{fix}",
                 user_source(),
             )
         )
         error.asked = asked
         raise error
 
+    def _without_loss(self) -> Any:
+        """The value, if it is known and has no derivative to lose; else None."""
+        found = at_hand(self)
+        return None if found is None or depends(self) else found
+
     def __bool__(self) -> bool:
-        self._refuse(
-            "bool(x), as `if`, `while`, `and`, `or` and `assert` call it,",
-            "Choose element by element instead of branching:\n"
-            "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
-            "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
-            "or make the argument static: jit(f, static_argnums=...).",
-        )
+        found = at_hand(self)
+        if found is not None:
+            return bool(found)
+        fix = f"{hooks.why_not_captured()} {_CHOOSE}"
+        if not is_batched(self):
+            fix += (
+                "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
+                "or make the argument static: jit(f, static_argnums=...)."
+            )
+        self._refuse(_BOOL, fix.rstrip("\n"))
 
     def __float__(self) -> float:
+        found = self._without_loss()
+        if found is not None:
+            return float(found)
         self._refuse(
             "float(x)",
             "Leave it an array (NumPy functions take it as it is):\n"
@@ -229,17 +267,46 @@ class Tracer(ArrayMethods):
         )
 
     def __complex__(self) -> complex:
+        found = self._without_loss()
+        if found is not None:
+            return complex(found)
         self._refuse("complex(x)", f"Use `x.astype(complex)` instead.\n{_ASSIGN}")
 
+    # The derivative of what is rounded is 0.
+
     def __int__(self) -> int:
+        found = at_hand(self)
+        if found is not None:
+            return int(found)
         self._refuse(
             "int(x)", f"Use `x.astype(int)` instead, or make the argument static.\n{_ASSIGN}"
         )
 
     def __round__(self, digits: int | None = None) -> Any:
+        found = at_hand(self)
+        if found is not None:
+            return round(found, digits)
         self._refuse("round(x)", "Use `np.rint(x)` instead, or round the result of jit(f).")
 
+    def __trunc__(self) -> int:
+        return self._rounded("trunc")
+
+    def __floor__(self) -> int:
+        return self._rounded("floor")
+
+    def __ceil__(self) -> int:
+        return self._rounded("ceil")
+
+    def _rounded(self, name: str) -> int:
+        found = at_hand(self)
+        if found is not None:
+            return int(getattr(math, name)(found))
+        self._refuse(f"math.{name}(x)", f"Use `np.{name}(x)` instead.")
+
     def __format__(self, form: str) -> str:
+        found = at_hand(self) if self.owner.open else None
+        if found is not None:
+            return format(found, form)
         if not form:
             return repr(self)
         self._refuse(
@@ -248,6 +315,9 @@ class Tracer(ArrayMethods):
         )
 
     def __index__(self) -> int:
+        found = at_hand(self)
+        if found is not None:
+            return operator.index(found)
         self._refuse(
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
@@ -255,13 +325,24 @@ class Tracer(ArrayMethods):
             asked=True,
         )
 
-    def item(self) -> Any:
-        """Refused: a traced array has no value yet."""
+    def item(self, *place: Any) -> Any:
+        """A plain number, where the value is known and has no derivative."""
+        found = self._without_loss()
+        if found is not None:
+            return np.asarray(found).item(*place)
         self._refuse("x.item()", "Leave it an array, and call .item() on the result of jit(f).")
 
-    tolist = item
+    def tolist(self) -> Any:
+        """Plain numbers in lists, where the values are known and have no derivative."""
+        found = self._without_loss()
+        if found is not None:
+            return np.asarray(found).tolist()
+        self._refuse("x.tolist()", "Leave it an array, and call .tolist() on the result of jit(f).")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        found = self._without_loss()
+        if found is not None:
+            return np.array(found, dtype)
         if (function := _function_of_scipy()) is not None:
             name = "scipy." + ".".join(function)
             self._refuse(
@@ -274,6 +355,12 @@ class Tracer(ArrayMethods):
             "    np.array([x, y])                   # not: from numpy import array\n"
             "    np.sum([x, y])                     # not: from numpy import sum",
         )
+
+    def stand_in(self, value: Value, trace: Trace) -> Tracer:
+        """An array like this one, with that value in that trace (see ``blocks``)."""
+        made = Tracer(value, trace, self.weak)
+        made.boxed, made.ordered = self.boxed, self.ordered
+        return made
 
     def check_owner(self, trace: Trace | None) -> None:
         """Raise unless the array belongs to that trace."""
@@ -301,3 +388,8 @@ class Argument(Tracer):
     def argument_path(self) -> str | None:
         assert self.owner.paths is not None
         return self.owner.paths()[self.number]
+
+    def stand_in(self, value: Value, trace: Trace) -> Tracer:
+        made = Argument(value, trace, self.weak, self.number)
+        made.boxed, made.ordered = self.boxed, self.ordered
+        return made

@@ -12,6 +12,7 @@ from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type, canonical_dtype
 
+from .blocks import here
 from .context import Trace, check_dtype, check_not_leaked, current_trace
 from .created_arrays import FreshArray, TracedArray, bare, plain
 from .source import user_source
@@ -23,6 +24,7 @@ def lift(x: Any, dtype: np.dtype | None = None) -> Value:
     trace, x = current_trace(), bare(x)
     if isinstance(x, Tracer):
         check_not_leaked(x)
+        x = here(x)
         if trace is x.owner:
             return x.value
         assert trace is not None

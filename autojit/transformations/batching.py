@@ -16,6 +16,7 @@ from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import LeafType, leaf_type, trace_function
 from autojit.staging.transformed import Transformed
+from autojit.tracing.known import BATCHED, Inputs
 
 
 # A function of one element takes whole batches once it is mapped, so its types are not kept.
@@ -58,9 +59,10 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         moved = [_to_front(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)]
         size = _size(moved, axes, pytrees.call_paths(args, {}))
         types = [_element(leaf, axis) for leaf, axis in zip(moved, axes, strict=True)]
+        known = [leaf if axis is None else BATCHED for leaf, axis in zip(moved, axes, strict=True)]
         traced = trace_function(
             function, types, lambda g, v: g(*pytrees.arguments(structure, v), **kwargs),
-            lambda: pytrees.call_paths(args, {}),
+            lambda: pytrees.call_paths(args, {}), Inputs(known, False),
         )  # fmt: skip
         marked = [axis is not None for axis in axes]
         marked += [False] * len(traced.program.captured)

@@ -20,6 +20,7 @@ from autojit.staging.inspection import trace
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.context import current_trace
+from autojit.tracing.known import Inputs
 from autojit.tracing.source import user_source
 from autojit.tracing.values import lift
 
@@ -106,7 +107,9 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
             return g(*positional, **by_name)
 
         paths = functools.partial(pytrees.call_paths, args, kwargs)
-        body = trace_body(function, types, call, name_of(function), paths=paths)
+        # The op is run, differentiated and batched at these inputs alone.
+        given = Inputs(leaves, False)
+        body = trace_body(function, types, call, name_of(function), paths=paths, given=given)
         (program,), captured = merged([body])
         values = [lift(leaf, t.type.dtype) for leaf, t in zip(leaves, types, strict=True)]
         params = {"body": program, "keep": False, "policy": chosen}

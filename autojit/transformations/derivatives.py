@@ -19,6 +19,7 @@ from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import Traced, leaf_type, trace_function
 from autojit.staging.transformed import R, Transformed
+from autojit.tracing.known import Inputs
 from autojit.tracing.tracer import Tracer
 
 from .gradients import grad
@@ -50,7 +51,7 @@ def _trace(f: Callable[..., Any], primals: Sequence[Any], name: str) -> _Traced:
             )
     traced = trace_function(
         f, [leaf_type(leaf) for leaf in leaves], lambda g, v: g(*pytrees.arguments(structure, v)),
-        lambda: pytrees.call_paths(tuple(primals), {}),
+        lambda: pytrees.call_paths(tuple(primals), {}), Inputs(leaves, True),
     )  # fmt: skip
     return _Traced(traced, leaves, structure)
 

@@ -14,6 +14,7 @@ from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
+from autojit.tracing.known import Inputs
 
 Argnums = int | Sequence[int]
 
@@ -217,7 +218,7 @@ class _Problem:
                 )
             return result
 
-        traced = trace_function(self.f, types, call, self._paths)
+        traced = trace_function(self.f, types, call, self._paths, Inputs(self.leaves, True))
         self._check_scalar(traced.structure, traced.program.out_types, has_aux)
         wrt, kept = tuple(range(len(types))), keep_value or has_aux
         program = cached_transform(gradient, traced.program, wrt, keep_outputs=kept)

@@ -15,6 +15,7 @@ from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, Transformed
+from autojit.tracing.known import Inputs
 
 from .gradients import Argnums, positions
 
@@ -135,6 +136,7 @@ def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
         traced = trace_function(
             f, [leaf_type(leaf) for leaf in leaves], call,
             lambda: [p for n in numbers for p in pytrees.paths(args[n], f"argument {n}")],
+            Inputs(leaves, True),
         )  # fmt: skip
         wrt = tuple(range(len(leaves)))
         program = cached_transform(jacobian, traced.program, wrt, forward=forward)

@@ -123,7 +123,6 @@ TEXTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
         "spectral methods", lambda x: np.polynomial.chebyshev.chebval(np.arange(3) / 3, x)),
     "np.apply_along_axis(f, 0, m)": (
         "row-wise code", lambda x: np.apply_along_axis(lambda r: r * r.sum(), 0, np.outer(x, x))),
-    "np.vectorize(f)(x)": ("scalar code", lambda x: np.vectorize(lambda t: t**2)(x)),
     "np.piecewise(x, …)": (
         "laws with cases", lambda x: np.piecewise(x, [x < 1], [lambda t: t**2, lambda t: 3 * t])),
     "np.choose(index, …)": (
@@ -141,10 +140,6 @@ TEXTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
         lambda x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8))),
     "np.ndenumerate(x)": ("loops over entries", lambda x: sum(v for _, v in np.ndenumerate(x))),
     "x[x > 1]": ("observed data", lambda x: x[x > 1]),
-    "x.item(0)": ("scalar code", lambda x: x.item(0)),
-    "X[np.argsort(x)] of X from outside": ("ranks", lambda x: X[np.argsort(x)] * x),
-    "max(x[0], x[1])": ("scalar code", lambda x: max(x[0], x[1])),
-    "math.exp(x[0])": ("scalar code", lambda x: resolve_name("math.exp")(x[0])),
 }  # fmt: skip
 
 

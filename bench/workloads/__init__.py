@@ -45,6 +45,7 @@ FILES = (
     "npbench_apps",
     "npbench_triangles",
     "npbench_loops",
+    "element_loops",
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from autojit.codegen.loop_ir.errors import ENSURED, TargetError
+from autojit.codegen.loop_ir.errors import ENSURED, TargetError, is_check, raised
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
     AccumulateInto,
@@ -100,11 +100,8 @@ class Statements:
         printer(self, s)
 
     def compute(self, s: Compute) -> None:
-        if s.name in ENSURED:
-            raise TargetError(
-                "ensure cannot be compiled for CUDA yet: it checks arithmetic between Python "
-                "integers. Make the arguments NumPy's: np.int64(n)"
-            )
+        if is_check(s.name):
+            raise _no_check(s.name)
         operand = s.operand_dtype
         args = [self.scalar(a) for a in s.args]
         if s.name == "pow" and operand[0] in "iu":
@@ -201,6 +198,19 @@ class Statements:
 
     def local(self, buffer: Buffer) -> None:
         self.line(f"{buffer} = cuda.local.array({buffer.size}, {numpy_type(buffer.dtype)})")
+
+
+def _no_check(word: str) -> TargetError:
+    if word in ENSURED:
+        return TargetError(
+            "ensure cannot be compiled for CUDA yet: it checks arithmetic between Python "
+            "integers. Make the arguments NumPy's: np.int64(n)"
+        )
+    name, words = raised(word)
+    return TargetError(
+        f"{name}({words!r}) cannot be raised on a GPU yet: raise it before the compiled "
+        "function is called, or use device='cpu'"
+    )
 
 
 _PRINTERS: dict[type, Callable[[Statements, Any], None]] = {

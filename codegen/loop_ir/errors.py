@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
 from autojit.ir.core.program import Source
-from autojit.ir.ops.checks import FAILURES as ENSURES
+from autojit.ir.ops.checks import error_of, failure_of
 
 #: What can go wrong as a kernel runs, as bits of the status: the exception and its words.
 OUT_OF_BOUNDS, NEGATIVE_POWER, OUT_OF_MEMORY = 1, 2, 4
 SINGULAR, NOT_POSITIVE, NO_EIGENVALUES, NO_SVD = 8, 16, 32, 64
-#: The bits of what `ensure` raises, by the words that kernels are written in.  A result that does
-#: not fit comes last: it may follow from another failure.
-ENSURED = {"ensure_zero_division": 128, "ensure_negative_shift": 256, "ensure_overflow": 512}
+#: The bits of what `ensure` raises for Python's integers and for bounded arrays, by the words that
+#: kernels are written in.  A result that does not fit comes last of the former: it may follow from
+#: another failure.
+ENSURED: Mapping[str, int] = MappingProxyType({
+    "ensure_zero_division": 128, "ensure_negative_shift": 256, "ensure_overflow": 512,
+    "ensure_unequal_lengths": 1024, "ensure_empty_maximum": 2048, "ensure_empty_minimum": 4096,
+    "ensure_empty_argument": 8192, "ensure_part_out_of_range": 16384,
+})  # fmt: skip
+#: The bit of the first error of the user's; the status has 64 bits, of which one is a sign.
+FIRST, LAST = 15, 62
 FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),
@@ -19,12 +29,32 @@ FAILURES = {
     NOT_POSITIVE: ("LinAlgError", "Matrix is not positive definite"),
     NO_EIGENVALUES: ("LinAlgError", "Eigenvalues did not converge"),
     NO_SVD: ("LinAlgError", "SVD did not converge"),
-    **{
-        bit: (ENSURES[word.removeprefix("ensure_")][0].__name__,
-              ENSURES[word.removeprefix("ensure_")][1])
-        for word, bit in ENSURED.items()
-    },
-}  # fmt: skip
+}
+
+
+def is_check(word: str) -> bool:
+    """Whether a word of kernels is that of `ensure`."""
+    return failure_of(word) is not None
+
+
+def bits(words: Iterable[str]) -> Mapping[str, int]:
+    """The bits of the checks among the words of a program, errors of the user's in their order."""
+    own = [w for w in dict.fromkeys(words) if is_check(w) and w not in ENSURED]
+    if len(own) > LAST - FIRST + 1:
+        raise TargetError(
+            f"a function can raise at most {LAST - FIRST + 1} different errors when it is "
+            f"compiled, and here are {len(own)}: raise fewer, or call it inside of "
+            "`with autojit.disable_jit():`"
+        )
+    return {**ENSURED, **{word: 1 << bit for bit, word in enumerate(own, FIRST)}}
+
+
+def raised(word: str) -> tuple[str, str]:
+    """The name of the exception that a check raises, and its words."""
+    failure = failure_of(word)
+    assert failure is not None
+    error = error_of(failure)
+    return type(error).__name__, error.args[0] if error.args else ""
 
 
 class TargetError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -20,6 +21,7 @@ from autojit.codegen.loop_ir.values import Accumulator, Buffer, Place, Scalar
 from autojit.codegen.loop_ir.vocabulary import SYMBOLS, usual_dtype
 from autojit.ir.core.affine import Affine, Atom, Quotient, Var
 from autojit.ir.core.types import DTYPE_NAMES
+from autojit.ir.ops.checks import failure_of, is_failure
 
 from .tokens import Token, Tokens
 
@@ -119,11 +121,22 @@ class Scalars:
                 made = IndexValue(nothing, self.index())
             t.mark(")")
             return made, name
+        if t.next.kind == "string":
+            name = self.check(name)
         args = [self.use()]
         while t.has(","):
             args.append(self.use())
         t.mark(")")
         return Compute(nothing, name, tuple(args)), None
+
+    def check(self, name: str) -> str:
+        """A check that names an error: its message, and a comma."""
+        t = self.tokens
+        word = f"{name}: {ast.literal_eval(t.take('string', 'a message').text)}"
+        if not is_failure(failure_of(word)):
+            t.fail(f"expected ensure_ and the name of a builtin exception, got {name}")
+        t.mark(",")
+        return word
 
     def in_range(self, nothing: Any) -> InRange:
         t = self.tokens

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.types import dtype_from_name
-from autojit.ir.ops.checks import FAILURES
+from autojit.ir.ops.checks import Failure, error_of, failure_of
 
 #: Functions that NumPy calls otherwise.
 _NUMPY = {
@@ -50,6 +50,9 @@ def _function(name: str) -> Callable[..., Any]:
     own = _OWN.get(name)
     if own is not None:
         return own
+    failure = failure_of(name)
+    if failure is not None:
+        return _ensured(failure)
     if name in _SCIPY:
         from scipy import special
 
@@ -57,12 +60,10 @@ def _function(name: str) -> Callable[..., Any]:
     return getattr(np, _NUMPY.get(name, name))
 
 
-def _ensured(failure: str) -> Callable[[Any, Any], Any]:
-    error, words = FAILURES[failure]
-
+def _ensured(failure: Failure) -> Callable[[Any, Any], Any]:
     def ensure(holds: Any, x: Any) -> Any:
         if not holds:
-            raise error(words)
+            raise error_of(failure)
         return x
 
     return ensure
@@ -83,7 +84,6 @@ _OWN: dict[str, Callable[..., Any]] = {
     "floor": lambda x: x if x.dtype.kind in "iu" else np.floor(x),
     "ceil": lambda x: x if x.dtype.kind in "iu" else np.ceil(x),
     "trunc": lambda x: x if x.dtype.kind in "iu" else np.trunc(x),
-    **{f"ensure_{failure}": _ensured(failure) for failure in FAILURES},
 }
 
 

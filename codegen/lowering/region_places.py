@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autojit.codegen.loop_ir.nodes import Fill, Store
+from autojit.codegen.loop_ir.traversal import memory
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.scheduling.bufferization import (
     LOCAL,
@@ -72,11 +73,18 @@ class RegionPlaces:
         name = f"{what}{next(self.placement.names)}"
         return Buffer(name, scalar_dtype(like.dtype), size, kind, over)
 
+    def lies_at(self, k: int, place: Location) -> bool:
+        """Whether an operand lies there."""
+        given = self.operand(k)
+        return memory(given.buffer) is memory(place.buffer) and given.offset == place.offset
+
     def initialize(self, k: int, place: Location) -> None:
         """Before the first step: a carry is its operand."""
         value = self.op.operands[k]
         if self.call.views[k] is not None:
-            self.outer.copy(self.operand(k), place, value)
+            # A loop may go on where a value lies.
+            if not self.lies_at(k, place):
+                self.outer.copy(self.operand(k), place, value)
             return
         constant = self.outer.definers[value]
         count, number = parts_of(value.dtype), constant.params["value"]

@@ -32,6 +32,7 @@ from autojit.codegen.scheduling.bufferization import (
     scalar_dtype,
 )
 from autojit.codegen.scheduling.fusion import Schedule
+from autojit.codegen.scheduling.in_place import may_overwrite
 from autojit.codegen.scheduling.materialization import BodyCall
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -230,19 +231,30 @@ class Region(RegionPlaces):
     def switch(self) -> None:
         """One of several bodies."""
         index = self.outer.walk(self.op.operands[0], ())
-        bodies = [self._plain(branch, 1) for branch in self.params["branches"]]
+        taken = self.call.taken or {}
+        here = {k: w - 1 for k, w in taken.items() if self.lies_at(w, self.result(k))}
+        bodies = [self._plain(branch, 1, here) for branch in self.params["branches"]]
         self.here.append(Branch(index, bodies))
 
     def once(self) -> None:
         """A body that runs once, by itself."""
-        self.here.extend(self._plain(self.params["body"], 0))
+        self.here.extend(self._plain(self.params["body"], 0, {}))
 
-    def _plain(self, body: Program, first: int) -> list[Any]:
+    def _plain(self, body: Program, first: int, here: dict[int, int]) -> list[Any]:
+        """A body's statements; ``here`` has inputs by outputs that lie in the same place."""
         inputs, indices = self.around(body.inputs, first)
         places = [self.result(k) for k in range(len(body.outputs))]
         scalar = [v.shape == () for v in body.outputs]
-        outputs = [None if s else p for s, p in zip(scalar, places, strict=True)]
-        inner, statements = self.body(body, inputs, outputs, indices, {})
+        pairs = {body.outputs[k]: body.inputs[w] for k, w in here.items()}
+        outputs = [
+            None if s or pairs.get(v) is v else p
+            for v, s, p in zip(body.outputs, scalar, places, strict=True)
+        ]
+        schedule = Schedule(body, self.outer.traits, inside=True)
+        changed = {after: before for after, before in pairs.items() if after is not before}
+        fits, needless = may_overwrite(schedule, [*changed.values()], [*changed])
+        assert all(fits)
+        inner, statements = self.body(body, inputs, outputs, indices, {}, schedule, needless)
         late = [p if s else None for s, p in zip(scalar, places, strict=True)]
         self.finish(inner, body.outputs, late)
         return statements

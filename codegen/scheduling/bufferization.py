@@ -104,9 +104,7 @@ class Placement:
                 shared = self._shared_loops(value, item)
                 if shared is not None:
                     self._place(value, shared)
-            for under in (item.base, item.over) if isinstance(item, Stored) else ():
-                if under is not None:
-                    self._locate(under, self._place_of(value))
+            self._locate_under(value, item)
 
     def _whole(self, value: Value, name: str, kind: str) -> Buffer:
         size = value.type.size * parts_of(value.dtype)
@@ -114,6 +112,21 @@ class Placement:
 
     def _place_of(self, value: Value) -> Location:
         return Location(self.of[value], self.base.get(value, Affine(0)))
+
+    def _locate_under(self, value: Value, item: Any) -> None:
+        """What a value is written over lies where it does."""
+        for under in (item.base, item.over) if isinstance(item, Stored) else ():
+            if under is not None:
+                self._locate(under, self._place_of(value))
+        for taken, after in self.schedule.together.items():
+            if after is value:
+                self._locate(taken, self._under(self._place_of(value)))
+
+    def _under(self, place: Location) -> Location:
+        """The same memory as a buffer of its own: what is read from it is another value."""
+        b = place.buffer
+        name = f"{b.name}_{next(self.names)}"
+        return Location(Buffer(name, b.dtype, b.size, b.kind, b), place.offset)
 
     def _locate(self, value: Value, location: Location) -> None:
         self.of[value] = location.buffer

@@ -91,9 +91,12 @@ class Schedule:
 
     def __init__(self, program: Program, traits: Traits, *, inside: bool = False) -> None:
         self.program = program
+        self.traits = traits
         selection = Selection(program, traits, inside=inside)
         self.definers = selection.definers
         self.stored = selection.stored
+        #: Values that lie where a later one does, which takes over their memory.
+        self.together: dict[Value, Value] = {}
         self.kept = selection.kept
         self.root = Node()
         #: The loops around each stored value, outermost first.

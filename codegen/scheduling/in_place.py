@@ -2,7 +2,10 @@
 
 Legal where every read of an old element comes before the new one is written there, in a loop that
 is complete by then or in the same iteration (``_Order.safe``), and where neither the old value nor
-the new one is that of another carry or a result of the body.
+the new one is that of another carry or a result of the body.  A loop inside of the body takes over
+the memory of a carry of its own where it reads that value once, as the carry's first element, and
+nothing reads it after the loop has begun (``_Order.through``).  A branch does so where each of its
+ways hands that operand on, or may overwrite it by the same rules (``_Order.takes``).
 """
 
 from __future__ import annotations
@@ -11,9 +14,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from autojit.ir.core.program import Value
+from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.regions.switch import Switch
 
 from .fusion import Node, Schedule
+from .materialization import BodyCall
 from .op_loops import Stored
+from .traits import Traits
 
 
 def may_overwrite(
@@ -26,26 +33,68 @@ def may_overwrite(
     loops that are complete by then, or in the same iteration.
     """
     order = _Order(schedule)
-    found, needless = [], set()
+    found, needless = list[bool](), set[Value]()
     for before, after in zip(old, new, strict=True):
-        item: Any = schedule.stored.get(after)
         alone = sum(v is after or v is before for v in new) == 1
-        fits = isinstance(item, Stored) and alone and not schedule.program.outputs.count(before)
-        way = order.way(before, item) if fits else None
-        if way is not None and way.item is not None:
-            way.item.over = way.over
-        needless |= {way.copy} if way is not None and way.copy is not None else set()
+        fits = alone and not schedule.program.outputs.count(before)
+        way = order.way(before, after) if fits else None
+        if way is not None:
+            if way.item is not None:
+                way.item.over = way.over
+            needless |= way.copies
+            schedule.together.update(way.together)
         found.append(way is not None)
     return found, needless
 
 
-class _Way(NamedTuple):
-    """How a value comes to lie where the old one was: the copy that is not made for it, and what
-    is computed over an updated array."""
+def _whole(call: BodyCall, operand: int, after: Value) -> Value | None:
+    """The value that an operand is, if it is all of it, of the type of a result, and the only
+    operand that is read from there."""
+    view = call.views[operand]
+    if view is None or call.reads.count(view.base) != 1:
+        return None
+    return view.base if view.offset == 0 and view.base.type == after.type else None
 
-    copy: Value | None = None
+
+def _taken_by_branches(call: BodyCall, traits: Traits) -> dict[int, int]:
+    """By results of a switch, operands that every branch hands on as that, or may overwrite."""
+    if call.taken is None:
+        call.taken = _find_taken(call, traits)
+    return call.taken
+
+
+def _find_taken(call: BodyCall, traits: Traits) -> dict[int, int]:
+    op, found = call.op, dict[int, int]()
+    fits = {
+        k: [w for w in range(1, len(op.operands)) if _whole(call, w, value) is not None]
+        for k, value in enumerate(op.results)
+        if value.shape
+    }
+    if not any(fits.values()):
+        return {}
+    branches = op.params["branches"]
+    orders = [_Order(Schedule(b, traits, inside=True)) for b in branches]
+    for k, operands in fits.items():
+        # What some branch hands on is most likely what the others update.
+        handed = {w: sum(b.inputs[w - 1] is b.outputs[k] for b in branches) for w in operands}
+        for w in sorted(handed, key=lambda w: -handed[w]):
+            if w not in found.values() and all(
+                order.takes(b.inputs[w - 1], b.outputs[k])
+                for order, b in zip(orders, branches, strict=True)
+            ):
+                found[k] = w
+                break
+    return found
+
+
+class _Way(NamedTuple):
+    """How a value comes to lie where the old one was: the copies that are not made for it, what
+    is computed over an updated array, and values that lie where later ones do."""
+
+    copies: frozenset[Value] = frozenset()
     item: Stored | None = None
     over: Value | None = None
+    together: tuple[tuple[Value, Value], ...] = ()
 
 
 class _Order:
@@ -61,8 +110,58 @@ class _Order:
             for leaf in (child.leaves() if isinstance(child, Node) else (child,))
         }
 
-    def way(self, before: Value, item: Stored) -> _Way | None:
-        """How a value can take the place of one before, if it can.
+    def way(self, before: Value, after: Value) -> _Way | None:
+        """How a value can take the place of one before, if it can."""
+        item: Any = self.schedule.stored.get(after)
+        if isinstance(item, BodyCall):
+            return self.through(before, after, self._taken(item, after), item, item)
+        if not isinstance(item, Stored):
+            return None
+        first, copy = self._bottom(item)
+        if copy is not None and copy.copied is not None and copy.copied is not before:
+            way = self.through(before, after, copy.copied, first, copy)
+            if way is not None:
+                return way._replace(copies=way.copies | {copy.value})
+        return self.updated(before, item)
+
+    def through(
+        self, before: Value, after: Value, taken: Value | None, first: Any, reader: Any
+    ) -> _Way | None:
+        """How a value can take the place of one before by way of another, ``taken``, which
+        ``reader`` alone reads once ``first`` has begun to write over it."""
+        if taken is None or not self._read_until(taken, first, reader):
+            return None
+        if taken is before:
+            return _Way()
+        # What a later loop takes from here is read without an operand.
+        if taken in (*self.schedule.program.outputs, *self.schedule.kept.same.values()):
+            return None
+        way = self.way(before, taken)
+        return way and way._replace(together=(*way.together, (taken, after)))
+
+    def _taken(self, call: BodyCall, after: Value) -> Value | None:
+        """The value that a result of a loop is as the loop begins, if the loop reads all of it and
+        does not read it otherwise."""
+        kind, op = call.op.kind, call.op
+        assert isinstance(kind, BodyOp)
+        k = op.results.index(after)
+        if isinstance(kind, Switch):
+            operand = _taken_by_branches(call, self.schedule.traits).get(k)
+        else:
+            first = kind.initial(op.params)
+            operand = first[k] if k < len(first) else None
+        return None if operand is None else _whole(call, operand, after)
+
+    def takes(self, before: Value, after: Value) -> bool:
+        """Whether an output lies, or may lie, where an input does."""
+        outputs = self.schedule.program.outputs
+        if before is after:
+            return outputs.count(after) == 1
+        alone = outputs.count(after) == 1 and not outputs.count(before)
+        return alone and self.way(before, after) is not None
+
+    def updated(self, before: Value, item: Stored) -> _Way | None:
+        """The same for a value that loops over its elements compute.
 
         Either is a chain of updates, of a copy of the value before or of something that is
         computed for each element; and what that reads may be such a chain once more.
@@ -70,7 +169,7 @@ class _Order:
         first, under = self._bottom(item)
         if under is None or under.copied is before:
             done = under is not None and self._read_until(before, first, under)
-            return _Way(under.value) if done and under is not None else None
+            return _Way(frozenset({under.value})) if done and under is not None else None
         if under.combine is not None:
             return None
         for over in under.reads:
@@ -79,7 +178,7 @@ class _Order:
                 first, copy = self._bottom(chain)
                 if copy is not None and copy.copied is before:
                     if self._read_until(before, first, copy):
-                        return _Way(copy.value, under, over)
+                        return _Way(frozenset({copy.value}), under, over)
                     break
         return _Way() if self.safe(before, under) else None
 

@@ -75,10 +75,15 @@ class LibraryCall:
 @dataclass(eq=False)
 class BodyCall:
     """An op with bodies: a loop or a branch, with its operands as contiguous parts of stored
-    values, or as constants (``views[k]`` is then None)."""
+    values, or as constants (``views[k]`` is then None).
+
+    ``taken`` is found when it is asked for: by the numbers of results of a branch, the operands
+    whose memory they may take over.
+    """
 
     op: Op
     views: tuple[Strided | None, ...]
+    taken: dict[int, int] | None = None
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -144,8 +149,10 @@ class Selection:
         """Operands of an op with bodies are read where they lie if they are contiguous."""
         initial = op.kind.initial(op.params)  # type: ignore[attr-defined]
         views: list[Strided | None] = []
+        # What a sweep begins with that another loop has run.
+        skipped = initial[: op.params["carries"][0]] if op in self.kept.source else ()
         for k, value in enumerate(op.operands):
-            if k in initial and _can_be_filled(self.definers.get(value)):
+            if k in skipped or (k in initial and _can_be_filled(self.definers.get(value))):
                 views.append(None)
                 continue
             view = strided_view(value, self.definers, self.bases)

@@ -9,12 +9,21 @@ from autojit.ir.pass_manager.pipelines import Pipeline, Place
 from autojit.ir.rewriting import cse
 from autojit.ir.tools.program_passes import DERIVATIVES
 
-from . import indexed_scans
+from . import branch_elements, branch_stores, indexed_scans
 
 #: What a program is linearized from.
 PREPARE = Pipeline(
     "prepare",
     [
+        Place(
+            branch_stores.run,
+            "An array that branches update would be one of their results, and all of it a "
+            "cotangent.",
+        ),
+        Place(
+            branch_elements.run,
+            "The cotangent of what a branch picks is an element. What it stored is picked too.",
+        ),
         Place(
             indexed_scans.run,
             "The cotangents of rows are stacked; those of elements that are read at an index would "

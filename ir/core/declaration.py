@@ -55,6 +55,7 @@ class Declaration:
     ``commutative``  whether operands may change places, bit for bit (but for complex products)
     ``may_fail``   whether an op raises, or never ends, for some values of its operands
     ``raises``     the errors of an op that a handler around it would catch in Python
+    ``may_raise``  whether an error may be this op's
     ``fallible``   whether there are such errors: asked for each op that is recorded
     """
 
@@ -148,6 +149,10 @@ class Declaration:
         """The errors of a fallible op: those of the programs among its parameters."""
         inner = (each for program in op.programs for each in program.ops if each.kind.fallible)
         return frozenset(error for each in inner for error in each.kind.raises(each))
+
+    def may_raise(self, op: Op, error: Exception) -> bool:
+        """Whether an error that compiled code has raised may be this op's."""
+        return type(error) in self.raises(op)
 
     def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
         """The operands where a condition (one bool) holds, and others with which the op cannot fail

@@ -64,6 +64,10 @@ class Costs:
         "128 x 128 float64 in tiles, against additions in registers: 1.1; in programs, against "
         "additions with their loads, 4",
     )  # fmt: skip
+    misprediction: float = figure(
+        18, "cycles",
+        "loops of no step or one by 65,536 random bits, against the same in order: 18.4",
+    )  # fmt: skip
     second_level: float = figure(
         32, "bytes a cycle", "a sum of half of the second-level cache: 30 to 31"
     )

@@ -1,12 +1,14 @@
 """Values that are passed on if a condition holds, and raise otherwise.
 
 Python's integers have no bound and no division by zero; the int64 that stands for one does.  The
-operations on them are NumPy's, and what they give passes through `ensure`.  A check belongs to its
-result: where nothing reads that, nothing is checked.
+operations on them are NumPy's, and what they give passes through `ensure`.  So does a value that a
+`raise` or an `assert` of the user's guards.  A check belongs to its result: where nothing reads
+that, nothing is checked.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +22,7 @@ from .arithmetic import bitwise_not, bitwise_or
 from .elementwise import Elementwise
 from .move import broadcast
 
-#: What may fail: the error, and its words.
+#: What may fail, by a name: the error, and its words.
 FAILURES: dict[str, tuple[type[Exception], str]] = {
     "overflow": (
         OverflowError,
@@ -29,29 +31,123 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
     ),
     "zero_division": (ZeroDivisionError, "integer division or modulo by zero"),
     "negative_shift": (ValueError, "negative shift count"),
+    "unequal_lengths": (
+        ValueError,
+        "operands could not be broadcast together: slices with traced bounds differ in length "
+        "(a single element is not stretched; write x[i] for x[i:j])",
+    ),
+    "empty_maximum": (
+        ValueError,
+        "zero-size array to reduction operation maximum which has no identity",
+    ),
+    "empty_minimum": (
+        ValueError,
+        "zero-size array to reduction operation minimum which has no identity",
+    ),
+    "empty_argument": (ValueError, "attempt to get argmax or argmin of an empty sequence"),
+    "part_out_of_range": (
+        IndexError,
+        "an index, or a slice such as x[i:i + 3], is out of range of a part with traced bounds; "
+        "traced slices of known length are not made shorter at the ends",
+    ),
 }
+#: A name in the table, or the name of a builtin exception and its message.
+Failure = str | tuple[str, str]
+
+#: What the word of a check begins with, in the vocabulary that kernels are written in.
+_PREFIX = "ensure_"
+
+
+def error_of(failure: Failure) -> Exception:
+    """What a failure raises.
+
+    >>> error_of(("ValueError", "n < 0"))
+    ValueError('n < 0')
+    """
+    if isinstance(failure, str):
+        kind, words = FAILURES[failure]
+    else:
+        kind, words = getattr(builtins, failure[0]), failure[1]
+    return kind(words) if words else kind()
+
+
+def is_failure(failure: Any) -> bool:
+    """Whether that is a failure: a name in the table, or a builtin exception and a message that
+    compiled code can raise it with.
+
+    >>> is_failure("overflow"), is_failure(("OSError", "")), is_failure(("int", "1"))
+    (True, True, False)
+    """
+    if isinstance(failure, str):
+        return failure in FAILURES
+    if not (isinstance(failure, tuple) and len(failure) == 2):
+        return False
+    name, words = failure
+    kind = getattr(builtins, name, None) if isinstance(name, str) else None
+    if not (isinstance(kind, type) and issubclass(kind, Exception) and kind.__name__ == name):
+        return False
+    return isinstance(words, str) and _is_text(words) and _takes(kind, words)
+
+
+def _is_text(words: str) -> bool:
+    """Whether a C string can hold the words."""
+    return "\0" not in words and not any("\ud800" <= c <= "\udfff" for c in words)
+
+
+def _takes(kind: type[Exception], words: str) -> bool:
+    arguments = (words,) if words else ()
+    try:
+        return kind(*arguments).args == arguments
+    except TypeError:  # UnicodeDecodeError takes five
+        return False
+
+
+def word_of(failure: Failure) -> str:
+    """The word that kernels check with.
+
+    >>> word_of("overflow"), word_of(("ValueError", "n < 0"))
+    ('ensure_overflow', 'ensure_ValueError: n < 0')
+    """
+    return _PREFIX + (failure if isinstance(failure, str) else ": ".join(failure))
+
+
+def failure_of(word: str) -> Failure | None:
+    """The failure that a word of kernels checks for; None for other words.
+
+    >>> failure_of("ensure_ValueError: n < 0"), failure_of("sin")
+    (('ValueError', 'n < 0'), None)
+    """
+    if not word.startswith(_PREFIX):
+        return None
+    kind, mark, words = word.removeprefix(_PREFIX).partition(": ")
+    return (kind, words) if mark else kind
 
 
 class Ensure(Elementwise):
-    """``ensure(x, holds, failure=name)``: x; raises where ``holds`` is false for any element."""
+    """``ensure(x, holds, failure=f)``: x; raises where ``holds`` is false for any element.
+
+    A tangent or cotangent passes through.  With the flag ``derivatives`` it is checked too, so that
+    a program that reads the derivative and not x fails as well.
+    """
 
     parameters = ("failure",)
+    flags = ("derivatives",)
     fallible = True
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         x, holds = types
         require(
-            holds == x.with_dtype(bool) and params["failure"] in FAILURES,
+            holds == x.with_dtype(bool) and is_failure(params["failure"]),
             f"ensure takes a value and a bool of its shape, and a failure that is one of "
-            f"{', '.join(FAILURES)}; got {x}, {holds}, {params['failure']!r}",
+            f"{', '.join(FAILURES)}, or the name of a builtin exception and its message; "
+            f"got {x}, {holds}, {params['failure']!r}",
         )
         return (x,)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         x, holds = arrays
         if not np.all(holds):
-            error, words = FAILURES[params["failure"]]
-            raise error(words)
+            raise error_of(params["failure"])
         return x
 
     def may_fail(self, op: Op) -> bool:
@@ -63,11 +159,25 @@ class Ensure(Elementwise):
         return [x, bitwise_or(holds, unwanted)]
 
     def raises(self, op: Op) -> frozenset[type[Exception]]:
-        return frozenset({FAILURES[op.params["failure"]][0]})
+        return frozenset({type(error_of(op.params["failure"]))})
+
+    def may_raise(self, op: Op, error: Exception) -> bool:
+        mine = error_of(op.params["failure"])
+        return type(mine) is type(error) and mine.args == error.args
 
 
-def _kernel(k: Any, x: Any, holds: Any, *, failure: str) -> Any:
-    return k(f"ensure_{failure}", holds, x)
+def _derivative(t: Value, y: Value, x: Value, holds: Value, **params: Any) -> Value:
+    return ensure(t, holds, **params) if params.get("derivatives") else t
 
 
-ensure = Ensure("ensure", np.asarray, [None, None], kinds="?iu", kernel=_kernel)
+def _kernel(k: Any, x: Any, holds: Any, *, failure: Failure, **flags: bool) -> Any:
+    return k(word_of(failure), holds, x)
+
+
+def _complex_kernel(k: Any, x: Any, holds: Any, *, failure: Failure, **flags: bool) -> Any:
+    return k.pair(k(word_of(failure), holds, x.re), k(word_of(failure), holds, x.im))
+
+
+ensure = Ensure(
+    "ensure", np.asarray, [_derivative, None], kernel=_kernel, complex_kernel=_complex_kernel
+)

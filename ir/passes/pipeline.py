@@ -5,7 +5,12 @@ Nothing is rewritten here.
 
 from __future__ import annotations
 
-from autojit.ir.autodiff import indexed_scans, zero_cotangents
+from autojit.ir.autodiff import (
+    branch_elements,
+    branch_stores,
+    indexed_scans,
+    zero_cotangents,
+)
 from autojit.ir.core.program import Program
 from autojit.ir.pass_manager.passes import Pass
 from autojit.ir.pass_manager.pipelines import Pipeline, Place
@@ -18,9 +23,12 @@ from autojit.ir.tools.verifier import verify as check
 
 from .algebra import push_gathers, push_reductions, quotients, shares, swap_products
 from .loops import (
+    begun_sums,
     distribute_recurrences,
     rematerialize_tapes,
     scalar_replacement,
+    select_branches,
+    undo_steps,
     undo_tapes,
     unroll,
 )
@@ -37,6 +45,19 @@ OPTIMIZE = Pipeline(
         Place(
             inline_calls.run,
             "All other passes look at operations, and a call hides those of its program.",
+        ),
+        _place(
+            branch_stores.run,
+            "As before derivatives: what branches do to arrays is what loops do.",
+        ),
+        _place(
+            branch_elements.run,
+            "What is stored after branches is often picked again; they are left with numbers.",
+        ),
+        _place(
+            select_branches.run,
+            "Branches over numbers are gone before loops are looked at: a selection is an "
+            "operation like others, and its places are those of the step.",
         ),
         _place(
             indexed_scans.run,
@@ -69,6 +90,14 @@ OPTIMIZE = Pipeline(
             undo_tapes.run,
             "It finds tapes by the loop that makes them and the one that reads them, which the "
             "passes below take apart.",
+        ),
+        _place(
+            undo_steps.run,
+            "A step that undid a tape may begin with an array that a loop in it pushes.",
+        ),
+        _place(
+            begun_sums.run,
+            "From the innermost loop outwards: a step that adds in a loop of its own adds only.",
         ),
         _place(
             distribute_recurrences.run,

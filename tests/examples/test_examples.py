@@ -36,6 +36,13 @@ PROMISES = {
         r"relative difference of the gradients \de-0[5-9]",
         r"value and gradient: [\d.]+ ms, by finite differences with SciPy \d+ ms",
     ],
+    "bouncing_ball.py": [
+        r"relative difference from central differences: \de-0[5-9]",
+        r"effort [\d.]+ -> \d\d\.\d in \d+ iterations",
+        r"third contact at (19\.9|20\.0)\d m",
+        r"simulation by Numba [\d.]+ ms, value and gradient [\d.]+ ms",
+        r"branches compiled: 2, loops compiled: 1",
+    ],
     "black_scholes.py": [
         r"strike +delta +vega +theta +rho +gamma",
         r"largest difference from the closed forms: \de-1[0-9]",

@@ -14,7 +14,9 @@ FOLDER = Path(autojit.ir.__file__).parent
 #: Modules that rewrite nothing by themselves.
 MACHINERY = {
     "autodiff.preparing",
+    "autodiff.scalar_ranges",
     "passes.loops.terms",
+    "passes.loops.undone",
     "passes.pipeline",
     "passes.reroll.likeness",
     "passes.reroll.remarks",
@@ -37,6 +39,7 @@ def in_folder(folder: str) -> set[str]:
 #: Passes and rules.
 REWRITES = in_folder("rewriting") | in_folder("simplification") | in_folder("passes")
 REWRITES |= {"autodiff.indexed_scans", "autodiff.zero_cotangents"}
+REWRITES |= {"autodiff.branch_elements", "autodiff.branch_stores"}
 
 #: Transformations of programs, and ops whose bodies are transformed with them.
 TRANSFORMATIONS = in_folder("autodiff") | in_folder("transforms")

@@ -89,7 +89,10 @@ def integer_power(grow: Grower, kind: IntegerPower) -> Value | None:
 
 def ensure(grow: Grower, kind: Ensure) -> Value | None:
     x = grow.value(kind.kinds)
-    return None if x is None else kind(x, arithmetic.eq(x, x), failure="overflow")
+    if x is None:
+        return None
+    holds = arithmetic.bitwise_or(arithmetic.eq(x, x), arithmetic.ne(x, x))  # of NaN too
+    return kind(x, holds, failure="overflow")
 
 
 def constant(grow: Grower, kind: Constant) -> Value | None:

@@ -8,6 +8,7 @@ of CPython's ``PyObject``, ``PyVarObject`` and ``PyTupleObject``.
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import sys
 from functools import cache, lru_cache
@@ -54,7 +55,15 @@ _PYTHON = (
     "PyErr_Occurred",
     "PyErr_Clear",
     "PyErr_SetString",
+    "PyErr_SetNone",
 )
+#: What compiled code may raise: Python's exceptions, by name, and one of NumPy's.
+EXCEPTIONS: dict[str, type[Exception]] = {
+    name: kind
+    for name, kind in sorted(vars(builtins).items())
+    if isinstance(kind, type) and issubclass(kind, Exception) and kind.__name__ == name
+}
+EXCEPTIONS["LinAlgError"] = np.linalg.LinAlgError
 #: What is known of threads, and 0 where the system does not say.
 _SYSTEM = ("pthread_self", "sched_getcpu", "pthread_getaffinity_np",
            "pthread_setaffinity_np")  # fmt: skip
@@ -67,12 +76,7 @@ for _name in (
     "float",
     "int",
     "None",
-    "PyExc_IndexError",
-    "PyExc_ValueError",
-    "PyExc_MemoryError",
-    "PyExc_LinAlgError",
-    "PyExc_OverflowError",
-    "PyExc_ZeroDivisionError",
+    *(f"PyExc_{name}" for name in EXCEPTIONS),
     "malloc",
     "free",
     "threads_allowed",
@@ -143,12 +147,7 @@ def fixed_table() -> tuple[int, ...]:
         "float": id(float),
         "int": id(int),
         "None": id(None),
-        "PyExc_IndexError": id(IndexError),
-        "PyExc_ValueError": id(ValueError),
-        "PyExc_MemoryError": id(MemoryError),
-        "PyExc_LinAlgError": id(np.linalg.LinAlgError),
-        "PyExc_OverflowError": id(OverflowError),
-        "PyExc_ZeroDivisionError": id(ZeroDivisionError),
+        **{f"PyExc_{name}": id(kind) for name, kind in EXCEPTIONS.items()},
         "threads_allowed": ctypes.addressof(threads.allowed),
         "malloc": _address(_library.malloc),
         "free": _address(_free),

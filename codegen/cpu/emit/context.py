@@ -19,9 +19,11 @@ from autojit.codegen.cpu.llvm.scalars import (
     memory_type,
 )
 from autojit.codegen.cpu.llvm.vectors import loop_labels
+from autojit.codegen.loop_ir.errors import ENSURED
 from autojit.codegen.loop_ir.matrices import Factorization
 from autojit.codegen.loop_ir.nodes import Constant
 from autojit.codegen.loop_ir.program import Kernel
+from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar, Trips
 from autojit.codegen.loop_passes.split_blocks import STATEMENTS
@@ -52,15 +54,21 @@ class KernelContext:
         given: Sequence[Scalar] = (),
         functions: Sequence[str] = (),
         temps: Mapping[Buffer, int] = NO_TEMPS,
+        bits: Mapping[str, int] = ENSURED,
+        fails: bool = False,
     ) -> None:
         self.module = module
         #: The BLAS functions of the program, in the order of the table.
         self.functions = functions
+        #: The bits of the status for the checks of the program.
+        self.bits = bits
         self.kernel = kernel
         everything = list(walk(kernel.body))
         self.arguments = arguments(kernel, temps)
         #: Whether the kernel can fail as it runs (see FAILURES).
-        self.checks = any(map(can_fail, everything))
+        self.checks = any(can_fail(s) or (fails and isinstance(s, Repeat)) for s in everything)
+        #: Whether any kernel of the program can.
+        self.fails = fails
         #: Whether it calls what only the table knows.
         self.needs_table = any(map(needs_table, everything))
         kinds: list[ir.Type] = [I64] * len(indices) + [llvm_type(s.dtype) for s in given]
@@ -103,7 +111,7 @@ class KernelContext:
         self.status = rest[0] if self.checks else None
         self.table = rest[-1] if self.needs_table else None
         if self.checks:
-            self.failures = Failures(self.allocas, self.builder)
+            self.failures = Failures(self.allocas, self.builder, first=len(bits) > len(ENSURED))
         #: The memory of tapes, by the first of a loop (see ``tapes``).
         self.rooms: dict[Buffer, Any] = {}
         self.trips: dict[Trips, ir.Value] = {}
@@ -116,7 +124,9 @@ class KernelContext:
         given: Sequence[Scalar] = (),
     ) -> Self:
         """The context of another function in the same module, which is called from here."""
-        return type(self)(self.module, kernel, symbol, indices, given)
+        return type(self)(
+            self.module, kernel, symbol, indices, given, bits=self.bits, fails=self.fails
+        )
 
     def emit(self) -> ir.Function:
         """The finished function."""
@@ -196,6 +206,14 @@ class KernelContext:
         if any(isinstance(s, Factorization) for s in inner):  # it marks the call itself
             found = b.or_(found, b.load(self.status, typ=I64))
         return b.icmp_unsigned("==", found, ir.Constant(I64, 0))
+
+    def all_fine(self) -> ir.Value | None:
+        """Whether nothing has failed so far in any kernel; None where nothing can fail."""
+        if not self.fails:
+            return None
+        b = self.builder
+        before = b.load_atomic(self.status, "monotonic", 8, typ=I64)
+        return b.icmp_unsigned("==", b.or_(before, self.failures.found), ir.Constant(I64, 0))
 
     def combine(self, name: str, old: ir.Value, value: ir.Value, dtype: str) -> ir.Value:
         if name in ("maximum", "minimum") and is_float(dtype):

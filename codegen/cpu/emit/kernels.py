@@ -16,7 +16,7 @@ from autojit.codegen.cpu.llvm.scalars import (
     memory_type,
 )
 from autojit.codegen.cpu.matmul import blas, tiles
-from autojit.codegen.loop_ir.errors import ENSURED, NEGATIVE_POWER, OUT_OF_BOUNDS
+from autojit.codegen.loop_ir.errors import NEGATIVE_POWER, OUT_OF_BOUNDS, is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -79,8 +79,8 @@ class KernelEmitter(KernelContext):
 
     def compute(self, s: Compute) -> None:
         args = [self.registers[a.number] for a in s.args]
-        if s.name in ENSURED:
-            self.fail_if(self.builder.not_(args[0]), ENSURED[s.name])
+        if is_check(s.name):
+            self.fail_if(self.builder.not_(args[0]), self.bits[s.name])
             self.registers[s.result.number] = args[1]
             return
         operand = s.operand_dtype

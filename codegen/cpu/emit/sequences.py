@@ -25,13 +25,19 @@ I64, POINTER = ir.IntType(64), ir.PointerType()
 def repeat(emitter: KernelContext, s: Repeat) -> None:
     """Test, body, and again; the tapes grow twofold where they are full.
 
-    What fails ends the loop: its condition may never come to hold with made-up elements.
+    What fails in the loop ends it, and what has failed before skips it: its condition may never
+    come to hold with made-up elements.
     """
     b = emitter.builder
     trips = emitter.trips[s.trips] = emitter.allocas.alloca(I64)
-    before = b.block
     head, body, done = (b.append_basic_block(n) for n in ("head", "body", "done"))
-    b.branch(head)
+    fine = emitter.all_fine()
+    if fine is None:
+        b.branch(head)
+    else:
+        b.store(ir.Constant(I64, 0), trips)
+        b.cbranch(fine, head, done)
+    before = b.block
     b.position_at_end(head)
     step = b.phi(I64)
     step.add_incoming(ir.Constant(I64, 0), before)

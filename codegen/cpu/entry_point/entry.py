@@ -26,9 +26,9 @@ from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.llvm.scalars import memory_type
 from autojit.codegen.cpu.matmul import blas, tiles
-from autojit.codegen.loop_ir.errors import FAILURES
+from autojit.codegen.loop_ir.errors import FAILURES, bits, raised
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
-from autojit.codegen.loop_ir.nodes import RunTasks
+from autojit.codegen.loop_ir.nodes import Compute, RunTasks
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import memory, statements
 from autojit.codegen.loop_ir.values import Buffer
@@ -60,6 +60,10 @@ class Module:
         self.functions = sorted({*blas.needed(program), *linalg.needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
+        #: The bits of the status for the checks.
+        words = (s.name for s in statements(program) if isinstance(s, Compute))
+        self.bits = bits(words)
+        self.fails = any(map(can_fail, statements(program)))
         #: Kernels by their text.
         self.kernels: dict[str, ir.Function] = {}
         #: Their text, by name.
@@ -115,6 +119,8 @@ class Module:
             f"kernel{number}",
             functions=self.functions,
             temps=self.program.temps,
+            bits=self.bits,
+            fails=self.fails,
         )
         function = self._first_like(emitter.emit())
         if any(b.kind == "local" for b in kernel.buffers):
@@ -229,7 +235,7 @@ class _Entry:
         builder.call(owner.core, [self.table, arena, status, *inputs, *outputs])
         self._call("PyEval_RestoreThread", ir.VoidType(), state)
         release()
-        if any(map(can_fail, statements(owner.program))):
+        if owner.fails:
             self._check(status)
         self._return()
         self._write_miss()
@@ -339,14 +345,18 @@ class _Entry:
         """Raise what the kernels' status asks for."""
         b = self.builder
         found = b.load(status, typ=I64)
-        for failure, (exception, words) in FAILURES.items():
+        checks = {bit: raised(word) for word, bit in self.owner.bits.items()}
+        for failure, (exception, words) in {**FAILURES, **checks}.items():
             fine, bad = b.append_basic_block("fine"), b.append_basic_block("bad")
             mark = b.and_(found, ir.Constant(I64, failure))
             b.cbranch(b.icmp_unsigned("==", mark, ir.Constant(I64, 0)), fine, bad)
             b.position_at_end(bad)
-            message = constant_text(self.owner.module, words)
             error = self._entry(f"PyExc_{exception}")
-            self._call("PyErr_SetString", ir.VoidType(), error, message)
+            if words:
+                message = constant_text(self.owner.module, words)
+                self._call("PyErr_SetString", ir.VoidType(), error, message)
+            else:
+                self._call("PyErr_SetNone", ir.VoidType(), error)
             b.branch(self.failed)
             b.position_at_end(fine)
 

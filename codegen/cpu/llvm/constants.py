@@ -11,10 +11,10 @@ I64 = ir.IntType(64)
 
 def constant_text(module: ir.Module, text: str) -> ir.Value:
     """The address of a constant C string."""
-    symbol = "text_" + "".join(c for c in text if c.isalpha())
+    data = bytearray(text.encode() + b"\0")
+    symbol = f"text_{data.hex()}"
     found = module.globals.get(symbol)
     if found is None:
-        data = bytearray(text.encode() + b"\0")
         kind = ir.ArrayType(ir.IntType(8), len(data))
         found = ir.GlobalVariable(module, kind, symbol)
         found.initializer = ir.Constant(kind, data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.codegen.cpu.llvm.scalars import is_float
-from autojit.codegen.loop_ir.errors import ENSURED
+from autojit.codegen.loop_ir.errors import is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Compute, Gather, RunTasks, ScatterInto
 from autojit.codegen.loop_ir.sequences import Recall, Repeat
@@ -15,7 +15,7 @@ def can_fail(statement: Any) -> bool:
     """Whether a statement can fail as it runs."""
     if isinstance(statement, Compute):
         power = statement.name == "pow" and not is_float(statement.result.dtype)
-        return power or statement.name in ENSURED
+        return power or is_check(statement.name)
     if isinstance(statement, Repeat):
         return bool(statement.tapes)
     return isinstance(statement, (Gather, ScatterInto, Factorization))

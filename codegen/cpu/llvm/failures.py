@@ -10,8 +10,12 @@ I64 = ir.IntType(64)
 class Failures:
     """The word on the function's stack, which LLVM keeps in a register."""
 
-    def __init__(self, allocas: ir.IRBuilder, builder: ir.IRBuilder) -> None:
+    def __init__(
+        self, allocas: ir.IRBuilder, builder: ir.IRBuilder, *, first: bool = False
+    ) -> None:
         self.builder = builder
+        #: Whether the first failure counts, so that errors of the user's come in their order.
+        self.first = first
         self.slot = allocas.alloca(I64)
         allocas.store(ir.Constant(I64, 0), self.slot)
 
@@ -21,10 +25,17 @@ class Failures:
 
     def mark_if(self, condition: ir.Value, failure: int) -> None:
         """Note a failure where a condition holds."""
-        b = self.builder
+        b, found = self.builder, self.found
+        if self.first:
+            condition = b.and_(condition, b.icmp_unsigned("==", found, ir.Constant(I64, 0)))
         mark = b.select(condition, ir.Constant(I64, failure), ir.Constant(I64, 0))
-        b.store(b.or_(self.found, mark), self.slot)
+        b.store(b.or_(found, mark), self.slot)
 
     def report(self, status: ir.Value, found: ir.Value | None = None) -> None:
         """Add what has failed to the status of the call."""
-        self.builder.atomic_rmw("or", status, found or self.found, "monotonic")
+        b, found = self.builder, found or self.found
+        if self.first:
+            none = ir.Constant(I64, 0)
+            b.cmpxchg(status, none, found, "monotonic", "monotonic")
+        else:
+            b.atomic_rmw("or", status, found, "monotonic")

@@ -31,14 +31,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from autojit.ir.autodiff.scalar_ranges import Range, range_of
 from autojit.ir.core.program import Builder, Op, Program, Value, building
-from autojit.ir.ops.index import gather
-from autojit.ir.ops.update import AddAt, Scatter, Update, scatter, update
 from autojit.ir.regions.scan import Scan
+from autojit.ir.regions.while_ import While
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
-#: What is replaced in a step is at most one part in so many of the array.
-FEW = 4
+from .undone import Change, RangeOf, changes_of, put_back, repeated
+
+#: The parts of a loop's steps, of which each has ranges of its own.
+PARTS = 256
 
 
 class _Tape(NamedTuple):
@@ -48,7 +50,7 @@ class _Tape(NamedTuple):
     result: int
     carry: int
     #: The changes of the carry in a step, in order.
-    changes: tuple[Op, ...]
+    changes: tuple[Change, ...]
     readers: tuple[Op, ...]
 
 
@@ -85,10 +87,27 @@ def _find(program: Program) -> _Tape | None:
             if body.outputs[j] not in place or value in kept or not readers:
                 continue
             carry = place[body.outputs[j]]
-            changes = _changes(body, carry, maker)
+            old, new = body.inputs[first + carry], body.outputs[carry]
+            changes = changes_of(body, old, new, _ranges(maker))
             if changes and all(_reads_backwards(op, value, maker) for op in readers):
                 return _Tape(maker, j, carry, changes, readers)
     return None
+
+
+def _ranges(loop: Op) -> list[RangeOf]:
+    """The ranges of integers in a step, for each of some parts of the steps."""
+    body, length = loop.params["body"], loop.params["length"]
+    if not body.has(While):
+        return []
+    makers = {v: op for op in body.ops for v in op.results}
+    index = body.inputs[loop.params["constants"]]
+    steps = -(-length // PARTS)
+
+    def ranges(first: int) -> RangeOf:
+        known: dict[Value, Range] = {index: (first, min(first + steps, length) - 1)}
+        return lambda value: range_of(value, makers.get, known)
+
+    return [ranges(first) for first in range(0, length, steps)]
 
 
 def _reads_backwards(op: Op, tape: Value, maker: Op) -> bool:
@@ -97,21 +116,6 @@ def _reads_backwards(op: Op, tape: Value, maker: Op) -> bool:
         return False
     before = op.params["constants"] + op.params["carries"]
     return op.operands.count(tape) == 1 and op.operands.index(tape) >= before
-
-
-def _changes(body: Program, carry: int, maker: Op) -> tuple[Op, ...]:
-    """What a step does to a carry, if that is to replace few of its elements, or to add to them."""
-    made_by = {v: op for op in body.ops for v in op.results}
-    array = body.inputs[maker.params["constants"] + 1 + carry]
-    value, changes, size = body.outputs[carry], list[Op](), 0
-    while value is not array:
-        op = made_by.get(value)
-        if op is None or not isinstance(op.kind, (Update, Scatter, AddAt)):
-            return ()
-        changes.append(op)
-        size += sum(v.type.size for v in op.operands[1:])
-        value = op.operands[0]
-    return tuple(reversed(changes)) if size * FEW <= array.type.size else ()
 
 
 # -- rewriting --------------------------------------------------------------------
@@ -147,13 +151,16 @@ def _stack_what_is_replaced(
     inputs = [Value(v.type) for v in body.inputs]
     env = dict(zip(body.inputs, inputs, strict=True))
     extra: list[Value] = []
+    by_op = {change.op: change for change in tape.changes}
     with building(inner):
         for step in body.ops:
-            if step in tape.changes:
-                base, _, *indices = (env[v] for v in step.operands)
-                extra += [_replaced(step, base, indices), *indices]
-            env.update(zip(step.results, inner.repeat(step, [env[v] for v in step.operands]),
-                           strict=True))  # fmt: skip
+            given = [env[v] for v in step.operands]
+            if step in by_op:
+                results, recorded = repeated(inner, by_op[step], given)
+                extra += recorded
+            else:
+                results = inner.repeat(step, given)
+            env.update(zip(step.results, results, strict=True))
     outputs = [env[v] for v in body.outputs]
     del outputs[tape.result]
     new = inner.finish(inputs, [*outputs, *extra], name=body.name)
@@ -162,13 +169,6 @@ def _stack_what_is_replaced(
     # Nobody reads the tape any more; any value may stand for it.
     results = [*made[: tape.result], made[tape.carry], *made[tape.result : count]]
     return results, made[count:]
-
-
-def _replaced(change: Op, array: Value, indices: Sequence[Value]) -> Value:
-    """What is in an array where it is about to be changed."""
-    if isinstance(change.kind, Update):
-        return change.kind.pull_back_updates(array, change)
-    return gather(array, *indices, axes=change.params["axes"])
 
 
 def _put_back(
@@ -184,15 +184,7 @@ def _put_back(
     slices = [Value(v.type.with_shape(v.shape[1:])) for v in stacked]
     inputs = {v: Value(v.type) for k, v in enumerate(body.inputs) if k != at + 1}
     with building(inner):
-        before, left = array, list(slices)
-        for change in reversed(tape.changes):
-            count = len(change.operands) - 1
-            old, *indices = left[-count:]
-            del left[-count:]
-            if isinstance(change.kind, Update):
-                before = update(before, old, **change.params)
-            else:
-                before = scatter(before, old, *indices, axes=change.params["axes"])
+        before = put_back(array, tape.changes, slices)
         env = {**inputs, body.inputs[at + 1]: before}
         for step in body.ops:
             results = inner.repeat(step, [env[v] for v in step.operands])

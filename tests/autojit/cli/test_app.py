@@ -37,7 +37,7 @@ def vector(x):
     return np.sin(x)
 
 def concrete(x):
-    return float(x)
+    return x.__float__()
 
 def broken(x):
     return [1, 2][len(x)]
@@ -368,7 +368,7 @@ def test_bench_has_three_rows() -> None:
 @pytest.mark.usefixtures("here")
 def test_bench_refuses_a_result_that_is_not_numpys() -> None:
     Path("other.py").write_text(
-        "import numpy as np\ndef f(x):\n    return x + isinstance(x, np.ndarray)\n",
+        "import numpy as np\ndef f(x):\n    return x + (x.__class__.__name__ == 'ndarray')\n",
         encoding="utf-8",
     )
     result = call("bench", "other.py:f", "f64[3]", "--seconds", "0.01")

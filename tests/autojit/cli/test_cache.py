@@ -24,7 +24,7 @@ def loss(w, x):
     return np.mean(np.tanh(x @ w) ** 2)
 
 def broken(x):
-    return float(x)
+    return x.__float__()
 
 on_a_gpu = autojit.jit(loss, device="cuda")
 power = autojit.jit(lambda x, n: x ** n, static_argnums=1)

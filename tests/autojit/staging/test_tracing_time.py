@@ -92,6 +92,7 @@ def calls_of(work: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.usefixtures("uncaptured")  # which long loops are
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_the_work_is_linear(make: Callable[[int], Made]) -> None:
     counts = []

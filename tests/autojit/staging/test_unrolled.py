@@ -20,6 +20,9 @@ from autojit.session import transform_cache
 from autojit.staging import unrolled
 from autojit.testing import check_grads
 
+#: Loops that are captured are never unrolled.
+pytestmark = pytest.mark.usefixtures("uncaptured")
+
 
 def two_steps_back(a: Any, b: Any) -> Any:
     for _ in range(300):

@@ -15,6 +15,9 @@ from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.verifier import verify
 from autojit.staging import unrolled
 
+#: Loops that are captured are never unrolled.
+pytestmark = pytest.mark.usefixtures("uncaptured")
+
 
 def squares(a: Any, x: Any, y: Any) -> Any:
     t = 0.0

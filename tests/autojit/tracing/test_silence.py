@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy import array as plain_array
-from numpy import zeros as plain_zeros
+from numpy import array as plain_array  # noqa: F401 - evaluated
+from numpy import zeros as plain_zeros  # noqa: F401 - evaluated
 
 import autojit
 from autojit import cond, fori_loop, grad, hessian, jacfwd, jit, jvp, scan, vmap, while_loop
@@ -52,30 +52,41 @@ def caught(error: type[Exception], go: Callable[[Any], Any]) -> Callable[[Any], 
     return f
 
 
+#: Without source, so that what it asks is not captured.
+number = eval("lambda x: float(x[0])")
+
+
 def assign_outside(x: Any) -> Any:
-    OUTSIDE[0] = x[0]
+    OUTSIDE.__setitem__(0, x[0])
     return OUTSIDE
 
 
 TRACING: dict[str, tuple[type[Exception], Callable[[Any], Any], type[TracingError]]] = {
-    "float": (Exception, lambda x: float(x[0]), ConcreteValueError),
-    "bool": (TypeError, lambda x: 1.0 if x[0] > 0 else 2.0, ConcreteValueError),
-    "int": (TypeError, lambda x: int(x[0]), ConcreteValueError),
-    "index": (TypeError, lambda x: range(x[0].astype(int)), ConcreteValueError),
+    "float": (Exception, eval("lambda x: float(x[0])"), ConcreteValueError),
+    "bool": (TypeError, eval("lambda x: 1.0 if x[0] > 0 else 2.0"), ConcreteValueError),
+    "int": (TypeError, eval("lambda x: int(x[0])"), ConcreteValueError),
+    "index": (TypeError, eval("lambda x: range(x[0].astype(int))"), ConcreteValueError),
     "uncovered": (NotImplementedError, np.unwrap, UncoveredFunctionError),
     "attribute": (AttributeError, lambda x: x.tobytes(), UncoveredAttributeError),
     "dtype": (TypeError, lambda x: x.astype(np.float16), MissingDtypeError),
-    "converted": (Exception, lambda x: plain_array([x[0], x[1]]), ConcreteValueError),
+    "converted": (Exception, eval("lambda x: plain_array([x[0], x[1]])"), ConcreteValueError),
     "assigned": (ValueError, assign_outside, ConcreteValueError),
-    "picked": (Exception, lambda x: plain_zeros(3)[x[0].astype(int)], ConcreteValueError),
+    "picked": (Exception, eval("lambda x: plain_zeros(3)[x[0].astype(int)]"), ConcreteValueError),
 }
+
+
+#: What a function may ask where values are at hand.
+ANSWERED = ("bool", "int", "index", "picked")
 
 
 @pytest.mark.parametrize("case", TRACING)
 def test_errors_of_tracing_are_raised_again(case: str) -> None:
     handled, go, error = TRACING[case]
     f = caught(handled, go)
-    for run in (jit(f), grad(f), lambda x: jvp(f, (x,), (x,)), hessian(f), jit(grad(jit(f)))):
+    runs = [jit(f), jit(grad(jit(f))), grad(jit(f))]
+    if case not in ANSWERED:
+        runs += [grad(f), lambda x: jvp(f, (x,), (x,)), hessian(f)]
+    for run in runs:
         with pytest.raises(error) as raised:
             run(X)
         (note,) = raised.value.__notes__
@@ -98,13 +109,13 @@ def test_errors_of_tracing_are_raised_again(case: str) -> None:
 ])  # fmt: skip
 def test_in_bodies_and_nested_traces(within: Callable[..., Any]) -> None:
     with pytest.raises(ConcreteValueError, match=r"float\(x\)"):
-        jit(within(caught(Exception, lambda x: float(x[0]))))(X)
+        jit(within(caught(Exception, number)))(X)
 
 
 def test_handlers_of_outer_functions() -> None:
     def outer(x: Any) -> Any:
         with contextlib.suppress(TypeError):
-            return grad(lambda y: float(y[0]))(x)[0]
+            return grad(number)(x)[0]
         return x[0]
 
     with pytest.raises(ConcreteValueError, match=r"float\(x\)") as raised:
@@ -115,12 +126,12 @@ def test_handlers_of_outer_functions() -> None:
 def test_another_error_does_not_hide_them() -> None:
     def f(x: Any) -> Any:
         try:
-            return float(x)
+            return number(x)
         except TypeError:
             raise KeyError("no number") from None
 
     with pytest.raises(ConcreteValueError, match=r"float\(x\)"):
-        jit(f)(1.0)
+        jit(f)(X)
 
 
 def test_errors_of_numpy_s_may_be_caught() -> None:
@@ -143,8 +154,8 @@ def test_errors_of_numpy_s_may_be_caught() -> None:
 
 
 def test_handlers_that_name_errors_of_autojit_know_of_tracing() -> None:
-    assert jit(caught(ConcreteValueError, lambda x: float(x[0])))(X) == -np.inf
-    assert jit(caught(autojit.errors.AutojitError, lambda x: float(x[0])))(X) == -np.inf
+    assert jit(caught(ConcreteValueError, number))(X) == -np.inf
+    assert jit(caught(autojit.errors.AutojitError, number))(X) == -np.inf
 
 
 class Shown:
@@ -180,7 +191,7 @@ def test_questions_are_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_remembered_of_a_trace_that_failed() -> None:
     with pytest.raises(ConcreteValueError):
-        jit(lambda x: float(x))(1.0)
+        jit(number)(X)
     assert autojit.errors.raised.errors is None
     assert jit(np.sin)(0.0) == 0.0
 
@@ -399,7 +410,10 @@ HANDLED: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("case", HANDLED)
 def test_handlers_of_failures_are_refused(case: str) -> None:
-    for run in (jit(HANDLED[case]), grad(HANDLED[case]), jit(grad(jit(HANDLED[case])))):
+    runs = [jit(HANDLED[case]), jit(grad(jit(HANDLED[case]))), grad(jit(HANDLED[case]))]
+    if case == "in a loop":
+        runs += [grad(HANDLED[case])]
+    for run in runs:
         with pytest.raises(HandledFailureError, match=r"may raise np\.linalg\.LinAlgError"):
             run(A)
 

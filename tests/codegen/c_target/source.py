@@ -11,10 +11,11 @@ bits of `loop_ir/errors.py:FAILURES`:
 
 from __future__ import annotations
 
-from autojit.codegen.loop_ir.errors import OUT_OF_MEMORY
+from autojit.codegen.loop_ir.errors import OUT_OF_MEMORY, bits
+from autojit.codegen.loop_ir.nodes import Compute
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.sequences import Recall, Repeat, Swap
-from autojit.codegen.loop_ir.traversal import buffers_named, memory, walk
+from autojit.codegen.loop_ir.traversal import buffers_named, memory, statements, walk
 from autojit.codegen.scheduling.traits import Traits
 
 from .statements import Statements
@@ -28,7 +29,7 @@ C = Traits(tasks=False, split_blocks=False, tiles=False)
 
 def print_c(program: LoopProgram, name: str) -> str:
     """One function with external linkage, to be compiled after the prelude."""
-    lines = Statements()
+    lines = Statements(bits(s.name for s in statements(program) if isinstance(s, Compute)))
     arguments = [f"const {c_type(b.dtype)} *{lines.buffer(b)}" for b in program.inputs]
     arguments += [f"{c_type(b.dtype)} *{lines.buffer(b)}" for b in program.outputs]
     header = f"void {name}({', '.join([*arguments, 'int64_t *status'])}) {{"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from autojit.codegen.loop_ir.cost import itemsize
-from autojit.codegen.loop_ir.errors import ENSURED, OUT_OF_MEMORY
+from autojit.codegen.loop_ir.errors import ENSURED, OUT_OF_MEMORY, is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.nodes import (
@@ -41,7 +41,9 @@ _LETTERS = "ijklmpqr"
 class Statements:
     """The lines of one function, and the names of what is in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, bits: Mapping[str, int] = ENSURED) -> None:
+        #: The bits of the status for the checks of the program.
+        self.bits = bits
         self.lines: list[str] = []
         self._indent = 1
         self._buffers = BufferNames()
@@ -94,7 +96,8 @@ class Statements:
         return index.text(self.var, times=" * ", divided="/")
 
     def fail(self, bit: int) -> str:
-        return f"*status |= {bit};"
+        word = str(bit) if bit < 1 << 31 else f"INT64_C({bit})"
+        return f"*status |= {word};"
 
     # -- scalars --------------------------------------------------------------
 
@@ -104,8 +107,8 @@ class Statements:
 
     def compute(self, s: Compute) -> None:
         args = [self.scalar(a) for a in s.args]
-        if s.name in ENSURED:
-            self.line(f"if (!{args[0]}) {self.fail(ENSURED[s.name])}")
+        if is_check(s.name):
+            self.line(f"if (!{args[0]}) {self.fail(self.bits[s.name])}")
             self._scalars[s.result.number] = args[1]
             return
         self.define(s.result, expression(s.name, args, s.operand_dtype, s.result.dtype))

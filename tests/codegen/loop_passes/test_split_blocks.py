@@ -54,13 +54,14 @@ def test_parts_give_what_the_whole_gives(
     f: Any, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = trace(f)(X)
-    whole = Executable(program).call([X])
+    inputs = [X, *program.captured]
+    whole = Executable(program).call(inputs)
     monkeypatch.setattr(split_blocks, "STATEMENTS", size)
     divided = Executable(program)
     kernels = [step for step in divided.loops.steps if isinstance(step, Kernel)]
     assert len(kernels) > 2
     for got, wanted, expected in zip(
-        divided.call([X]), whole, interpret(program, [X]), strict=True
+        divided.call(inputs), whole, interpret(program, inputs), strict=True
     ):
         np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)

@@ -213,3 +213,98 @@ NUMBERS = "\n".join([
     f"  return {', '.join(f'%m{k}' for k in range(1, 9))}",
     "}",
 ])  # fmt: skip
+
+STORED = """(%c: i64[], %x: f64[9], %v: f64[], %i: i64[]) {
+  %y: f64[9] = switch %c, %x, %v, %i {branches=(program a(%0: f64[9], %1: f64[], %2: i64[]) {
+    %3: f64[9] = scatter %0, %1, %2 {axes=(0,)}
+    return %3
+  }, program b(%0: f64[9], %1: f64[], %2: i64[]) {
+    %3: f64[] = neg %1
+    %4: f64[9] = scatter %0, %3, %2 {axes=(0,)}
+    return %4
+  })}
+  return %y
+}"""
+
+PICKED = """(%c: i64[], %x: f64[9], %p: i64[9], %i: i64[]) {
+  %y: f64[] = switch %c, %x, %p, %i {branches=(program a(%0: f64[9], %1: i64[9], %2: i64[]) {
+    %3: i64[] = add %2, %2
+    %4: f64[] = gather %0, %3 {axes=(0,)}
+    return %4
+  }, program b(%0: f64[9], %1: i64[9], %2: i64[]) {
+    %3: i64[] = sum %1 {axes=(0,)}
+    %4: f64[] = convert %3 {dtype=f64}
+    return %4
+  })}
+  return %y
+}"""
+
+NUMBERS_CHOSEN = """(%c: i64[], %x: f64[], %n: i64[]) {
+  %y: f64[], %m: i64[] = switch %c, %x, %n {branches=(program a(%0: f64[], %1: i64[]) {
+    %2: f64[] = add %0, %0
+    return %2, %1
+  }, program b(%0: f64[], %1: i64[]) {
+    %2: i64[] = mul %1, %1
+    return %0, %2
+  })}
+  return %y, %m
+}"""
+
+STREAM = """(%x: f64[40], %z: f64[]) {
+  %i: i64[] = constant {dtype=i64, shape=(), value=1}
+  %j: i64[], %l: f64[40], %g: f64[] = while %i, %x, %z {backward=(False, True), carries=(2, 1), condition=program test(%0: i64[], %1: f64[40]) {
+    %2: i64[] = constant {dtype=i64, shape=(), value=9}
+    %3: bool[] = lt %0, %2
+    return %3
+  }, constants=0, sweeps=(program step(%0: i64[], %1: f64[40]) {
+    %2: f64[] = gather %1, %0 {axes=(0,)}
+    %3: f64[] = sin %2
+    %4: i64[] = constant {dtype=i64, shape=(), value=1}
+    %5: i64[] = add %0, %4
+    %6: f64[40] = scatter %1, %3, %5 {axes=(0,)}
+    return %5, %6, %1, %0
+  }, program back(%0: f64[40], %1: i64[], %2: f64[]) {
+    %3: f64[] = gather %0, %1 {axes=(0,)}
+    %4: f64[] = mul %2, %3
+    return %4
+  })}
+  return %l, %g
+}"""  # noqa: E501
+
+INNER_LOOP = """(%x: f64[99]) {
+  %l: f64[99], %tape: f64[6,99] = scan %x {body=program step(%i: i64[], %a: f64[99]) {
+    %z: i64[] = constant {dtype=i64, shape=(), value=0}
+    %j: i64[], %b: f64[99] = while %i, %z, %a {backward=(False,), carries=(2,), condition=program test(%0: i64[], %1: i64[], %2: f64[99]) {
+      %3: bool[] = lt %1, %0
+      return %3
+    }, constants=1, sweeps=(program fill(%0: i64[], %1: i64[], %2: f64[99]) {
+      %3: f64[] = gather %2, %0 {axes=(0,)}
+      %4: f64[] = cos %3
+      %5: f64[99] = scatter %2, %4, %1 {axes=(0,)}
+      %6: i64[] = constant {dtype=i64, shape=(), value=1}
+      %7: i64[] = add %1, %6
+      return %7, %5
+    },)}
+    return %b, %a
+  }, carries=1, constants=0, length=6, reverse=False}
+  %z: f64[] = constant {dtype=f64, shape=(), value=0.5}
+  %r: f64[] = scan %z, %tape {body=program back(%0: i64[], %1: f64[], %2: f64[99]) {
+    %4: f64[] = dot %2, %2 {batch=((), ()), contract=((0,), (0,))}
+    %5: f64[] = add %1, %4
+    return %5
+  }, carries=1, constants=0, length=6, reverse=True}
+  return %l, %r
+}"""  # noqa: E501
+
+ADDED = """(%x: f64[9], %v: f64[4]) {
+  %z: f64[9] = constant {dtype=f64, shape=(9,), value=0.0}
+  %s: f64[9] = scan %z, %v {body=program step(%0: i64[], %1: f64[9], %2: f64[]) {
+    %3: f64[9] = add_at %1, %2, %0 {axes=(0,)}
+    %4: f64[9] = broadcast %2 {dims=(), shape=(9,)}
+    %5: f64[9] = add %4, %3
+    return %5
+  }, carries=1, constants=0, length=4, reverse=False}
+  %o: f64[9] = sin %x
+  %y: f64[9] = add %o, %s
+  return %y
+}"""

@@ -298,6 +298,7 @@ def kinds(program: Program) -> set[str]:
 
 
 @pytest.mark.parametrize("function", [euler_by_index, backwards, every_second, columns])
+@pytest.mark.usefixtures("uncaptured")
 def test_elements_are_neither_gathered_nor_added_to(function: Callable[[Any], Any]) -> None:
     x = np.cos(np.arange(128.0))
     program = optimize(jit(grad(lambda x: np.sum(np.sin(function(x))))).lower(x).program)

@@ -14,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 
 from autojit.errors import AutojitError, TracingError, raised
-
-from .handlers import handler_line
-from .source import is_internal
+from autojit.tracing.handlers import handler_line
+from autojit.tracing.source import is_internal
 
 #: What these return is read by people, debuggers among them.
 _DISPLAY = frozenset({"__repr__", "__str__", "__format__", "_repr_html_", "_repr_pretty_"})
@@ -54,7 +53,7 @@ class RaisedAgain:
 
 
 #: Our own files, which catch none of these errors.
-_OURS = f"{Path(__file__).parents[1]}{os.sep}"
+_OURS = f"{Path(__file__).parents[2]}{os.sep}"
 
 _NOTE = (
     "This error was caught by {1} while {0} was traced. It is raised again because it comes from "

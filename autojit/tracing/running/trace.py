@@ -13,14 +13,16 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops.update import Updating
 from autojit.session.progress import stage
 from autojit.session.transform_cache import cached_transform
+from autojit.tracing import recording
+from autojit.tracing.context import CapturedView, Paths, Trace, new_trace
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import Inputs, Known
+from autojit.tracing.tracer import Argument, Tracer
+from autojit.tracing.values import lift
 
-from . import recording
 from .caught import RaisedAgain
-from .context import CapturedView, Paths, Trace, new_trace
-from .hooks import hooks
 from .leaks import check_nothing_left
-from .tracer import Argument, Tracer
-from .values import lift
 
 
 @contextmanager
@@ -40,11 +42,13 @@ def trace_flat(
     weak: Sequence[type | None],
     name: str,
     paths: Paths | None = None,
+    given: Inputs | None = None,
 ) -> Program:
     """Trace ``function(*tracers) -> flat results`` into a program.
 
     With ``paths`` the inputs are arrays of a caller, which the function may not change; without,
-    they are its own.  The program's captured things are arrays and tracers of outer traces; the
+    they are its own.  With ``given`` the trace is for these inputs alone, and knows its values.
+    The program's captured things are arrays and tracers of outer traces; the
     inputs for them come last.
     """
     hooks.load()
@@ -52,6 +56,8 @@ def trace_flat(
         trace.paths = paths
         known = sys.getrefcount(trace)
         inputs = [Value(t) for t in types]
+        if given is not None:
+            trace.builder.known = _known(trace, inputs, given)
         with RaisedAgain(name), _numpys_errors_taken_off():
             outputs = _outputs(function, inputs, weak, trace)
         if trace.elsewhere:
@@ -66,6 +72,12 @@ def trace_flat(
     return _with_parts_resolved(program)
 
 
+def _known(trace: Trace, inputs: Sequence[Value], given: Inputs) -> Known:
+    leaves = [bare(leaf) for leaf in given.leaves]
+    sources = [CapturedView(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves]
+    return Known(trace, inputs, sources, given.differentiated)
+
+
 def _outputs(
     function: Callable[..., Sequence[Any]],
     inputs: Sequence[Value],
@@ -78,7 +90,10 @@ def _outputs(
         tracers = [Tracer(v, trace, w) for v, w in pairs]
     else:
         tracers = [Argument(v, trace, w, number) for number, (v, w) in enumerate(pairs)]
-    return [lift(result) for result in function(*tracers)]
+    results = function(*tracers)
+    if trace.checks:
+        results = hooks.with_checks(results, trace.checks)
+    return [lift(result) for result in results]
 
 
 def _with_parts_resolved(program: Program) -> Program:

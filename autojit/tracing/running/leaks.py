@@ -24,10 +24,9 @@ from types import (
 from typing import Any
 
 from autojit.errors import LeakedTracerError, with_place
-
-from .context import RETURN_IT, Trace
-from .created_arrays import TracedArray
-from .tracer import Tracer
+from autojit.tracing.context import RETURN_IT, Trace
+from autojit.tracing.created_arrays import TracedArray
+from autojit.tracing.tracer import Tracer
 
 #: What holds values until somebody lets go of an exception, or of an iterator.
 _PASSING = (

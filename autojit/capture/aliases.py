@@ -1,0 +1,215 @@
+"""Arrays that may be one array, and may not: names that a block has bound to one or another.
+
+In Python a result of a block may be an array from outside of it, and two results may be one array.
+Which they are is known only when the code runs.  So each of them is used freely until one is
+changed in place; those that may be the same array are refused from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import InPlaceError, raised
+from autojit.ir.core.program import Value
+from autojit.staging.trace_function import LeafType
+from autojit.tracing.aliasing import FOREIGN, Uncertain, peers, relate
+from autojit.tracing.blocks import here, is_around, original
+from autojit.tracing.context import Trace, current_trace
+from autojit.tracing.created_arrays import FreshArray, bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.tracer import Tracer
+
+
+class Origin(NamedTuple):
+    """Which array a leaf is, or is a view of: one that the block has made (``made``), one that a
+    step was given (``input``), or one from outside."""
+
+    kind: str
+    number: Any
+    array: Any = None
+
+
+Slot = tuple[Any, int]
+
+
+Origins = tuple[Origin, ...]
+
+
+def origins(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origins:
+    """The arrays that a leaf may be at the end of a block; none for numbers, which do not change.
+
+    ``inputs`` are the arrays that a step is given, by their identities.
+    """
+    found = _origin(leaf, trace, inputs)
+    if found is None:
+        return ()
+    if found.kind != "made" or found.array is None:
+        return (found,)
+    others = (_origin(y, trace, inputs) for y in peers(found.array) if y is not FOREIGN)
+    foreign = [_FOREIGN for y in peers(found.array) if y is FOREIGN]
+    return found, *(o for o in others if o is not None), *foreign
+
+
+def _origin(leaf: Any, trace: Trace, inputs: Mapping[int, Slot]) -> Origin | None:
+    if type(leaf) is FreshArray:
+        maker = leaf.memory and leaf.memory.maker
+        if maker is trace.builder:
+            return Origin("made", id(leaf.memory))
+        leaf = _traced(leaf) if is_around(maker) else leaf
+    leaf = bare(leaf)
+    if isinstance(leaf, Tracer):
+        return None if leaf.is_scalar else _of_tracer(leaf, trace, inputs)
+    if not isinstance(leaf, np.ndarray):
+        return None
+    while isinstance(leaf.base, np.ndarray):
+        leaf = leaf.base
+    return Origin("outside", id(leaf), FOREIGN)
+
+
+def _traced(leaf: FreshArray) -> Any:
+    """A created array as a traced one, so that changes of it are seen; itself where it cannot be
+    one."""
+    mark = len(raised.errors or ())
+    try:
+        return hooks.traced(leaf)
+    except InPlaceError:
+        del (raised.errors or [])[mark:]
+        return leaf
+
+
+def _of_tracer(leaf: Tracer, trace: Trace, inputs: Mapping[int, Slot]) -> Origin:
+    while leaf.base is not None and not isinstance(leaf.how, Uncertain):
+        leaf = leaf.base
+    if id(leaf) in inputs:
+        return Origin("input", inputs[id(leaf)])
+    first = original(leaf)
+    if first is leaf and leaf.owner is trace:
+        return Origin("made", id(leaf), leaf)
+    return Origin("outside", id(first), first)
+
+
+_FOREIGN = Origin("outside", id(FOREIGN), FOREIGN)
+
+
+# -- what may be the same ---------------------------------------------------------------
+
+
+class Sharing:
+    """Pairs of a loop's carries, and of these and arrays from outside, that may be one array.
+
+    Each is a slot, or the identity of an array from outside.  ``start`` holds as a step begins,
+    and ``end`` after the loop.
+    """
+
+    def __init__(
+        self, firsts: Mapping[Slot, Origins], ends: Mapping[Slot, Origins], has_steps: bool
+    ) -> None:
+        self._ends = ends
+        known = [o for found in (*firsts.values(), *ends.values()) for o in found]
+        self.outside = {o.number: o.array for o in known if o.kind == "outside"}
+        before: set[Any] = {(a, o.number) for a, found in firsts.items() for o in found}
+        before |= {
+            (a, b) for a, f in firsts.items() for b, g in firsts.items()
+            if a != b and _share(f, g, ())
+        }  # fmt: skip
+        pairs, found = set(before), self._after(before)
+        while not found <= pairs:
+            pairs |= found
+            found = self._after(pairs)
+        self.start = frozenset(pairs)
+        self.end = frozenset(found if has_steps else pairs)
+
+    def of_rows(self, row: Origins) -> tuple[list[Any] | None, list[Slot]]:
+        """What the arrays may be that each step appends to a list: all of them (None: each other),
+        and the last of them."""
+        ends = self._ends.items()
+        if row[0].kind == "made" and len(row) == 1:
+            return [], [slot for slot, end in ends if _share(end, row, ())]
+        own = self._ends.get(row[0].number) if row[0].kind == "input" else None
+        if not own or _share(own, row, self.start):
+            return None, []
+        mine = [slot for slot, end in ends if _share(end, row, self.start)]
+        return [*mine, *(x for x in self.outside if (row[0].number, x) in self.start)], []
+
+    def _after(self, pairs: set[Any]) -> set[Any]:
+        ends = self._ends.items()
+        return {(a, x) for a, e in ends for x in self.outside if _may_be_outside(e, x, pairs)} | {
+            (a, b) for a, e in ends for b, f in ends if a != b and _share(e, f, pairs)
+        }
+
+
+def _share(a: Origins, b: Origins, pairs: Any) -> bool:
+    """Whether two leaves may be one array."""
+    return any(_may_be(x, y, pairs) for x in a for y in b)
+
+
+def _may_be(a: Origin, b: Origin, pairs: Any) -> bool:
+    if a.kind == b.kind and a.number == b.number:
+        return True
+    if a.kind == b.kind == "input":
+        return (a.number, b.number) in pairs
+    if b.kind == "input":
+        a, b = b, a
+    return a.kind == "input" and b.kind == "outside" and (a.number, b.number) in pairs
+
+
+def _may_be_outside(a: Origins, x: int, pairs: Any) -> bool:
+    return any(o.number == x if o.kind == "outside" else (o.number, x) in pairs for o in a)
+
+
+def relate_all(
+    pairs: Iterable[Any], arrays: Mapping[Slot, Tracer], outside: Mapping[int, Any]
+) -> None:
+    """In the current trace: the arrays of slots may be those of others, or from outside, and what
+    these may be in turn."""
+    found: list[tuple[Tracer, list[Any]]] = []
+    for a, b in pairs:
+        if a in arrays and b in arrays:
+            found.append((arrays[a], [arrays[b]]))
+        elif a in arrays and b in outside:
+            other = outside[b]
+            same = [] if other is FOREIGN else list(peers(here(other)))
+            found.append((arrays[a], [other if other is FOREIGN else here(other), *same]))
+    for x, others in found:
+        relate(x, others)
+
+
+def branch_pairs(ways: Sequence[Sequence[Origins]]) -> tuple[set[Any], dict[int, Any]]:
+    """Pairs of results of a branch, by number, and arrays from outside, given the origins of the
+    results on each way."""
+    pairs: set[Any] = set()
+    outside: dict[int, Any] = {}
+    for results in ways:
+        for a, found in enumerate(results):
+            near = {o.number: o.array for o in found if o.kind == "outside"}
+            outside |= near
+            pairs |= {(("result", a), number) for number in near}
+            pairs |= {
+                (("result", a), ("result", b)) for b in range(a) if _share(found, results[b], ())
+            }
+    return pairs, outside
+
+
+# -- results ----------------------------------------------------------------------------
+
+
+def results_of(
+    results: Sequence[Value], types: Sequence[LeafType], leaves: Sequence[Sequence[Any]]
+) -> list[Tracer]:
+    """The results of a block's op as the user sees them; ``leaves`` are what they are at the end of
+    each way through it."""
+    trace = current_trace()
+    assert trace is not None
+    made = [Tracer(v, trace, t.weak) for v, t in zip(results, types, strict=True)]
+    for number, found in enumerate(made):
+        if not found.shape:
+            found.boxed = any(_is_array(way[number]) for way in leaves)
+    return made
+
+
+def _is_array(leaf: Any) -> bool:
+    leaf = bare(leaf)
+    return not leaf.is_scalar if isinstance(leaf, Tracer) else isinstance(leaf, np.ndarray)

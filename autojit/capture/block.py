@@ -1,0 +1,90 @@
+"""A part of a traced function, traced by itself into the body of an op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from autojit.ir.core.program import Program, Value
+from autojit.protocols.lifting import to_dtype
+from autojit.staging.bodies import Body
+from autojit.staging.trace_function import LeafType
+from autojit.staging.unrolled import without_long_stretches
+from autojit.tracing.blocks import changed, lost
+from autojit.tracing.context import Trace, current_trace, inside, new_trace
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
+
+
+class Block:
+    """A trace of a block.  It runs once; its results are chosen when others of its kind have run
+    too."""
+
+    trace: Trace
+
+    def __init__(self, types: Sequence[LeafType] = ()) -> None:
+        self.inputs = [Value(t.type) for t in types]
+        self._weak = [t.weak for t in types]
+
+    @contextmanager
+    def running(self) -> Iterator[list[Tracer]]:
+        """A context in which the block is traced; gives its inputs."""
+        with new_trace(block=True) as trace:
+            self.trace = trace
+            yield [Tracer(v, trace, w) for v, w in zip(self.inputs, self._weak, strict=True)]
+
+    @contextmanager
+    def resumed(self) -> Iterator[None]:
+        """A context in which more can be recorded at the block's end."""
+        self.trace.open = True
+        try:
+            with inside(self.trace):
+                yield
+        finally:
+            self.trace.open = False
+
+    @property
+    def changed(self) -> dict[int, tuple[Tracer, Tracer]]:
+        """The arrays from outside that it has changed in place, with their stand-ins, by the
+        identity of the former."""
+        return {id(x): (x, made) for x, made in changed(self.trace)}
+
+    @property
+    def lost(self) -> list[Tracer]:
+        """The arrays from outside that are not known any more at its end."""
+        return lost(self.trace)
+
+    def values(self, leaves: Sequence[Any], types: Sequence[LeafType]) -> list[Value]:
+        """Leaves of its end as values of given dtypes."""
+        with self.resumed():
+            return [
+                to_dtype(lift(leaf), t.type.dtype) for leaf, t in zip(leaves, types, strict=True)
+            ]
+
+    def recorded(self, record: Callable[..., list[Value]], *given: Any) -> list[Value]:
+        """Values that are recorded at its end."""
+        with self.resumed():
+            return record(*given)
+
+    def finish(self, outputs: Sequence[Value], name: str, more: Sequence[Value] = ()) -> Body:
+        """Its program; the values of the trace around it that it reads are bound there.  It takes
+        ``more`` inputs that it does not read."""
+        trace, around = self.trace, current_trace()
+        if around is not None:
+            around.constructs |= trace.constructs
+        own = [*self.inputs, *more]
+        program = trace.builder.finish([*own, *trace.captured_inputs], outputs, name=name)
+        captured = [c.tracer if hasattr(c, "tracer") else c for c in trace.captured]
+        bound = [lift(c) for c in captured]
+        program = _resolved(program)
+        trace.let_go()
+        return Body(without_long_stretches(program, is_body=True), None, [], bound)
+
+
+def _resolved(program: Program) -> Program:
+    from autojit.ir.ops.update import Updating
+    from autojit.ir.passes import resolve_parts
+    from autojit.session.transform_cache import cached_transform
+
+    return cached_transform(resolve_parts, program) if program.has(Updating) else program

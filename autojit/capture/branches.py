@@ -1,0 +1,266 @@
+"""``if`` on a traced condition: both ways are traced, and one of them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.capture.state.heap import grown_error
+from autojit.capture.state.state import (
+    EXPRESSION,
+    Access,
+    Before,
+    Kept,
+    Key,
+    Same,
+    joined,
+    note,
+    thawed,
+    tree_of,
+    with_flags,
+    zeros_like,
+)  # fmt: skip
+from autojit.errors import AutojitError
+from autojit.ir.core.program import Program, Source, Value, current_builder
+from autojit.ir.ops.arithmetic import convert, select
+from autojit.ir.ops.move import broadcast_to
+from autojit.ir.regions.switch import switch
+from autojit.staging.bodies import Body, merged
+from autojit.staging.trace_function import LeafType
+from autojit.tracing.aliasing import assign, lose
+from autojit.tracing.blocks import here
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import is_internal, user_source
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
+
+from .aliases import branch_pairs, origins, relate_all, results_of
+from .block import Block
+from .checks import add_checks, failing
+from .rewriting.plain import UNBOUND
+from .rewriting.site import Site
+from .truth import truth_of
+
+_WAYS = "where the condition does not hold", "where it does"
+
+_EXPRESSION = frozenset({EXPRESSION})
+
+
+class _Way(NamedTuple):
+    """One way through an ``if``, as it was traced."""
+
+    block: Block
+    changes: dict[Any, tuple[Key, Any]]
+    error: Exception | None
+    #: Of the changes, what has been appended to lists.
+    grown: frozenset[Any]
+
+
+def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
+    """``ways`` are what runs where the condition does not hold, and where it does."""
+    held = truth_of(test)
+    before = Before(access)
+    traced = [_traced(way, before) for way in ways]
+    if all(way.error is not None for way in traced):
+        raise traced[1].error or AssertionError
+    _emit(held, traced, before)
+    for way, holds in zip(traced, (False, True), strict=True):
+        if way.error is not None:
+            failing(
+                held if holds else np.logical_not(held), way.error, _raised_at(way.error, access)
+            )
+
+
+def _raised_at(error: Exception, access: Access) -> Source | None:
+    """The user's line that raises an exception."""
+    step, found = error.__traceback__, access.source
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not is_internal(code.co_filename):
+            found = Source(code.co_filename, step.tb_lineno, code.co_name)
+        step = step.tb_next
+    return found
+
+
+def _traced(way: Callable[[], Any], before: Before) -> _Way:
+    block = Block()
+    error: Exception | None = None
+    try:
+        with block.running():
+            try:
+                way()
+            except AutojitError:
+                raise
+            except Exception as raised:  # Python would raise it if this way were taken
+                error = raised
+            changes = {} if error is not None else before.changes(grow=True)
+            grown = {} if error is not None else before.appended()
+            changes = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
+    finally:
+        before.restore()
+    return _Way(block, changes | grown, error, frozenset(grown))
+
+
+def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
+    """One op for both ways; what they change gets its results."""
+    access, site = before.access, before.access.site
+    _check_grown(ways, before)
+    keys: dict[Any, Key] = {k: key for way in ways for k, (key, _) in way.changes.items()}
+    leaves: list[list[Any]] = [[] for _ in ways]
+    types: list[LeafType] = []
+    made: list[tuple[Key, Any, int]] = []
+    same: list[tuple[Key, Any]] = []
+    for k, key in keys.items():
+        dead = key.place is None and key.name not in site.live_out
+        if dead:
+            made.append((key, None, 0))
+            continue
+        values = [_end(way, k, key, before, ways) for way in ways]
+        bound = [way.changes[k][1] for way in ways if k in way.changes]
+        before.check_bound(bound, values, key.words)
+        values = thawed(values)
+        if type(values[0]) is Same and all(v == values[0] for v in values):
+            same.append((key, values[0].container))
+            continue
+        if all(v is values[0] for v in values):  # no block has made it
+            same.append((key, values[0]))
+            continue
+        values = with_flags(values, silent=key.name in site.internal)
+        trees = [tree_of(v) for v in values]
+        found = joined(trees, key.words, access.source, _WAYS)
+        for mine, tree in zip(leaves, trees, strict=True):
+            mine.extend(tree.arrays)
+        types.extend(found)
+        made.append((key, trees[0], len(found)))
+    made_of = [
+        [origins(leaf, way.block.trace, {}) for leaf in mine]
+        for way, mine in zip(ways, leaves, strict=True)
+    ]
+    seen = [way.block for way in ways if way.error is None]
+    lost = {id(x): x for block in seen for x in block.lost}
+    changed = {k: x for block in seen for k, (x, _) in block.changed.items()}
+    roots = {k: x for k, x in changed.items() if k not in lost}
+    outputs = [
+        [*way.block.values(mine, types), *_of_roots(way, roots)]
+        for way, mine in zip(ways, leaves, strict=True)
+    ]
+    checks = add_checks([way.block for way in ways], outputs)
+    bodies = [
+        way.block.finish(outs, name)
+        for way, outs, name in zip(ways, outputs, ("otherwise", "then"), strict=True)
+    ]
+    note(access, "branch", "")
+    results = _recorded(lift(held), bodies)
+    count = len(types) + len(roots)
+    for x, value in zip(roots.values(), results[len(types) : count], strict=True):
+        assign(x, value)
+    lose(lost.values())
+    tracers = results_of(results[: len(types)], types, leaves)
+    before.assign([*same, *_filled(made, tracers)])
+    pairs, outside = branch_pairs(made_of)
+    relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
+    checks(results[count:])
+
+
+def _recorded(held: Value, bodies: Sequence[Body]) -> Sequence[Value]:
+    """Both ways, and a choice, where nobody can tell; else a switch."""
+    programs, captured = merged(bodies)
+    if all(map(_is_free, programs)):
+        no, yes = (current_builder().inline(p, captured) for p in programs)
+        return [select(broadcast_to(held, a.shape), a, b) for a, b in zip(yes, no, strict=True)]
+    index = convert(held, dtype=np.dtype(np.int64))
+    return current_builder().emit(switch, [index, *captured], {"branches": tuple(programs)})
+
+
+#: Elements that a branch may read and compute in vain: a mispredicted jump costs as much.
+IN_VAIN = 32
+
+
+def _is_free(program: Program) -> bool:
+    """Whether it cannot be told if a way has been taken: it has no derivative, cannot fail and
+    takes little."""
+    ops = program.ops
+    return (
+        not any(t.is_inexact for t in program.out_types if ops)
+        and not any(op.programs or op.kind.may_fail(op) for op in ops)
+        and sum(v.type.size for op in ops for v in (*op.operands, *op.results)) <= IN_VAIN
+    )
+
+
+def _check_grown(ways: Sequence[_Way], before: Before) -> None:
+    """Raise unless all ways append as many elements to each list."""
+    some = [way for way in ways if way.error is None]
+    common = frozenset.intersection(*(way.grown for way in some))
+    for way in some:
+        for k in way.grown - common:
+            place = way.changes[k][0].place
+            assert place is not None
+            raise grown_error(place.container, before.access.source)
+
+
+def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> Any:
+    """What a name or place holds at the end of a way."""
+    if way.error is not None:  # nobody sees what it holds then
+        (other,) = (w for w in ways if w is not way)
+        return _zeros(other.changes[k][1])
+    return way.changes[k][1] if k in way.changes else before.frozen(before.of(key))
+
+
+def _zeros(value: Any) -> Any:
+    if type(value) is tuple:
+        return tuple(map(_zeros, value))
+    return value if value is UNBOUND or type(value) is Kept else zeros_like(value)
+
+
+def _of_roots(way: _Way, roots: dict[int, Tracer]) -> list[Value]:
+    return way.block.recorded(lambda: [here(x).value for x in roots.values()])
+
+
+def _filled(
+    made: Sequence[tuple[Key, Any, int]], tracers: Sequence[Tracer]
+) -> list[tuple[Key, Any]]:
+    """Names and places with their values, given the arrays of all of these."""
+    start = 0
+    pairs: list[tuple[Key, Any]] = []
+    for key, tree, count in made:
+        value = UNBOUND if tree is None else tree.filled(tracers[start : start + count])
+        pairs.append((key, value))
+        start += count
+    return pairs
+
+
+def capture_choice(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> Any:
+    """A conditional expression: the value of one of two functions."""
+    found: list[Any] = [UNBOUND]
+
+    def get() -> tuple[Any, ...]:
+        return (found[0],)
+
+    def put(values: tuple[Any, ...]) -> None:
+        found[0] = values[0]
+
+    def stored(way: Callable[[], Any]) -> Callable[[], Any]:
+        return lambda: put((way(),))
+
+    site = access.site._replace(
+        names=(EXPRESSION,), live_in=frozenset(), live_out=_EXPRESSION, internal=_EXPRESSION
+    )
+    capture_branch(test, [stored(way) for way in ways], access._replace(
+        site=site, get=get, put=put))  # fmt: skip
+    return found[0]
+
+
+def _chosen(test: Tracer, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    """``then() if test else orelse()``, asked for by what answers a call."""
+    source = user_source()
+    file, line = (source.file, source.line) if source is not None else ("", 0)
+    nothing: frozenset[str] = frozenset()
+    site = Site(line, "ifexp", (), nothing, nothing, nothing, (), "", file)
+    functions = (orelse, then)
+    access = Access(site, tuple, lambda values: None, tuple, source, functions)
+    return capture_choice(test, functions, access)
+
+
+hooks.choose = _chosen

@@ -1,0 +1,169 @@
+"""``f(*args, **kwargs)`` where values may be traced.
+
+A call goes one of four ways: to an answer for a function that needs care (by its identity), to the
+twin of a Python function, to what answers for an object's type, or straight to f.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.staging.numba_functions import numba_kind
+from autojit.tracing.tracer import Tracer
+
+from . import conversions, iteration, mathematics, ordering, ranges, type_queries, vectorized
+from .scalars import TRACED, any_traced, settled
+from .table import ANSWERS, METHODS, Answer, When, answers
+
+Converted = Callable[[Any], Any]
+
+for _dtype in "?bhilqBHILQfdFD":
+    _kind = np.dtype(_dtype).type
+    answers(_kind)(conversions.as_array_scalar(_kind))
+
+#: Attributes of `numpy` that a twin calls through `call`.
+NUMPY_NAMES = frozenset({
+    "isscalar", "iterable", "vectorize",
+    *(name for name, found in vars(np).items() if isinstance(found, type) and id(found) in ANSWERS),
+})  # fmt: skip
+
+_ALWAYS, _ELEMENTS = When.ALWAYS, When.ELEMENTS
+_FUNCTION, _METHOD = types.FunctionType, types.MethodType
+_BUILTIN = types.BuiltinFunctionType
+
+
+def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted) -> Any:
+    """``f(*args, **kwargs)``, in which ``converted(g)`` is the twin of a function g."""
+    found = ANSWERS.get(id(f))
+    if found is not None:
+        return _answered(found, args, kwargs, converted)
+    kind = type(f)
+    if kind is _FUNCTION:
+        return converted(f)(*args, **kwargs)
+    way = _ways.get(kind)
+    if way is None:
+        way = _ways[kind] = _way(kind)
+    return way(f, args, kwargs, converted)
+
+
+def _answered(
+    found: Answer, args: tuple[Any, ...], kwargs: dict[str, Any], converted: Converted
+) -> Any:
+    original, answer, when, calls = found
+    if when is not _ALWAYS and not (when is _ELEMENTS and (len(args) == 1 or kwargs)):
+        for x in args:
+            if isinstance(x, TRACED):
+                break
+        else:
+            if not kwargs or not any_traced(kwargs.values()):
+                return original(*args, **kwargs)
+    if calls:
+        return answer(_caller(converted), *args, **kwargs)
+    return answer(*args, **kwargs)
+
+
+def _caller(converted: Converted) -> Callable[..., Any]:
+    return lambda g, *args, **kwargs: call(g, args, kwargs, converted)
+
+
+# -- by the type of what is called -----------------------------------------------------
+
+Way = Callable[[Any, tuple[Any, ...], dict[str, Any], Converted], Any]
+
+
+def _straight(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return f(*args, **kwargs)
+
+
+def _twin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return converted(f)(*args, **kwargs)
+
+
+def _bound_method(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    if isinstance(f.__self__, Tracer):
+        answer = _OF_ARRAYS.get(f.__func__.__name__)
+        return f(*args, **kwargs) if answer is None else answer(f.__self__, *args, **kwargs)
+    return converted(f)(*args, **kwargs)
+
+
+_OF_ARRAYS = {"item": conversions.item, "tolist": conversions.tolist}
+
+
+def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    """A function in C, or a method of a container of Python's."""
+    owner = f.__self__
+    found = METHODS.get((type(owner), f.__name__))
+    if found is None:
+        return f(*args, **kwargs)
+    if f.__name__ in _BY_ELEMENTS and (any_traced(owner) or kwargs.get("key")):
+        return found(_caller(converted), owner, *args, **kwargs)
+    if any_traced(args):
+        args = tuple(map(settled, args))
+    if any_traced(args):
+        return found(_caller(converted), owner, *args, **kwargs)
+    return f(*args, **kwargs)
+
+
+#: Methods that compare elements, so that these count too.
+_BY_ELEMENTS = frozenset({"sort", "index", "count", "remove"})
+
+
+def _partial(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return call(f.func, (*f.args, *args), {**f.keywords, **kwargs}, converted)
+
+
+def _of_numba(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    return vectorized.call_of_numba(f, args, kwargs, _caller(converted))
+
+
+def _vectorize(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    if kwargs:
+        return f(*args, **kwargs)
+    return vectorized.call_vectorize(f, args, _caller(converted))
+
+
+def _class(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    if f.__name__ == "prange" and f.__module__.startswith("numba."):
+        return ranges.range_(*args)
+    return converted(f)(*args, **kwargs)
+
+
+def _way(kind: type) -> Way:
+    if issubclass(kind, type):
+        return _class
+    return _of_numba if numba_kind(kind) else _twin
+
+
+def call_as(original: Any, answer: Callable[..., Any]) -> None:
+    """Call a function of NumPy's, by whatever name the user has it, as ``answer``."""
+    if id(original) not in ANSWERS:
+        answers(original, when=When.ALWAYS)(answer)
+
+
+def calls_of(kind: type) -> Callable[[Way], Way]:
+    """Register how objects of a type are called."""
+
+    def register(way: Way) -> Way:
+        _ways[kind] = way
+        return way
+
+    return register
+
+
+_ways: dict[type, Way] = {
+    np.ufunc: _straight,
+    type(np.sum): _straight,
+    _METHOD: _bound_method,
+    _BUILTIN: _builtin,
+    functools.partial: _partial,
+    np.vectorize: _vectorize,
+    type(str.join): _straight,
+    type(list.__add__): _straight,
+}
+
+_tables = (iteration, mathematics, ordering, type_queries)  # which register their answers

@@ -1,0 +1,240 @@
+"""Choosing between values that are there already: numbers, arrays, and tuples of these.
+
+The types are joined: of ``1`` and ``0.5`` one is a float.  A choice between arrays is a copy that
+cannot be written to, because a write would have to change the array that was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optree
+
+from autojit.errors import RefusedInPlaceError, ShapeError, with_place
+from autojit.ir.core.program import Value
+from autojit.ir.ops.arithmetic import select
+from autojit.ir.ops.index import gather
+from autojit.ir.ops.move import broadcast_to
+from autojit.protocols.lifting import as_value, dtype_of, shape_of, tracer, view, weak_type
+from autojit.staging import pytrees
+from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.protocol import Bounds, bounds_of, with_bounds
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
+from .refusals import mismatch
+from .scalars import WEAK_KINDS, is_traced
+
+#: What has the type of a leaf: its dtype, and Python's type of a number.
+Kind = tuple[np.dtype, type | None]
+
+
+def kind_of(leaf: Any) -> Kind:
+    """The dtype of a number or array, and Python's type if it is a Python number."""
+    return dtype_of(leaf), weak_type(leaf)
+
+
+def joined(kinds: Sequence[Kind]) -> Kind:
+    """The type that can hold numbers of all these types.
+
+    Python's numbers take the dtype of the arrays that they meet; a bool becomes a number.
+
+    >>> joined([(np.dtype(int), int), (np.dtype(float), float)])
+    (dtype('float64'), <class 'float'>)
+    """
+    if all(weak or dtype.kind == "b" for dtype, weak in kinds):
+        dtype = np.result_type(*(dtype for dtype, _ in kinds))
+        return dtype, WEAK_KINDS.get(dtype)
+    strong = [dtype for dtype, weak in kinds if not weak]
+    found = np.result_type(*(weak(0) if weak else dtype for dtype, weak in kinds))
+    if found.kind in "iu" and len(strong) < len(kinds):  # which may not fit into fewer bits
+        found = np.result_type(*strong, np.int64)
+    if found.kind == "f" and all(dtype.kind in "biu" for dtype, _ in kinds):
+        mismatch(
+            "A choice between signed integers and np.uint64, which no integer type holds both. "
+            "Convert one of them:\n    np.uint64(n)                       # or int(n)"
+        )
+    return found, None
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """One of some arrays: it cannot be written to."""
+
+    def read(self, base: Value) -> Value:
+        return base
+
+    def write(self, base: Value, part: Value) -> Value:
+        raise RefusedInPlaceError(
+            with_place(
+                "An array that was chosen by a traced index or condition is changed in place. In "
+                "Python the change would be seen in the array that was chosen. Keep the arrays "
+                "as rows of one array, and write to it:\n"
+                "    rows = np.stack(rows)\n"
+                "    rows[i, j] = value                 # not: rows[i][j] = value",
+                user_source(),
+            )
+        )
+
+
+class _Choices(Tracer):
+    """What was picked from some arrays, which may not change as long as it is used."""
+
+    __slots__ = ("choices", "states")
+
+    def __init__(self, value: Value, choices: Sequence[Any]) -> None:
+        trace = current_trace()
+        assert trace is not None
+        super().__init__(value, trace)
+        self.choices = choices
+        self.states = [_state(x) for x in choices]
+
+    @property
+    def value(self) -> Value:
+        if not all(map(_is_in_state, self.choices, self.states)):
+            raise RefusedInPlaceError(
+                with_place(
+                    "An array is used that was chosen by a traced index or condition, and one of "
+                    "those that it was chosen from has been changed in place since. In Python it "
+                    "may have changed with it. Choose a copy:\n"
+                    "    row = rows[i].copy()               # not: row = rows[i]",
+                    user_source(),
+                )
+            )
+        return self.own
+
+
+def _state(x: Any) -> Any:
+    return x.value if isinstance(x, Tracer) else np.array(x)
+
+
+def _is_in_state(x: Any, state: Any) -> bool:
+    x = bare(x)
+    if isinstance(x, Tracer) or isinstance(state, Value):
+        return isinstance(x, Tracer) and x.value is state
+    return np.array_equal(x, state, equal_nan=state.dtype.kind in "fc")
+
+
+def _wrapped(value: Value, weak: type | None, choices: Sequence[Any]) -> Tracer:
+    return view(_Choices(value, choices), _Chosen()) if value.shape else tracer(value, weak)
+
+
+class ChosenList(list[Any]):
+    """A list that was chosen by a traced index: it cannot be changed."""
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise RefusedInPlaceError(
+            with_place(
+                "A list that was chosen by a traced index is changed. Keep the numbers in an "
+                "array, and write to it:\n"
+                "    grid = np.array(grid)\n"
+                "    grid[i, j] = value                 # not: grid[i][j] = value",
+                user_source(),
+            )
+        )
+
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+
+def _rebuilt(_: Any, items: Any) -> list[Any]:
+    return list(items) if current_trace() is None else ChosenList(items)
+
+
+optree.register_pytree_node(
+    ChosenList, lambda items: (list(items), None, None), _rebuilt, namespace=pytrees.NAMESPACE
+)
+
+
+def choose(test: Any, a: Any, b: Any) -> Any:
+    """``a if test else b``, both evaluated."""
+    if not is_traced(test):
+        return a if test else b
+    if a is b:
+        return a
+    held = as_value(bare(test))
+
+    def pick(leaves: Sequence[Any], kind: Kind, shape: tuple[int, ...]) -> Value:
+        chosen = broadcast_to(held, shape) if shape else held
+        return select(chosen, *(as_value(leaf, kind[0]) for leaf in leaves))
+
+    return combined([a, b], pick, "a choice by a traced condition")
+
+
+def choose_nth(index: Value, choices: Sequence[Any], what: str) -> Any:
+    """``choices[index]``, where a negative index has been resolved."""
+
+    def pick(leaves: Sequence[Any], kind: Kind, shape: tuple[int, ...]) -> Value:
+        if any(map(is_traced, leaves)):
+            stacked = np.stack([tracer(as_value(leaf, kind[0])) for leaf in leaves])
+        else:
+            stacked = np.asarray(leaves, kind[0])
+        return gather(as_value(stacked), index, axes=(0,))
+
+    return combined(choices, pick, what)
+
+
+def combined(
+    trees: Sequence[Any],
+    pick: Callable[[Sequence[Any], Kind, tuple[int, ...]], Value],
+    what: str,
+) -> Any:
+    """One tree of several of the same structure, each of its leaves picked from theirs."""
+    flat = [pytrees.flatten(tree) for tree in trees]
+    structure = flat[0][1]
+    if any(other != structure for _, other in flat):
+        mismatch(
+            f"{what} is between values of different structure: "
+            f"{', '.join(dict.fromkeys(_described(t) for t in trees))}."
+        )
+    columns = zip(*(map(bare, leaves) for leaves, _ in flat), strict=True)
+    made = pytrees.unflatten(structure, [_picked(column, pick, what) for column in columns])
+    return _protected(made)
+
+
+def _picked(column: Sequence[Any], pick: Callable[..., Value], what: str) -> Any:
+    first = column[0]
+    if all(leaf is first for leaf in column):
+        return first
+    if not all(map(pytrees.is_array, column)):
+        if all(type(leaf) is type(first) and leaf == first for leaf in column):
+            return first
+        strange = next(leaf for leaf in column if not pytrees.is_array(leaf))
+        mismatch(
+            f"{what} is between values that are no numbers or arrays, such as {strange!r:.60}. "
+            "Choose between numbers:\n"
+            "    w = np.array([0.1, 0.2]); w[i]     # not: [first, second][i]"
+        )
+    found = {shape_of(leaf) for leaf in column}
+    if len(found) > 1:
+        raise ShapeError(
+            with_place(
+                f"{what} is between arrays of different shapes: "
+                f"{', '.join(map(str, sorted(found)))}.",
+                user_source(),
+            )
+        )
+    kind = joined([kind_of(leaf) for leaf in column])
+    made = _wrapped(pick(column, kind, shape_of(first)), kind[1], column)
+    return with_bounds(made, _hull(column)) if kind[1] is int else made
+
+
+def _hull(column: Sequence[Any]) -> Bounds:
+    """Bounds of any of some Python integers and bools."""
+    found = [bounds_of(x) if weak_type(x) or isinstance(x, int) else (0, 1) for x in column]
+    return min(low for low, _ in found), max(high for _, high in found)
+
+
+def _protected(tree: Any) -> Any:
+    """The same with lists that cannot be changed."""
+    if type(tree) is list:
+        return ChosenList(map(_protected, tree))
+    return tuple(map(_protected, tree)) if type(tree) is tuple else tree
+
+
+def _described(tree: Any) -> str:
+    return f"{tree!r:.60}"

@@ -1,0 +1,155 @@
+"""``x[i]``, ``x[i] = v`` and ``x[i] += v`` where something of it is traced."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import ConcreteValueError, with_place
+from autojit.ir.core.program import Value
+from autojit.ir.ops import arithmetic
+from autojit.ir.ops.index import gather
+from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
+from autojit.tracing.created_arrays import FreshArray, bare, with_values
+from autojit.tracing.known import at_hand, lost_derivative
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import ASSIGNMENT_FIX, STORED
+
+from .choice import choose, choose_nth
+from .ranges import TracedRange, arange_of
+from .refusals import refuse
+from .scalars import is_traced, python_number, settled
+
+_INT = np.dtype(np.int64)
+
+
+def item(x: Any, index: Any) -> Any:
+    """``x[index]``."""
+    if not _has_traced(index):
+        return x[index]
+    kind = type(x)
+    if kind is np.ndarray:
+        return as_tracer(x)[index]
+    if kind in _BUILTIN and not _has_traced(index := _settled(index)):
+        return x[index]
+    if is_traced(x) or isinstance(x, FreshArray):
+        return x[index]
+    if isinstance(x, (list, tuple)) and not isinstance(index, (tuple, slice)):
+        return choose_nth(_place(x, index), x, f"A {kind.__name__} at a traced index")
+    if kind is range and not isinstance(index, (tuple, slice)):
+        return python_number(gather(arange_of(x), _place(x, index), axes=(0,)), int)
+    return _refuse_or_ask(x, index)
+
+
+_BUILTIN = frozenset({list, tuple, dict, str, bytes, range})
+
+
+def _settled(index: Any) -> Any:
+    if type(index) is slice:
+        return slice(*map(settled, (index.start, index.stop, index.step)))
+    return settled(index)
+
+
+def _has_traced(index: Any) -> bool:
+    if type(index) is tuple:
+        return any(map(_has_traced, index))
+    if type(index) is slice:
+        return any(map(is_traced, (index.start, index.stop, index.step)))
+    return is_traced(index)
+
+
+def _refuse_or_ask(x: Any, index: Any) -> Any:
+    _check_container(x, index)
+    return x[index]
+
+
+def _check_container(x: Any, index: Any) -> None:
+    """Raise for the containers of Python's that a traced index cannot index."""
+    if isinstance(x, dict):
+        refuse(
+            "A dict with a traced key",
+            "Keep the values in an array, and index it:\n"
+            "    table = np.array([0.1, 0.2]); table[i]",
+        )
+    if isinstance(x, (str, bytes)):
+        refuse(
+            f"A {type(x).__name__} at a traced index",
+            "Keep codes of the characters in an array:\n"
+            "    codes = np.frombuffer(text.encode(), np.uint8); codes[i]",
+        )
+    if isinstance(x, TracedRange):
+        refuse("A range with traced bounds at an index", "Compute it: start + i * step.")
+    if isinstance(x, (list, tuple, range)):
+        refuse(
+            f"A slice of a {type(x).__name__} with traced bounds",
+            "Make it an array first:\n    np.array(xs)[i:i + n]",
+        )
+
+
+def _place(x: Any, index: Any) -> Value:
+    """A traced index of a sequence, from 0 on, that raises IndexError as the code runs if it is out
+    of range."""
+    index = bare(index)
+    if np.shape(index) or index.dtype.kind not in "iub":
+        name = "float" if index.weak is float else f"traced {index.type}"
+        raise TypeError(f"{type(x).__name__} indices must be integers or slices, not {name}")
+    if not len(x):
+        raise IndexError(f"{type(x).__name__} index out of range")
+    place = to_dtype(as_value(index), _INT)
+    return arithmetic.select(arithmetic.lt(place, 0), place + len(x), place)
+
+
+def set_item(x: Any, index: Any, value: Any) -> None:
+    """``x[index] = value``."""
+    if type(x) is np.ndarray:
+        if is_traced(value) or _has_traced(index):
+            index, value = _numbers(index), _numbers(value)
+        if is_traced(value) or _has_traced(index):
+            _refuse_assignment(value)
+    elif _has_traced(index) and not (is_traced(x) or isinstance(x, FreshArray)):
+        index = _settled(index)
+        if not _has_traced(index):
+            x[index] = value
+            return
+        if type(x) is list and not isinstance(index, (tuple, slice)):
+            _set_nth(x, index, value)
+            return
+        _check_container(x, index)
+    x[index] = value
+
+
+def _numbers(x: Any) -> Any:
+    """Plain numbers in the place of what is known and has no derivative, in the bounds of slices
+    too."""
+    if type(x) is tuple:
+        return tuple([_numbers(each) for each in x])
+    return _settled(x) if type(x) is slice else with_values(x)
+
+
+def _refuse_assignment(value: Any) -> None:
+    if is_traced(value) and at_hand(bare(value)) is not None:
+        raise lost_derivative(bare(value), STORED, ASSIGNMENT_FIX)
+    raise ConcreteValueError(
+        with_place(
+            "Assigning a traced value, or at a traced index, into an ordinary array needs values, "
+            f"and while a function is traced only types are known.\n{ASSIGNMENT_FIX}",
+            user_source(),
+        )
+    )
+
+
+def _set_nth(items: list[Any], index: Any, value: Any) -> None:
+    """One of a list's elements, all of which become choices."""
+    place = _place(items, index)
+    every = as_value(np.arange(len(items)))
+    here = gather(every, place, axes=(0,))  # which raises IndexError if it is out of range
+    items[:] = [choose(tracer(arithmetic.eq(here, k)), value, old) for k, old in enumerate(items)]
+
+
+def update_item(x: Any, index: Any, name: str, value: Callable[[], Any]) -> None:
+    """``x[index] += value()``, where the operator is one of `operator`'s by its name."""
+    old = item(x, index)
+    set_item(x, index, getattr(operator, name)(old, value()))

@@ -1,0 +1,153 @@
+"""``sum``, ``map``, ``filter``, ``reduce`` and their kin; those of `ranges` and `logic` too."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from autojit.tracing.created_arrays import bare
+
+from . import items, logic, ranges
+from .refusals import refuse
+from .scalars import is_traced, truth
+from .table import When, answers, answers_method
+
+answers(range)(ranges.range_)
+answers(len, when=When.ALWAYS)(ranges.length)
+answers(zip, when=When.ALWAYS)(ranges.zip_)
+answers(enumerate, when=When.ALWAYS)(ranges.enumerate_)
+answers(reversed, when=When.ALWAYS)(ranges.reversed_)
+answers(any, when=When.ALWAYS)(logic.any_)
+answers(all, when=When.ALWAYS)(logic.all_)
+
+
+@answers(sum, when=When.ALWAYS)
+def sum_(iterable: Any, /, start: Any = 0) -> Any:
+    """``sum``; the rows of a traced array are summed as `np.sum` does it."""
+    if not is_traced(iterable) or not iterable.ndim:
+        return sum(iterable, start)
+    rows = bare(iterable)
+    if not rows.shape[0]:
+        return start
+    whole = rows.dtype if rows.dtype.kind != "b" else None
+    return start + np.sum(rows, axis=0, dtype=whole)
+
+
+@answers(map, when=When.ALWAYS, calls=True)
+def map_(call: Any, f: Any, *iterables: Any) -> Any:
+    """``map``."""
+    return map(lambda *args: call(f, *args), *iterables)
+
+
+@answers(filter, when=When.ALWAYS, calls=True)
+def filter_(call: Any, f: Any, iterable: Any) -> Iterator[Any]:
+    """``filter`` by conditions that are known."""
+    elements = iter(iterable)
+
+    def kept() -> Iterator[Any]:
+        for x in elements:
+            held = truth(x if f is None else call(f, x))
+            if is_traced(held):
+                refuse(
+                    "The length of filter(f, xs)",
+                    "Keep all elements, and choose what the others count for:\n"
+                    "    np.sum(np.where(xs > 0, xs, 0))    # not: sum(filter(positive, xs))",
+                )
+            if held:
+                yield x
+
+    return kept()
+
+
+@answers(functools.reduce, when=When.ALWAYS, calls=True)
+def reduce_(call: Any, f: Any, iterable: Any, *initial: Any) -> Any:
+    """``functools.reduce``."""
+    return functools.reduce(lambda a, b: call(f, a, b), iterable, *initial)
+
+
+# -- the functions of `operator` that are more than a special method -------------------
+
+answers(operator.truth)(truth)
+answers(operator.not_)(logic.not_)
+
+
+@answers(operator.contains, when=When.ALWAYS)
+def contains(container: Any, x: Any) -> Any:
+    """``operator.contains``."""
+    return logic.in_(x, container)
+
+
+@answers(operator.getitem, when=When.ALWAYS)
+def getitem(x: Any, index: Any) -> Any:
+    """``operator.getitem``."""
+    return items.item(x, index)
+
+
+@answers(operator.setitem, when=When.ALWAYS)
+def setitem(x: Any, index: Any, value: Any) -> None:
+    """``operator.setitem``."""
+    items.set_item(x, index, value)
+
+
+@answers(operator.index)
+def index_(x: Any) -> Any:
+    """``operator.index``."""
+    return ranges.bound(x)
+
+
+# -- methods of containers ---------------------------------------------------------------
+
+
+def _refused(words: str, fix: str) -> Any:
+    def answer(call: Any, container: Any, *args: Any, **kwargs: Any) -> Any:
+        refuse(words, fix)
+
+    return answer
+
+
+answers_method(list, "index")(
+    _refused("lst.index(x) with a traced x", "np.argmax(np.array(lst) == x)")
+)
+answers_method(tuple, "index")(
+    _refused("t.index(x) with a traced x", "np.argmax(np.array(t) == x)")
+)
+_at_index = _refused(
+    "Inserting into a list, or popping from it, at a traced index",
+    "Keep the elements in an array of a fixed length, and a number of those that count.",
+)
+
+
+@answers_method(list, "insert", "pop")
+def _at(call: Any, items: list[Any], index: Any, *value: Any) -> Any:
+    """``lst.insert(index, value)``, ``lst.pop(index)``."""
+    if is_traced(index):
+        return _at_index(call, items, index)
+    return items.insert(index, *value) if value else items.pop(index)
+
+
+answers_method(list, "remove")(
+    _refused("lst.remove(x) of traced values", "Keep an array, and a mask of what counts.")
+)
+answers_method(dict, "get", "setdefault", "pop")(
+    _refused(
+        "A dict with a traced key",
+        "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",
+    )
+)
+
+
+def _count(call: Any, container: Any, x: Any) -> Any:
+    """``lst.count(x)``."""
+    total: Any = 0
+    for element in container:
+        same = truth(element == x)
+        total = total + (call(int, same) if is_traced(same) else int(same))
+    return total
+
+
+answers_method(list, "count")(_count)
+answers_method(tuple, "count")(_count)

@@ -1,0 +1,177 @@
+"""``and``, ``or``, ``not``, ``in``, ``any`` and ``all``, in Python's order of evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import GeneratorType
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.ops.arithmetic import bitwise_not, logical_or
+from autojit.protocols.lifting import as_value, dtype_of, tracer
+
+from .laziness import Thunk, lazily
+from .ranges import TracedRange
+from .refusals import refuse
+from .scalars import any_traced, is_traced, settled, truth
+
+
+def and_(first: Any, *rest: Thunk) -> Any:
+    """``first and rest() and …``: the first value that is false, or the last one."""
+    value = first
+    for k, thunk in enumerate(rest):
+        if is_traced(value):
+            return _and(value, thunk, rest[k + 1 :])
+        if not value:
+            return value
+        value = thunk()
+    return value
+
+
+def _and(value: Any, thunk: Thunk, rest: tuple[Thunk, ...]) -> Any:
+    return lazily(truth(value), lambda: and_(thunk(), *rest), lambda: value)
+
+
+def or_(first: Any, *rest: Thunk) -> Any:
+    """``first or rest() or …``: the first value that is true, or the last one."""
+    value = first
+    for k, thunk in enumerate(rest):
+        if is_traced(value):
+            return _or(value, thunk, rest[k + 1 :])
+        if value:
+            return value
+        value = thunk()
+    return value
+
+
+def _or(value: Any, thunk: Thunk, rest: tuple[Thunk, ...]) -> Any:
+    return lazily(truth(value), lambda: value, lambda: or_(thunk(), *rest))
+
+
+def not_(x: Any) -> Any:
+    """``not x``."""
+    held = truth(x) if is_traced(x) else x
+    return tracer(bitwise_not(as_value(held))) if is_traced(held) else not held
+
+
+_CONTAINERS = (list, tuple, set, frozenset, dict)
+
+
+def in_(x: Any, container: Any) -> Any:
+    """``x in container``."""
+    if isinstance(container, (range, TracedRange)):
+        return _in_range(x, container) if _needs_care(x, container) else x in container
+    if is_traced(container) or (is_traced(x) and isinstance(container, np.ndarray)):
+        return truth(np.any(np.equal(container, x)))
+    if not isinstance(container, _CONTAINERS):
+        if is_traced(x) and isinstance(container, (str, bytes)):
+            refuse("Looking for a traced number in a string", "Compare numbers with numbers.")
+        return x in container
+    return _in_items(x, container) if is_traced(x) or any_traced(container) else x in container
+
+
+def _needs_care(x: Any, container: Any) -> bool:
+    return is_traced(x) or isinstance(container, TracedRange)
+
+
+def _in_range(x: Any, r: range | TracedRange) -> Any:
+    if np.shape(x):
+        raise ValueError("a range holds integers, and `in` was asked for an array")
+    start, step = r.start, r.step
+    last = np.logical_and(np.greater_equal(x, start), np.less(x, r.stop))
+    step = settled(step)
+    if is_traced(step):
+        refuse("`in` of a range with a traced step", "Compare with the bounds of the range.")
+    if step < 0:
+        last = np.logical_and(np.less_equal(x, start), np.greater(x, r.stop))
+    if abs(step) == 1 and dtype_of(x).kind in "iub":
+        return truth(last)
+    at = np.equal(np.remainder(np.subtract(x, start), step), 0)
+    return truth(np.logical_and(last, at))
+
+
+def _in_items(x: Any, items: Iterable[Any]) -> Any:
+    found: Any = False
+    for item in items:
+        if item is x:
+            return True
+        same = truth(item == x)
+        if is_traced(same):
+            found = either(found, same)
+        elif same:
+            return True
+    return found
+
+
+def either(a: Any, b: Any) -> Any:
+    """``a or b`` of bools, both evaluated."""
+    if is_traced(a) and is_traced(b):
+        return tracer(logical_or(as_value(a), as_value(b)))
+    known, other = (b, a) if is_traced(a) else (a, b)
+    return True if known else other
+
+
+_END = object()
+
+
+def any_(iterable: Any) -> Any:
+    """``any(iterable)``; what an iterator would not give any more is not computed."""
+    return _search(iterable, True)
+
+
+def all_(iterable: Any) -> Any:
+    """``all(iterable)``, likewise."""
+    return not_(_search(iterable, False))
+
+
+def _search(iterable: Any, wanted: bool) -> Any:
+    """Whether some element has the truth that is wanted."""
+    if is_traced(iterable) and iterable.ndim == 1:
+        hit = iterable if wanted else np.logical_not(iterable)
+        return truth(np.any(hit))
+    found: Any = False
+    elements, held = _Elements(iter(iterable)), _held_by(iterable)
+    while True:
+        seen = _Element()
+
+        def look(seen: _Element = seen) -> Any:
+            return seen.of(elements.following(held), wanted)
+
+        found = lazily(found, lambda: True, look)
+        if seen.ended or found is True:
+            return found
+        if seen.certain:
+            return True
+
+
+class _Elements:
+    """The elements of an iterator, each of which is asked for once."""
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator = iterator
+
+    def following(self, held: tuple[Any, ...]) -> Any:
+        """The next element; what it is made of is among what the caller may change."""
+        return next(self._iterator, _END)
+
+
+def _held_by(iterable: Any) -> tuple[Any, ...]:
+    """What a generator's code may change, but for the iterators that it runs through."""
+    if not isinstance(iterable, GeneratorType) or iterable.gi_frame is None:
+        return ()
+    return tuple(x for name, x in iterable.gi_frame.f_locals.items() if not name.startswith("."))
+
+
+class _Element:
+    """What is known of an element once it has been asked for."""
+
+    ended = certain = False
+
+    def of(self, item: Any, wanted: bool) -> Any:
+        if item is _END:
+            self.ended = True
+            return False
+        hit = truth(item) if wanted else not_(truth(item))
+        self.certain = hit is True
+        return hit

@@ -1,0 +1,146 @@
+"""``min``, ``max``, ``sorted`` and ``list.sort``, with Python's comparisons."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.protocols.lifting import as_value, tracer
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.known import value_of
+from autojit.tracing.protocol import bounds_of, with_bounds
+
+from .choice import choose, choose_nth, joined, kind_of
+from .ranges import TracedRange
+from .refusals import refuse
+from .scalars import any_traced, is_traced, truth
+from .table import When, answers, answers_method
+
+_ABSENT: Any = object()
+
+
+def _extreme(name: str, original: Any, better: Callable[[Any, Any], Any]) -> Any:
+    def answer(call: Any, *args: Any, key: Any = None, default: Any = _ABSENT) -> Any:
+        options = {} if default is _ABSENT else {"default": default}
+        if len(args) != 1:
+            if options or not args or (key is None and not any_traced(args)):
+                return original(*args, **options, **({} if key is None else {"key": key}))
+            items = list(args)
+        else:
+            (iterable,) = args
+            if is_traced(iterable) and iterable.ndim == 1 and iterable.shape[0] and key is None:
+                return _of_row(bare(iterable), name)
+            if isinstance(iterable, TracedRange):
+                refuse(f"{name}() of a range with traced bounds", "Compute it from its bounds.")
+            items = list(iterable)
+        if not items or (key is None and not any_traced(items)):
+            return original(items, **options, key=key)
+        return _folded(items, items if key is None else [call(key, x) for x in items], better)
+
+    return answer
+
+
+def _folded(items: list[Any], keys: list[Any], better: Callable[[Any, Any], Any]) -> Any:
+    best, best_key = items[0], keys[0]
+    same = items is keys
+    for item, key in zip(items[1:], keys[1:], strict=True):
+        test = truth(better(key, best_key))
+        chosen = choose(test, item, best)
+        best = _within(chosen, item, best, better) if same else chosen
+        best_key = best if same else choose(test, key, best_key)
+    return best
+
+
+def _within(chosen: Any, a: Any, b: Any, better: Callable[[Any, Any], Any]) -> Any:
+    """The larger or smaller of two integers, of which bounds are known if theirs are."""
+    if not is_traced(chosen) or chosen.weak is not int or not _are_integers(a, b):
+        return chosen
+    pairs = zip(bounds_of(a), bounds_of(b), strict=True)
+    low, high = (x if better(x, y) else y for x, y in pairs)
+    return with_bounds(chosen, (low, high))
+
+
+def _are_integers(*xs: Any) -> bool:
+    return all(type(x) is int or (is_traced(x) and x.weak is int) for x in xs)
+
+
+def _of_row(x: Any, name: str) -> Any:
+    """Of the elements of an array: NaN is chosen only where it comes first, and of equal elements
+    the first."""
+    find = np.argmax if name == "max" else np.argmin
+    if x.dtype.kind != "f":
+        if x.dtype.kind == "c":
+            raise TypeError(f"{name}() of complex numbers: they have no order")
+        return x[find(x)]
+    last = -np.inf if name == "max" else np.inf
+    at = find(np.where(np.isnan(x), x.dtype.type(last), x))
+    return x[np.where(np.isnan(x[0]), 0, at)]
+
+
+answers(max, when=When.ELEMENTS, calls=True)(_extreme("max", max, operator.gt))
+answers(min, when=When.ELEMENTS, calls=True)(_extreme("min", min, operator.lt))
+
+
+@answers(sorted, when=When.ALWAYS, calls=True)
+def sorted_(call: Any, iterable: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
+    """``sorted``: stable, as Python's; NaN come last, where Python's order is no order."""
+    if isinstance(iterable, TracedRange):
+        refuse("sorted() of a range with traced bounds", "A range is in order.")
+    items = list(iterable)
+    keys = items if key is None else [call(key, x) for x in items]
+    if is_traced(reverse):
+        refuse("sorted() with a traced `reverse`", "Use np.where on the two results.")
+    keys = [_value(k) for k in keys]
+    if not any_traced(keys):
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+        return [items[i] for i in order]
+    if not all(np.ndim(k) == 0 and _is_number(k) for k in keys):
+        refuse(
+            "Sorting by traced values that are no numbers",
+            "Sort numbers, or arrays of them:\n"
+            "    sorted(xs, key=lambda x: x[0])\n"
+            "    np.sort(np.array(xs))",
+        )
+    if key is None and not reverse:
+        return _sorted_numbers(items)
+    order = _order(keys, reverse)
+    return [choose_nth(as_value(order[i]), items, "sorted()") for i in range(len(items))]
+
+
+def _value(key: Any) -> Any:
+    """What a key compares as: its value, if that is at hand."""
+    known = value_of(bare(key)) if is_traced(key) else None
+    return key if known is None else known
+
+
+def _is_number(x: Any) -> bool:
+    return is_traced(x) or isinstance(x, (int, float, np.number, np.bool_))
+
+
+def _stacked(items: list[Any]) -> tuple[Any, Any]:
+    dtype, weak = joined([kind_of(bare(x)) for x in items])
+    return np.stack([tracer(as_value(bare(x), dtype)) for x in items]), weak
+
+
+def _sorted_numbers(items: list[Any]) -> list[Any]:
+    row, weak = _stacked(items)
+    ordered = np.sort(row, kind="stable")
+    return [tracer(as_value(ordered[i]), weak) for i in range(len(items))]
+
+
+def _order(keys: list[Any], reverse: bool) -> Any:
+    """The places of the keys in order; of equal keys the first comes first, in reverse too."""
+    row, _ = _stacked(keys)
+    if not reverse:
+        return np.argsort(row, kind="stable")
+    n = len(keys)
+    return (n - 1 - np.argsort(row[::-1], kind="stable"))[::-1]
+
+
+@answers_method(list, "sort")
+def sort_in_place(call: Any, items: list[Any], *, key: Any = None, reverse: Any = False) -> None:
+    """``list.sort``."""
+    items[:] = sorted_(call, items, key=key, reverse=reverse)

@@ -1,0 +1,221 @@
+"""Ranges with traced bounds, and ``zip``, ``enumerate`` and ``reversed`` that hold their parts.
+
+A loop over them can be captured as one operation, for which its bounds and rows must be known to
+whoever captures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autojit.ir.core.program import Value
+from autojit.ir.ops.arithmetic import floor_divide, maximum, select
+from autojit.protocols.lifting import as_value
+from autojit.tracing.hooks import hooks
+from autojit.tracing.protocol import LARGEST, with_bounds
+
+from .refusals import refuse
+from .scalars import any_traced, is_integer, is_traced, python_number, settled
+
+#: Rows from which on a loop over an array may be captured.
+FEW_ROWS = 4
+
+_LOOP = (
+    "A traced range can be run through by a `for` statement of a function whose source is there, "
+    "or by\n"
+    "    fori_loop(0, n, lambda i, x: step(x, i), x)"
+)
+
+
+class TracedRange:
+    """``range(start, stop, step)`` of which something is traced: integers of Python."""
+
+    __slots__ = ("start", "step", "stop")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+    @property
+    def sign(self) -> int | None:
+        """The sign of the step, where it is known."""
+        return None if is_traced(self.step) else (1 if self.step > 0 else -1)
+
+    def count(self) -> Any:
+        """How many integers it has: a traced Python integer."""
+        start, stop, step = (as_value(x, np.dtype(np.int64)) for x in self._parts)
+        up = (stop - start + step - 1, step)
+        down = (start - stop - step - 1, -step)
+        if self.sign is None:
+            rising = as_value(self.step > 0)
+            counted = floor_divide(*(select(rising, a, b) for a, b in zip(up, down, strict=True)))
+        else:
+            counted = floor_divide(*(up if self.sign > 0 else down))
+        return with_bounds(python_number(maximum(counted, 0), int), (0, LARGEST))
+
+    def backwards(self) -> TracedRange:
+        """The same integers from the last to the first."""
+        last = self.start + (self.count() - 1) * self.step
+        return TracedRange(last, self.start - self.step, -self.step)
+
+    @property
+    def _parts(self) -> tuple[Any, Any, Any]:
+        return self.start, self.stop, self.step
+
+    def __repr__(self) -> str:
+        return f"range({self.start!r}, {self.stop!r}, {self.step!r})"
+
+    def _refuse(self, *args: Any) -> NoReturn:
+        refuse("Running through a range with traced bounds in Python", _LOOP)
+
+    __iter__ = __getitem__ = __bool__ = __reversed__ = __contains__ = _refuse
+
+    def __len__(self) -> int:
+        refuse("len() of a range with traced bounds", "Compute it: max(0, stop - start).")
+
+
+def range_(*args: Any) -> Any:
+    """``range(stop)`` and ``range(start, stop, step)``."""
+    if not any_traced(args) or not 1 <= len(args) <= 3:
+        return range(*args)
+    bounds = [bound(x) for x in args]
+    if not any_traced(bounds):
+        return range(*bounds)
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if not is_traced(step) and step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    return TracedRange(start, stop, step)
+
+
+def bound(x: Any) -> Any:
+    x = settled(x)
+    if not is_traced(x):
+        return x.__index__()
+    if not is_integer(x):
+        name = "float" if x.dtype.kind == "f" and not np.shape(x) else f"traced {x.type}"
+        raise TypeError(f"{name!r} object cannot be interpreted as an integer")
+    return x if x.weak is int else python_number(as_value(x), int)
+
+
+def is_long(x: Any) -> bool:
+    """Whether a loop over a value may be captured: a range, an array of more than a few rows, or
+    what holds one."""
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return False
+    if kind in _RANGES:
+        return True
+    if isinstance(x, np.ndarray) or is_traced(x):
+        shape = np.shape(x)
+        return bool(shape) and (is_traced(x) or shape[0] > FEW_ROWS)
+    return False
+
+
+class _Parts:
+    """An iterator of Python's over parts that are known; `started` once it has been used."""
+
+    def __init__(self) -> None:
+        self.started = False
+        self._iterator: Any = None
+
+    def made(self) -> Any:
+        """The iterator of Python's."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._iterator is None:
+            self.started, self._iterator = True, self.made()
+        return next(self._iterator)
+
+
+class Zip(_Parts):
+    """``zip(*parts, strict=strict)``."""
+
+    def __init__(self, *parts: Any, strict: bool = False) -> None:
+        super().__init__()
+        self.parts, self.strict = parts, strict
+
+    def made(self) -> Any:
+        return zip(*self.parts, strict=self.strict)
+
+
+class Enumerate(_Parts):
+    """``enumerate(part, start)``."""
+
+    def __init__(self, part: Any, start: Any = 0) -> None:
+        super().__init__()
+        self.part, self.start = part, start
+
+    def made(self) -> Any:
+        return enumerate(self.part, self.start)
+
+
+class Reversed(_Parts):
+    """``reversed(part)``."""
+
+    def __init__(self, part: Any) -> None:
+        super().__init__()
+        self.part = part
+
+    def made(self) -> Any:
+        return reversed(self.part)
+
+
+_RANGES = frozenset({range, TracedRange, Zip, Enumerate, Reversed})
+
+
+def zip_(*parts: Any, strict: bool = False) -> Any:
+    """``zip``: one that holds its parts where a loop over it may be captured."""
+    if not any(map(is_long, parts)):
+        return zip(*parts, strict=strict)
+    for number, part in enumerate(parts):
+        _check_iterable(part, f"zip argument #{number + 1} must support iteration")
+    return Zip(*parts, strict=strict)
+
+
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """``enumerate``, likewise; a traced start is added."""
+    start = settled(start)
+    if is_traced(start):
+        first = bound(start)
+        return ((first + i, item) for i, item in enumerate(iterable))
+    if not is_long(iterable):
+        return enumerate(iterable, start)
+    _check_iterable(iterable, "iteration over a 0-d array")
+    return Enumerate(iterable, start)
+
+
+def reversed_(sequence: Any) -> Any:
+    """``reversed``, likewise."""
+    if isinstance(sequence, TracedRange):
+        return sequence.backwards()
+    if isinstance(sequence, (Zip, Enumerate, Reversed)):
+        raise TypeError(f"{type(sequence).__name__.lower()!r} object is not reversible")
+    return Reversed(sequence) if is_long(sequence) else reversed(sequence)
+
+
+def _check_iterable(part: Any, words: str) -> None:
+    """Raise Python's TypeError for what cannot be run through, before anything is."""
+    if isinstance(part, np.ndarray) or is_traced(part):
+        if not np.shape(part):
+            raise TypeError(words)
+    elif not isinstance(part, TracedRange):
+        iter(part)
+
+
+def length(x: Any) -> Any:
+    """``len(x)``, traced for a range with traced bounds."""
+    if type(x) is list and x and getattr(type(x[0]), "list_grows", False):
+        hooks.check_length(x)
+    return x.count() if type(x) is TracedRange else len(x)
+
+
+def arange_of(r: range) -> Value:
+    """The integers of a known range as an array."""
+    return as_value(np.arange(r.start, r.stop, r.step, dtype=np.int64))

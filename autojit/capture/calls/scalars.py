@@ -1,0 +1,131 @@
+"""Traced numbers as Python sees them: their truth, and conversions with Python's results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Value
+from autojit.ir.ops import move
+from autojit.ir.ops.arithmetic import le, ne
+from autojit.ir.ops.checks import ensure
+from autojit.protocols.lifting import as_value, to_dtype, tracer
+from autojit.tracing.context import WEAK_TYPES
+from autojit.tracing.created_arrays import TracedArray, bare
+from autojit.tracing.known import at_hand, depends, value_of
+from autojit.tracing.protocol import LARGEST, LEAST, Bounds, with_bounds
+from autojit.tracing.tracer import Tracer
+
+TRACED = (Tracer, TracedArray)
+#: Python's types of numbers, by the dtypes that stand for them.
+WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
+
+_AMBIGUOUS = (
+    "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+)
+_EMPTY = (
+    "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "
+    "is not empty."
+)
+_ONE = "only 0-dimensional arrays can be converted to Python scalars"
+
+
+def is_traced(x: Any) -> bool:
+    """Whether a value is a traced array or number."""
+    return isinstance(x, TRACED)
+
+
+def any_traced(xs: Any) -> bool:
+    """Whether one of some values is."""
+    for x in xs:  # noqa: SIM110 - a generator costs more than the rest of a call
+        if isinstance(x, TRACED):
+            return True
+    return False
+
+
+def truth(x: Any) -> Any:
+    """``bool(x)``: a bool where x is known, else a traced one."""
+    if not isinstance(x, TRACED):
+        return bool(x)
+    x = bare(x)
+    if x.size != 1:
+        raise ValueError(_AMBIGUOUS if x.size else _EMPTY)
+    known = value_of(x)
+    if known is not None:
+        return bool(known)
+    value = as_value(x)
+    if value.dtype.kind != "b":
+        value = ne(value, 0)
+    return tracer(move.reshape(value, shape=()) if value.shape else value)
+
+
+def settled(x: Any) -> Any:
+    """An integer or bool whose value is at hand as that, which loses no derivative; all else as it
+    is."""
+    if not isinstance(x, TRACED) or x.ndim or x.dtype.kind not in "iub":
+        return x
+    x = bare(x)
+    known = value_of(x)
+    if known is None:
+        return x
+    return int(known) if x.weak is int else np.asarray(known)[()]
+
+
+def without_loss(x: Tracer) -> Any:
+    """A traced number as Python has it there, if it is at hand and no derivative is lost; else
+    None."""
+    return None if depends(x) else at_hand(x)
+
+
+def scalar_value(x: Any) -> Value:
+    """The value of a traced number, or NumPy's TypeError for an array with axes."""
+    if np.shape(x):
+        raise TypeError(_ONE)
+    return as_value(bare(x))
+
+
+def is_integer(x: Any) -> bool:
+    """Whether a traced value is an integer without axes."""
+    return not np.shape(x) and x.dtype.kind in "iu"
+
+
+def python_number(value: Value, kind: type) -> Tracer:
+    """A value of the trace as a Python number of a type."""
+    if kind is int and value.dtype == np.uint64:
+        value = ensure(value, le(value, full(LARGEST, value.type)), failure="overflow")
+    number = tracer(to_dtype(value, WEAK_TYPES[kind]), kind)
+    if kind is int and value.dtype != number.dtype:
+        return with_bounds(number, _limits(value.dtype))
+    return number
+
+
+def _limits(dtype: np.dtype) -> Bounds:
+    """Between which integers those of a dtype lie, of those that fit into 64 bits."""
+    if dtype.kind == "b":
+        return 0, 1
+    limits = np.iinfo(dtype)
+    return max(int(limits.min), LEAST), min(int(limits.max), LARGEST)
+
+
+def as_float(x: Any) -> Any:
+    """``float(x)``, with x's derivative; known numbers are converted by Python."""
+    if not isinstance(x, TRACED):
+        return float(x)
+    value = scalar_value(x)
+    if value.dtype.kind == "c":
+        raise TypeError("float() argument must be a string or a real number, not 'complex'")
+    known = without_loss(bare(x))
+    if known is not None:
+        return float(known)
+    return python_number(value, float)
+
+
+def as_item(x: Tracer) -> Any:
+    """``x.item()`` of a number: Python's, with its derivative."""
+    known = without_loss(x)
+    if known is not None:
+        return np.asarray(known).item()
+    kind = {"f": float, "c": complex, "i": int, "u": int}.get(x.dtype.kind)
+    return tracer(as_value(x)) if kind is None else python_number(as_value(x), kind)

@@ -1,0 +1,104 @@
+"""Questions about types, answered as for the values that traced ones stand for."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from autojit.tracing.created_arrays import FreshArray, TracedArray, bare
+from autojit.tracing.tracer import Tracer
+
+from .choice import ChosenList
+from .ranges import Enumerate, Reversed, TracedRange, Zip
+from .refusals import refuse
+from .scalars import is_traced
+from .table import When, answers
+
+#: Python's types of what stands for their objects.
+_STAND_INS = {
+    ChosenList: list,
+    Zip: zip,
+    Enumerate: enumerate,
+    Reversed: reversed,
+    TracedRange: range,
+}
+
+#: Types of objects that stand for some of another type.
+_OTHER = (Tracer, FreshArray, *_STAND_INS)
+
+
+def type_of(x: Any) -> type:
+    """``type(x)`` of the value that the user passed or would have."""
+    if isinstance(x, (FreshArray, TracedArray)):
+        return np.ndarray
+    if not isinstance(x, Tracer):
+        return _STAND_INS.get(type(x), type(x))
+    if x.weak is not None:
+        return x.weak
+    return x.dtype.type if x.is_scalar else np.ndarray
+
+
+@answers(type, when=When.ALWAYS)
+def type_(*args: Any, **kwargs: Any) -> Any:
+    """``type(x)``; with three arguments a new class."""
+    if len(args) != 1 or not isinstance(args[0], _OTHER):
+        return type(*args, **kwargs)
+    return type_of(args[0])
+
+
+@answers(isinstance, when=When.ALWAYS)
+def isinstance_(x: Any, kinds: Any) -> bool:
+    """``isinstance(x, kinds)``."""
+    if not isinstance(x, _OTHER):
+        return isinstance(x, kinds)
+    kind = type_of(x)
+    if kind is not np.bool_:
+        return _is_kind(kind, kinds)
+    # A traced bool may be Python's or NumPy's.
+    found = {_is_kind(kind, kinds), _is_kind(bool, kinds)}
+    if len(found) > 1:
+        refuse(
+            "Whether a traced bool is Python's or NumPy's",
+            "Ask for both:\n    isinstance(x, (bool, np.bool_))",
+        )
+    return found.pop()
+
+
+def _is_kind(kind: type, kinds: Any) -> bool:
+    if isinstance(kinds, tuple):
+        return any(_is_kind(kind, k) for k in kinds)
+    if isinstance(kinds, types.UnionType):
+        return any(_is_kind(kind, k) for k in kinds.__args__)
+    return issubclass(kind, kinds)
+
+
+def _array_or_scalar(x: Any) -> bool:
+    return bare(x).is_scalar
+
+
+answers(np.isscalar)(_array_or_scalar)
+
+
+@answers(np.iterable)
+def iterable(x: Any) -> bool:
+    """``np.iterable(x)``."""
+    return bool(np.shape(x))
+
+
+@answers(hasattr)
+def hasattr_(x: Any, name: str) -> bool:
+    """``hasattr(x, name)``, as the type of the value has it."""
+    if not is_traced(x):
+        return hasattr(x, name)
+    kind = type_of(x)
+    if name in ("__len__", "__iter__") and kind is np.ndarray:
+        return True
+    return hasattr(kind, name)
+
+
+@answers(callable)
+def callable_(x: Any) -> bool:
+    """``callable(x)``."""
+    return False

@@ -1,0 +1,125 @@
+"""Errors that the compiled code raises: exceptions of branches that are traced, not taken.
+
+What has to hold is a bool that leaves each block as one more result; at the end of the traced
+function its results pass through the checks.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import CaptureError, TracingError, with_place
+from autojit.functions.checks import ensured, failure_of
+from autojit.ir.core.program import Source, Value, current_builder
+from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, bitwise_or
+from autojit.protocols.lifting import tracer
+from autojit.tracing.context import current_trace
+from autojit.tracing.hooks import hooks
+from autojit.tracing.values import lift
+
+from .block import Block
+
+
+class Failure(NamedTuple):
+    """An exception, by its class and its words, and the line that raises it."""
+
+    error: Exception
+    source: Source | None
+
+
+def failing(where: Any, error: Exception, source: Source | None) -> None:
+    """The function fails with an exception where a traced bool holds.
+
+    Raises HandledFailureError if the user's function would handle it.
+    """
+    trace = current_trace()
+    assert trace is not None
+    trace.builder.check_raise(type(error), source)
+    trace.checks.append((np.logical_not(where), Failure(error.with_traceback(None), source)))
+
+
+def add_checks(
+    blocks: Sequence[Block], outputs: Sequence[list[Value]]
+) -> Callable[[Sequence[Value]], None]:
+    """Make the checks of some blocks, of which one runs, further outputs of all of them; gives
+    what takes the results."""
+    failures: list[Any] = []
+    for block in blocks:
+        for held, failure in block.trace.checks:
+            for other, mine in zip(blocks, outputs, strict=True):
+                value = held if other is block else np.True_
+                mine.extend(other.recorded(_lifted, value))
+            failures.append(failure)
+
+    def take(results: Sequence[Value]) -> None:
+        trace = current_trace()
+        assert trace is not None
+        for value, failure in zip(results, failures, strict=True):
+            trace.checks.append((tracer(value), failure))
+
+    return take
+
+
+def _lifted(value: Any) -> list[Value]:
+    return [lift(value)]
+
+
+def first_failing(held: Sequence[Value], before: Sequence[Value]) -> list[Value]:
+    """Checks in the order of the source: only the first that fails is false, and none where one
+    of those before has failed."""
+    if len(held) < 2:
+        return [bitwise_and(a, b) for a, b in zip(before, held, strict=True)]
+    fine = functools.reduce(bitwise_and, before)
+    found = []
+    for mine, earlier in zip(held, before, strict=True):
+        found.append(bitwise_and(earlier, bitwise_or(mine, bitwise_not(fine))))
+        fine = bitwise_and(fine, mine)
+    return found
+
+
+def with_checks(results: Sequence[Any], checks: Sequence[tuple[Any, Failure]]) -> list[Any]:
+    """The results of a function, which fail where one of its checks does."""
+    checked = list(results)
+    if not checked:
+        raise CaptureError(with_place(_NO_RESULT, checks[0][1].source))
+    lifted = [lift(held) for held, _ in checks]
+    exclusive = map(tracer, first_failing(lifted, [lift(np.True_)] * len(lifted)))
+    for held, (_, failure) in zip(exclusive, checks, strict=True):
+        error = raisable(failure.error)
+        builder = current_builder()
+        with builder.at(failure.source):
+            checked = [ensured(x, held, error) for x in checked]
+    return checked
+
+
+_NO_RESULT = (
+    "The function raises an exception where a traced condition holds, and it returns no number: "
+    "compiled code raises it where a result is computed. Return the number that it checks:\n"
+    "    def checked(x):\n        if x < 0:\n            raise ValueError(...)\n        return x"
+)
+
+
+def raisable(error: Exception) -> Exception:
+    """The exception as compiled code raises it: one of Python's own, with one message.
+
+    An exception of the user's becomes the nearest of Python's that it is one of, and its name goes
+    in front of its message.
+    """
+    words = str(error.args[0]) if len(error.args) == 1 else " ".join(map(str, error.args))
+    kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
+    if kind is not type(error):
+        words = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    try:
+        made = kind(words) if words else kind()
+        failure_of(made)
+    except (TypeError, TracingError):
+        made = RuntimeError(f"{type(error).__name__}: {words}")
+    result: Exception = made
+    return result
+
+
+hooks.with_checks = with_checks

@@ -1,0 +1,207 @@
+"""Traced loops become operations: a counted one a ``scan``, any other one a ``while``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import note, tree_of
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Builder, Program, Value, building, current_builder
+from autojit.ir.ops.arithmetic import bitwise_and, lt
+from autojit.ir.regions.scan import scan
+from autojit.ir.regions.while_ import while_
+from autojit.protocols.lifting import to_dtype, tracer
+from autojit.staging.bodies import Body, merged
+from autojit.staging.trace_function import LeafType
+from autojit.tracing.aliasing import assign, lose
+from autojit.tracing.blocks import stands_for
+from autojit.tracing.context import current_trace
+from autojit.tracing.rows import Row
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import lift
+
+from .aliases import Slot, relate_all, results_of
+from .block import Block
+from .checks import add_checks, first_failing
+from .loops import COUNTER, Captured, Grown, Loop, key_of
+from .truth import truth_of
+
+
+def emit(captured: Captured) -> None:
+    """Record a loop, and give names, places and arrays what it ends with."""
+    loop, before = captured.loop, captured.before
+    note(loop.access, "loop", f"captured: {_reason(captured)}")
+    trace = current_trace()
+    assert trace is not None
+    trace.captured_loops.append(loop.access.site)
+    types = [t for c in captured.carries for t in c.types]
+    firsts = [
+        to_dtype(lift(leaf), t.type.dtype)
+        for c in captured.carries
+        for leaf, t in zip(tree_of(c.first).arrays, c.types, strict=True)
+    ]
+    operands = [*firsts, *(lift(x) for x in captured.roots)]
+    outputs = list(captured.outputs)
+    take_checks = _with_checks(captured, outputs, operands)
+    body = _body(captured, outputs, len(operands))
+    results = (_emit_scan if loop.is_counted else _emit_while)(captured, body, operands)
+    ends = [leaf for part in captured.ends for leaf in part]
+    roots = results[len(types) : len(types) + len(captured.roots)]
+    for x, value in zip(captured.roots, roots, strict=True):
+        assign(x, value)
+    lose(captured.lost)
+    tracers = results_of(results[: len(types)], types, [ends])
+    slots: dict[Slot, Tracer] = {}
+    pairs, start = [], 0
+    for carry in captured.carries:
+        stop = start + len(carry.types)
+        is_new = start == stop or captured.outputs[start:stop] != captured.inputs[start:stop]
+        if is_new and not carry.is_last:  # else as it was
+            value = carry.tree.filled(tracers[start:stop])
+            slots |= {(key_of(carry.key), j): x for j, x in enumerate(tracers[start:stop])}
+            pairs.append((carry.key, _bound(value, loop, carry.always)))
+        start = stop
+    before.assign(pairs)
+    relate_all(captured.sharing.end, slots, captured.sharing.outside)
+    checks = start + len(captured.roots)
+    take_checks(results[checks : len(operands)])
+    steps = int(loop.length) if loop.is_counted else 0
+    _grow(captured.grown, results[len(operands) :], steps, slots, captured.sharing.outside)
+
+
+def _reason(captured: Captured) -> str:
+    loop = captured.loop
+    if loop.is_counted:
+        return f"{loop.length} steps of {captured.size} operations would take long to trace"
+    if loop.holds is not None:
+        return "whether there is another step depends on a traced value"
+    return "how many steps it has depends on a traced value"
+
+
+def _grow(
+    grown: Sequence[Grown], stacks: Sequence[Value], steps: int, slots: dict[Slot, Tracer],
+    outside: dict[int, Any],
+) -> None:  # fmt: skip
+    """Lists get what the steps have appended."""
+    start = 0
+    pairs: list[Any] = []
+    arrays: dict[Slot, Tracer] = dict(slots)
+    for each in grown:
+        stop = start + len(each.types)
+        mine = list(zip(map(tracer, stacks[start:stop]), each.types, strict=True))
+        for number in range(steps):
+            rows = [Row(x, number, t.weak) for x, t in mine]
+            rest = iter(rows)
+            for tree in each.trees:
+                each.items.append(tree.filled(list(islice(rest, len(tree.arrays)))))
+            for place, every, last in each.same:
+                row = ("row", number), start + place
+                arrays[row] = rows[place]
+                others = [*every, *(last if number == steps - 1 else ())]
+                pairs += [(row, other) for other in others]
+        start = stop
+    relate_all(pairs, arrays, outside)
+
+
+def _bound(value: Any, loop: Loop, always: bool) -> Any:
+    """A name that each step binds is bound after a loop that has steps."""
+    return value.value if isinstance(value, Maybe) and loop.has_steps and always else value
+
+
+def _with_checks(captured: Captured, outputs: list[Value], operands: list[Value]) -> Any:
+    """Checks of a step hold as long as they held at all steps before it."""
+    mine: list[Value] = []
+    take = add_checks([captured.block], [mine])
+    befores = [Value(held.type) for held in mine]
+    captured.inputs.extend(befores)
+    outputs += captured.block.recorded(first_failing, mine, befores)
+    operands += [lift(np.True_) for _ in mine]
+    return take
+
+
+def _body(captured: Captured, outputs: Sequence[Value], count: int) -> Body:
+    block = captured.block
+    block.inputs = [block.inputs[0], *captured.inputs]
+    assert len(captured.inputs) == len(outputs) == count
+    stacked = [v for each in captured.grown for v in each.values]
+    return block.finish([*outputs, *stacked], f"loop_{captured.loop.access.site.line}")
+
+
+def _emit_scan(captured: Captured, body: Body, operands: Sequence[Value]) -> Sequence[Value]:
+    program = Program(
+        [*body.bound, *body.own], body.program.ops, body.program.outputs, name=body.program.name
+    )
+    params = {
+        "body": program, "constants": len(body.captured), "carries": len(operands),
+        "length": int(captured.loop.length), "reverse": False,
+    }  # fmt: skip
+    return current_builder().emit(scan, [*body.captured, *operands], params)
+
+
+def _emit_while(captured: Captured, body: Body, operands: Sequence[Value]) -> Sequence[Value]:
+    loop = captured.loop
+    types = [LeafType(v.type, None) for v in operands]
+    condition = Block([COUNTER, *types])
+    with condition.running() as inputs:
+        counter, rest = inputs[0], inputs[1:]
+        held: list[Value] = []
+        if loop.length is not None:
+            held.append(lt(counter.own, lift(loop.length, counter.dtype)))
+        if loop.holds is not None:
+            held.append(_asked(captured, rest))
+        checks = len(operands) - len(captured.roots) - sum(len(c.types) for c in captured.carries)
+        held += [x.own for x in rest[len(rest) - checks :]] if checks else []
+        result = held[0]
+        for other in held[1:]:
+            result = bitwise_and(result, other)
+    stepped = body.program
+    with_next = _counted(stepped)
+    (test, step), bound = merged(
+        [condition.finish([result], "condition"), body._replace(program=with_next)]
+    )
+    results = current_builder().emit(
+        while_,
+        [*bound, lift(np.int64(0)), *operands],
+        {
+            "condition": test, "sweeps": (step,), "carries": (len(operands) + 1,),
+            "backward": (False,), "constants": len(bound),
+        },
+    )  # fmt: skip
+    return results[1:]
+
+
+def _asked(captured: Captured, inputs: Sequence[Tracer]) -> Value:
+    """Whether there is another step, asked with the values that the last one ended with."""
+    loop, before = captured.loop, captured.before
+    pairs, start = [], 0
+    for carry in captured.carries:
+        stop = start + len(carry.types)
+        value = carry.tree.filled(
+            [Tracer(x.own, x.owner, t.weak)
+             for x, t in zip(inputs[start:stop], carry.types, strict=True)]
+        )  # fmt: skip
+        pairs.append((carry.key, value))
+        start = stop
+    try:
+        before.assign(pairs)
+        for x, made in zip(captured.roots, inputs[start:], strict=False):
+            stands_for(x, made.own, made.owner)
+        assert loop.holds is not None
+        return truth_of(loop.holds()).value
+    finally:
+        before.restore()
+
+
+def _counted(program: Any) -> Any:
+    """The body of a loop that also returns the number of steps after it."""
+    builder = Builder()
+    inputs = [Value(v.type) for v in program.inputs]
+    with building(builder):
+        made = builder.inline(program, inputs)
+        following = inputs[0] + full(1, inputs[0].type)
+    return builder.finish(inputs, [following, *made], name=program.name, captured=program.captured)

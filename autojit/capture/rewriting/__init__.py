@@ -1,0 +1,11 @@
+"""From a function to its twin: source text, its tree, the rewritten tree, a function.
+
+In the twin each construct (``if``, ``while``, ``for``, ``and``, a call, ``x[i]``) is a call of a
+runtime, which decides at run time what the construct does.  ``PlainRuntime`` does what Python does.
+"""
+
+from .plain import PlainRuntime
+from .site import Site
+from .twins import is_twin_code, reason_against, twin_of
+
+__all__ = ["PlainRuntime", "Site", "is_twin_code", "reason_against", "twin_of"]

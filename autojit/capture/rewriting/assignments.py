@@ -1,0 +1,149 @@
+"""Assignments and ``del``, with items as calls of the runtime."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .build import assign, constant, do, lazy, load, pair, place, runtime, store
+from .expressions import Expressions
+
+_OPERATORS = {
+    ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv",
+    ast.FloorDiv: "ifloordiv", ast.Mod: "imod", ast.Pow: "ipow", ast.MatMult: "imatmul",
+    ast.LShift: "ilshift", ast.RShift: "irshift", ast.BitAnd: "iand", ast.BitOr: "ior",
+    ast.BitXor: "ixor",
+}  # fmt: skip
+
+
+class Assignments(Expressions):
+    """Rewrites the statements that assign."""
+
+    def assign(self, node: ast.Assign) -> list[ast.stmt]:
+        value = self.expression(node.value)
+        if not any(map(_has_item, node.targets)):
+            node.targets = [self.target(target) for target in node.targets]
+            node.value = value
+            return [node]
+        if len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Subscript) and self._in_any_order(target, node.value):
+                return [self._set_item(target, value)]
+            return self._from(target, value)
+        name = self.context.temporary("u")
+        found = [assign(name, value, node)]
+        for target in node.targets:
+            found += self.stored(target, load(name, node))
+        return found
+
+    def _in_any_order(self, target: ast.Subscript, value: ast.expr) -> bool:
+        """Whether nobody can tell that the parts of a target are evaluated before the value."""
+        if isinstance(value, ast.Constant) or self._is_sure(value):
+            return True
+        index = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        sure = all(map(self._is_sure, [target.value, *index]))
+        return sure and not self.keeps_walrus(value)
+
+    def _is_sure(self, node: ast.expr | None) -> bool:
+        """Whether an expression neither fails nor changes while another one is evaluated."""
+        if isinstance(node, ast.Slice):
+            return all(map(self._is_sure, (node.lower, node.upper, node.step)))
+        if isinstance(node, ast.Name):
+            return self._is_simple(node) and node.id in self.definite
+        return node is None or isinstance(node, ast.Constant)
+
+    def _from(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        """Assign a value that is evaluated before the parts of its target are."""
+        if not isinstance(target, ast.Subscript):
+            return self.stored(target, value)
+        name = self.context.temporary("u")
+        return [assign(name, value, target), self._set_item(target, load(name, target))]
+
+    def stored(self, target: Any, value: ast.expr) -> list[ast.stmt]:
+        """Assign a value that is at hand to any target."""
+        if isinstance(target, ast.Subscript):
+            return [self._set_item(target, value)]
+        if not _has_item(target):
+            made = self.target(target)
+            return [ast.Assign(targets=[made], value=value, type_comment=None, **place(target))]
+        held: list[ast.expr] = []
+        after: list[ast.stmt] = []
+        for item in target.elts:
+            starred = isinstance(item, ast.Starred)
+            name = self.context.temporary("u")
+            made = store(name, item)
+            held.append(
+                ast.Starred(value=made, ctx=ast.Store(), **place(item)) if starred else made
+            )
+            after += self.stored(item.value if starred else item, load(name, item))
+        unpacked = pair(held, target, stored=True)
+        first = ast.Assign(targets=[unpacked], value=value, type_comment=None, **place(target))
+        return [first, *after]
+
+    def _set_item(self, target: ast.Subscript, value: ast.expr) -> ast.stmt:
+        array, index = self.expression(target.value), self.index(target.slice)
+        return do(self.ask("set_item", [array, index, value], target), target)
+
+    def target(self, node: Any) -> Any:
+        """The expressions in a target: of attributes, and of items that are left to Python."""
+        if isinstance(node, ast.Name):
+            return node
+        return self.generic(node)
+
+    def aug_assign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        target = node.target
+        if isinstance(target, ast.Name):
+            node.value = self.expression(node.value)
+            checked = self.checked(load(target.id, target), target.id)
+            return [node] if isinstance(checked, ast.Name) else [do(checked, target), node]
+        if isinstance(target, ast.Attribute):
+            return [self.generic(node)]
+        if self.keeps_walrus(node.value):
+            return self._in_steps(node, target)
+        array, index = self.expression(target.value), self.index(target.slice)
+        value = lazy(self.expression(node.value))
+        name = constant(_OPERATORS[type(node.op)], node)
+        return [do(self.ask("update_item", [array, index, name, value], node), node)]
+
+    def _in_steps(self, node: ast.AugAssign, target: ast.Subscript) -> list[ast.stmt]:
+        array, index, item = (self.context.temporary("u") for _ in range(3))
+        place_ = [load(array, node), load(index, node)]
+        return [
+            assign(array, self.expression(target.value), node),
+            assign(index, self.index(target.slice), node),
+            assign(item, self.ask("item", place_, node), node),
+            ast.AugAssign(
+                target=store(item, node), op=node.op, value=self.expression(node.value),
+                **place(node),
+            ),
+            do(self.ask("set_item", [*place_, load(item, node)], node), node),
+        ]  # fmt: skip
+
+    def delete(self, node: ast.Delete) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for target in node.targets:
+            found += self._deleted(target)
+        return found
+
+    def _deleted(self, target: Any) -> list[ast.stmt]:
+        if isinstance(target, ast.Tuple | ast.List):
+            return [part for item in target.elts for part in self._deleted(item)]
+        if isinstance(target, ast.Name):
+            owner = self.scope.owner(target.id)
+            if owner is not None and target.id in owner.unbound:
+                self.context.changed = True
+                checked = self.checked(load(target.id, target), target.id)
+                before = [] if isinstance(checked, ast.Name) else [do(checked, target)]
+                self.definite = self.definite - {target.id}
+                return [*before, assign(target.id, runtime("unbound", target), target)]
+            return [ast.Delete(targets=[target], **place(target))]
+        return [ast.Delete(targets=[self.target(target)], **place(target))]
+
+
+def _has_item(target: ast.expr) -> bool:
+    """Whether a target assigns an item: ``x[i]``, or a tuple with one."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return any(map(_has_item, target.elts))
+    if isinstance(target, ast.Starred):
+        return _has_item(target.value)
+    return isinstance(target, ast.Subscript)

@@ -1,0 +1,89 @@
+"""Small trees, each at the place of one of the user's."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+RUNTIME = "__autojit__"
+LOAD, STORE = ast.Load(), ast.Store()
+_MORE: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+
+def place(node: Any) -> dict[str, Any]:
+    """The place of a tree, for others made from it: of a branch or a loop its first line, since
+    Python shows the last line of a method that is called."""
+    end = getattr(node, "iter", None) or getattr(node, "test", None) or node
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": end.end_lineno,
+        "end_col_offset": end.end_col_offset,
+    }
+
+
+def load(name: str, at: ast.AST) -> ast.expr:
+    return ast.Name(id=name, ctx=LOAD, **place(at))
+
+
+def store(name: str, at: ast.AST) -> ast.Name:
+    return ast.Name(id=name, ctx=STORE, **place(at))
+
+
+def constant(value: Any, at: ast.AST) -> ast.expr:
+    return ast.Constant(value=value, **place(at))
+
+
+def assign(name: str, value: ast.expr, at: ast.AST) -> ast.stmt:
+    return ast.Assign(targets=[store(name, at)], value=value, type_comment=None, **place(at))
+
+
+def runtime(name: str, at: ast.AST) -> ast.expr:
+    """An attribute of the runtime."""
+    return ast.Attribute(value=load(RUNTIME, at), attr=name, ctx=LOAD, **place(at))
+
+
+def ask(name: str, arguments: list[Any], at: ast.AST) -> ast.expr:
+    """A call of a method of the runtime."""
+    return ast.Call(func=runtime(name, at), args=arguments, keywords=[], **place(at))
+
+
+def do(value: ast.expr, at: ast.AST) -> ast.stmt:
+    return ast.Expr(value=value, **place(at))
+
+
+def _arguments(names: tuple[str, ...], at: ast.AST) -> ast.arguments:
+    return ast.arguments(
+        posonlyargs=[], args=[ast.arg(arg=name, annotation=None, **place(at)) for name in names],
+        vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[],
+    )  # fmt: skip
+
+
+def lazy(body: ast.expr, *names: str) -> ast.expr:
+    """A lambda with these parameters."""
+    return ast.Lambda(args=_arguments(names, body), body=body, **place(body))
+
+
+def function(name: str, body: list[ast.stmt], at: ast.AST, *names: str) -> ast.stmt:
+    return ast.FunctionDef(
+        name=name, args=_arguments(names, at), body=body or [ast.Pass(**place(at))],
+        decorator_list=[], returns=None, type_comment=None, **_MORE, **place(at),
+    )  # fmt: skip
+
+
+def pair(items: list[ast.expr], at: ast.AST, *, stored: bool = False) -> ast.expr:
+    return ast.Tuple(elts=items, ctx=STORE if stored else LOAD, **place(at))
+
+
+def negation(value: ast.expr) -> ast.expr:
+    return ast.UnaryOp(op=ast.Not(), operand=value, **place(value))
+
+
+def none_of(flags: list[str] | tuple[str, ...], at: ast.AST) -> ast.expr:
+    """The test that no flag is set."""
+    tests = [negation(load(flag, at)) for flag in flags]
+    return tests[0] if len(tests) == 1 else ast.BoolOp(op=ast.And(), values=tests, **place(at))
+
+
+def branch(test: ast.expr, body: list[ast.stmt], at: ast.AST) -> ast.If:
+    return ast.If(test=test, body=body, orelse=[], **place(at))

@@ -1,0 +1,131 @@
+"""What is called in place of a callee: the twin of a function of the user's, or the callee."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Callable
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from .twins import is_twin_code, known_twin, twin_of
+
+#: Libraries whose functions are called as they are.
+LIBRARIES = frozenset(
+    ("autojit", "jax", "jaxlib", "llvmlite", "numba", "numpy", "optree", "pandas", "scipy", "torch")
+)
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+_PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+#: What `is_users` has found, by file.
+_users: dict[str, bool] = {}
+_BUILTIN = BuiltinFunctionType
+_object_new, _object_init = object.__new__, object.__init__
+
+
+def is_users(function: FunctionType) -> bool:
+    """Whether a function is neither the standard library's nor one of ``LIBRARIES``'."""
+    module = function.__globals__.get("__name__")
+    if isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
+        return False
+    file = function.__code__.co_filename
+    known = _users.get(file)
+    if known is None:
+        known = _users[file] = is_users_file(file)
+    return known
+
+
+def is_users_file(file: str) -> bool:
+    """Whether a file is not the standard library's."""
+    if file.startswith("<frozen"):
+        return False
+    return not file.startswith(_STANDARD) or any(part in file for part in _PACKAGES)
+
+
+def converted(function: Any, runtime: type) -> Any:
+    """What is called in place of a callee; it takes the same arguments."""
+    kind = type(function)
+    if kind is FunctionType:
+        return _function(function, runtime)
+    if kind is _BUILTIN:
+        return function
+    convert = _CONVERT.get(kind)
+    return _object(function, runtime) if convert is None else convert(function, runtime)
+
+
+def _function(function: FunctionType, runtime: type) -> Any:
+    twin = known_twin(function, runtime)
+    if twin is not None and is_users(function):
+        return twin
+    if is_twin_code(function.__code__) or not is_users(function):
+        return function
+    return twin_of(function, runtime) or function
+
+
+def _method(method: MethodType, runtime: type) -> Any:
+    function = method.__func__
+    if type(function) is not FunctionType:
+        return method
+    twin = _function(function, runtime)
+    return method if twin is function else MethodType(twin, method.__self__)
+
+
+def _partial(function: partial[Any], runtime: type) -> Any:
+    inner = converted(function.func, runtime)
+    if inner is function.func:
+        return function
+    return partial(inner, *function.args, **function.keywords)
+
+
+def _object(value: Any, runtime: type) -> Any:
+    kind = type(value)
+    if isinstance(value, type):
+        return value  # a class of another metaclass
+    method = getattr(kind, "__call__", None)  # noqa: B004
+    if type(method) is not FunctionType:
+        return value
+    twin = _function(method, runtime)
+    return value if twin is method else MethodType(twin, value)
+
+
+def _class(cls: type, runtime: type) -> Any:
+    """A constructor, where both steps of it are Python's own or the user's functions."""
+    if cls.__module__ == builtins.__name__:
+        return cls
+    new: Any = cls.__new__
+    init: Any = cls.__init__  # type: ignore[misc]
+    makes = new is not _object_new
+    if not _is_ours_to_call(new, _object_new) or not _is_ours_to_call(init, _object_init):
+        return cls
+    twin_new = _function(new, runtime) if makes else new
+    twin_init = _function(init, runtime) if init is not _object_init else init
+    if twin_new is new and twin_init is init:
+        return cls
+    return partial(_constructed, cls, twin_new if makes else None, twin_init)
+
+
+def _is_ours_to_call(step: Any, default: Any) -> bool:
+    return step is default or type(step) is FunctionType
+
+
+def _constructed(
+    cls: Any, new: Callable[..., Any] | None, init: Any, /, *args: Any, **kwargs: Any
+) -> Any:
+    made = _object_new(cls) if new is None else new(cls, *args, **kwargs)
+    if not isinstance(made, cls):
+        return made
+    if type(made) is not cls:
+        init = type(made).__init__
+    if init is _object_init:
+        return made
+    result = init(made, *args, **kwargs)
+    if result is not None:
+        raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+    return made
+
+
+_CONVERT: dict[type, Callable[[Any, type], Any]] = {
+    MethodType: _method,
+    partial: _partial,
+    type: _class,
+}

@@ -1,0 +1,104 @@
+"""What the parts of one twin share: its sites, its globals, its file."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+import warnings
+from typing import Any
+
+from .scopes import Scope
+from .site import Site
+from .source import Found
+
+#: Modules whose functions look at the frame of their caller.
+_LOOK_AT_FRAMES = ("warnings", "logging", "inspect", "sys")
+_EMPTY: frozenset[str] = frozenset()
+
+
+class Context:
+    """State of the rewriting of one function and of all inside of it."""
+
+    def __init__(
+        self, found: Found, file: str, free: tuple[str, ...], namespace: dict[str, Any],
+        numpy_names: frozenset[str],
+    ) -> None:  # fmt: skip
+        self.found = found
+        self.file = file
+        self.globals = namespace
+        self.numpy_names = numpy_names
+        self.free = {self.plain(name) for name in free} | set(free)
+        self.sites: list[Site] = []
+        self.has_walrus = False
+        #: Whether the function is a method that asks for its class.
+        self.has_class = False
+        #: Whether anything is a call of the runtime now.
+        self.changed = False
+        #: The names of globals that count as modules of their own, and what they were.
+        self.modules: dict[str, Any] = {}
+        self._temporaries = 0
+
+    # -- names
+
+    def plain(self, name: str) -> str:
+        """A private name as it is spelt inside of its class."""
+        start = f"_{self._owner()}__"
+        return name[len(start) - 2 :] if self._owner() and name.startswith(start) else name
+
+    def mangled(self, name: str) -> str:
+        """A name as Python knows it."""
+        private = name.startswith("__") and not name.endswith("__") and bool(self._owner())
+        return f"_{self._owner()}{name}" if private else name
+
+    def _owner(self) -> str:
+        return (self.found.owner or "").lstrip("_")
+
+    def temporary(self, word: str) -> str:
+        self._temporaries += 1
+        return f"__aj_{word}_{self._temporaries}"
+
+    def is_outside(self, name: str, scope: Scope) -> bool:
+        """Whether a name is a global one, or a builtin."""
+        return scope.owner(name) is None and name not in self.free
+
+    def is_builtin(self, name: str, scope: Scope) -> bool:
+        return self.is_outside(name, scope) and name not in self.globals and hasattr(builtins, name)
+
+    def is_native(self, func: ast.expr, scope: Scope) -> bool:
+        """Whether a callee is one of NumPy's functions, or looks at the frame of its caller."""
+        last = func.attr if isinstance(func, ast.Attribute) else None
+        while isinstance(func, ast.Attribute):
+            func = func.value
+        if not isinstance(func, ast.Name) or not self.is_outside(func.id, scope):
+            return False
+        value = self.globals.get(func.id)
+        if last is None:
+            return value is not None and value is warnings.warn
+        numpy = sys.modules.get("numpy")
+        native = value is not None and value is numpy and last not in self.numpy_names
+        if native or any(value is sys.modules.get(m, self) for m in _LOOK_AT_FRAMES):
+            self.modules[func.id] = value
+            return True
+        return False
+
+    def inlines(self, inner: list[Scope]) -> bool:
+        """Whether comprehensions are code of the function around them."""
+        return sys.version_info >= (3, 12) and all(s.kind == "comprehension" for s in inner)
+
+    # -- sites
+
+    def expression_site(self, kind: str, node: ast.AST, test: ast.expr) -> int:
+        return self.site(kind, node, test, (), _EMPTY, _EMPTY, _EMPTY, ())
+
+    def site(
+        self, kind: str, node: Any, test: ast.expr, names: tuple[str, ...],
+        live_in: frozenset[str], live_out: frozenset[str], internal: frozenset[str],
+        reads: tuple[str, ...],
+    ) -> int:  # fmt: skip
+        text = self.found.text(test)
+        self.sites.append(
+            Site(node.lineno, kind, names, live_in, live_out, internal, reads, text, self.file)
+        )
+        self.changed = True
+        return len(self.sites) - 1

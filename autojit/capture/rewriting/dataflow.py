@@ -1,0 +1,185 @@
+"""Which names are assigned for sure before a statement, and which may be read after it.
+
+Both walk statements in normal form.  They leave their answers on the statements: ``definite``,
+``live_in``, ``live_out`` and ``effects``.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .scopes import Effects, Scope, effects
+
+Names = set[str]
+
+
+class Definite:
+    """Definite assignment, forwards."""
+
+    def __init__(self, scope: Scope) -> None:
+        #: What holds where control never comes.
+        self.every = scope.bound | scope.params
+        #: Another function may unbind these at any time.
+        self.never = {name for name in scope.deleted if name in scope.changed}
+
+    def block(self, block: list[ast.stmt], state: Names) -> Names:
+        for node in block:
+            state = self.statement(node, state)
+        return state
+
+    def statement(self, node: Any, state: Names) -> Names:
+        state = state - self.never
+        node.definite = state
+        kind = type(node)
+        if kind in _COMPOUND:
+            return _COMPOUND[kind](self, node, state)
+        node.effects = found = effects(node)
+        if kind is ast.Raise or kind is ast.Return:
+            return self.every
+        return (state | found.stores) - found.deleted
+
+    def _if(self, node: ast.If, state: Names) -> Names:
+        return self.block(node.body, state) & self.block(node.orelse, state)
+
+    def _loop(self, node: Any, state: Names) -> Names:
+        removed = effects(node.body).deleted
+        state = state - removed
+        node.definite = state
+        inside = state | effects(node.target).stores if isinstance(node, ast.For) else state
+        after = self.block(node.body, inside)
+        test = node.test if isinstance(node, ast.While) else None
+        if isinstance(test, ast.Constant) and test.value:
+            return after
+        return state
+
+    def _with(self, node: ast.With, state: Names) -> Names:
+        inside = state
+        for item in node.items:
+            if item.optional_vars is not None:
+                inside = inside | effects(item.optional_vars).stores
+        self.block(node.body, inside)
+        return state - effects(node.body).deleted
+
+    def _try(self, node: Any, state: Names) -> Names:
+        removed = effects(node.body).deleted
+        after = self.block(node.orelse, self.block(node.body, state))
+        for handler in node.handlers:
+            inside = state - removed
+            if handler.name is not None:
+                inside = inside | {handler.name}
+            end = self.block(handler.body, inside)
+            after = after & (end - {handler.name} if end is not self.every else end)
+        if not node.finalbody:
+            return after
+        inside = state - removed
+        for part in (node.orelse, *(handler for handler in node.handlers)):
+            inside = inside - effects(part).deleted
+        start = self.block(node.finalbody, inside)
+        if any(type(n) is ast.Raise for n in node.finalbody):
+            return self.every
+        added = start - inside
+        return (after | added) - effects(node.finalbody).deleted
+
+    def _match(self, node: ast.Match, state: Names) -> Names:
+        after = state
+        for case in node.cases:
+            after = after & self.block(case.body, state | effects(case.pattern).stores)
+        return after
+
+
+_COMPOUND = {
+    ast.If: Definite._if, ast.While: Definite._loop, ast.For: Definite._loop,
+    ast.With: Definite._with, ast.Try: Definite._try, ast.TryStar: Definite._try,
+    ast.Match: Definite._match,
+}  # fmt: skip
+
+
+class Live:
+    """Liveness, backwards: first what each statement reads and kills, then what is live after."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.every = frozenset(scope.bound | scope.params)
+        #: Others may read these at any time.
+        self.always = frozenset(scope.captured | scope.nonlocals | scope.globals)
+
+    # -- what a block reads before it is assigned, and what it assigns on every path
+
+    def summary(self, block: list[ast.stmt]) -> tuple[Names, Names]:
+        reads: Names = set()
+        kills: Names = set()
+        for node in block:
+            more, dead = self.of(node)
+            reads |= more - kills
+            kills |= dead
+        return reads, kills
+
+    def of(self, node: Any) -> tuple[Names, Names]:
+        known = getattr(node, "flow", None)
+        if known is None:
+            known = node.flow = self._of(node)
+        return known
+
+    def _of(self, node: Any) -> tuple[Names, Names]:
+        kind = type(node)
+        if kind is ast.If:
+            (a, kills_a), (b, kills_b) = self.summary(node.body), self.summary(node.orelse)
+            node.live_in = a | b
+            return effects(node.test).reads | a | b, kills_a & kills_b
+        if kind is ast.While:
+            body, _ = self.summary(node.body)
+            node.live_in = effects(node.test).reads | body | set(node.flags)
+            return node.live_in, set()
+        if kind is ast.For:
+            target = effects(node.target)
+            body, _ = self.summary(node.body)
+            node.live_in = target.reads | (body - target.stores) | set(node.flags)
+            return effects(node.iter).reads | node.live_in, set()
+        if kind is ast.Raise or kind is ast.Return:
+            return node.effects.reads, set(self.every)
+        if kind in (ast.Try, ast.TryStar, ast.With, ast.Match):
+            return self._region(node), set()
+        found: Effects = node.effects
+        return found.reads, found.stores | found.deleted
+
+    def _region(self, node: Any) -> Names:
+        """What a statement with other blocks may read: all that its blocks may."""
+        heads, blocks = regions(node)
+        reads = set(effects(heads).reads)
+        for block in blocks:
+            reads |= self.summary(block)[0]
+        return reads
+
+    # -- what is live after each statement
+
+    def block(self, block: list[ast.stmt], out: Names, beside: Names) -> None:
+        """`out` is live after the block; `beside` wherever an exception may lead."""
+        for node in reversed(block):
+            reads, kills = self.of(node)
+            node.live_out = out | beside | self.always  # type: ignore[attr-defined]
+            self._inside(node, out, beside)
+            out = reads | (out - kills)
+
+    def _inside(self, node: Any, out: Names, beside: Names) -> None:
+        if isinstance(node, ast.If):
+            self.block(node.body, out, beside)
+            self.block(node.orelse, out, beside)
+        elif isinstance(node, ast.While | ast.For):
+            around: Names = node.live_in  # type: ignore[union-attr]
+            self.block(node.body, out | around, beside)
+        elif isinstance(node, ast.Try | ast.TryStar | ast.With | ast.Match):
+            beside = beside | out | self._region(node)
+            for block in regions(node)[1]:
+                self.block(block, out, beside)
+
+
+def regions(node: Any) -> tuple[list[Any], list[list[ast.stmt]]]:
+    """The expressions and the blocks of a statement that is no construct of its own."""
+    if isinstance(node, ast.With):
+        return [node.items], [node.body]
+    if isinstance(node, ast.Match):
+        heads = [part for case in node.cases for part in (case.pattern, case.guard)]
+        return [node.subject, heads], [case.body for case in node.cases]
+    types = [handler.type for handler in node.handlers]
+    blocks = [node.body, *(h.body for h in node.handlers), node.orelse, node.finalbody]
+    return types, blocks

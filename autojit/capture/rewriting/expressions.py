@@ -1,0 +1,345 @@
+"""Expressions of a function as calls of the runtime."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .build import ask, constant, lazy, load, pair, place, runtime, store
+from .scopes import COMPREHENSIONS, Scope
+
+if TYPE_CHECKING:
+    from .context import Context
+
+#: Builtins that look at the frame of their caller, or that Python compiles in a way of its own.
+AS_THEY_ARE = frozenset(("super", "globals", "locals", "vars", "dir", "__import__", "breakpoint"))
+#: Builtins that return a Python bool, whatever they are asked about.
+_KNOWN = frozenset(("callable", "hasattr", "issubclass"))
+
+
+class Expressions:
+    """Rewrites the expressions of one function; statements are above it."""
+
+    scope: Scope
+    context: Context
+    #: The names that are assigned for sure where the expression stands.
+    definite: set[str]
+    #: The method's first parameter, for ``super()``.
+    first: str | None
+
+    def __init__(self, context: Context, scope: Scope) -> None:
+        self.context = context
+        self.scope = scope
+        self.definite = set()
+        self.first = None
+        #: The comprehensions around the expression.
+        self.inner: list[Scope] = []
+
+    def expression(self, node: Any) -> Any:
+        method = _REWRITE.get(type(node))
+        return self.generic(node) if method is None else method(self, node)
+
+    def expressions(self, nodes: list[Any]) -> list[Any]:
+        return [self.expression(node) for node in nodes]
+
+    def generic(self, node: Any) -> Any:
+        """Rewrite the parts of a node."""
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                setattr(node, field, [self._part(item) for item in value])
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self._part(value))
+        return node
+
+    def _part(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self.expression(value)
+        if isinstance(value, ast.keyword | ast.withitem):
+            return self.generic(value)
+        return value
+
+    # -- names
+
+    def name(self, node: ast.Name) -> ast.expr:
+        name = node.id
+        if isinstance(node.ctx, ast.Load):
+            within = [scope for scope in self.inner if name in scope.bound]
+            if not within:
+                return self.checked(node, name)
+        return node
+
+    def checked(self, node: ast.expr, name: str) -> ast.expr:
+        """A load of a name, with Python's error where it is unbound."""
+        owner = self.scope.owner(name)
+        if owner is None or name not in owner.unbound:
+            return node
+        free = owner is not self.scope or bool(self.inner)
+        if owner is self.scope and (name in self.definite or name in self.scope.internal):
+            return node
+        spelt = [constant(self.context.mangled(name), node)]
+        if free and not (owner is self.scope and self.context.inlines(self.inner)):
+            spelt.append(constant(True, node))
+        return ask("bound", [node, *spelt], node)
+
+    # -- lazy operators
+
+    def keeps_walrus(self, *nodes: ast.AST) -> bool:
+        """Whether a lambda around these would take an assignment for itself."""
+        return self.context.has_walrus and any(map(_assigns, nodes))
+
+    def bool_op(self, node: ast.BoolOp) -> ast.expr:
+        if self.keeps_walrus(*node.values[1:]):
+            return self.generic(node)
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        first, *others = self.expressions(node.values)
+        return self.ask(name, [first, *map(lazy, others)], node)
+
+    def unary_op(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            return self.ask("not_", [self.expression(node.operand)], node)
+        return self.generic(node)
+
+    def if_exp(self, node: ast.IfExp) -> ast.expr:
+        if self.known(node.test) or self.keeps_walrus(node.body, node.orelse):
+            return self.generic(node)
+        site = self.context.expression_site("ifexp", node, node.test)
+        test, body, orelse = self.expressions([node.test, node.body, node.orelse])
+        return self.ask("choose", [constant(site, node), test, lazy(body), lazy(orelse)], node)
+
+    def compare(self, node: ast.Compare) -> ast.expr:
+        if len(node.ops) == 1:
+            left, right = self.expressions([node.left, node.comparators[0]])
+            return self._pairwise(left, node.ops[0], right, node)
+        if self.keeps_walrus(*node.comparators[1:]):
+            return self.generic(node)
+        return self._chain(self.expression(node.left), node.ops, node.comparators, node)
+
+    def _chain(
+        self, left: ast.expr, ops: list[Any], others: list[ast.expr], at: ast.expr
+    ) -> ast.expr:
+        if len(ops) == 1:
+            return self._pairwise(left, ops[0], self.expression(others[0]), at)
+        middle = others[0]
+        value = self.expression(middle)
+        if self._is_simple(middle):
+            again, rest_of = value, None
+        elif self.inner:  # where Python may refuse an assignment
+            rest_of = self.context.temporary("t")
+            value, given = load(rest_of, middle), value
+            again = load(rest_of, middle)
+        else:
+            name = self.context.temporary("t")
+            again = load(name, middle)
+            value = ast.NamedExpr(target=store(name, middle), value=value, **place(middle))
+            rest_of = None
+        if rest_of is not None:
+            before = self.context.temporary("t")
+            test = self._pairwise(load(before, left), ops[0], value, at)
+            rest = self._chain(again, ops[1:], others[1:], at)
+            body = self.ask("and_", [test, lazy(rest)], at)
+            both = lazy(body, before, rest_of)
+            return ast.Call(func=both, args=[left, given], keywords=[], **place(at))
+        test = self._pairwise(left, ops[0], value, at)
+        rest = self._chain(again, ops[1:], others[1:], at)
+        return self.ask("and_", [test, lazy(rest)], at)
+
+    def _is_simple(self, node: ast.expr) -> bool:
+        """Whether a second look at an expression gives the same value."""
+        if isinstance(node, ast.Constant):
+            return True
+        if not isinstance(node, ast.Name):
+            return False
+        name = node.id
+        return self.scope.owner(name) is self.scope and name not in self.scope.changed
+
+    def _pairwise(self, left: ast.expr, op: Any, right: ast.expr, at: ast.expr) -> ast.expr:
+        if isinstance(op, ast.In | ast.NotIn):
+            found = self.ask("in_", [left, right], at)
+            return found if isinstance(op, ast.In) else self.ask("not_", [found], at)
+        return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
+
+    def ask(self, name: str, arguments: list[Any], at: ast.AST) -> ast.expr:
+        self.context.changed = True
+        return ask(name, arguments, at)
+
+    def known(self, test: ast.expr) -> bool:
+        """Whether a test has a value of Python's, whatever the values in it are."""
+        if isinstance(test, ast.Constant):
+            return True
+        if isinstance(test, ast.UnaryOp):
+            return isinstance(test.op, ast.Not) and self.known(test.operand)
+        if isinstance(test, ast.BoolOp):
+            return all(map(self.known, test.values))
+        if isinstance(test, ast.Compare):
+            named = isinstance(test.left, ast.Name) and test.left.id == "__name__"
+            return named or all(isinstance(op, ast.Is | ast.IsNot) for op in test.ops)
+        if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
+            return test.func.id in _KNOWN and self.context.is_builtin(test.func.id, self.where())
+        return False
+
+    def where(self) -> Scope:
+        return self.inner[-1] if self.inner else self.scope
+
+    # -- calls and items
+
+    def call(self, node: ast.Call) -> ast.expr:
+        func = node.func
+        if isinstance(func, ast.Name) and func.id in AS_THEY_ARE:
+            if self.context.is_builtin(func.id, self.where()):
+                return self._as_it_is(node)
+        elif self.context.is_native(func, self.where()):
+            return self.generic(node)
+        inner = self.generic(node)
+        self.context.changed = True
+        return ast.Call(
+            func=runtime("call", node), args=[inner.func, *inner.args],
+            keywords=inner.keywords, **place(node),
+        )  # fmt: skip
+
+    def _as_it_is(self, node: ast.Call) -> ast.expr:
+        node = self.generic(node)
+        is_super = isinstance(node.func, ast.Name) and node.func.id == "super"
+        alone = not node.args and not node.keywords and not self.inner
+        if is_super and alone and self.first and self.context.has_class:
+            node.args = [load("__class__", node), load(self.first, node)]
+        return node
+
+    def subscript(self, node: ast.Subscript) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load) or is_literal(node.slice):
+            return self.generic(node)
+        value = self.expression(node.value)
+        return self.ask("item", [value, self.index(node.slice)], node)
+
+    def index(self, node: ast.expr) -> ast.expr:
+        """An index as a value: slices are objects."""
+        if isinstance(node, ast.Slice):
+            parts = (node.lower, node.upper, node.step)
+            values = [constant(None, node) if p is None else self.expression(p) for p in parts]
+            return ask("slice", values, node)
+        if isinstance(node, ast.Tuple):
+            return pair([self.index(item) for item in node.elts], node)
+        return self.expression(node)
+
+    # -- functions inside
+
+    def lambda_(self, node: Any) -> ast.expr:
+        arguments = node.args
+        arguments.defaults = self.expressions(arguments.defaults)
+        arguments.kw_defaults = [d and self.expression(d) for d in arguments.kw_defaults]
+        if not hasattr(node, "scope"):
+            return node
+        inner = Expressions(self.context, node.scope)
+        inner.first = first_parameter(arguments)
+        inner.definite = set(node.scope.params)
+        if node.scope.untouched:
+            inner = Checks(self.context, node.scope)
+        inner.around(self)
+        node.body = inner.expression(node.body)
+        return node
+
+    def around(self, outer: Expressions) -> None:
+        """What a function inside of another takes over from it: nothing, but for checks."""
+
+    def comprehension(self, node: Any) -> ast.expr:
+        first, *others = node.generators
+        scope = node.scope
+        # The first iterable belongs to the function, but may not assign either.
+        self.inner.append(Scope("comprehension", scope.parent))
+        first.iter = self.expression(first.iter)
+        self.inner[-1] = scope
+        for part in others:
+            part.iter = self.expression(part.iter)
+        for part in node.generators:
+            part.target = self.expression(part.target)
+            part.ifs = self.expressions(part.ifs)
+        for field in ("elt", "key", "value"):
+            if hasattr(node, field):
+                setattr(node, field, self.expression(getattr(node, field)))
+        self.inner.pop()
+        return node
+
+
+class Checks(Expressions):
+    """Leaves expressions as they are, but for names that may be unbound."""
+
+    def expression(self, node: Any) -> Any:
+        if isinstance(node, ast.Name):
+            return self.name(node)
+        if isinstance(node, ast.Lambda):
+            return self.lambda_(node)
+        if isinstance(node, COMPREHENSIONS):
+            return self.comprehension(node)
+        return self.generic(node)
+
+    def lambda_(self, node: Any) -> ast.expr:
+        node.scope.untouched = True
+        return super().lambda_(node)
+
+
+class StatementChecks(Checks):
+    """Leaves statements as they are, but for names that may be unbound."""
+
+    def statement(self, node: Any) -> None:
+        if type(node) in _DEFINITIONS:
+            scope: Scope = node.scope
+            inner = StatementChecks(self.context, scope)
+            for part in node.body:
+                inner.statement(part)
+            return
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                setattr(node, field, [self._inside(item) for item in value])
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self._inside(value))
+
+    def _inside(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self.expression(value)
+        if isinstance(value, ast.AST):
+            self.statement(value)
+        return value
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def first_parameter(arguments: ast.arguments) -> str | None:
+    every = [*arguments.posonlyargs, *arguments.args]
+    return every[0].arg if every else None
+
+
+def is_literal(node: ast.expr | None) -> bool:
+    """Whether an index is written out: a number, a text, ``...``, or slices and tuples of these."""
+    if node is None or isinstance(node, ast.Constant):
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.operand, ast.Constant)
+    if isinstance(node, ast.Slice):
+        return all(map(is_literal, (node.lower, node.upper, node.step)))
+    return isinstance(node, ast.Tuple) and all(map(is_literal, node.elts))
+
+
+def _assigns(node: ast.AST) -> bool:
+    """Whether an expression assigns a name of the function that it stands in."""
+    if isinstance(node, ast.NamedExpr):
+        return True
+    if isinstance(node, ast.Lambda):
+        return any(map(_assigns, [*node.args.defaults, *filter(None, node.args.kw_defaults)]))
+    return any(map(_assigns, ast.iter_child_nodes(node)))
+
+
+_REWRITE: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Constant: lambda self, node: node,
+    ast.Name: lambda self, node: self.name(node),
+    ast.BoolOp: Expressions.bool_op,
+    ast.UnaryOp: Expressions.unary_op,
+    ast.IfExp: Expressions.if_exp,
+    ast.Compare: Expressions.compare,
+    ast.Call: Expressions.call,
+    ast.Subscript: Expressions.subscript,
+    ast.Lambda: Expressions.lambda_,
+    **dict.fromkeys(COMPREHENSIONS, Expressions.comprehension),
+}

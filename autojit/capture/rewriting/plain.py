@@ -1,0 +1,127 @@
+"""A runtime with Python's own semantics: what every runtime does where conditions are known."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .callees import converted
+from .site import Site
+
+
+class Unbound:
+    """The value of a name that is not bound."""
+
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNBOUND = Unbound()
+
+_Thunk = Callable[[], Any]
+_Put = Callable[[tuple[Any, ...]], None]
+
+
+class PlainRuntime:
+    """The methods that twins call, on values that Python can decide about."""
+
+    #: The value of names that are not bound.
+    unbound = UNBOUND
+    #: Names of NumPy's module whose calls are the runtime's.
+    numpy_names: frozenset[str] = frozenset()
+    slice = slice
+
+    def __init__(self, sites: tuple[Site, ...]) -> None:
+        self.sites = sites
+
+    # -- statements
+
+    def branch(
+        self, site: int, test: Any, then: _Thunk, orelse: _Thunk | None,
+        get: _Thunk, put: _Put, seen: _Thunk,
+    ) -> None:  # fmt: skip
+        if test:
+            then()
+        elif orelse is not None:
+            orelse()
+
+    def loop_while(
+        self, site: int, test: _Thunk, body: _Thunk, get: _Thunk, put: _Put, seen: _Thunk
+    ) -> None:
+        while test():
+            body()
+
+    def loop_for(
+        self, site: int, iterable: Iterable[Any], item: Callable[[Any], None],
+        go_on: _Thunk | None, body: _Thunk, get: _Thunk, put: _Put, seen: _Thunk,
+    ) -> None:  # fmt: skip
+        for value in iterable:
+            item(value)
+            body()
+            if go_on is not None and not go_on():
+                break
+
+    def assert_(self, site: int, test: Any, message: _Thunk | None) -> None:
+        if not test:
+            raise AssertionError if message is None else AssertionError(message())
+
+    # -- names
+
+    def bound(self, value: Any, name: str, free: bool = False) -> Any:
+        """The value of a name; raises Python's error where it is not bound."""
+        if value is not UNBOUND:
+            return value
+        if free:
+            raise NameError(
+                f"cannot access free variable '{name}' where it is not associated with a value "
+                "in enclosing scope",
+                name=name,
+            )
+        raise UnboundLocalError(
+            f"cannot access local variable '{name}' where it is not associated with a value"
+        )
+
+    def peek(self, value: _Thunk) -> Any:
+        """The value of a name of the module or of an outer function, or ``unbound``."""
+        try:
+            return value()
+        except NameError:
+            return UNBOUND
+
+    # -- expressions
+
+    def and_(self, value: Any, *others: _Thunk) -> Any:
+        for other in others:
+            if not value:
+                return value
+            value = other()
+        return value
+
+    def or_(self, value: Any, *others: _Thunk) -> Any:
+        for other in others:
+            if value:
+                return value
+            value = other()
+        return value
+
+    def not_(self, value: Any) -> Any:
+        return not value
+
+    def choose(self, site: int, test: Any, body: _Thunk, orelse: _Thunk) -> Any:
+        return body() if test else orelse()
+
+    def in_(self, value: Any, container: Any) -> Any:
+        return value in container
+
+    def item(self, array: Any, index: Any) -> Any:
+        return array[index]
+
+    def set_item(self, array: Any, index: Any, value: Any) -> None:
+        array[index] = value
+
+    def update_item(self, array: Any, index: Any, name: str, value: _Thunk) -> None:
+        array[index] = getattr(operator, name)(array[index], value())
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return converted(function, type(self))(*args, **kwargs)

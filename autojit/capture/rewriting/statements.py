@@ -1,0 +1,351 @@
+"""Statements of a function as calls of the runtime."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from .assignments import Assignments
+from .blocks import all_statements, heads, without_declarations
+from .build import (
+    ask,
+    assign,
+    constant,
+    do,
+    function,
+    lazy,
+    load,
+    pair,
+    place,
+    runtime,
+    store,
+)  # fmt: skip
+from .dataflow import Definite, Live
+from .expressions import StatementChecks, first_parameter
+from .normal_forms import RETURNED, NormalForms
+from .scopes import Scope, effects
+
+
+class Statements(Assignments):
+    """Rewrites one function."""
+
+    # -- the function
+
+    def function(self, node: Any) -> None:
+        """Rewrite the body of a function in place."""
+        if isinstance(node, ast.Lambda):
+            self.first = first_parameter(node.args)
+            node.body = self.expression(node.body)
+            return
+        self.first = first_parameter(node.args)
+        forms = NormalForms(self.scope)
+        body = forms.body(without_declarations(node.body))
+        Definite(self.scope).block(body, set(self.scope.params))
+        live = Live(self.scope)
+        live.block(body, set(), set())
+        self.scope.unbound = self._unbound(body)
+        if forms.returned:
+            self.scope.unbound.discard(RETURNED)
+        documented = body[:1] if ast.get_docstring(node, clean=False) is not None else []
+        inner = self.block(body[len(documented) :])
+        node.body = [*documented, *self._prologue(node, forms.returned), *inner]
+        node.body = node.body or [ast.Pass(**place(node))]
+
+    def _unbound(self, body: list[ast.stmt]) -> set[str]:
+        """The local names that are looked at where they may be unbound."""
+        mine = self.scope.locals
+        found: set[str] = set()
+        removed = self.scope.deleted & mine
+        for part in all_statements(body):
+            names = effects(*heads(part)).reads
+            if isinstance(part, ast.If | ast.While | ast.For):
+                every = effects(part)
+                names = names | every.writes | every.reads
+                found |= removed & names
+            if isinstance(part, ast.Delete):
+                names = names | removed
+            found |= (names & mine) - part.definite
+        return found | (removed & self.scope.changed)
+
+    def _prologue(self, node: Any, returned: bool) -> list[ast.stmt]:
+        """Declarations, and values of names that may be looked at too early."""
+        found: list[ast.stmt] = []
+        scope = self.scope
+        if scope.globals:
+            found.append(ast.Global(names=sorted(scope.globals), **place(node)))
+        if scope.nonlocals:
+            found.append(ast.Nonlocal(names=sorted(scope.nonlocals), **place(node)))
+        if returned:
+            found.append(assign(RETURNED, constant(False, node), node))
+        names = sorted(scope.unbound - scope.params)
+        if names:
+            targets: list[ast.expr] = [store(name, node) for name in names]
+            found.append(
+                ast.Assign(
+                    targets=targets, value=runtime("unbound", node), type_comment=None,
+                    **place(node),
+                )
+            )  # fmt: skip
+        return found
+
+    # -- statements
+
+    def block(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for node in block:
+            self.definite = node.definite  # type: ignore[attr-defined]
+            method = _REWRITE.get(type(node))
+            if method is None:
+                found.append(self.generic(node))
+            else:
+                found += method(self, node)
+        return found
+
+    def inner_block(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        """A block inside of a statement; what follows it sees the names that were there before."""
+        before = self.definite
+        found = self.block(block)
+        self.definite = before
+        return found or ([ast.Pass(**place(block[0]))] if block else [])
+
+    def declared(self, nodes: list[Any], inner: list[ast.stmt], at: ast.AST) -> list[ast.stmt]:
+        """The body of a function that stands for a part of this one."""
+        writes = effects(nodes).writes
+        return self._declarations(writes, at) + inner
+
+    def _declarations(self, writes: set[str], at: ast.AST) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        shared = sorted(writes & self.scope.globals)
+        own = sorted(writes - self.scope.globals)
+        if shared:
+            found.append(ast.Global(names=shared, **place(at)))
+        if own:
+            found.append(ast.Nonlocal(names=own, **place(at)))
+        return found
+
+    def if_(self, node: ast.If) -> list[ast.stmt]:
+        if self.known(node.test):
+            node.test = self.expression(node.test)
+            node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
+            node.orelse = self.inner_block(node.orelse)
+            return [node]
+        site = self._site("if", node, node.test)
+        writes = effects(node.body).writes, effects(node.orelse).writes
+        test = self.expression(node.test)
+        found = []
+        branches = []
+        for word, block, own in (("then", node.body, writes[0]), ("else", node.orelse, writes[1])):
+            if not block and word == "else":
+                branches.append(constant(None, node))
+                continue
+            name = f"__aj_{word}_{site}"
+            body = self._declarations(own, node) + self.inner_block(block)
+            found.append(function(name, body, node))
+            branches.append(load(name, node))
+        return found + self._asked("branch", site, [test, *branches], node)
+
+    def while_(self, node: Any) -> list[ast.stmt]:
+        site = self._site("while", node, getattr(node, "text_of", node.test))
+        writes = effects(node.body).writes
+        test = self._guarded(node.flags, self.expression(node.test), node)
+        name = f"__aj_body_{site}"
+        body = self._declarations(writes, node) + self.inner_block(node.body)
+        found = [function(name, body, node)]
+        return found + self._asked("loop_while", site, [lazy(test), load(name, node)], node)
+
+    def for_(self, node: Any) -> list[ast.stmt]:
+        site = self._site("for", node, node.iter)
+        iterable = self.expression(node.iter)
+        writes = effects(node.body).writes
+        targets = self._declarations(effects(node.target).writes, node)
+        given = load("__aj_v", node)
+        item = function(
+            f"__aj_item_{site}", targets + self.stored(node.target, given), node, "__aj_v"
+        )
+        name = f"__aj_body_{site}"
+        body = function(name, self._declarations(writes, node) + self.inner_block(node.body), node)
+        go_on = constant(None, node)
+        if node.flags:
+            go_on = lazy(self._guarded(node.flags, None, node))
+        parts = [iterable, load(f"__aj_item_{site}", node), go_on, load(name, node)]
+        return [item, body, *self._asked("loop_for", site, parts, node)]
+
+    def _guarded(self, flags: tuple[str, ...], test: ast.expr | None, at: ast.AST) -> ast.expr:
+        """That no flag is set, and then the test."""
+        parts = [ask("not_", [load(flag, at)], at) for flag in flags]
+        every = parts if test is None else [*parts, test]
+        return every[0] if len(every) == 1 else ask("and_", [every[0], *map(lazy, every[1:])], at)
+
+    def assert_(self, node: ast.Assert) -> list[ast.stmt]:
+        if not __debug__:
+            return [ast.Pass(**place(node))]
+        if self.known(node.test) or (node.msg and self.keeps_walrus(node.msg)):
+            return [self.generic(node)]
+        site = self.context.expression_site("assert", node, node.test)
+        message = lazy(self.expression(node.msg)) if node.msg else constant(None, node)
+        test = self.expression(node.test)
+        return [do(ask("assert_", [constant(site, node), test, message], node), node)]
+
+    # -- the state of a construct
+
+    def _site(self, kind: str, node: Any, test: ast.expr) -> int:
+        scope = self.scope
+        every = effects(node) if kind == "if" else effects(node.body, getattr(node, "target", []))
+        outer = {n for n in scope.free | scope.loads if self._is_free(n)}
+        seen = every.reads | effects(node.test).reads if kind == "while" else every.reads
+        reads = {n for n in seen if n in scope.locals or n in outer}
+        names = {n for n in every.writes | scope.changed if n in scope.bound}
+        chosen = frozenset(names)
+        return self.context.site(
+            kind, node, test, tuple(sorted(names)),
+            chosen & (node.live_in | (scope.captured | scope.nonlocals | scope.globals)),
+            chosen & node.live_out, chosen & scope.internal,
+            tuple(sorted(reads - scope.internal)),
+        )  # fmt: skip
+
+    def _is_free(self, name: str) -> bool:
+        if name in self.scope.globals:
+            return False
+        owner = self.scope.owner(name)
+        return owner is not self.scope and (owner is not None or name in self.context.free)
+
+    def _asked(self, method: str, site: int, parts: list[Any], at: ast.AST) -> list[ast.stmt]:
+        """The call of the runtime, with the functions that read and set the state."""
+        known = self.context.sites[site]
+        get = lazy(pair([self._peeked(name, at) for name in known.names], at))
+        seen = lazy(pair([self._peeked(name, at) for name in known.reads], at))
+        put = f"__aj_put_{site}"
+        arguments = [constant(site, at), *parts, get, load(put, at), seen]
+        return [
+            function(put, self._put(known.names, at), at, "__aj_values"),
+            do(ask(method, arguments, at), at),
+        ]
+
+    def _peeked(self, name: str, at: ast.AST) -> ast.expr:
+        """The value of a name, or the runtime's ``unbound``."""
+        if name in self.scope.locals:
+            return load(name, at)
+        return ask("peek", [lazy(load(name, at))], at)
+
+    def _put(self, names: tuple[str, ...], at: ast.AST) -> list[ast.stmt]:
+        if not names:
+            return []
+        found = self._declarations(set(names), at)
+        given = [n if n in self.scope.locals else f"__aj_v{k}" for k, n in enumerate(names)]
+        target = pair([store(name, at) for name in given], at, stored=True)
+        values = load("__aj_values", at)
+        found.append(ast.Assign(targets=[target], value=values, type_comment=None, **place(at)))
+        for name, held in zip(names, given, strict=True):
+            if name != held:
+                found.append(self._outer_put(name, held, at))
+        return found
+
+    def _outer_put(self, name: str, held: str, at: ast.AST) -> ast.stmt:
+        """Set a name of an outer function or of the module, or unbind it."""
+        test = ast.Compare(
+            left=load(held, at), ops=[ast.Is()], comparators=[runtime("unbound", at)], **place(at)
+        )
+        owner = self.scope.owner(name)
+        is_set = assign(name, load(held, at), at)
+        if owner is not None and name in owner.unbound:
+            return is_set
+        removed = ast.Delete(targets=[ast.Name(id=name, ctx=ast.Del(), **place(at))], **place(at))
+        handler = ast.ExceptHandler(
+            type=load("NameError", at), name=None, body=[ast.Pass(**place(at))], **place(at)
+        )
+        tried = ast.Try(body=[removed], handlers=[handler], orelse=[], finalbody=[], **place(at))
+        return ast.If(test=test, body=[tried], orelse=[is_set], **place(at))
+
+    # -- statements that stay
+
+    def with_(self, node: ast.With) -> list[ast.stmt]:
+        before: list[ast.stmt] = []
+        for item in node.items:
+            item.context_expr = self.expression(item.context_expr)
+            if item.optional_vars is not None:
+                item.optional_vars = self.target(item.optional_vars)
+        node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
+        return [*before, node]
+
+    def try_(self, node: Any) -> list[ast.stmt]:
+        node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
+        for handler in node.handlers:
+            if handler.type is not None:
+                handler.type = self.expression(handler.type)
+            handler.body = self.inner_block(handler.body) or [ast.Pass(**place(handler))]
+            if handler.name is not None and handler.name in self._owned_unbound(handler.name):
+                self._handler(handler)
+        node.orelse = self.inner_block(node.orelse)
+        node.finalbody = self.inner_block(node.finalbody)
+        return [node]
+
+    def _owned_unbound(self, name: str) -> set[str]:
+        owner = self.scope.owner(name)
+        return owner.unbound if owner is not None else set()
+
+    def _handler(self, node: ast.ExceptHandler) -> None:
+        """``except E as e`` where ``e`` is unbound by a value afterwards."""
+        name, held = node.name, self.context.temporary("error")
+        assert name is not None
+        node.name = held
+        given = assign(name, load(held, node), node)
+        unset = assign(name, runtime("unbound", node), node)
+        inner = ast.Try(body=node.body, handlers=[], orelse=[], finalbody=[unset], **place(node))
+        node.body = [given, inner]
+
+    def match(self, node: ast.Match) -> list[ast.stmt]:
+        node.subject = self.expression(node.subject)
+        for case in node.cases:
+            if case.guard is not None:
+                case.guard = self.expression(case.guard)
+            case.body = self.inner_block(case.body) or [ast.Pass(**place(node))]
+        return [node]
+
+    def definition(self, node: Any) -> list[ast.stmt]:
+        node.decorator_list = self.expressions(node.decorator_list)
+        arguments = node.args
+        arguments.defaults = self.expressions(arguments.defaults)
+        arguments.kw_defaults = [d and self.expression(d) for d in arguments.kw_defaults]
+        if node.scope.untouched:
+            self._check(node.body, node.scope)
+        else:
+            inner = Statements(self.context, node.scope)
+            inner.function(node)
+        return [node]
+
+    def class_(self, node: Any) -> list[ast.stmt]:
+        node.decorator_list = self.expressions(node.decorator_list)
+        node.bases = self.expressions(node.bases)
+        for keyword in node.keywords:
+            keyword.value = self.expression(keyword.value)
+        self._check(node.body, node.scope)
+        return [node]
+
+    def _check(self, body: list[Any], scope: Scope) -> None:
+        """Names that may be unbound, in code that stays as it is."""
+        outer: Scope | None = scope
+        while outer is not None and not outer.unbound:
+            outer = outer.parent
+        if outer is not None:
+            checks = StatementChecks(self.context, scope)
+            for node in body:
+                checks.statement(node)
+
+
+_REWRITE: dict[type, Callable[[Statements, Any], list[ast.stmt]]] = {
+    ast.If: Statements.if_,
+    ast.While: Statements.while_,
+    ast.For: Statements.for_,
+    ast.Assert: Statements.assert_,
+    ast.With: Statements.with_,
+    ast.Try: Statements.try_,
+    ast.TryStar: Statements.try_,
+    ast.Match: Statements.match,
+    ast.FunctionDef: Statements.definition,
+    ast.AsyncFunctionDef: Statements.definition,
+    ast.ClassDef: Statements.class_,
+    ast.Assign: Statements.assign,
+    ast.AugAssign: Statements.aug_assign,
+    ast.Delete: Statements.delete,
+}

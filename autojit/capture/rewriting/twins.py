@@ -1,0 +1,275 @@
+"""Twins of functions: the same function, with its constructs as calls of a runtime.
+
+A twin shares the globals, the cells of the closure, the defaults and the attributes of its
+function.  The code is made once for each code object of the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import weakref
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from autojit.ir.core.locks import Lock
+
+from .build import RUNTIME
+from .context import Context
+from .normal_forms import escapes_of
+from .scopes import Scopes
+from .source import Found, NoSource, compiled, find
+from .statements import Statements
+
+#: How many twins of function objects, and how many codes, are kept.
+MOST = 1024
+_NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200  # generators, coroutines, and both
+_OPTIMIZED = 0x1  # of all code but that of classes and modules
+_LOCALS = frozenset(("locals", "eval", "exec"))
+_LOCALS_ALONE = frozenset(("vars", "dir"))
+_FRAMES = frozenset(("_getframe", "currentframe"))
+_NOTHING = "there is nothing to rewrite in it"
+
+
+@dataclass
+class _Recipe:
+    """How to make the twins of the functions that share a code object, or why there are none."""
+
+    code: weakref.ref[CodeType]
+    twin: CodeType | None = None
+    runtime: Any = None
+    reason: str = ""
+    #: Globals that were modules when the code was made.
+    modules: tuple[tuple[str, Any], ...] = ()
+
+    def fits(self, function: FunctionType) -> bool:
+        if self.code() is not function.__code__:
+            return False
+        namespace = function.__globals__
+        return all(namespace.get(name) is value for name, value in self.modules)
+
+
+class _NoRuntime:
+    """Stands for any runtime where only the reason is asked for."""
+
+    def __init__(self, sites: tuple[Any, ...]) -> None:
+        self.sites = sites
+
+
+_lock = Lock()
+#: By the code object and the class of the runtime.
+_recipes: OrderedDict[tuple[int, type], _Recipe] = OrderedDict()
+#: By the function and the class of the runtime: the function, what it was, and its twin.
+_twins: OrderedDict[tuple[int, type], tuple[Any, ...]] = OrderedDict()
+_twin_codes: dict[int, weakref.ref[CodeType]] = {}
+
+
+def known_twin(function: FunctionType, runtime_class: type) -> FunctionType | None:
+    """The twin of a function where it has been made and still fits."""
+    known = _twins.get((id(function), runtime_class))
+    if (
+        known is not None
+        and known[0]() is function
+        and known[1] is function.__code__
+        and known[2] is function.__defaults__
+        and known[3] is function.__kwdefaults__
+    ):
+        twin: FunctionType | None = known[4]
+        return twin
+    return None
+
+
+def twin_of(function: FunctionType, runtime_class: type) -> FunctionType | None:
+    """The twin of a function, or None: then ``reason_against`` says why.
+
+    The same function object gets the same twin while its code and its defaults stay.
+    """
+    twin = known_twin(function, runtime_class)
+    if twin is not None:
+        return twin
+    key = id(function), runtime_class
+    recipe = _recipe(function, runtime_class)
+    if recipe.twin is None:
+        return None
+    twin = _made(function, recipe)
+    entry = (
+        weakref.ref(function, lambda _: _twins.pop(key, None)),
+        function.__code__, function.__defaults__, function.__kwdefaults__, twin,
+    )  # fmt: skip
+    _keep(_twins, key, entry)
+    return twin
+
+
+def reason_against(function: FunctionType, runtime_class: type | None = None) -> str | None:
+    """Why a function has no twin, in words; None where it has one."""
+    return _recipe(function, runtime_class or _NoRuntime).reason or None
+
+
+def known_reason(code: CodeType) -> str | None:
+    """Why the functions with a code object have no twin, where one was wanted and a twin would
+    have been another function."""
+    for (number, _), known in list(_recipes.items()):
+        if number == id(code) and known.code() is code and known.reason not in ("", _NOTHING):
+            return known.reason
+    return None
+
+
+def is_twin_code(code: CodeType) -> bool:
+    """Whether a code object is a twin's, or one of a function inside of a twin."""
+    known = _twin_codes.get(id(code))
+    return known is not None and known() is code
+
+
+def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    with _lock:
+        cache[key] = value
+        while len(cache) > MOST:
+            cache.popitem(last=False)
+
+
+def _recipe(function: FunctionType, runtime_class: type) -> _Recipe:
+    key = id(function.__code__), runtime_class
+    known = _recipes.get(key)
+    if known is not None and known.fits(function):
+        return known
+    made = _Recipe(weakref.ref(function.__code__, lambda _: _recipes.pop(key, None)))
+    try:
+        _fill(made, function, runtime_class)
+    except NoSource as error:
+        made.reason = str(error)
+    except RecursionError:
+        made.reason = "it is nested too deeply"
+    _keep(_recipes, key, made)
+    return made
+
+
+def _made(function: FunctionType, recipe: _Recipe) -> FunctionType:
+    """The twin of one function object."""
+    code = recipe.twin
+    assert code is not None
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[RUNTIME] = CellType(recipe.runtime)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    twin = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, closure
+    )
+    twin.__kwdefaults__ = function.__kwdefaults__
+    twin.__qualname__ = function.__qualname__
+    twin.__module__ = function.__module__
+    twin.__doc__ = function.__doc__
+    twin.__annotations__ = function.__annotations__
+    twin.__dict__ = function.__dict__
+    if sys.version_info >= (3, 12):
+        twin.__type_params__ = function.__type_params__
+    return twin
+
+
+# -- the code -----------------------------------------------------------------------------
+
+
+def _fill(recipe: _Recipe, function: FunctionType, runtime_class: type) -> None:
+    """Find, rewrite and compile; raises ``NoSource``."""
+    code = function.__code__
+    if code.co_flags & _NOT_PLAIN:
+        raise NoSource("it is a generator or a coroutine")
+    if RUNTIME in code.co_freevars:
+        raise NoSource("it is a twin")
+    found = find(function)
+    _refuse(found.node)
+    scopes = Scopes(found.node)
+    names: frozenset[str] = getattr(runtime_class, "numpy_names", frozenset())
+    context = Context(found, code.co_filename, code.co_freevars, function.__globals__, names)
+    context.has_walrus = scopes.has_walrus
+    root = Statements(context, found.node.scope)  # type: ignore[union-attr]
+    context.has_class = "__class__" in code.co_freevars
+    root.function(found.node)
+    if not context.changed:
+        raise NoSource(_NOTHING)
+    recipe.twin = _compiled(found, code)
+    recipe.runtime = runtime_class(tuple(context.sites))
+    recipe.modules = tuple(context.modules.items())
+    _remember(recipe.twin)
+
+
+def _compiled(found: Found, code: CodeType) -> CodeType:
+    free = (*code.co_freevars, RUNTIME)
+    try:
+        made = compiled(found.node, code, found.owner, free)
+    except SyntaxError as error:
+        raise NoSource(f"its twin does not compile: {error}") from error
+    return _renamed(made, made.co_qualname, code.co_qualname, code.co_name)
+
+
+def _renamed(made: CodeType, start: str, qualname: str, name: str) -> CodeType:
+    """A code object, and those inside of it, with the names that Python would give them.
+
+    What the rewriter has made bears the name of the user's function around it, for tracebacks.
+    """
+    own = name if "__aj_" in made.co_name else made.co_name
+    spelt = _spelt(made.co_qualname, start, qualname)
+    constants = []
+    for constant in made.co_consts:
+        if isinstance(constant, CodeType):
+            constant = _renamed(constant, start, qualname, own)
+        elif constant == made.co_qualname and not made.co_flags & _OPTIMIZED:
+            constant = spelt  # the qualified name of a class
+        constants.append(constant)
+    return made.replace(co_name=own, co_qualname=spelt, co_consts=tuple(constants))
+
+
+def _spelt(made: str, start: str, qualname: str) -> str:
+    """A qualified name without the functions that the rewriter has made."""
+    if not made.startswith(start):
+        return made
+    inner = made[len(start) :].split(".<locals>.")
+    return qualname + ".<locals>.".join(part for part in inner if "__aj_" not in part)
+
+
+def _remember(code: CodeType) -> None:
+    """Know a code object, and those inside of it, as a twin's."""
+    key = id(code)
+    _twin_codes[key] = weakref.ref(code, lambda _: _twin_codes.pop(key, None))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _remember(constant)
+
+
+# -- what has no twin ---------------------------------------------------------------------
+
+
+def _refuse(root: Any) -> None:
+    """Raise ``NoSource`` for functions that a twin would change."""
+    for node in _own(root.body if isinstance(root.body, list) else [root.body]):
+        if isinstance(node, ast.Call):
+            _refuse_call(node)
+        elif isinstance(node, ast.Try | ast.TryStar):
+            _refuse_finally(node)
+        elif getattr(node, "type_params", None):
+            raise NoSource(f"line {node.lineno} has type parameters")
+        elif isinstance(node, ast.Name) and node.id == RUNTIME:
+            raise NoSource("it is a twin")
+
+
+def _own(nodes: list[Any]) -> Iterator[Any]:
+    for node in nodes:
+        yield from ast.walk(node)
+
+
+def _refuse_call(node: ast.Call) -> None:
+    func = node.func
+    if isinstance(func, ast.Name):
+        alone = func.id in _LOCALS_ALONE and not node.args
+        if func.id in _LOCALS or alone:
+            raise NoSource(f"line {node.lineno} calls {func.id}()")
+    elif isinstance(func, ast.Attribute) and func.attr in _FRAMES:
+        raise NoSource(f"line {node.lineno} looks at its own frame")
+
+
+def _refuse_finally(node: Any) -> None:
+    leaving = escapes_of(node.finalbody)
+    if leaving:
+        words = " or ".join(sorted(leaving))
+        raise NoSource(f"line {node.finalbody[0].lineno} has {words} in a finally")

@@ -1,0 +1,211 @@
+"""What a twin's constructs call: plain Python where values are known, captured where they are not.
+
+A branch on a traced condition becomes a ``switch`` over what its ways change; a loop becomes a
+``scan`` or a ``while``.  Loops of a known number of steps are unrolled where that is short, since
+the passes make better code of short straight lines and of steps that are independent of each other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.state import Access, note
+from autojit.errors import CaptureError, with_place
+from autojit.ir.core.program import Source
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
+
+from . import calls
+from .branches import capture_branch, capture_choice
+from .checks import failing
+from .loop_ops import emit
+from .loops import Loop, trace_loop
+from .rewriting.callees import converted
+from .rewriting.plain import PlainRuntime
+from .sequences import is_finite, sequence_of
+from .truth import truth, truth_of, unknown
+from .unbound import checked
+from .unrolling import UNROLLED, becomes_unknown, captured_whole, unroll
+
+#: How often a branch may lie inside of itself: a recursion that ends by what is known, as over the
+#: levels of a tree, is not deeper, since each level traces twice what follows.
+DEEPEST = 24
+
+_RECURSION = (
+    "The function calls itself, and `{}`, which depends on a traced value, decides how often. "
+    "Compiled code keeps no stack of calls.\nWrite a loop:\n"
+    "    result = 1.0\n"
+    "    while n > 1:                       # not: n * f(n - 1)\n"
+    "        result, n = result * n, n - 1\n"
+    "or call the function without jit, where Python goes its own way:\n"
+    "    grad(f)(x)                         # not: jit(grad(f))(x)"
+)
+
+
+class _Depths(threading.local):
+    def __init__(self) -> None:
+        self.of: dict[Any, int] = {}
+
+
+_local = _Depths()
+
+Get = Callable[[], tuple[Any, ...]]
+Put = Callable[[tuple[Any, ...]], None]
+
+
+class Runtime(PlainRuntime):
+    """The runtime of one twin."""
+
+    numpy_names = calls.NUMPY_NAMES
+
+    # -- branches -------------------------------------------------------------------
+
+    def branch(
+        self, s: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any] | None,
+        get: Get, put: Put, seen: Get,
+    ) -> None:  # fmt: skip
+        condition = unknown(test)
+        if condition is None:
+            super().branch(s, test, then, orelse, get, put, seen)
+            return
+        access = self._access(s, (then, orelse), get, put, seen)
+        with self._nested(access):
+            capture_branch(condition, (orelse or _nothing, then), access)
+
+    def choose(self, s: int, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+        condition = unknown(test)
+        if condition is None:
+            return super().choose(s, test, then, orelse)
+        access = self._access(s, (then, orelse), tuple, _put_nothing, tuple)
+        with self._nested(access):
+            return capture_choice(condition, (orelse, then), access)
+
+    def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
+        condition = unknown(test)
+        if condition is None:
+            super().assert_(s, test, message)  # noqa: PT009
+            return
+        error = AssertionError() if message is None else AssertionError(message())
+        failing(np.logical_not(truth_of(condition)), error, user_source())
+
+    def bound(self, value: Any, name: str, free: bool = False) -> Any:
+        return checked(value, name) if type(value) is Maybe else super().bound(value, name, free)
+
+    # -- loops ----------------------------------------------------------------------
+
+    def loop_while(
+        self, s: int, test: Callable[[], Any], body: Callable[[], Any], get: Get, put: Put,
+        seen: Get,
+    ) -> None:  # fmt: skip
+        trace = current_trace()
+        if trace is None:
+            super().loop_while(s, test, body, get, put, seen)
+            return
+        access = self._access(s, (body, test), get, put, seen)
+        loop = Loop(lambda _: body(), test, None, None, access)
+        began, checks = len(trace.builder.ops), len(trace.checks)
+        is_first = True
+        while True:
+            found = test()
+            if unknown(found) is not None:
+                emit(trace_loop(loop))
+                return
+            if not truth(found):
+                note(access, "unrolled", "unrolled: its condition is known before each step")
+                return
+            may_end = is_tracer(found) or len(trace.checks) > checks  # by an exception
+            is_long = may_end and len(trace.builder.ops) - began > UNROLLED
+            if is_long or (is_first and becomes_unknown(loop, None)):
+                emit(trace_loop(loop))
+                return
+            is_first = False
+            body()
+
+    def loop_for(
+        self, s: int, it: Any, item: Callable[[Any], Any], go_on: Callable[[], Any] | None,
+        body: Callable[[], Any], get: Get, put: Put, seen: Get,
+    ) -> None:  # fmt: skip
+        trace = current_trace()
+        sequence = None if trace is None else sequence_of(it)
+        if sequence is None and (trace is None or go_on is None or not is_finite(it)):
+            super().loop_for(s, it, item, go_on, body, get, put, seen)
+            return
+        access = self._access(s, (body, item, go_on), get, put, seen)
+        if sequence is None:
+            unroll(Loop(lambda _: body(), go_on, None, None, access), it, item, body)
+            return
+
+        def step(i: Any) -> None:
+            item(sequence.at(i))
+            body()
+
+        loop = Loop(step, go_on, sequence.length, sequence.most, access)
+        if isinstance(sequence.length, Tracer):
+            emit(trace_loop(loop))
+        elif not captured_whole(loop, sequence):
+            unroll(loop, it, item, body)
+
+    # -- calls and operators --------------------------------------------------------
+
+    def call(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return calls.call(f, args, kwargs, twin)
+
+    def and_(self, first: Any, *rest: Callable[[], Any]) -> Any:
+        return calls.and_(first, *rest)
+
+    def or_(self, first: Any, *rest: Callable[[], Any]) -> Any:
+        return calls.or_(first, *rest)
+
+    def not_(self, x: Any) -> Any:
+        return calls.not_(x)
+
+    def in_(self, x: Any, container: Any) -> Any:
+        return calls.in_(x, container)
+
+    def item(self, x: Any, index: Any) -> Any:
+        return calls.item(x, index)
+
+    def set_item(self, x: Any, index: Any, value: Any) -> None:
+        calls.set_item(x, index, value)
+
+    def update_item(self, x: Any, index: Any, operator: str, value: Callable[[], Any]) -> None:
+        calls.update_item(x, index, operator, value)
+
+    @contextmanager
+    def _nested(self, access: Access) -> Iterator[None]:
+        """A construct inside of itself belongs to a function that calls itself."""
+        depth = _local.of.get(access.site, 0)
+        if depth >= DEEPEST:
+            raise CaptureError(with_place(_RECURSION.format(access.site.text), access.source))
+        _local.of[access.site] = depth + 1
+        try:
+            yield
+        finally:
+            _local.of[access.site] = depth
+
+    def _access(self, s: int, functions: tuple[Any, ...], get: Get, put: Put, seen: Get) -> Access:
+        site = self.sites[s]
+        code = functions[0].__code__
+        source = Source(code.co_filename, site.line, code.co_name)
+        return Access(site, get, put, seen, source, functions)
+
+
+def twin(f: Any) -> Any:
+    """A function with its control flow captured; itself where it has none, or no source."""
+    return converted(f, Runtime)
+
+
+def _nothing() -> None:
+    """The way of an ``if`` without ``else``."""
+
+
+def _put_nothing(values: tuple[Any, ...]) -> None:
+    """An expression sets no names."""

@@ -1,0 +1,183 @@
+"""What a loop runs over, as something with a length and items at a traced index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import length_hint
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.tracing.context import current_trace, inside
+from autojit.tracing.created_arrays import FreshArray
+from autojit.tracing.hooks import hooks
+from autojit.tracing.protocol import LARGEST, bounds_of, with_bounds
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer
+
+from .calls import item
+from .calls.calling import call
+from .calls.ranges import Enumerate, Reversed, TracedRange, Zip
+
+
+class Sequence(NamedTuple):
+    """``length`` items, of which ``at(i)`` is the one at a traced index."""
+
+    length: Any
+    at: Callable[[Tracer], Any]
+
+    @property
+    def most(self) -> int | None:
+        """The number of items, or what bounds it."""
+        if not isinstance(self.length, Tracer):
+            return int(self.length)
+        most = bounds_of(self.length)[1]
+        return None if most == LARGEST else most
+
+
+def sequence_of(it: Any) -> Sequence | None:
+    """An iterable as a sequence; None where its items have to be made one after the other."""
+    if isinstance(it, (Zip, Enumerate, Reversed)) and it.started:
+        return None
+    for kind, make in _MAKERS:
+        if isinstance(it, kind):
+            return make(it)
+    return None
+
+
+def is_finite(it: Any) -> bool:
+    """Whether an iterable surely ends: a container, or ``zip`` and its kind over containers."""
+    if type(it) in (zip, enumerate):
+        parts = it.__reduce__()[1]
+        return any(map(is_finite, parts if type(it) is zip else parts[:1]))
+    if isinstance(it, Zip):
+        return any(map(is_finite, it.parts))
+    return length_hint(it, -1) >= 0
+
+
+def _of_range(it: range) -> Sequence:
+    first, step, n = it.start, it.step, len(it)
+    last = first + step * max(n - 1, 0)
+    bounds = min(first, last), max(first, last)
+
+    def at(i: Tracer) -> Any:
+        if step == 1 and first == 0:
+            return i
+        moved = i * step if step != 1 else i
+        return with_bounds(moved + first if first else moved, bounds)
+
+    return Sequence(n, at)
+
+
+def _of_traced_range(it: TracedRange) -> Sequence:
+    start, stop, step = it.start, it.stop, it.step
+    count = it.count()
+    low, high = bounds_of(start), bounds_of(stop)
+    bounds = None
+    if isinstance(step, int):
+        bounds = (low[0], high[1] - 1) if step > 0 else (high[0] + 1, low[1])
+        span = bounds[1] - bounds[0] + 1
+        if span < LARGEST:
+            with_bounds(count, (0, max(0, -(-span // abs(step)))))
+
+    def at(i: Tracer) -> Any:
+        known = isinstance(step, int) and step == 1
+        moved = i if known else i * step
+        moved = moved if isinstance(start, int) and start == 0 else moved + start
+        return moved if bounds is None or moved is i else with_bounds(moved, bounds)
+
+    return Sequence(count, at)
+
+
+def _of_array(it: Any) -> Sequence | None:
+    if not np.ndim(it):
+        return None
+    return Sequence(np.shape(it)[0], lambda i: item(it, i))
+
+
+def _of_list(it: Any) -> Sequence | None:
+    """A list or tuple of numbers, or of arrays of one shape, is a table."""
+    if not it or not all(is_tracer(x) or isinstance(x, _NUMBERS) for x in it):
+        return None
+    if len({np.shape(x) for x in it}) > 1 or len({_kind(x) for x in it}) > 1:
+        return None
+    if any(map(is_tracer, it)) and not np.shape(it[0]):
+        return Sequence(len(it), _of_table(list(it)))
+    return Sequence(len(it), lambda i: item(it, i))
+
+
+def _of_table(numbers: list[Any]) -> Callable[[Tracer], Any]:
+    """Numbers at a traced index; they are put into one array, outside of the loop."""
+    home, kind = current_trace(), _kind(numbers[0])
+    assert home is not None
+    table: list[Any] = []
+
+    def at(i: Tracer) -> Any:
+        if not table:
+            with inside(home):
+                table.append(hooks.stack_nested(numbers))
+        found = item(table[0], i)
+        found.weak = kind if kind in (int, float, complex) else None
+        return found
+
+    return at
+
+
+_NUMBERS = (int, float, complex, np.generic, np.ndarray)
+
+
+def _kind(x: Any) -> Any:
+    if isinstance(x, Tracer):
+        return x.weak or x.dtype
+    return type(x) if type(x) in (int, float, complex, bool) else np.asarray(x).dtype
+
+
+def _of_zip(it: Zip) -> Sequence | None:
+    parts = [sequence_of(part) for part in it.parts]
+    if not all(parts) or not parts:
+        return None
+    known = [part for part in parts if part is not None]
+    if it.strict and len({part.length for part in known}) > 1:
+        return None
+    length = known[0].length
+    for part in known[1:]:
+        length = call(min, (length, part.length), {}, lambda f: f)
+    return Sequence(length, lambda i: tuple(part.at(i) for part in known))
+
+
+def _of_enumerate(it: Enumerate) -> Sequence | None:
+    inner = sequence_of(it.part)
+    if inner is None:
+        return None
+
+    def at(i: Tracer) -> Any:
+        return (i + it.start if is_tracer(it.start) or it.start else i), inner.at(i)
+
+    return Sequence(inner.length, at)
+
+
+def _of_reversed(it: Reversed) -> Sequence | None:
+    inner = sequence_of(it.part)
+    if inner is None:
+        return None
+    last = inner.length - 1
+    most = inner.most
+
+    def at(i: Tracer) -> Any:
+        index = last - i
+        return inner.at(index if most is None else with_bounds(index, (0, max(most - 1, 0))))
+
+    return Sequence(inner.length, at)
+
+
+_MAKERS: list[tuple[Any, Callable[[Any], Sequence | None]]] = [
+    (range, _of_range),
+    (TracedRange, _of_traced_range),
+    (Zip, _of_zip),
+    (Enumerate, _of_enumerate),
+    (Reversed, _of_reversed),
+    (Tracer, _of_array),
+    (FreshArray, _of_array),
+    (np.ndarray, _of_array),
+    ((list, tuple), _of_list),
+]

@@ -1,0 +1,308 @@
+"""Objects that a block may change: lists, dicts and attributes, compared before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import CaptureError, with_place
+from autojit.ir.core.program import Source
+from autojit.tracing.array_methods import OPERATORS
+from autojit.tracing.created_arrays import FreshArray
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Argument, Tracer
+
+from .holders import (
+    Attributes,
+    Names,
+    contents,
+    has_contents,
+    of_class,
+    of_function,
+    put_back,
+    same_state,
+    set_content,
+    state_of,
+    values_of,
+)  # fmt: skip
+
+#: What holds nothing that can be changed, or is found by other means.
+_LEAVES = (
+    np.generic, Tracer, FreshArray, Argument, str, bytes, int, float, complex, bool, type(None),
+    ModuleType, range, slice, np.dtype, np.ufunc, frozenset,
+)  # fmt: skip
+#: Containers that are followed; a block that reaches more of them is refused if it changes any.
+MOST = 10_000
+
+
+class Place(NamedTuple):
+    """An element of a list, a value of a dict, an attribute, or a name."""
+
+    container: Any
+    key: Any
+
+    @property
+    def name(self) -> str:
+        if isinstance(self.container, (list, dict)):
+            return f"[{self.key!r}] of a {type(self.container).__name__}"
+        if type(self.container) is CellType:
+            return "a variable of an inner function"
+        if type(self.container) is Names:
+            return f"the global `{self.key}`"
+        return f"the attribute `{self.key}` of a {type(self.container).__name__}"
+
+    def get(self) -> Any:
+        if isinstance(self.container, (list, dict)):
+            return self.container[self.key]
+        return contents(self.container)[self.key]
+
+    def set(self, value: Any) -> None:
+        """An element behind a list's last one is appended to it."""
+        if isinstance(self.container, list) and self.key == len(self.container):
+            self.container.append(value)
+        else:
+            set_content(self.container, self.key, value)
+
+
+class Heap:
+    """The containers that are reachable from some values, and what they hold now.
+
+    ``apart`` are cells and names of modules, as ``(space, name)``, that are no places of the heap.
+    """
+
+    def __init__(
+        self, roots: Iterable[Any], apart: Iterable[Any] = (), names: Iterable[Any] = ()
+    ) -> None:
+        self.held: dict[int, tuple[Any, Any]] = {}
+        #: Objects of which only the state is known.
+        self.states: dict[int, tuple[Any, Any]] = {}
+        #: What lists hold as a step begins whose elements it may not read.
+        self.emptied: dict[int, list[Any]] = {}
+        self._apart = {id(x) for x in apart}
+        self._names = {(id(space), name) for space, name in names}
+        self._spaces: dict[int, set[str]] = {}
+        self._seen: set[int] = set()
+        self._alive: list[Any] = []
+        left = list(roots)
+        while left and len(self.held) < MOST:
+            x = left.pop()
+            if isinstance(x, _LEAVES) or id(x) in self._seen:
+                continue
+            self._seen.add(id(x))
+            self._alive.append(x)
+            left.extend(self._note(x))
+
+    def _note(self, x: Any) -> Iterable[Any]:
+        """Remember what an object holds; gives what it refers to."""
+        kind = type(x)
+        if isinstance(x, tuple):
+            return x
+        if kind is FunctionType:
+            return of_function(x)
+        if isinstance(x, (MethodType, BuiltinFunctionType)):
+            return (x.__self__, getattr(x, "__func__", None))
+        if kind in (property, staticmethod, classmethod, partial):
+            names = ("fget", "fset", "fdel", "__func__", "func", "args", "keywords")
+            return [getattr(x, name, None) for name in names]
+        if isinstance(x, type):
+            return self._hold(x) if x in set(of_class(x)) else ()
+        if kind is CellType and id(x) in self._apart:
+            return ()
+        if kind is Names:
+            return self._hold_names(x)
+        return self._note_object(x)
+
+    def _note_object(self, x: Any) -> Iterable[Any]:
+        if isinstance(x, (list, dict, set, CellType)) or has_contents(x):
+            more = list(of_class(type(x)))
+            if isinstance(x, (list, dict, set)) and has_contents(x):
+                more.append(Attributes(x.__dict__) if hasattr(x, "__dict__") else None)
+            state = state_of(x)
+            if state is not None:
+                self.states[id(x)] = x, state.take(x)
+            return [*more, *self._hold(x)]
+        state = state_of(x)
+        if state is not None:
+            self.states[id(x)] = x, state.take(x)
+        return ()
+
+    def _hold(self, x: Any) -> Iterable[Any]:
+        found = contents(x)
+        self.held[id(x)] = x, found
+        return list(values_of(found)) if not isinstance(found, set) else ()
+
+    def _hold_names(self, x: Names) -> Iterable[Any]:
+        known = self._spaces.setdefault(id(x.space), set())
+        x.names = [n for n in x.names if n not in known and (id(x.space), n) not in self._names]
+        known.update(x.names)
+        return self._hold(x)
+
+    def grown(self) -> dict[int, tuple[list[Any], list[Any]]]:
+        """The lists that have got elements at their end, with these elements."""
+        lists = [(x, self.emptied.get(id(x), held)) for x, held in self.held.values()]
+        return {
+            id(x): (x, x[len(before) :])
+            for x, before in lists
+            if isinstance(x, list) and len(x) > len(before)
+        }
+
+    def changes(self, source: Source | None, *, grow: bool) -> dict[tuple[int, Any], Place]:
+        """The places that hold another object than before; raises where a container has got or
+        lost elements, but for lists that have grown at their end if they may."""
+        found: dict[tuple[int, Any], Place] = {}
+        for x, held in self.held.values():
+            before, now = self.emptied.get(id(x), held), contents(x)
+            if grow and isinstance(now, list):
+                now = now[: len(before)]
+            if not _are_alike(now, before):
+                raise grown_error(x, source)
+            if isinstance(now, set):
+                continue
+            for key, old in enumerate(before) if isinstance(before, list) else before.items():
+                if now[key] is not old:
+                    if id(x) in self.emptied:
+                        raise CaptureError(with_place(_UNREAD, source))
+                    found[id(x), key] = Place(x, key)
+        for x, state in self.states.values():
+            if not same_state(state, _state(x)):
+                raise _changed(x, source)
+        return found
+
+    def empty(self, number: int) -> None:
+        """A list whose elements nobody may read, and one more: the last that was appended."""
+        x, before = self.held[number]
+        x[:] = [Unread() for _ in (*before, None)]
+
+    def begin(self, numbers: Iterable[int]) -> None:
+        """A step begins: what lists of these numbers hold is what they held before it."""
+        self.emptied = {number: list(self.held[number][0]) for number in numbers}
+
+    def restore(self) -> None:
+        """Everything as it was; raises where that is impossible."""
+        for x, before in self.held.values():
+            put_back(x, before)
+        for x, state in self.states.values():
+            if same_state(state, _state(x)):
+                continue
+            found = state_of(x)
+            if found is None or found.put is None:
+                raise Spent(str(_changed(x, user_source())))
+            found.put(x, state)
+
+
+def check_length(x: Any) -> None:
+    """Raise CaptureError for the length, or the truth, of a list that grows in a loop."""
+    if type(x) is list and x and type(x[0]) is Unread:
+        raise CaptureError(with_place(_LENGTH, user_source()))
+
+
+_LENGTH = (
+    "The length of a list is asked for in a loop that appends to the list, so it is another one in "
+    "each step. Count the steps, or keep a flag:\n"
+    "    for i, x in enumerate(xs): ...     # i, not len(found)"
+)
+
+
+def _are_alike(now: Any, before: Any) -> bool:
+    """Whether a container has the same elements (a set), keys in their order, or as many."""
+    if isinstance(now, set):
+        return bool(now == before)
+    return len(now) == len(before) and (isinstance(now, list) or list(now) == list(before))
+
+
+def _state(x: Any) -> Any:
+    found = state_of(x)
+    return None if found is None else found.take(x)
+
+
+class Spent(CaptureError):
+    """Something is used up that cannot be put back, so there is no other way to go on."""
+
+
+class Unread:
+    """An element of a list that grows in a loop: which one it is differs from step to step."""
+
+    #: So that those below this module know lists that grow.
+    list_grows = True
+
+    def __getattr__(self, name: str) -> Any:
+        raise CaptureError(with_place(_UNREAD, user_source()))
+
+    def _refuse(self, *args: Any) -> Any:
+        raise CaptureError(with_place(_UNREAD, user_source()))
+
+    __array_ufunc__ = None
+
+
+for _name in (*OPERATORS, *(f"__{word}__" for word in (
+    "bool", "float", "int", "complex", "index", "array", "len", "iter", "getitem", "call",
+))):  # fmt: skip
+    setattr(Unread, _name, Unread._refuse)
+
+
+_UNREAD = (
+    "This element of a list is read or set in a loop that appends to the list, so it is another "
+    "one in each step. Keep what the next step needs in a variable:\n"
+    "    xs.append(x); last = x             # and last, not xs[-2]"
+)
+
+
+def grown_error(x: Any, source: Source | None) -> CaptureError:
+    """A container that gets or loses elements, which is refused."""
+    kind = type(x).__name__
+    words, fix = _GROWN.get(type(x), (f"An object of the class {kind} gets or loses attributes",
+                                      _ATTRIBUTES))  # fmt: skip
+    return CaptureError(
+        with_place(
+            f"{words} where a traced value decides whether, or how often. How many it has would "
+            f"be known only when the compiled code runs.\n{fix}",
+            source,
+        )
+    )
+
+
+_ATTRIBUTES = (
+    "Set them before the `if` or the loop:\n    self.last = 0.0                    # in __init__"
+)
+_GROWN: dict[type, tuple[str, str]] = {
+    list: (
+        "A list gets or loses elements",
+        "Keep an array of a fixed size and count what is in it:\n"
+        "    found = np.zeros(n); count = 0     # before\n"
+        "    found[count] = x; count += 1       # not: found.append(x)",
+    ),
+    dict: (
+        "A dict gets or loses keys",
+        "Set all of its keys before the `if` or the loop:\n"
+        "    d = {'a': 0.0, 'b': 0.0}           # not: d = {}",
+    ),
+    set: (
+        "A set gets or loses elements",
+        "Keep a mask of the numbers that are in it:\n"
+        "    seen = np.zeros(n, bool)           # before\n"
+        "    seen[i] = True                     # not: seen.add(i)",
+    ),
+}
+
+
+def _changed(x: Any, source: Source | None) -> CaptureError:
+    what = type(x).__name__
+    return CaptureError(
+        with_place(
+            f"An object of type {what} from outside is changed where it depends on a traced value "
+            "whether, or how often, that happens. While the function is traced this would happen "
+            "once, whatever the value is. Change it before the `if` or the loop, keep an array "
+            "that the function makes, or pass what is drawn or read as an argument:\n"
+            "    y = np.array(table); y[i] = x      # not: table[i] = x, for a table from outside\n"
+            "    noise = rng.normal(size=n)         # before, and noise[i] in the loop",
+            source,
+        )
+    )
+
+
+hooks.check_length = check_length

@@ -1,0 +1,289 @@
+"""What holds values that may change: containers, objects, cells, names of modules.
+
+Some hold values by keys, so that a block's changes of them can become its results
+(:func:`contents`, :func:`set_content`).  Others only have a state, which can be compared and put
+back (:data:`STATES`): a block that changes them is refused.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from types import CellType, CodeType, FunctionType, GeneratorType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.capture.rewriting.callees import is_users
+
+_EMPTY_CELL = object()
+
+
+class Names:
+    """Some names of a module, as functions read and set them."""
+
+    def __init__(self, space: dict[str, Any], names: Iterable[str]) -> None:
+        self.space, self.names = space, names
+
+
+class Attributes:
+    """The attributes of an object that is a list or dict besides."""
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self.space = space
+
+
+def contents(x: Any) -> Any:
+    """What a holder holds: a list, set or dict of its own."""
+    for kind, copied in ((list, list), (dict, dict), (set, set)):
+        if isinstance(x, kind):
+            return copied(x)
+    if type(x) is CellType:
+        try:
+            return {"cell_contents": x.cell_contents}
+        except ValueError:
+            return {}
+    if type(x) is Names:
+        return {name: x.space[name] for name in x.names if name in x.space}
+    if type(x) is Attributes:
+        return dict(x.space)
+    if isinstance(x, type):
+        return dict(vars(x))
+    found = dict(getattr(x, "__dict__", ()))
+    for name in _slots_of(x):
+        try:
+            found[name] = getattr(x, name)
+        except AttributeError:
+            continue
+    return found
+
+
+def set_content(x: Any, key: Any, value: Any) -> None:
+    if isinstance(x, list):
+        list.__setitem__(x, key, value)
+    elif isinstance(x, dict):
+        dict.__setitem__(x, key, value)
+    elif type(x) in (Names, Attributes):
+        x.space[key] = value
+    elif type(x) is CellType:
+        x.cell_contents = value
+    elif isinstance(x, type):
+        setattr(x, key, value)
+    else:
+        object.__setattr__(x, key, value)
+
+
+def _delete(x: Any, key: Any) -> None:
+    if type(x) in (Names, Attributes):
+        del x.space[key]
+    elif type(x) is CellType:
+        del x.cell_contents
+    elif isinstance(x, type):
+        delattr(x, key)
+    else:
+        object.__delattr__(x, key)
+
+
+def put_back(x: Any, before: Any) -> None:
+    """Give a holder the contents that it had."""
+    if isinstance(x, list):
+        list.__setitem__(x, slice(None), before)
+    elif isinstance(x, (dict, set)):
+        x.clear()
+        x.update(before)
+    else:
+        now = contents(x)
+        for key in now.keys() - before.keys():
+            _delete(x, key)
+        for key, value in before.items():
+            if key not in now or now[key] is not value:
+                set_content(x, key, value)
+
+
+def _slots_of(x: Any) -> tuple[str, ...]:
+    kind: Any = type(x)
+    return _slots(kind)
+
+
+@lru_cache(maxsize=512)
+def _slots(kind: Any) -> tuple[str, ...]:
+    found: list[str] = []
+    for cls in kind.__mro__:
+        names = cls.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else tuple(names):
+            mangled = f"_{cls.__name__.lstrip('_')}{name}"
+            is_private = name.startswith("__") and not name.endswith("__")
+            found.append(mangled if is_private else name)
+    return tuple(name for name in found if name not in ("__dict__", "__weakref__"))
+
+
+def has_contents(x: Any) -> bool:
+    """Whether an object has attributes of its own that are no library's."""
+    kind = type(x)
+    if kind.__module__.partition(".")[0] in ("numpy", "autojit", "builtins"):
+        return False
+    return type(getattr(x, "__dict__", None)) is dict or bool(_slots_of(x))
+
+
+# -- states -----------------------------------------------------------------------------
+
+
+class _State(NamedTuple):
+    """How the state of a kind of object is taken and put back (None: it cannot be)."""
+
+    take: Callable[[Any], Any]
+    put: Callable[[Any, Any], None] | None
+
+
+def _put_array(x: Any, state: Any) -> None:
+    if x.flags.writeable:
+        x[...] = state
+
+
+def _frame(x: GeneratorType[Any, Any, Any]) -> Any:
+    frame = x.gi_frame
+    if frame is None:
+        return None
+    return frame.f_lasti, [(name, id(value)) for name, value in frame.f_locals.items()]
+
+
+def _progress(x: Any) -> Any:
+    hint = getattr(x, "__length_hint__", None)
+    if hint is not None:
+        return hint()
+    reduce = getattr(x, "__reduce__", None)
+    try:
+        return repr(x) if reduce is None else repr(reduce())
+    except TypeError:
+        return repr(x)
+
+
+def _put_deque(x: Any, state: Any) -> None:
+    x.clear()
+    x.extend(state)
+
+
+def _put_bytes(x: Any, state: Any) -> None:
+    x[:] = state
+
+
+def _put_generator(x: Any, state: Any) -> None:
+    x.bit_generator.state = state
+
+
+STATES: list[tuple[Any, _State]] = [
+    (np.ndarray, _State(np.array, _put_array)),
+    (np.random.Generator, _State(lambda x: x.bit_generator.state, _put_generator)),
+    (np.random.RandomState, _State(lambda x: x.get_state(), lambda x, s: x.set_state(s))),
+    (random.Random, _State(lambda x: x.getstate(), lambda x, s: x.setstate(s))),
+    (deque, _State(tuple, _put_deque)),
+    (bytearray, _State(bytes, _put_bytes)),
+    (array, _State(lambda x: x[:], _put_bytes)),
+    (GeneratorType, _State(_frame, None)),
+    (Iterator, _State(_progress, None)),
+]
+
+
+def state_of(x: Any) -> _State | None:
+    return next((state for kind, state in STATES if isinstance(x, kind)), None)
+
+
+def same_state(a: Any, b: Any) -> bool:
+    """Whether two states of an object are equal: arrays by their bits, elements by identity."""
+    if isinstance(a, np.ndarray):
+        return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same_state(a[k], b[k]) for k in a)
+    if isinstance(a, (tuple, list)):
+        pairs = zip(a, b, strict=False)
+        return len(a) == len(b) and all(x is y or same_state(x, y) for x, y in pairs)
+    return a is b or (type(a) is type(b) and isinstance(a, _PLAIN) and a == b)
+
+
+_PLAIN = (int, float, str, bytes, array)
+
+
+# -- functions --------------------------------------------------------------------------
+
+
+def of_function(f: FunctionType) -> Iterator[Any]:
+    """What a function of the user's reads and sets besides its arguments."""
+    if not is_users(f):
+        for cell in f.__closure__ or ():
+            yield from _inside(cell)
+        return
+    yield from f.__closure__ or ()
+    yield from f.__defaults__ or ()
+    yield from (f.__kwdefaults__ or {}).values()
+    names = _names(f.__code__)
+    space = f.__globals__
+    yield Names(space, names)
+    for name in names:
+        value = space.get(name)
+        if type(value) is ModuleType and _is_users_module(value):
+            yield Names(vars(value), names)
+    if "random" in names:
+        yield from _RANDOM
+
+
+def _inside(cell: CellType) -> Iterator[Any]:
+    """What one of our functions closes over; an iterator is ours there, what it reads is not."""
+    try:
+        found = cell.cell_contents
+    except ValueError:
+        return
+    inner: Iterable[Any] = (found,)
+    if isinstance(found, GeneratorType):
+        inner = () if found.gi_frame is None else found.gi_frame.f_locals.values()
+    elif isinstance(found, (map, filter)):
+        inner = found.__reduce__()[1]
+    yield from (x for x in inner if not isinstance(x, Iterator))
+
+
+_RANDOM = (random._inst, np.random.mtrand._rand)
+
+
+def of_class(kind: type) -> Iterator[Any]:
+    """The user's classes that a class is made of."""
+    for cls in kind.__mro__:
+        if cls.__module__.partition(".")[0] not in _FOREIGN and any(
+            type(value) is FunctionType and is_users(value) for value in vars(cls).values()
+        ):
+            yield cls
+
+
+_FOREIGN = frozenset({"builtins", "numpy", "autojit", "numba", "scipy", "typing", "abc"})
+
+
+@lru_cache(maxsize=2048)
+def _names(code: CodeType) -> tuple[str, ...]:
+    """The names in a function and in those inside of it."""
+    found = dict.fromkeys(code.co_names)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            found.update(dict.fromkeys(_names(const)))
+    return tuple(found)
+
+
+def _is_users_module(module: ModuleType) -> bool:
+    space = vars(module)
+    file = space.get("__file__")
+    if not isinstance(file, str):
+        return False
+    key = (module.__name__, file)
+    known = _modules.get(key)
+    if known is None:
+        probe = FunctionType(compile("None", file, "exec"), {"__name__": module.__name__})
+        known = _modules[key] = is_users(probe)
+    return known
+
+
+_modules: dict[tuple[str, str], bool] = {}
+
+
+def values_of(held: Any) -> Iterable[Any]:
+    """The values among a holder's contents."""
+    return held.values() if isinstance(held, Mapping) else held

@@ -1,0 +1,348 @@
+"""What a block may change: names, places in containers, and how their values are put together.
+
+The value of a name is a tree.  Its arrays and numbers become results of the block's op; all else
+(strings, functions, None, the structure) has to be the same on each way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.capture.rewriting.plain import UNBOUND
+from autojit.capture.rewriting.site import Site
+from autojit.errors import CaptureError, ShapesDifferError, with_place
+from autojit.ir.core.program import Source
+from autojit.ir.core.types import Type
+from autojit.ir.pass_manager import remarks
+from autojit.staging import pytrees
+from autojit.staging.trace_function import LeafType, leaf_type
+from autojit.tracing.context import current_trace
+
+from .heap import Heap, Place
+from .maybe import Maybe
+
+
+class Access(NamedTuple):
+    """How the runtime reads and sets the names of a construct (see ``rewriting``)."""
+
+    site: Site
+    get: Callable[[], tuple[Any, ...]]
+    put: Callable[[tuple[Any, ...]], None]
+    seen: Callable[[], tuple[Any, ...]]
+    source: Source | None
+    #: The parts of the construct.
+    functions: tuple[Any, ...] = ()
+
+
+def note(access: Access, kind: str, reason: str, way_out: str = "") -> None:
+    """Note what became of a construct: "branch" and "loop" are captured, or it is "unrolled"."""
+    trace, notes = current_trace(), remarks.current()
+    if trace is not None and access.site.text:  # else it is one of ours
+        trace.constructs.add((kind, access.source))
+    if notes is not None and reason:
+        notes.add("capture", str(access.source), reason, way_out)
+
+
+class Key(NamedTuple):
+    """A name, or a place in a container."""
+
+    name: str | None
+    place: Place | None
+
+    @property
+    def words(self) -> str:
+        """How messages call it."""
+        if self.place is not None:
+            return self.place.name
+        return _NAMES.get(self.name or "", f"`{self.name}`")
+
+
+#: The value of a conditional expression, as a name.
+EXPRESSION = "__aj_expression"
+#: How messages call names that are not the user's.
+_NAMES = {EXPRESSION: "the value of the expression", "__aj_result": "the result of the function"}
+
+
+class Before:
+    """The names and the reachable containers before a block, which can be put back."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        self.values = access.get()
+        put = access.put
+        free = put.__code__.co_freevars
+        spaces = [(put.__globals__, n) for n in access.site.names if n not in free]
+        roots = (*self.values, *access.seen(), *access.functions)
+        self.heap = Heap(roots, put.__closure__ or (), spaces)
+
+    def restore(self) -> None:
+        self.heap.restore()
+        self.access.put(self.values)
+
+    def of(self, key: Key) -> Any:
+        """What a name or place held."""
+        if key.place is None:
+            return self.values[self.access.site.names.index(key.name or "")]
+        held = self.heap.held[id(key.place.container)][1]
+        return held[key.place.key]
+
+    def changes(self, *, grow: bool = False) -> dict[Any, tuple[Key, Any]]:
+        """The names and places that hold another object now, and what they hold.
+
+        Raises CaptureError where containers have got or lost elements, but for lists that grow if
+        they may.
+        """
+        found: dict[Any, tuple[Key, Any]] = {}
+        names = self.access.site.names
+        for name, old, new in zip(names, self.values, self.access.get(), strict=True):
+            if new is not old:
+                found[name] = Key(name, None), new
+        for place in self.heap.changes(self.access.source, grow=grow).values():
+            found[id(place.container), place.key] = Key(None, place), place.get()
+        return found
+
+    def appended(self) -> dict[Any, tuple[Key, Any]]:
+        """The places behind the last elements that lists had, and what they hold."""
+        return {
+            (id(items), number): (Key(None, Place(items, number)), value)
+            for items, new in self.heap.grown().values()
+            for number, value in enumerate(new, len(items) - len(new))
+        }
+
+    def assign(self, results: Sequence[tuple[Key, Any]]) -> None:
+        """Set names and places."""
+        values = list(self.access.get())
+        for key, value in results:
+            if key.place is not None:
+                key.place.set(value)
+            else:
+                values[self.access.site.names.index(key.name or "")] = value
+        self.access.put(tuple(values))
+
+    def frozen(self, value: Any) -> Any:
+        """A value whose lists and dicts from before the block are kept with what they hold now."""
+        if isinstance(value, (list, dict)) and id(value) in self.heap.held:
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            copied = {k: self.frozen(x) for k, x in items}
+            return Kept(value, copied if isinstance(value, dict) else list(copied.values()))
+        if type(value) is tuple:
+            return tuple(map(self.frozen, value))
+        return value
+
+    def check_bound(self, ends: Sequence[Any], values: Sequence[Any], words: str) -> None:
+        """Raise CaptureError where a way has bound a name or place to a list or dict from before
+        the block, and another way has not: a change of what the name holds would have to be seen
+        in that list."""
+        for end in ends:
+            if type(end) is Kept and any(
+                type(v) is not Kept or v.container is not end.container for v in values
+            ):
+                kind = "dict" if isinstance(end.container, dict) else "list"
+                raise CaptureError(with_place(_ONE_OF.format(words, kind), self.access.source))
+
+
+class Kept(NamedTuple):
+    """A list or dict from before a block, and what it held at the block's end."""
+
+    container: Any
+    copied: Any
+
+
+def thawed(values: Sequence[Any]) -> list[Any]:
+    """Frozen values of one name on several ways: a list that is part of all is that list, whose
+    elements are places of their own; any other one is what it held."""
+    whole = [v for v in values if v is not UNBOUND]
+    shared = set.intersection(*(set(_kept(v)) for v in whole)) if whole else set()
+    return [_thawed(v, shared) for v in values]
+
+
+def _kept(value: Any) -> list[int]:
+    if type(value) in (Kept, Same):
+        return [id(value.container)]
+    if type(value) is Maybe:
+        return _kept(value.value)
+    return [k for x in value for k in _kept(x)] if type(value) is tuple else []
+
+
+def _thawed(value: Any, shared: set[int]) -> Any:
+    if type(value) is Kept:
+        if id(value.container) in shared:
+            return Same(value.container)
+        copied = value.copied
+        if isinstance(copied, dict):
+            return {k: _thawed(x, shared) for k, x in copied.items()}
+        return [_thawed(x, shared) for x in copied]
+    if type(value) is Maybe:
+        return Maybe(_thawed(value.value, shared), value.held)
+    return tuple(_thawed(x, shared) for x in value) if type(value) is tuple else value
+
+
+class Same:
+    """A list or dict that is the same one on all ways: a leaf."""
+
+    def __init__(self, container: Any) -> None:
+        self.container = container
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Same) and other.container is self.container
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_ONE_OF = (
+    "{0} may be one {1} or another, and which one is known only when the compiled code runs. A "
+    "change of it would be a change of the {1} that it is. Bind it to a copy:\n"
+    "    y = list(a) if c else list(b)      # not: y = a if c else b\n"
+    "    y = dict(a) if c else dict(b)"
+)
+
+
+# -- trees ------------------------------------------------------------------------------
+
+
+class Tree(NamedTuple):
+    """A value as leaves and a structure."""
+
+    leaves: list[Any]
+    structure: Any
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The leaves that are arrays or numbers."""
+        return [leaf for leaf in self.leaves if pytrees.is_array(leaf)]
+
+    def filled(self, arrays: Sequence[Any]) -> Any:
+        """The value with other arrays and numbers in their places."""
+        rest = iter(arrays)
+        leaves = [next(rest) if pytrees.is_array(leaf) else leaf for leaf in self.leaves]
+        leaves = [leaf.container if type(leaf) is Same else leaf for leaf in leaves]
+        return pytrees.unflatten(self.structure, leaves)
+
+
+def tree_of(value: Any) -> Tree:
+    return Tree(*pytrees.flatten(value))
+
+
+def is_state(value: Any) -> bool:
+    """Whether a value consists of arrays and numbers only."""
+    if value is UNBOUND:
+        return False
+    leaves = pytrees.flatten(value)[0]
+    return bool(leaves) and all(map(pytrees.is_array, leaves))
+
+
+def zeros_like(value: Any) -> Any:
+    """Zeros in the place of the arrays of a value, for a way on which it is not bound."""
+    tree = tree_of(value)
+    return tree.filled([_zero(leaf_type(leaf)) for leaf in tree.arrays])
+
+
+def _zero(kind: LeafType) -> Any:
+    if kind.weak is not None:
+        return kind.weak(0)
+    return np.zeros(kind.type.shape, kind.type.dtype)
+
+
+def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:
+    """The values of one name on several ways: where it is not bound on all of them, with a flag.
+
+    ``silent``: the name is one of the rewriter's, which is read only where it is bound.
+    """
+    if not any(v is UNBOUND or isinstance(v, Maybe) for v in values):
+        return list(values)
+    whole = [v for v in values if v is not UNBOUND]
+    known = whole[0].value if isinstance(whole[0], Maybe) else whole[0]
+    result = []
+    for v in values:
+        if v is UNBOUND:
+            v = Maybe(zeros_like(known), False)
+        elif not isinstance(v, Maybe):
+            v = Maybe(v, True)
+        result.append(v.value if silent else v)
+    return result
+
+
+def joined(
+    trees: Sequence[Tree], words: str, source: Source | None, ways: tuple[str, str]
+) -> list[LeafType]:
+    """The types of the arrays and numbers of a value that has these trees on two ways."""
+    first, second = trees
+    if second.structure != first.structure:
+        shown = _shown(first), _shown(second)
+        fix = _FLAG if "None" in shown else _NUMBERS
+        raise CaptureError(with_place(_text(words, ways, *shown, fix), source))
+    for a, b in zip(first.leaves, second.leaves, strict=True):
+        if pytrees.is_array(a) != pytrees.is_array(b) or not (pytrees.is_array(a) or _same(a, b)):
+            text = _text(words, ways, f"{a!r:.40}", f"{b!r:.40}", _NUMBERS)
+            raise CaptureError(with_place(text, source))
+    columns = zip(*([leaf_type(leaf) for leaf in t.arrays] for t in trees), strict=True)
+    return [_common(column, words, source, ways) for column in columns]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is Same:
+        return bool(a == b)
+    plain = (str, bytes, tuple, frozenset, type(None), range, np.dtype)
+    return isinstance(a, plain) and type(a) is type(b) and a == b
+
+
+def _common(
+    column: Sequence[LeafType], words: str, source: Source | None, ways: tuple[str, str]
+) -> LeafType:
+    types = [t for t, _ in column]
+    for t in types[1:]:
+        if t.shape != types[0].shape:
+            text = _text(words, ways, str(types[0]), str(t), _LARGEST)
+            raise ShapesDifferError(with_place(text, source))
+    kinds = {w for _, w in column}
+    if len(set(types)) == 1:
+        return LeafType(types[0], kinds.pop() if len(kinds) == 1 else None)
+    if None not in kinds:
+        weak = max(kinds, key=(int, float, complex).index)
+        return LeafType(Type(np.dtype(_DTYPES[weak]), types[0].shape), weak)
+    strong = [t.dtype for t, w in column if w is None]
+    dtype = np.result_type(*strong, *(w(0) for _, w in column if w is not None))
+    return LeafType(Type(dtype, types[0].shape), None)
+
+
+_DTYPES: dict[Any, type] = {int: np.int64, float: np.float64, complex: np.complex128}
+
+
+_LARGEST = (
+    "Compiled code has one shape for it. Keep the largest, and mask what does not count:\n"
+    "    np.where(np.arange(len(x)) < n, x, 0)  # not: x[:n]\n"
+)
+_FLAG = (
+    "Begin with an array of its shape, and keep in a flag whether it counts:\n"
+    "    y = np.zeros(3); found = False     # not: y = None\n"
+)
+_NUMBERS = (
+    "Compiled code chooses between numbers and between arrays of one shape. Choose a number, and "
+    "look up by it after the call:\n"
+    "    kind = 1                           # not: kind = 'b'\n"
+)
+
+
+def _text(words: str, ways: tuple[str, str], a: str, b: str, fix: str) -> str:
+    return (
+        f"{words[0].upper()}{words[1:]} is {a} {ways[0]}, and {b} {ways[1]}.\n{fix}"
+        "or call the function without jit, where Python goes its own way:\n"
+        "    grad(f)(x)                         # not: jit(grad(f))(x)"
+    )
+
+
+def _shown(tree: Tree) -> str:
+    structure = tree.structure
+    if structure.is_leaf():
+        leaf = tree.leaves[0]
+        return str(leaf_type(leaf).type) if pytrees.is_array(leaf) else f"{leaf!r:.40}"
+    if structure.type is type(None):
+        return "None"
+    if structure.type is dict:
+        return f"a dict with the keys {structure.entries()}"
+    return f"a {structure.type.__name__} of {structure.num_children}"

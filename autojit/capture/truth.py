@@ -1,0 +1,50 @@
+"""The truth of traced values, as Python asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.capture.state.heap import check_length
+from autojit.ir.core.declaration import full
+from autojit.ir.core.types import Type
+from autojit.ir.ops import move
+from autojit.ir.ops.arithmetic import ne
+from autojit.protocols.lifting import tracer
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.known import value_of
+from autojit.tracing.tracer import Tracer
+from autojit.tracing.values import is_tracer, lift
+
+
+def unknown(test: Any) -> Tracer | None:
+    """A condition as a traced array if it is traced and its value is not known."""
+    if not is_tracer(test):
+        check_length(test)
+        return None
+    condition: Tracer = bare(test)
+    return condition if value_of(condition) is None else None
+
+
+def truth(test: Any) -> bool:
+    """The truth of a condition that is known."""
+    return bool(value_of(bare(test)) if is_tracer(test) else test)
+
+
+def truth_of(x: Any) -> Tracer:
+    """``bool(x)`` as a traced bool; ValueError, in NumPy's words, where x has many elements."""
+    value = lift(x)
+    if value.type.size != 1:
+        few = "an empty array" if not value.type.size else "an array with more than one element"
+        raise ValueError(
+            f"The truth value of {few} is ambiguous. Use a.any() or a.all()"
+            if value.type.size
+            else f"The truth value of {few} is ambiguous. Use `array.size > 0` to check that an "
+            "array is not empty."
+        )
+    if value.shape:
+        value = move.reshape(value, shape=())
+    if value.dtype != np.dtype(bool):
+        value = ne(value, full(0, Type(value.dtype, ())))
+    return tracer(value)

@@ -1,0 +1,230 @@
+"""Loops of a known number of steps: unrolled, as Python runs them, or captured whole.
+
+Short loops are unrolled.  The passes then make one straight line of them, roll up what repeats
+itself, and find steps that are independent of each other.  A long loop takes long to trace, so its
+body is traced once.  A loop whose body needs its index as a number of Python's, or whose arrays
+change their shapes, can only be unrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from autojit.capture.state.heap import Spent
+from autojit.capture.state.state import Before, note
+from autojit.errors import AutojitError, ShapesDifferError, raised
+from autojit.ir.ops.update import add_at, scatter, update
+from autojit.ir.pass_manager import remarks
+from autojit.staging.unrolled import LEAST_LOOP
+from autojit.tracing.context import current_trace
+from autojit.tracing.known import arguments_are_known
+
+from .block import Block
+from .branches import capture_branch
+from .independence import steps_are_independent
+from .loop_ops import emit
+from .loops import Captured, Loop, trace_loop
+from .sequences import Sequence
+from .truth import truth, truth_of, unknown
+
+#: Steps up to which a loop is unrolled without a look at its body.
+FEW = 8
+#: Operations up to which a loop is unrolled, and fused as a whole; the passes roll up no less.
+UNROLLED = LEAST_LOOP
+#: The same where its steps are independent, so that they become operations on arrays: 30 us each to
+#: trace.  A network written neuron by neuron, 40,000 operations: 12 us a call, and 11 ms as a loop.
+INDEPENDENT = 50_000
+
+
+def captured_whole(loop: Loop, sequence: Sequence) -> bool:
+    """Capture a loop of a known number of steps, where that is better than to unroll it."""
+    n, trace = sequence.length, current_trace()
+    assert trace is not None
+    key = id(loop.access.site), n
+    if key in trace.unrolled:  # in an outer loop that is unrolled, say
+        return False
+    if not _is_captured(loop, sequence, n):
+        trace.unrolled.add(key)
+        return False
+    return True
+
+
+def _is_captured(loop: Loop, sequence: Sequence, n: int) -> bool:
+    breaks = loop.holds is not None and n > 0 and becomes_unknown(loop, 0)
+    if n <= FEW and not breaks:
+        _note(loop, f"{n} steps, and up to {FEW} are unrolled in any case")
+        return False
+    peeled = False
+    notes = remarks.current()
+    began = 0 if notes is None else len(notes)
+    with _tried() as tried:
+        try:
+            found = trace_loop(loop)
+        except ShapesDifferError:
+            if loop.holds is not None:
+                raise
+            tried.forget()
+            peeled, found = True, _after_first(loop, sequence)
+    reason = tried.reason or ("" if breaks else _why_short(n, found))
+    if reason:
+        if notes is not None:
+            notes.forget("capture", began)  # its body is traced again
+        _note(loop, reason)
+        return False
+    if peeled:
+        loop.step(0)
+        found = trace_loop(_rest(loop))
+    emit(found)
+    return True
+
+
+def _why_short(n: int, loop: Captured) -> str:
+    """Why a loop of n steps that could be captured is unrolled; empty if it is not."""
+    ops, size = loop.block.trace.builder.ops, n * loop.size
+    if size <= UNROLLED:
+        return f"{size} operations, and a loop pays from {UNROLLED} on"
+    if loop.block.trace.slices:  # of another place, or of another length, in each step
+        return ""
+    if size <= INDEPENDENT and steps_are_independent(ops, loop.inputs, loop.outputs):
+        return "its steps do not depend on each other, and become operations on arrays"
+    return ""
+
+
+def _note(loop: Loop, reason: str) -> None:
+    note(loop.access, "unrolled", f"unrolled: {reason}")
+
+
+def _after_first(loop: Loop, sequence: Sequence) -> Captured:
+    """The loop from its second step on, from which the shapes of its carry do not change."""
+    before = Before(loop.access)
+    try:
+        with Block().running():
+            loop.step(0)
+            return trace_loop(_rest(loop))
+    finally:
+        before.restore()
+
+
+def _rest(loop: Loop) -> Loop:
+    n = loop.length - 1
+    return loop._replace(step=lambda i: loop.step(i + 1), length=n, most=n)
+
+
+class _Try:
+    def __init__(self) -> None:
+        #: Why it has failed.
+        self.reason = ""
+        self._mark = len(raised.errors or ())
+
+    def forget(self) -> None:
+        """What was raised so far is not the user's: something else is tried."""
+        del (raised.errors or [])[self._mark :]
+
+
+@contextmanager
+def _tried() -> Iterator[_Try]:
+    """A context whose errors mean that something cannot be captured."""
+    result = _Try()
+    try:
+        yield result
+    except Spent:
+        raise
+    except AutojitError as error:
+        result.forget()
+        result.reason = _words(error)
+    except Exception as error:
+        result.reason = _words(error)
+
+
+def _words(error: Exception) -> str:
+    first, *_ = str(error).splitlines() or [""]
+    return f"its body cannot be captured: {type(error).__name__}: {first}"
+
+
+def becomes_unknown(loop: Loop, first: Any) -> bool:
+    """Whether a loop's condition depends on what is not known once its body has run.
+
+    In a trace that is for known arguments the loop asks its condition itself, step by step.
+    """
+    assert loop.holds is not None
+    if arguments_are_known():
+        return False
+    before, found = Before(loop.access), False
+    try:
+        with _tried(), Block().running():
+            loop.step(first)
+            found = unknown(loop.holds()) is not None
+    finally:
+        before.restore()
+    return found
+
+
+def unroll(loop: Loop, it: Any, item: Callable[[Any], Any], body: Callable[[], Any]) -> None:
+    """Run a loop step by step; steps behind a condition that is not known become branches."""
+    site = loop.access.site
+    # what the next step reads lives on behind this one
+    between = loop.access._replace(site=site._replace(live_out=site.live_out | site.live_in))
+    first = _so_far()
+    for number, value in enumerate(it):
+        if number == 1 and _is_large(loop, first) and _rest_captured(loop):
+            return
+
+        def step(value: Any = value) -> None:
+            item(value)
+            body()
+
+        first = _so_far() if number == 0 else first
+        held = None if loop.holds is None else loop.holds()
+        condition = unknown(held)
+        if condition is not None:
+            capture_branch(truth_of(condition), (_nothing, step), between)
+        elif held is None or truth(held):
+            step()
+        else:
+            return
+
+
+class _SoFar(NamedTuple):
+    """How many operations were recorded, and how many loops captured."""
+
+    ops: int
+    loops: int
+
+
+def _so_far() -> _SoFar:
+    trace = current_trace()
+    return (
+        _SoFar(0, 0) if trace is None else _SoFar(len(trace.builder.ops), len(trace.captured_loops))
+    )
+
+
+def _is_large(loop: Loop, began: _SoFar) -> bool:
+    """Whether the first of at least three steps has captured loops, of which each step would
+    compile its own copy, or writes so many elements that all steps together are a long program."""
+    trace = current_trace()
+    if trace is None or not loop.is_counted or loop.length < 3:
+        return False
+    if len(trace.captured_loops) > began.loops:
+        return True
+    ops = trace.builder.ops[began.ops :]
+    return loop.length * len(ops) > UNROLLED and any(op.kind in _WRITES for op in ops)
+
+
+#: What writes elements of an array.
+_WRITES = frozenset({scatter, add_at, update})
+
+
+def _rest_captured(loop: Loop) -> bool:
+    """Capture the steps after the first, unless they become operations on arrays."""
+    with _tried() as tried:
+        found = trace_loop(_rest(loop))
+    if tried.reason or _why_short(loop.length - 1, found):
+        return False
+    emit(found)
+    return True
+
+
+def _nothing() -> None:
+    """What is left of a loop that has ended."""

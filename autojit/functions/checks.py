@@ -1,0 +1,70 @@
+"""Values that compiled code checks: where a condition does not hold, the call raises an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import TracingError, with_place
+from autojit.ir.ops.checks import Failure, ensure, is_failure
+from autojit.protocols.lifting import as_tracer, as_value, operand, tracer, weak_type
+from autojit.tracing.protocol import bounds_of, with_bounds
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
+_BOOL = np.dtype(bool)
+
+
+def ensured(x: Any, holds: Any, error: BaseException, *, derivatives: bool = True) -> Tracer:
+    """``x``; the compiled code raises ``error`` where ``holds`` is false.
+
+    ``holds`` broadcasts to the shape of ``x``.  The error is raised where something reads what
+    this returns.  Derivatives pass through and are checked too, so that a call that reads the
+    derivative and not ``x`` fails as well; with ``derivatives=False`` they pass unchecked, and a
+    loop keeps no condition of each step for them.
+
+    Raises TracingError for an error that compiled code cannot raise: it takes a builtin class
+    and at most one message.
+
+    >>> from autojit.functions.checks import ensured
+    >>> f = autojit.jit(lambda x: np.sqrt(ensured(x, x >= 0, ValueError("x is negative"))))
+    >>> float(f(4.0))
+    2.0
+    >>> f(-4.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: x is negative
+      File "<doctest ...>", line 1, in <lambda>
+        ...
+    """
+    failure = failure_of(error)
+    weak = weak_type(x)
+    if holds is True:
+        return as_tracer(x)
+    value = as_value(x)
+    condition = operand(holds, value.type.with_dtype(_BOOL))
+    flags = {"derivatives": True} if derivatives and value.type.is_inexact else {}
+    result = tracer(ensure(value, condition, failure=failure, **flags), weak)
+    return with_bounds(result, bounds_of(x)) if weak is int else result
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What `ensure` calls an error.
+
+    >>> from autojit.functions.checks import failure_of
+    >>> failure_of(KeyError("no such name"))
+    ('KeyError', 'no such name')
+    """
+    failure = (type(error).__name__, "".join(map(str, error.args)))
+    given = tuple(arg for arg in error.args if isinstance(arg, str) and arg)
+    known = given == error.args and len(given) < 2
+    if known and type(error).__module__ == "builtins" and is_failure(failure):
+        return failure
+    raise TracingError(
+        with_place(
+            f"compiled code cannot raise {error!r}: it raises Python's own exceptions with at "
+            'most one message, which is known while it is traced. Write raise ValueError("…")',
+            user_source(),
+        )
+    )

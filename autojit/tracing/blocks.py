@@ -1,0 +1,137 @@
+"""Blocks: parts of a traced function that are traced by themselves, as branches and loop bodies.
+
+A block runs in the frame of the function around it: it sees that function's arrays, and may change
+them in place.  Inside of a block each array from outside has a stand-in, which holds its value
+there.  What the block has changed is known from the stand-ins when it ends; whoever traces the
+block makes these arrays results of its op, and assigns them to the arrays outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from autojit.ir.core.program import Value
+
+from .context import Trace, current_trace, inside
+from .protocol import TracedValue
+
+T = TypeVar("T", bound=TracedValue)
+
+
+def here(x: T) -> T:
+    """The array that stands for an array of an outer function in the current block.
+
+    Outside of blocks, and for what belongs to another transformed function, this is the array
+    itself; scalars need no stand-in, since they do not change.
+    """
+    trace = current_trace()
+    if trace is None or x.owner is trace or trace.around is None or x.is_scalar:
+        return x
+    x = original(x)
+    found = trace.stand_ins.get(id(x))
+    if found is not None:
+        stand_in: T = found[1]
+        return stand_in
+    if not _lies_in(trace, x.owner):
+        return x
+    made = _stand_in(x, trace)
+    trace.stand_ins[id(x)] = x, made
+    trace.originals[id(made)] = x
+    return made
+
+
+def original(x: T) -> T:
+    """The array that a stand-in stands for; any other array itself."""
+    found: T = x.owner.originals.get(id(x), x)
+    return found
+
+
+def _lies_in(trace: Trace, owner: Trace) -> bool:
+    """Whether a block lies in the function of a trace."""
+    around = trace.around
+    while around is not None and around is not owner:
+        around = around.around
+    return around is owner
+
+
+def _stand_in(x: T, trace: Trace) -> T:
+    assert trace.around is not None
+    base = None if x.base is None else here(x.base)
+    with inside(trace.around):
+        outer = here(x)
+        if base is None or _is_as_outside(base, trace):
+            value = trace.capture(outer, x.type)  # of a view: read in the trace around
+        else:
+            value = Value(x.type)  # stale: read from the base's present value when it is used
+    made: T = x.stand_in(value, trace)
+    if base is not None:
+        made.base, made.how = base, outer.how
+        made.seen = base.value if _is_as_outside(base, trace) else None
+    trace.first_values[id(made)] = value
+    return made
+
+
+def _is_as_outside(x: TracedValue, trace: Trace) -> bool:
+    """Whether a stand-in still has the value that its array has outside of the block: the block
+    has not changed it, and is no body of a loop that carries it."""
+    value = x.value
+    is_captured = any(value is v for v in trace.captured_inputs)
+    return is_captured and value is trace.first_values[id(x)]
+
+
+def stands_for(x: T, value: Value, trace: Trace) -> T:
+    """In a block that has just begun: an array of the function around it has this value there."""
+    made: T = x.stand_in(value, trace)
+    trace.stand_ins[id(x)] = x, made
+    trace.originals[id(made)] = x
+    trace.first_values[id(made)] = value
+    trace.given.add(id(made))
+    return made
+
+
+def lost(trace: Trace) -> list[Any]:
+    """The arrays from outside that are not known any more after a block, as one that may be the
+    same has changed."""
+    return [x for x, made in trace.stand_ins.values() if made.lost]
+
+
+def changed(trace: Trace) -> list[tuple[Any, Any]]:
+    """The arrays from outside that a block has changed in place, with their stand-ins; views are
+    parts of these."""
+    return [
+        (x, made)
+        for x, made in trace.stand_ins.values()
+        if made.base is None and not made.lost and made.own is not trace.first_values[id(made)]
+    ]
+
+
+def _maker(builder: object) -> Trace | None:
+    trace = current_trace()
+    while trace is not None and trace.builder is not builder:
+        trace = trace.around
+    return trace
+
+
+def is_around(builder: object) -> bool:
+    """Whether a builder is that of the current trace, or of one in whose function the current
+    block lies."""
+    return _maker(builder) is not None
+
+
+@contextmanager
+def where_made(builder: object) -> Iterator[None]:
+    """A context in the trace with this builder, if it is around; else nothing."""
+    trace = _maker(builder)
+    if trace is None:
+        yield
+    else:
+        with inside(trace):
+            yield
+
+
+def is_outside(builder: object) -> bool:
+    """Whether what the trace with this builder has made lies outside of the current block."""
+    trace = current_trace()
+    return trace is not None and trace.around is not None and trace.builder is not builder

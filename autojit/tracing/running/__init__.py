@@ -1,0 +1,1 @@
+"""One trace from its arguments to its program, and the checks at its end."""

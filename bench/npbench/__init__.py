@@ -1,0 +1,1 @@
+"""NPBench's kernels, read from a checkout of theirs, under `jit` and `jit(grad)`."""

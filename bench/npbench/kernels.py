@@ -1,0 +1,97 @@
+"""NPBench's kernels as functions of their arguments that return all that they compute."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+#: NPBench's versions for Numba in its native mode, the fastest of which is compared with:
+#: as it is written, with parallel arrays, and with parallel loops.
+NUMBA_VERSIONS = ("n", "np", "npr")
+
+Function = Callable[..., list[Any]]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel by the JSON that describes it, and the folder of its sources."""
+
+    name: str
+    folder: Path
+    description: dict[str, Any]
+
+    @property
+    def inputs(self) -> list[str]:
+        return list(self.description["input_args"])
+
+    @property
+    def outputs(self) -> list[str]:
+        """The arguments into which the kernel writes its results."""
+        return list(self.description["output_args"])
+
+    def data(self, preset: str) -> list[Any]:
+        """The arguments of a preset, as NPBench makes them."""
+        found = dict(self.description["parameters"][preset])
+        init = self.description.get("init")
+        if init:
+            initialize = getattr(self._module(self._stem), init["func_name"])
+            made = initialize(*(found[name] for name in init["input_args"]))
+            names = init["output_args"]
+            found.update(zip(names, made if len(names) > 1 else [made], strict=True))
+        return [found[name] for name in self.inputs]
+
+    def function(self, version: str) -> Function:
+        """The kernel as a function of copies of its arguments: what it returns, and the arguments
+        that it has written to."""
+        module = self._module(f"{self._stem}_{version}")
+        kernel = getattr(module, self.description["func_name"])
+        places = [self.inputs.index(name) for name in self.outputs]
+
+        def run(*arguments: Any) -> list[Any]:
+            copies = [a.copy() if is_array(a) else a for a in arguments]
+            returned = kernel(*copies)
+            results = list(returned) if isinstance(returned, tuple) else [returned]
+            found = [r for r in results if r is not None] + [copies[k] for k in places]
+            # some descriptions forget to name what is written
+            return found or [copy for copy in copies if is_array(copy)]
+
+        return run
+
+    def versions_for_numba(self) -> list[str]:
+        found = [f"numba_{version}" for version in NUMBA_VERSIONS]
+        return [v for v in found if (self.folder / f"{self._stem}_{v}.py").exists()]
+
+    @property
+    def _stem(self) -> str:
+        return str(self.description["module_name"])
+
+    def _module(self, stem: str) -> ModuleType:
+        specification = importlib.util.spec_from_file_location(stem, self.folder / f"{stem}.py")
+        assert specification is not None
+        assert specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(module)
+        return module
+
+
+def is_array(x: Any) -> bool:
+    """Whether an argument is an array, to which the kernel may write."""
+    return getattr(x, "ndim", 0) > 0
+
+
+def kernels(checkout: Path, names: list[str]) -> list[Kernel]:
+    """Some of the kernels of a checkout; all of them without names."""
+    found = {}
+    for path in sorted((checkout / "bench_info").glob("*.json")):
+        description = json.loads(path.read_text(encoding="utf-8"))["benchmark"]
+        folder = checkout / "npbench" / "benchmarks" / description["relative_path"]
+        found[path.stem] = Kernel(path.stem, folder, description)
+    unknown = sorted(set(names) - set(found))
+    if unknown:
+        raise SystemExit(f"no such kernel: {', '.join(unknown)}; there are: {', '.join(found)}")
+    return [found[name] for name in names or found]

@@ -1,0 +1,151 @@
+"""Exceptions that branches and loops raise: where Python raises them, the compiled code does."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from autojit import errors, grad, jit, value_and_grad
+
+
+def in_the_branch_taken(x):
+    if x < 3:
+        raise ValueError("too small")
+    return x * 2
+
+
+def in_the_other_branch(x):
+    if x < 3:
+        y = x
+    else:
+        raise ValueError("too large")
+    return y * 2
+
+
+def in_a_branch_of_a_branch(x):
+    if x < 3:
+        if x < 1:
+            raise ValueError("less than one")
+        y = x
+    else:
+        y = 2 * x
+    return y
+
+
+def in_a_loop(x):
+    for _ in range(100):
+        x = x - 1
+        if x < 0:
+            raise ArithmeticError("negative")
+    return x
+
+
+def in_a_while(x):
+    steps = 0
+    while x > 1:
+        x = x / 2
+        steps += 1
+        if steps > 5:
+            raise RuntimeError("slow")
+    return x
+
+
+def by_an_operation_of_pythons(x):
+    return x * 2 if x < 3 else 1 // 0
+
+
+def two_in_turn(x):
+    if x > 4:
+        raise ValueError("four")
+    if x > 2:
+        raise ArithmeticError("two")
+    return x
+
+
+def two_in_a_loop(x):
+    for _ in range(300):
+        x = np.sin(x) + 0.1
+        if x > 0.5:
+            raise ValueError("above")
+        if x < 2:
+            raise ArithmeticError("below")
+    return x
+
+
+def in_a_callee(x):
+    def checked(y):
+        if y > 4:
+            raise ValueError("four")
+        return y
+
+    a = checked(x) + checked(x - 0.5)
+    if x > 2:
+        raise ArithmeticError("two")
+    return a
+
+
+FUNCTIONS = [
+    in_the_branch_taken, in_the_other_branch, in_a_branch_of_a_branch, in_a_loop, in_a_while,
+    by_an_operation_of_pythons, two_in_turn, two_in_a_loop, in_a_callee,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [0.5, 2.5, 5.0, 1000.0])
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_raised_where_python_raises(f, x):
+    try:
+        wanted = f(x)
+    except Exception as error:
+        for compiled in (jit(f), jit(grad(f)), jit(value_and_grad(f))):
+            with pytest.raises(type(error), match=str(error)):
+                compiled(x)
+    else:
+        assert jit(f)(x) == pytest.approx(wanted)
+        h = 1e-6 * x
+        slope = (f(x + h) - f(x - h)) / (2 * h)
+        assert jit(grad(f))(x) == pytest.approx(slope, rel=1e-6)
+
+
+def _line_of(f, words):
+    lines, first = inspect.getsourcelines(f)
+    (at,) = (first + k for k, line in enumerate(lines) if words in line)
+    return f'{__file__}", line {at}'
+
+
+@pytest.mark.parametrize(("f", "x"), [(in_the_branch_taken, 1.0), (in_a_loop, 5.0)])
+def test_error_names_the_line_that_raises(f, x):
+    with pytest.raises((ValueError, ArithmeticError)) as caught:
+        jit(f)(x)
+    assert _line_of(f, "raise") in "".join(caught.value.__notes__)
+
+
+def handled(x):
+    try:
+        if x > 3:
+            raise ValueError("too large")
+        y = x
+    except ValueError:
+        y = 0.0
+    return y
+
+
+def test_an_exception_that_the_function_handles_is_refused():
+    with pytest.raises(errors.HandledFailureError) as caught:
+        jit(handled)(1.0)
+    assert "A branch on a traced condition may raise ValueError" in str(caught.value)
+    assert f"`except` at {__file__}" in str(caught.value)
+    assert grad(handled)(1.0) == 1.0
+    assert grad(handled)(4.0) == 0.0
+
+
+def test_a_handler_around_the_call_handles_it():
+    def safe(x):
+        try:
+            return jit(in_the_branch_taken)(x)
+        except ValueError:
+            return np.inf
+
+    assert safe(1.0) == np.inf
+    assert safe(4.0) == 8.0

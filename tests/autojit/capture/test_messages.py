@@ -1,0 +1,233 @@
+"""What cannot be captured: errors that name the line, with fixes that work when pasted."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from autojit import errors, grad, jit
+
+X = np.arange(1.0, 6.0)
+
+
+def refused(f, *args):
+    with pytest.raises(errors.TracingError) as caught:
+        jit(f)(*args)
+    return caught.value
+
+
+def line_of(f, words):
+    lines, first = inspect.getsourcelines(f)
+    (at,) = (first + k for k, line in enumerate(lines) if words in line)
+    return f'File "{__file__}", line {at}, in {f.__name__}'
+
+
+# -- shapes and kinds --------------------------------------------------------------------
+
+
+def part(x):
+    y = x[:3]
+    if x[0] > 0:
+        y = x[:2]
+    return np.sum(y)
+
+
+def part_masked(x):
+    n = 3
+    if x[0] > 0:
+        n = 2
+    return np.sum(np.where(np.arange(len(x)) < n, x, 0))
+
+
+def test_shapes_that_differ():
+    error = refused(part, X)
+    assert type(error) is errors.ShapesDifferError
+    assert str(error).startswith(
+        "`y` is f64[3] where the condition does not hold, and f64[2] where it does.\n"
+        "Compiled code has one shape for it. Keep the largest, and mask what does not count:\n"
+        "    np.where(np.arange(len(x)) < n, x, 0)  # not: x[:n]\n"
+    )
+    assert line_of(part, "if x[0]") in str(error)
+    assert jit(part_masked)(X) == part(X)
+    np.testing.assert_array_equal(grad(part)(X), jit(grad(part_masked))(X))
+
+
+def shrinking(x):
+    while np.sum(x) > 1:
+        x = x[1:]
+    return np.sum(x)
+
+
+def test_shapes_that_differ_from_step_to_step():
+    error = refused(shrinking, X)
+    assert str(error).startswith("`x` is f64[5] before the loop, and f64[4] after a step.\n")
+    assert line_of(shrinking, "while") in str(error)
+
+
+def early(x):
+    if x[0] > 0:
+        return x[:2]
+    return x[:3]
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (early, "The result of the function is f64[3] where"),
+        (lambda x: x[:2] if x[0] > 0 else x, "The value of the expression is f64[5] where"),
+        (lambda x: (x, x) if x[0] > 0 else x, "and a tuple of 2 where it does.\n"),
+    ],
+)
+def test_names_that_the_user_did_not_write(f, words):
+    assert words in str(refused(f, X))
+
+
+def first_large(x):
+    found = None
+    if x[0] > 0:
+        found = x
+    return x if found is None else found
+
+
+def first_large_flagged(x):
+    y = np.zeros(5)
+    found = False
+    if x[0] > 0:
+        y, found = x, True
+    return y if found else x
+
+
+def test_none_on_one_way():
+    error = refused(first_large, X)
+    assert str(error).startswith(
+        "`found` is None where the condition does not hold, and f64[5] where it does.\n"
+        "Begin with an array of its shape, and keep in a flag whether it counts:\n"
+        "    y = np.zeros(3); found = False     # not: y = None\n"
+    )
+    np.testing.assert_array_equal(jit(first_large_flagged)(X), X)
+
+
+def named(x):
+    kind = "a"
+    if x[0] > 0:
+        kind = "b"
+    return x, kind
+
+
+def test_text_on_both_ways():
+    error = refused(named, X)
+    assert "`kind` is 'a' where the condition does not hold, and 'b' where it does." in str(error)
+    assert "    kind = 1                           # not: kind = 'b'\n" in str(error)
+    assert "    grad(f)(x)                         # not: jit(grad(f))(x)" in str(error)
+
+
+# -- containers --------------------------------------------------------------------------
+
+
+def large_ones(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 2:
+            found.append(x[i])
+    return sum(found)
+
+
+def large_ones_counted(x):
+    n = len(x)
+    found = np.zeros(n); count = 0  # fmt: skip  # noqa: E702
+    for i in range(len(x)):
+        if x[i] > 2:
+            found[count] = x[i]; count += 1  # fmt: skip  # noqa: E702
+    return np.sum(found)
+
+
+def test_lists_that_grow_by_values():
+    error = refused(large_ones, X)
+    assert str(error).startswith(
+        "A list gets or loses elements where a traced value decides whether, or how often. How "
+        "many it has would be known only when the compiled code runs.\n"
+        "Keep an array of a fixed size and count what is in it:\n"
+        "    found = np.zeros(n); count = 0     # before\n"
+        "    found[count] = x; count += 1       # not: found.append(x)"
+    )
+    assert line_of(large_ones, "if x[i]") in str(error)
+    assert jit(large_ones_counted)(X) == large_ones(X) == 12
+
+
+def keyed(x):
+    d = {}
+    if x[0] > 0:
+        d["a"] = x
+    return d
+
+
+def keyed_before(x):
+    d = {"a": 0.0 * x, "b": 0.0}
+    if x[0] > 0:
+        d["a"] = x
+    return d
+
+
+def test_dicts_that_grow_by_values():
+    error = refused(keyed, X)
+    assert "A dict gets or loses keys where a traced value" in str(error)
+    assert "    d = {'a': 0.0, 'b': 0.0}           # not: d = {}" in str(error)
+    np.testing.assert_array_equal(jit(keyed_before)(X)["a"], X)
+
+
+class Model:
+    pass
+
+
+def attributed(x):
+    model = Model()
+    if x[0] > 0:
+        model.last = x
+    return x
+
+
+def test_attributes_that_are_set_by_values():
+    error = refused(attributed, X)
+    assert "An object of the class Model gets or loses attributes where" in str(error)
+    assert line_of(attributed, "if x[0]") in str(error)
+
+
+# -- recursion ---------------------------------------------------------------------------
+
+
+def factorial(n):
+    if n <= 1:
+        return 1.0
+    return n * factorial(n - 1)
+
+
+def factorial_by_loop(n):
+    result = 1.0
+    while n > 1:
+        result, n = result * n, n - 1
+    return result
+
+
+def test_recursion_by_value():
+    error = refused(factorial, 5.0)
+    assert str(error).startswith(
+        "The function calls itself, and `n <= 1`, which depends on a traced value, decides how "
+        "often. Compiled code keeps no stack of calls.\nWrite a loop:\n"
+    )
+    assert line_of(factorial, "if n") in str(error)
+    assert jit(factorial_by_loop)(5.0) == factorial(5.0)
+    assert grad(factorial)(5.0) == pytest.approx(jit(grad(factorial_by_loop))(5.0))
+
+
+# -- what a newcomer sees ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("f", "arg"), [(part, X), (first_large, X), (large_ones, X), (keyed, X), (factorial, 5.0)]
+)
+def test_code_in_messages_fits_a_terminal(f, arg):
+    code = [line for line in str(refused(f, arg)).splitlines() if line.startswith("    ")]
+    assert code
+    assert max(map(len, code)) <= 80

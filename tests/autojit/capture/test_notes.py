@@ -1,0 +1,146 @@
+"""What became of branches and loops: ``cache_info()`` counts them, ``dump --remarks`` says why."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from autojit import grad, jit
+from autojit.cli.app import app
+from autojit.ir.pass_manager.remarks import collecting
+
+X = np.linspace(0.1, 1.0, 10)
+
+
+def few_steps(x):
+    total = 0.0
+    for i in range(5):
+        total += x[i]
+    return total
+
+
+def long_loop(x):
+    y = 0.0
+    for i in range(1000):
+        y = np.sin(y * x[i % 10]) + i
+    return y
+
+
+def short_loop(x):
+    y = 0.0
+    for i in range(10):
+        y = np.sin(y + x[i])
+    return y
+
+
+def independent_steps(x):
+    total = 0.0
+    for i in range(400):
+        total += np.sin(x[i % 10]) * i
+    return total
+
+
+def until_small(x):
+    y = x[0] * 100
+    while y > 1:
+        y /= 2
+    return y
+
+
+def traced_range(x):
+    total = 0.0
+    for i in range(int(x[0] * 50)):
+        total += x[1] * i
+    return total
+
+
+def index_of_a_list(x):
+    names = [f"{k}" for k in range(40)]
+    total = 0.0
+    for k in range(40):
+        total = np.sin(total + float(names[k]) * x[0])
+    return total
+
+
+def known_while(x):
+    k = 0
+    while k < 3:
+        k += 1
+    return x[0] * k
+
+
+def _remark(f):
+    with collecting() as found:
+        jit(f).lower(X)
+    (remark,) = (r for r in found if r.by == "capture")
+    lines, first = inspect.getsourcelines(f)
+    (at,) = (n for n, line in enumerate(lines, first) if line.lstrip().startswith(("for", "while")))
+    assert remark.place == f"{__file__}:{at}"
+    return remark.reason
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (few_steps, "unrolled: 5 steps, and up to 8 are unrolled in any case"),
+        (short_loop, "unrolled: 30 operations, and a loop pays from 500 on"),
+        (independent_steps, "unrolled: its steps do not depend on each other, and become "),
+        (long_loop, "captured: 1000 steps of 4 operations would take long to trace"),
+        (until_small, "captured: whether there is another step depends on a traced value"),
+        (traced_range, "captured: how many steps it has depends on a traced value"),
+        (known_while, "unrolled: its condition is known before each step"),
+    ],
+)
+def test_each_loop_has_a_remark(f, words):
+    assert _remark(f).startswith(words)
+
+
+def test_a_body_that_cannot_be_captured():
+    assert _remark(index_of_a_list).startswith("unrolled: its body cannot be captured: ")
+
+
+def branches_and_loops(x):
+    total = x[0] if x[1] > 0 else x[2]
+    if total > 0:
+        total = np.sin(total)
+    for v in x:
+        if v > total:
+            break
+        total += v
+    for i in range(3):
+        total *= i + 1
+    return total
+
+
+@pytest.mark.parametrize("f", [branches_and_loops, grad(branches_and_loops)])
+def test_lines_are_counted(f):
+    compiled = jit(f)
+    assert compiled.cache_info()[4:] == (0, 0, 0)
+    compiled(X)
+    info = compiled.cache_info()
+    assert (info.branches, info.loops, info.unrolled) == (3, 1, 1)
+    compiled(X[:5])
+    assert compiled.cache_info().branches == 3  # the same lines
+
+
+def test_functions_without_control_flow_have_none():
+    compiled = jit(np.sin)
+    compiled(X)
+    assert compiled.cache_info()[4:] == (0, 0, 0)
+
+
+def test_remarks_are_printed(tmp_path, monkeypatch):
+    code = (
+        "def root(a):\n    x = a\n    while abs(x * x - a) > 1e-12:\n        x = (x + a / x) / 2\n"
+    )
+    (tmp_path / "roots.py").write_text(code + "    return x\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(app, ["dump", "roots.py:root", "2.0", "--remarks"])
+    assert found.exit_code == 0, found.output
+    assert found.stdout.startswith(
+        "==== capture: Python loops, compiled as loops or unrolled ====\n\nroots.py:3\n"
+        "    captured: whether there is another step depends on a traced value\n"
+    )
