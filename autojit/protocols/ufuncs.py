@@ -16,9 +16,10 @@ from autojit.ir.core.program import Value, current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.tracing.context import WEAK_TYPES
+from autojit.tracing.context import WEAK_TYPES, current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
+from autojit.tracing.known import at_hand
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -189,7 +190,28 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
     result = _apply(ufunc, (left, right))
     if weak_type(left) is not None and weak_type(right) is not None:
         result.weak = _WEAK_KINDS.get(result.dtype)
+        if ufunc in _DIVISIONS and isinstance(right, Tracer):
+            _check_division(right)
     return result
+
+
+#: What raises ZeroDivisionError between Python's numbers.
+_DIVISIONS = frozenset({np.true_divide, np.floor_divide, np.remainder})
+
+
+def _check_division(divisor: Tracer) -> None:
+    """Where the user's code handles ZeroDivisionError: raise it for a divisor that is known to be
+    zero, and refuse one that is not known.  Elsewhere the quotient is infinite or NaN."""
+    trace = current_trace()
+    assert trace is not None
+    if not trace.builder.handles(ZeroDivisionError):
+        return
+    known = at_hand(divisor)
+    if known is None:
+        words = "A division of Python's numbers"
+        trace.builder.check_raise(ZeroDivisionError, user_source(), words)
+    elif not known:
+        raise ZeroDivisionError("division by zero")
 
 
 def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:

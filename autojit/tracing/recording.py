@@ -77,6 +77,10 @@ class TracingBuilder(Builder):
                     return
                 raise _handled(f"The operation `{op.kind.name}`", error, place, op.source)
 
+    def handles(self, error: type[BaseException]) -> bool:
+        """Whether the traced function would handle an exception that is raised here."""
+        return _handled_at(error, self.depth) is not None
+
     def check_raise(
         self, error: type[BaseException], source: Source | None,
         what: str = "A branch on a traced condition",

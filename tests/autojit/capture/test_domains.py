@@ -1,4 +1,4 @@
-"""Functions of `math` outside of their domains."""
+"""Functions of `math` outside of their domains, and divisions by zero."""
 
 from __future__ import annotations
 
@@ -25,17 +25,28 @@ def large_or_one(x):
         return x
 
 
+def inverse_or_one(x):
+    try:
+        return 1.0 / x
+    except ZeroDivisionError:
+        return 1.0 + 5.0 * x
+
+
 @pytest.mark.parametrize(("f", "x", "slope"), [
+    (inverse_or_one, 2.0, -0.25), (inverse_or_one, 0.0, 5.0),
     (root_or_zero, 4.0, 2.25), (root_or_zero, -4.0, 3.0), (large_or_one, 1000.0, 1.0),
 ])  # fmt: skip
 def test_known_values_take_the_way_of_python(f, x, slope):
     assert grad(f)(x) == slope
 
 
-@pytest.mark.parametrize("f", [root_or_zero, large_or_one])
+@pytest.mark.parametrize("f", [root_or_zero, large_or_one, inverse_or_one])
 def test_handlers_of_compiled_code_are_refused(f):
     for run in (jit(f), jit(grad(f))):
-        with pytest.raises(HandledFailureError, match=r"`math\.(sqrt|exp)` may raise"):
+        with pytest.raises(
+            HandledFailureError,
+            match=r"(`math\.(sqrt|exp)`|A division of Python's numbers) may raise",
+        ):
             run(4.0)
 
 
