@@ -18,6 +18,7 @@ MOST_FOR_FIRST_CALL = 20.0
 
 #: Programs that are refused under `jit`, and words of the message.
 REFUSED = {
+    "error_handled_by_try": "`math.log` may raise ValueError",
     "gauss_on_lists": "values of different structure",
     "methods_by_name": "chooses between numbers and between arrays",
     "ray_and_spheres": "`nearest` is None where",
