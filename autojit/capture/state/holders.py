@@ -19,8 +19,6 @@ import numpy as np
 
 from autojit.capture.rewriting.callees import is_users
 
-_EMPTY_CELL = object()
-
 
 class Names:
     """Some names of a module, as functions read and set them."""

@@ -243,7 +243,8 @@ def zeros_like(value: Any) -> Any:
 def _zero(kind: LeafType) -> Any:
     if kind.weak is not None:
         return kind.weak(0)
-    return np.zeros(kind.type.shape, kind.type.dtype)
+    zeros = np.zeros(kind.type.shape, kind.type.dtype)
+    return zeros if zeros.shape else zeros[()]  # a scalar, which is no array that may be changed
 
 
 def with_flags(values: Sequence[Any], *, silent: bool) -> list[Any]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
@@ -145,8 +144,3 @@ def lengths(x: Bounded, axes: Sequence[int]) -> Any:
     for axis in axes:
         count = x.shape[axis] * count
     return count
-
-
-def normalized(x: Bounded, axis: Any) -> tuple[int, ...]:
-    """The axes that are meant."""
-    return shapes.normalize_axes(axis, x.ndim)

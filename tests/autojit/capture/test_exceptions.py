@@ -149,3 +149,22 @@ def test_a_handler_around_the_call_handles_it():
 
     assert safe(1.0) == np.inf
     assert safe(4.0) == 8.0
+
+
+def _sum_of_roots(x):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] < 0:
+            raise ValueError("negative element")
+        s += np.sqrt(x[i])
+    return s
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_a_sum_goes_on_behind_a_check(n):
+    x = np.arange(1.0, n + 1)
+    compiled = jit(grad(_sum_of_roots))
+    for _ in range(2):  # as before the error
+        np.testing.assert_allclose(compiled(x), 0.5 / np.sqrt(x), rtol=1e-12)
+        with pytest.raises(ValueError, match="negative element"):
+            compiled(-x)
