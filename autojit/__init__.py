@@ -97,7 +97,8 @@ hooks.register_modules(
     f"{__name__}.capture.twins",
 )  # fmt: skip
 hooks.scipy.update(
-    linalg=f"{__name__}.scipy.linalg", special=f"{__name__}.scipy.special",
+    fft=f"{__name__}.scipy.fft", linalg=f"{__name__}.scipy.linalg",
+    special=f"{__name__}.scipy.special",
     integrate=f"{__name__}.ode",
 )  # fmt: skip
 

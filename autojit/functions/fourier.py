@@ -136,7 +136,8 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
     return tracer(real_signal(x, count, axis, factor(norm, count, forward=False)))
 
 
-def _opposite(norm: Any) -> Any:
+def opposite(norm: Any) -> Any:
+    """The norm of the inverse transform."""
     factor(norm, 1, forward=True)  # which knows the norms
     return OPPOSITE[norm]
 
@@ -144,13 +145,13 @@ def _opposite(norm: Any) -> Any:
 @implements(np.fft.hfft, known=("n",))
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Tracer:
     reject("np.fft.hfft", out=out)
-    return irfft(np.conjugate(as_tracer(a)), n, axis, _opposite(norm))
+    return irfft(np.conjugate(as_tracer(a)), n, axis, opposite(norm))
 
 
 @implements(np.fft.ihfft, known=("n",))
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Tracer:
     reject("np.fft.ihfft", out=out)
-    made: Tracer = np.conjugate(rfft(a, n, axis, _opposite(norm)))  # type: ignore[assignment]
+    made: Tracer = np.conjugate(rfft(a, n, axis, opposite(norm)))  # type: ignore[assignment]
     return made
 
 
