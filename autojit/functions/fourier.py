@@ -13,7 +13,7 @@ import numpy as np
 
 from autojit.ir.core import shapes
 from autojit.ir.core.program import Value
-from autojit.ir.linalg.fourier import complex_of
+from autojit.ir.linalg.factorizations import complex_of
 from autojit.ir.linalg.fourier import fourier as transform
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import conj

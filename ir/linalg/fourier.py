@@ -11,7 +11,7 @@ from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import MaybeValue, full, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
-from autojit.ir.linalg.factorizations import Matrices
+from autojit.ir.linalg.factorizations import Matrices, complex_of, real_dtype
 from autojit.ir.ops.arithmetic import conj, convert, eq, select
 from autojit.ir.ops.linear import iota
 
@@ -71,7 +71,7 @@ class Fourier(Matrices):
         made = n // 2 + 1 if kind == "real" else n
         dtype = x.dtype
         if kind in ("real", "half"):
-            dtype = complex_of(dtype) if kind == "real" else np.empty(0, dtype).real.dtype
+            dtype = complex_of(dtype) if kind == "real" else real_dtype(dtype)
         return (Type(dtype, (*x.shape[:axis], made, *x.shape[axis + 1 :])),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
@@ -101,18 +101,13 @@ class Fourier(Matrices):
         return made
 
 
-def complex_of(dtype: np.dtype) -> np.dtype:
-    """The dtype of complex numbers with parts of a dtype."""
-    return np.result_type(dtype, np.complex64)
-
-
 def _weighted(x: Value, axis: int, length: int, weight: float) -> Value:
     """Half a spectrum, times a weight where the whole one has the number twice."""
     place = iota(dtype=np.dtype(np.int64), shape=x.shape, axis=axis)
     once = eq(place, 0)
     if length % 2 == 0:
         once = select(eq(place, length // 2), full(True, once.type), once)
-    real = Type(np.empty(0, x.dtype).real.dtype, x.shape)
+    real = Type(real_dtype(x.dtype), x.shape)
     factor = select(once, full(1, real), full(weight, real))
     return x * convert(factor, dtype=x.dtype)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from autojit.functions import fourier
 from autojit.ir.core import shapes
-from autojit.ir.linalg.fourier import complex_of
+from autojit.ir.linalg.factorizations import complex_of
 from autojit.protocols.lifting import as_value, tracer
 from autojit.protocols.registry import uncovered
 from autojit.scipy.registry import answers

@@ -183,7 +183,10 @@ class MatrixEmitter:
     # -- arithmetic -----------------------------------------------------------
 
     def number(self, value: float) -> ir.Constant:
-        return constant(value, self.step.dtype)
+        one = constant(value, part_of(self.step.dtype))
+        if self.step.dtype[0] != "c":
+            return one
+        return ir.Constant(element_type(self.step.dtype), [one, constant(0.0, part_of(self.step.dtype))])
 
     def minus_product(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
         """``a - b * c``."""
