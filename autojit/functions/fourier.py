@@ -28,9 +28,7 @@ OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward":
 def factor(norm: str | None, n: int, *, forward: bool) -> float:
     """What a transform of n points is multiplied by."""
     if norm not in OPPOSITE:
-        raise ValueError(
-            f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".'
-        )
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     if norm == "ortho":
         return 1 / math.sqrt(n)
     return 1 / n if forward == (norm == "forward") else 1.0

@@ -58,7 +58,9 @@ class Fourier(Matrices):
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
         axis, kind, n = params["axis"], params["kind"], params["length"]
-        require(kind in _FUNCTIONS, f"kind of fourier is one of {', '.join(_FUNCTIONS)}; got {kind}")
+        require(
+            kind in _FUNCTIONS, f"kind of fourier is one of {', '.join(_FUNCTIONS)}; got {kind}"
+        )
         require(0 <= axis < x.ndim, f"there is no axis {axis} in {x}")
         require(n >= 1, f"the length of a transform is positive; got {n}")
         wanted = "f" if kind == "real" else "c"

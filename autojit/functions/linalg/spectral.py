@@ -185,9 +185,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 
 @implements(np.linalg.matrix_rank)
-def matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
-) -> Any:
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     if tol is not None and rtol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     x = as_tracer(A)

@@ -33,9 +33,7 @@ def _phases(like: Any, angles: Any) -> Any:
 
 def _unscaled(x: Any, n: int, kind: str) -> Any:
     dtype = None if kind == "real" else complex_of(x.dtype)
-    made = fourier.transform(
-        as_value(x, dtype), axis=x.ndim - 1, kind=kind, length=n, scale=1.0
-    )
+    made = fourier.transform(as_value(x, dtype), axis=x.ndim - 1, kind=kind, length=n, scale=1.0)
     return tracer(made)
 
 
@@ -337,4 +335,3 @@ def idstn(
 ) -> Any:
     """:func:`idst` along all axes, or those given."""
     return _several("sine", x, type, s, axes, norm, orthogonalize, False)
-

@@ -95,7 +95,10 @@ def pinv(e: MatrixEmitter, a: Matrix, x: Matrix) -> None:
     k, part = min(m, n), part_of(dtype)
     values = Matrix(e.scratch(part, k), 1, 1, part)
     # Vectors by columns, as the product takes them.
-    u, vh = Matrix(e.scratch(dtype, m * k), 1, m, dtype), Matrix(e.scratch(dtype, k * n), 1, k, dtype)
+    u, vh = (
+        Matrix(e.scratch(dtype, m * k), 1, m, dtype),
+        Matrix(e.scratch(dtype, k * n), 1, k, dtype),
+    )
     svd(e, a, u, values, vh)
     cutoff = b.fmul(e.load(values, 0), constant(e.step.params["rtol"], part))
     with e.loop(0, k) as i:

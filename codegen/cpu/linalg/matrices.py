@@ -186,7 +186,9 @@ class MatrixEmitter:
         one = constant(value, part_of(self.step.dtype))
         if self.step.dtype[0] != "c":
             return one
-        return ir.Constant(element_type(self.step.dtype), [one, constant(0.0, part_of(self.step.dtype))])
+        return ir.Constant(
+            element_type(self.step.dtype), [one, constant(0.0, part_of(self.step.dtype))]
+        )
 
     def minus_product(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
         """``a - b * c``."""
