@@ -39,7 +39,6 @@ from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar, Trips
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.declaration import declaration
-from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import Type, dtype_from_name
 from autojit.ir.linalg.factorizations import Matrices
 

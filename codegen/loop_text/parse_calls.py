@@ -150,8 +150,8 @@ class Calls:
                 t.mark("=")
                 params[word] = self.static()
         t.mark("}")
-        operands = [tuple(o for o, _ in found) for found in (inputs, results)]
-        return Factorization(name, dtype, batch, m, n, k, params, *operands, tuple(gives))
+        taken, made = (tuple(o for o, _ in found) for found in (inputs, results))
+        return Factorization(name, dtype, batch, m, n, k, params, taken, made, tuple(gives))
 
     def static(self) -> Any:
         """A parameter."""

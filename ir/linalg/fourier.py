@@ -47,7 +47,7 @@ class Fourier(Matrices):
     imaginary parts of the first, and of the last where n is even, are not read.
 
     It is linear.  The transforms of complex numbers are symmetric matrices, so they are their own
-    transposes.  That of ``real`` is ``half`` of the conjugate with all numbers halved but those that
+    transposes.  That of ``real`` is ``half`` of the conjugate, all numbers halved but those that
     the spectrum has once; that of ``half`` is the conjugate of ``real``, all doubled but those.
     """
 

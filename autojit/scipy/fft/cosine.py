@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from autojit.ir.linalg.factorizations import complex_of
 from autojit.protocols.lifting import as_value, tracer
 from autojit.protocols.registry import uncovered
 from autojit.scipy.registry import answers
+
+T = TypeVar("T")
+_OfTypes = dict[str, dict[int, T]]
 
 #: The type of the inverse transform.
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
@@ -110,16 +113,17 @@ def _sine_4(x: Any) -> Any:
     return _signs(_cosine_4(_reversed(x)))
 
 
-_COSINE = {1: _cosine_1, 2: _cosine_2, 3: _cosine_3, 4: _cosine_4}
-_SINE = {1: _sine_1, 2: _sine_2, 3: _sine_3, 4: _sine_4}
+_COSINE: dict[int, Callable[[Any], Any]] = {1: _cosine_1, 2: _cosine_2, 3: _cosine_3, 4: _cosine_4}
+_SINE: dict[int, Callable[[Any], Any]] = {1: _sine_1, 2: _sine_2, 3: _sine_3, 4: _sine_4}
 
 # -- norms ---------------------------------------------------------------------
 
-#: By family and type: how many points the period of the signal has, and which numbers are taken times
-#: the root of two before, and over it afterwards, for the transform to be orthogonal.
-_PERIOD = {"cosine": {1: -1}, "sine": {1: 1}}
-_BEFORE = {"cosine": {1: (0, -1), 3: (0,)}, "sine": {3: (-1,)}}
-_AFTER = {"cosine": {1: (0, -1), 2: (0,)}, "sine": {2: (-1,)}}
+#: By family and type: by how many points half of the signal's period differs from its length, and
+#: which numbers are taken times the root of two before, and over it afterwards, so that the
+#: transform is orthogonal.
+_PERIOD: _OfTypes[int] = {"cosine": {1: -1}, "sine": {1: 1}}
+_BEFORE: _OfTypes[tuple[int, ...]] = {"cosine": {1: (0, -1), 3: (0,)}, "sine": {3: (-1,)}}
+_AFTER: _OfTypes[tuple[int, ...]] = {"cosine": {1: (0, -1), 2: (0,)}, "sine": {2: (-1,)}}
 
 
 def _scaled_at(x: Any, places: tuple[int, ...], by: float) -> Any:
@@ -134,7 +138,7 @@ def _transformed(
     family: str, x: Any, type: int, axis: int, norm: Any, orthogonalize: Any, forward: bool
 ) -> Any:
     """Along one axis, with a norm; the family is that of cosines or of sines."""
-    functions: dict[int, Callable[[Any], Any]] = _COSINE if family == "cosine" else _SINE
+    functions = _COSINE if family == "cosine" else _SINE
     if type not in functions:
         raise ValueError(f"the type of a cosine or sine transform is 1, 2, 3 or 4; got {type!r}")
     if x.dtype.kind == "c":
