@@ -432,9 +432,7 @@ def lu(
     else:  # the pivots of the first columns are those of all
         rows, lower, upper = _square(x[..., :m])
         rest = tracer(ops.taken_rows(x[..., m:].value, rows.value))
-        more = ops.triangular_solve(
-            lower.value, rest.value, lower=True, transpose=False, unit=True
-        )
+        more = ops.triangular_solve(lower.value, rest.value, lower=True, transpose=False, unit=True)
         upper = np.concatenate([upper, tracer(more)], axis=-1)
     places = np.argsort(rows, axis=-1)
     if permute_l:
