@@ -103,6 +103,11 @@ def swapped(a: Any) -> Any:
     return np.swapaxes(a, -1, -2)
 
 
+def adjoint(a: Any) -> Any:
+    """The conjugated transposed matrices."""
+    return np.conjugate(swapped(a)) if a.dtype.kind == "c" else swapped(a)
+
+
 def identity(like: Value) -> Value:
     """Unit matrices of a type."""
     rows, columns = factorizations.places(like.type)

@@ -1,19 +1,14 @@
 """``scipy.linalg`` for traced arrays: with plain ones only, each function is SciPy's own."""
 
-from .decompositions import (
-    eig,
-    eigh,
-    eigvals,
-    eigvalsh,
+from .eigenvalues import eig, eigh, eigvals, eigvalsh
+from .singular_values import (
     lstsq,
-    lu,
     norm,
     null_space,
     orth,
     pinv,
     pinvh,
     polar,
-    qr,
     svd,
     svdvals,
 )
@@ -28,6 +23,7 @@ from .solving import (
     solve,
     solve_triangular,
 )
+from .triangular_factors import lu, qr
 
 __all__ = [
     "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv",
