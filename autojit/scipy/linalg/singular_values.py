@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.errors import AutojitError, ConcreteValueError, with_place
 from autojit.functions.linalg import factorizations as linalg
 from autojit.functions.linalg import spectral
 from autojit.functions.linalg.factorizations import adjoint
@@ -18,6 +19,7 @@ from autojit.functions.reductions import squared
 from autojit.protocols.lifting import tracer
 from autojit.protocols.registry import uncovered
 from autojit.scipy.registry import answers
+from autojit.tracing.source import user_source
 from autojit.transformations.custom import custom_jvp
 
 
@@ -143,13 +145,14 @@ def norm(
     return spectral.norm(a, ord, axis, keepdims)
 
 
-def _no_shape(name: str) -> Any:
-    return uncovered(
-        name,
-        " of a traced matrix: how many columns the result has depends on the rank. With a rank r "
-        "that is known, take the columns of np.linalg.svd(a): v[:, r:] of the null space, "
-        "u[:, :r] of the range. It",
+def _no_shape(name: str) -> AutojitError:
+    words = (
+        f"{name}: the shape of the result depends on the rank of the matrix, which is traced. With "
+        "a rank r that is known:\n"
+        "    np.linalg.svd(a).Vh[r:].conj().T    # null_space\n"
+        "    np.linalg.svd(a).U[:, :r]           # orth"
     )
+    return ConcreteValueError(with_place(words, user_source()))
 
 
 @answers("scipy.linalg.null_space")
