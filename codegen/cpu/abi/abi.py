@@ -221,6 +221,9 @@ def _loop_of_ufunc(name: str) -> int:
     ufunc = getattr(importlib.import_module(module), function, None)
     if not isinstance(ufunc, np.ufunc) or types not in ufunc.types:
         raise TargetError(f"NumPy {np.__version__} has no {module}.{function} of types {types}")
+    counts = (ctypes.c_int * 3).from_address(id(ufunc) + HEADER)
+    if tuple(counts) != (ufunc.nin, ufunc.nout, ufunc.nargs):
+        raise TargetError(f"NumPy {np.__version__} lays out its ufuncs in another way")
     offset = _UFUNC_LOOPS if f"{kind} " == GUFUNC else _UFUNC_DATA
     array = ctypes.c_void_p.from_address(id(ufunc) + offset).value
     if not array:  # loops that are given no data
