@@ -129,10 +129,11 @@ def multi_head_attention(
         biases = [None] * 3 if bias is None else np.split(bias, 3)
         sources = (query, key, key if value is None else value)
         projected = [linear(x, w, b) for x, w, b in zip(sources, weights, biases, strict=True)]
-    heads = [_heads(x, num_heads) for x in projected]
-    joined = np.swapaxes(
-        scaled_dot_product_attention(*heads, attn_mask, dropout_p, is_causal, rng=rng), -2, -3
+    queries, keys, values = (_heads(x, num_heads) for x in projected)
+    made = scaled_dot_product_attention(
+        queries, keys, values, attn_mask, dropout_p, is_causal, rng=rng
     )
+    joined = np.swapaxes(made, -2, -3)
     joined = joined.reshape(*joined.shape[:-2], width)
     return linear(joined, params["out_proj_weight"], params.get("out_proj_bias"))
 
@@ -160,7 +161,7 @@ def transformer_encoder_layer(
         eps: as for :func:`layer_norm`.
         dropout_p: the probability of zeros in attention and after the attention, the activation
             and the second linear map.
-        rng: for ``dropout_p``, a Generator or a tuple of four seeds, one each.
+        rng: for ``dropout_p``, a Generator, or four seeds, one for each place.
 
     Vaswani and others, "Attention is all you need", 2017, section 3.1; ``norm_first``: Xiong and
     others, "On layer normalization in the transformer architecture", 2020.
@@ -170,16 +171,7 @@ def transformer_encoder_layer(
     >>> transformer_encoder_layer(params, np.ones((5, 6)), num_heads=2).shape
     (5, 6)
     """
-    need_value(
-        not isinstance(rng, (tuple, list)) or len(rng) == 4,
-        "rng of transformer_encoder_layer is a Generator, or four seeds",
-    )
-    draws = tuple(rng) if isinstance(rng, (tuple, list)) else (rng,) * 4
-    need_value(
-        dropout_p == 0.0 or rng is None or (draws is not rng and _distinct(draws)),
-        "rng is one seed, which would drop the same places four times. Pass four: "
-        "rng=tuple(generator.integers(2**63, size=4))",
-    )
+    draws = _four(rng)
 
     def drop(y: Any, k: int) -> Any:
         return dropout(y, dropout_p, draws[k])
@@ -205,6 +197,13 @@ def transformer_encoder_layer(
     return norm(x + perceive(x), "norm2")
 
 
-def _distinct(draws: tuple[Any, ...]) -> bool:
-    """Whether the same numbers are not drawn twice: from a Generator, or with several seeds."""
-    return isinstance(draws[0], np.random.Generator) or any(d is not draws[0] for d in draws)
+def _four(rng: Any) -> tuple[Any, ...]:
+    """A source of random numbers for each of four places."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return (rng,) * 4
+    need_value(
+        getattr(rng, "ndim", 1) == 1 and hasattr(rng, "__len__") and len(rng) == 4,
+        "rng of transformer_encoder_layer is a Generator or four seeds; one seed would drop the "
+        "same places four times:\n    rng=generator.integers(2**63, size=4)",
+    )
+    return tuple([rng[k] for k in range(4)])

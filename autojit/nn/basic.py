@@ -8,7 +8,7 @@ import numpy as np
 
 from autojit.transformations.derivatives import stop_gradient
 
-from .checks import need_integers, need_shape, need_value, no_negative
+from .checks import need_integers, need_shape, need_value, no_negative, rows_at
 from .random import keep_mask
 
 
@@ -64,7 +64,7 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
     """
     need_integers(indices, "indices")
     need_shape(weight.ndim == 2, f"weight has shape {weight.shape}; embedding needs (rows, width)")
-    rows = np.take(weight, no_negative(indices, weight.shape[0]), axis=0)
+    rows = rows_at(weight, no_negative(indices, weight.shape[0]))
     if padding_idx is None:
         return rows
     need_value(

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import DtypeError, ShapeError, with_place
+from autojit.protocols.lifting import as_tracer
 from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer
 
 
 def need_shape(fits: bool, message: str) -> None:
@@ -36,6 +38,15 @@ def need_integers(x: Any, name: str) -> None:
 def no_negative(indices: Any, size: int) -> Any:
     """Indices of which a negative one is out of range, instead of counting from the end."""
     return np.where(indices < 0, size, indices)
+
+
+def rows_at(table: Any, indices: Any) -> Any:
+    """The rows of a table at indices, of which any may be traced.
+
+    >>> rows_at(np.array([10, 20]), np.array([1, 0]))
+    array([20, 10])
+    """
+    return (as_tracer(table) if is_tracer(indices) else table)[indices]
 
 
 def pair(x: Any, count: int, name: str) -> tuple[int, ...]:

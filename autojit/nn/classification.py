@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .activations import log_softmax
-from .checks import need_integers, need_shape, need_value, no_negative, reduced
+from .checks import need_integers, need_shape, need_value, no_negative, reduced, rows_at
 
 
 def cross_entropy(
@@ -83,7 +83,7 @@ def _of_classes(
     ignored = target == ignore_index
     labels = np.where(ignored, 0, no_negative(target, classes))
     factor = np.where(ignored, 0, 1).astype(x.dtype) if weight is None else (
-        np.where(ignored, 0.0, np.take(weight, labels))
+        np.where(ignored, 0.0, rows_at(weight, labels))
     )  # fmt: skip
     losses = -_at(x, labels, axis) * factor
     if smoothing > 0.0:

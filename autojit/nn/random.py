@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from autojit.errors import FrozenRandomError, ShapeError, with_place
+from autojit.errors import FrozenRandomError, with_place
 from autojit.tracing.context import active_traces
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer
+
+from .checks import need_integers, need_shape, need_value
 
 _WORD = 64
 
@@ -20,10 +23,10 @@ def keep_mask(rng: Any, p: float, shape: tuple[int, ...]) -> Any:
     """An array of bools that are True with probability p.
 
     Args:
-        rng: a NumPy Generator, which advances; or a whole number, the seed, which may be traced.
-            Element i of a seeded mask is a function of the seed and of i alone: SplitMix64
-            (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014), whose
-            state is the seed, mixed, plus i times its constant.
+        rng: a NumPy Generator, which advances (under ``vmap`` once for all elements); or a whole
+            number, the seed, which may be traced. Element i of a seeded mask is a function of the
+            seed and of i alone: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+            number generators", 2014), whose state is the seed, mixed, plus i times its constant.
         p: the probability of True.
         shape: the shape of the result.
 
@@ -55,11 +58,12 @@ def _check_not_frozen() -> None:
 
 def _uniform(seed: Any, shape: tuple[int, ...]) -> Any:
     """Numbers in [0, 1) with 53 random bits: SplitMix64's i-th output for each element i."""
-    state = seed.astype(np.uint64) if is_tracer(seed) else np.uint64(int(seed) % 2**_WORD)
-    if np.shape(state) != ():
-        raise ShapeError(
-            with_place(f"the seed has shape {np.shape(state)}; it is one number", user_source())
-        )
+    need_shape(np.shape(seed) == (), f"the seed has shape {np.shape(seed)}; it is one number")
+    if is_tracer(seed):
+        need_integers(seed, "seed")
+        state = seed.astype(np.uint64)
+    else:
+        state = np.uint64(operator.index(seed) % 2**_WORD)
     count = np.arange(1, prod(shape) + 1, dtype=np.uint64)
     with np.errstate(over="ignore"):  # integers modulo 2**64
         bits = _mixed(_mixed(state) + count * np.uint64(0x9E3779B97F4A7C15))
@@ -96,12 +100,9 @@ def batches(
     [[2, 4], [3, 0], [1]]
     """
     lengths = {len(x) for x in arrays}
-    if len(lengths) != 1:
-        shapes = ", ".join(str(np.shape(x)) for x in arrays)
-        raise ShapeError(with_place(f"batches needs arrays of one length, got {shapes}",
-                                    user_source()))  # fmt: skip
-    if batch_size < 1:
-        raise ValueError(f"batch_size={batch_size} is less than 1")
+    shapes = ", ".join(str(np.shape(x)) for x in arrays)
+    need_shape(len(lengths) == 1, f"batches needs arrays of one length, got {shapes}")
+    need_value(batch_size >= 1, f"batch_size={batch_size} is less than 1")
     (length,) = lengths
     order = np.arange(length) if rng is None else np.random.default_rng(rng).permutation(length)
     return _batches(order, arrays, batch_size, drop_last)

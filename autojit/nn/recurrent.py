@@ -55,7 +55,7 @@ def lstm(
         need_shape(
             part.shape == expected, f"state has an array of shape {part.shape}; it needs {expected}"
         )
-    lasts = []
+    lasts: list[Any] = []
     for layer in layers:
         results = []
         for reverse, weights in enumerate(layer):

@@ -126,10 +126,11 @@ def cosine_warm_restarts(lr: float, t_0: int, t_mult: int = 1, eta_min: float = 
         if t_mult == 1:
             return annealed(np.remainder(step, t_0) / t_0)
         periods = math.ceil(math.log(2**53 / t_0, t_mult))
-        lengths = t_0 * t_mult ** np.arange(periods, dtype=np.float64)
-        starts = np.cumsum(lengths) - lengths
-        number = np.sum(np.expand_dims(step, -1) >= starts, axis=-1) - 1
-        return annealed((step - starts[number]) / lengths[number])
+        lengths = t_0 * float(t_mult) ** np.arange(periods)
+        over = np.expand_dims(step, -1) >= np.cumsum(lengths)[:-1]  # which periods lie behind
+        start = np.sum(np.where(over, lengths[:-1], 0.0), axis=-1)
+        length = t_0 + np.sum(np.where(over, np.diff(lengths), 0.0), axis=-1)
+        return annealed((step - start) / length)
 
     def annealed(share: Any) -> Any:
         return eta_min + (lr - eta_min) * (1.0 + np.cos(np.pi * share)) / 2.0
@@ -155,7 +156,7 @@ def one_cycle(
     Smith and Topin, "Super-convergence", 2017, as PyTorch has it.
 
     >>> rates = one_cycle(1.0, 10)(np.arange(10))
-    >>> rates.argmax(), rates[0]
+    >>> rates.argmax(), rates[0].round(6)
     (np.int64(2), np.float64(0.04))
     """
     need(
@@ -174,8 +175,8 @@ def one_cycle(
         made, begin = None, 0.0
         for end, a, b in zip(ends, rates, rates[1:], strict=False):
             share = np.clip((step - begin) / (end - begin), 0.0, 1.0)
-            weight = (1.0 - np.cos(np.pi * share)) / 2.0 if anneal_strategy == "cos" else share
-            rate = a + (b - a) * weight
+            rest = (1.0 + np.cos(np.pi * share)) / 2.0 if anneal_strategy == "cos" else 1.0 - share
+            rate = b + (a - b) * rest
             made = rate if made is None else np.where(np.greater(step, begin), rate, made)
             begin = end
         return made

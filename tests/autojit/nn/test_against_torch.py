@@ -76,7 +76,8 @@ LAYERS = [
     Case("group_norm", lambda x, w, b: nn.group_norm(x, 2, w, b),
          lambda x, w, b: F.group_norm(x, 2, w, b), [draw(2, 4, 3), draw(4), draw(4)]),
     Case("batch_norm", lambda x, w, b: nn.batch_norm(x, MEAN, VAR, w, b)[0],
-         lambda x, w, b: F.batch_norm(x, of(MEAN), of(VAR), w, b), [draw(3, 4, 2), draw(4), draw(4)], closed=True),
+         lambda x, w, b: F.batch_norm(x, of(MEAN), of(VAR), w, b),
+         [draw(3, 4, 2), draw(4), draw(4)], closed=True),
     Case("batch_norm-training", lambda x, w, b: nn.batch_norm(x, None, None, w, b, True)[0],
          lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
          [draw(3, 4, 2, 2), draw(4), draw(4)]),
@@ -189,10 +190,16 @@ def test_values_and_gradients(c: Case) -> None:
         np.testing.assert_allclose(got, other, rtol=1e-10, atol=1e-11)
 
 
-@pytest.mark.parametrize("family", [ELEMENTWISE, LAYERS, WINDOWS, LOSSES, ATTENTION],
-                         ids=["elementwise", "layers", "windows", "losses", "attention"])  # fmt: skip
-def test_compiled_single_precision_and_batches(family: list[Case]) -> None:
+FAMILIES = {
+    "elementwise": ELEMENTWISE, "layers": LAYERS, "windows": WINDOWS, "losses": LOSSES,
+    "attention": ATTENTION,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_compiled_single_precision_and_batches(name: str) -> None:
     """One compiled function for a family: its dtypes, its values, and a batch of each."""
+    family = FAMILIES[name]
     arguments = [
         [x.astype(np.float32) if x.dtype.kind == "f" else x for x in c.arguments] for c in family
     ]
