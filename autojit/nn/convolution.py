@@ -5,12 +5,13 @@ The windows are not stored where code generation can read them from the array.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from .checks import need_shape, need_value, pair
+from .windows import columns
 
 
 def conv1d(
@@ -77,42 +78,16 @@ def _convolution(
     strides, dilations = pair(stride, ndim, "stride"), pair(dilation, ndim, "dilation")
     taps = weight.shape[2:]
     x = np.pad(x, ((0, 0), (0, 0), *_margins(padding, taps, strides, dilations)))
-    seen = windows(x, taps, strides, dilations, name)
-    # (N, C, *places, *taps) -> (N, groups, (C / groups) taps, places)
-    places = seen.shape[2 : 2 + ndim]
-    order = (0, 1, *range(2 + ndim, 2 + 2 * ndim), *range(2, 2 + ndim))
-    count, filters = x.shape[0], weight.shape[0]
-    inner, length = int(np.prod(weight.shape[1:])), int(np.prod(places))
+    seen = columns(x, taps, strides, dilations, name)
+    places, count, filters = seen.shape[3:], x.shape[0], weight.shape[0]
+    inner, length = prod(weight.shape[1:]), prod(places)
     if groups == 1:
-        columns = seen.transpose(order).reshape(count, inner, length)
-        made = weight.reshape(filters, inner) @ columns
+        made = weight.reshape(filters, inner) @ seen.reshape(count, inner, length)
     else:
-        columns = seen.transpose(order).reshape(count, groups, inner, length)
-        made = weight.reshape(groups, filters // groups, inner) @ columns
+        own = weight.reshape(groups, filters // groups, inner)
+        made = own @ seen.reshape(count, groups, inner, length)
     made = made.reshape(count, filters, *places)
     return made if bias is None else made + bias.reshape(-1, *(1,) * ndim)
-
-
-def windows(
-    x: Any, taps: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...], name: str
-) -> Any:
-    """All windows along the axes of x from 2 on.
-
-    >>> windows(np.arange(4).reshape(1, 1, 4), (2,), (1,), (2,), "conv1d")[0, 0]
-    array([[0, 2],
-           [1, 3]])
-    """
-    widths = tuple(d * (k - 1) + 1 for d, k in zip(dilations, taps, strict=True))
-    need_shape(
-        all(k > 0 for k in taps) and all(n >= w for n, w in zip(x.shape[2:], widths, strict=True)),
-        f"{name}: windows of extents {widths} do not fit into x, which has the extents "
-        f"{x.shape[2:]} with its padding",
-    )
-    seen = sliding_window_view(x, widths, axis=tuple(range(2, x.ndim)))
-    if all(k == 1 for k in (*strides, *dilations)):
-        return seen
-    steps = [slice(None, None, k) for k in (*strides, *dilations)]
-    return seen[(slice(None), slice(None), *steps)]
 
 
 def _margins(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from .checks import need_shape, need_value, pair
-
-Extents = tuple[int, ...]
+from .windows import Extents, parts
 
 
 def max_pool1d(
@@ -82,9 +80,10 @@ def avg_pool2d(
 
 def _max_pool(x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ndim: int) -> Any:
     taps, strides, margins = _settings(x, kernel_size, stride, padding, ndim)
-    parts = _parts(_padded(x, margins, -np.inf), taps, strides, pair(dilation, ndim, "dilation"))
-    largest = parts[0]
-    for part in parts[1:]:  # the first of equal elements, or NaN
+    dilations = pair(dilation, ndim, "dilation")
+    first, *others = parts(_padded(x, margins, -np.inf), taps, strides, dilations, "pooling")
+    largest = first
+    for part in others:  # the first of equal elements, or NaN
         largest = np.where((part > largest) | np.isnan(part), part, largest)
     return largest
 
@@ -92,11 +91,11 @@ def _max_pool(x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any
 def _avg_pool(x: Any, kernel_size: Any, stride: Any, padding: Any, include: bool, ndim: int) -> Any:
     taps, strides, margins = _settings(x, kernel_size, stride, padding, ndim)
     ones = (1,) * ndim
-    total = sum(_parts(_padded(x, margins, 0.0), taps, strides, ones))
+    total = sum(parts(_padded(x, margins, 0.0), taps, strides, ones, "pooling"))
     if include or not any(margins):
         return total / float(np.prod(taps))
     inside = np.ones((1, 1, *x.shape[2:]), x.dtype)
-    return total / sum(_parts(_padded(inside, margins, 0.0), taps, strides, ones))
+    return total / sum(parts(_padded(inside, margins, 0.0), taps, strides, ones, "pooling"))
 
 
 def _settings(
@@ -117,19 +116,3 @@ def _padded(x: Any, margins: Extents, value: float) -> Any:
         return x
     widths = ((0, 0), (0, 0), *((p, p) for p in margins))
     return np.pad(x, widths, constant_values=value)
-
-
-def _parts(x: Any, taps: Extents, strides: Extents, dilations: Extents) -> list[Any]:
-    """For each place in a window, the elements there of all windows."""
-    settings = list(zip(x.shape[2:], taps, strides, dilations, strict=True))
-    spans = [n - d * (k - 1) for n, k, _, d in settings]
-    need_shape(
-        all(span > 0 for span in spans),
-        f"windows of kernel_size={taps} do not fit into x, which has the extents {x.shape[2:]} "
-        "with its padding",
-    )
-    return [
-        x[(..., *(slice(d * i, d * i + n, s)
-                  for i, n, (_, _, s, d) in zip(place, spans, settings, strict=True)))]
-        for place in product(*(range(k) for k in taps))
-    ]  # fmt: skip

@@ -95,6 +95,7 @@ WINDOWS = [
          dilation=(3, 1), groups=2),
     case("conv2d", IMAGES, draw(4, 1, 3, 3), padding="same", groups=4),
     case("conv2d", IMAGES, draw(3, 4, 1, 1), padding="valid", stride=3),
+    case("conv2d", IMAGES, draw(3, 4, 6, 5), draw(3), padding=2, stride=2, dilation=(1, 2)),
     case("max_pool1d", draw(2, 3, 8), kernel_size=3), case("max_pool2d", IMAGES, kernel_size=2),
     case("max_pool2d", IMAGES, kernel_size=(3, 2), stride=(2, 1), padding=(1, 0), dilation=(1, 2)),
     case("max_pool2d", np.zeros((1, 1, 4, 4)), kernel_size=2),
