@@ -16,6 +16,7 @@ True
 The state is a dict of arrays. Formulas, names and defaults are PyTorch's.
 """
 
+from .lbfgs import LBFGS, lbfgs
 from .optimizer import Optimizer
 from .plateau import Plateau, reduce_on_plateau
 from .rules import adagrad, adam, adamw, rmsprop, sgd
@@ -34,6 +35,7 @@ from .schedules import (
 )
 
 __all__ = [
+    "LBFGS",
     "Optimizer",
     "Plateau",
     "adagrad",
@@ -44,6 +46,7 @@ __all__ = [
     "cosine_warm_restarts",
     "exponential_lr",
     "lambda_lr",
+    "lbfgs",
     "linear_lr",
     "multi_step_lr",
     "one_cycle",
