@@ -12,7 +12,7 @@ from autojit.transformations.derivatives import stop_gradient
 
 from .activations import relu, softmax
 from .basic import dropout, linear
-from .checks import need_shape, need_value
+from .checks import given_function, need_shape, need_value
 from .normalization import layer_norm
 
 
@@ -172,6 +172,7 @@ def transformer_encoder_layer(
     (5, 6)
     """
     draws = _four(rng)
+    activation = given_function(activation, "activation", "transformer_encoder_layer")
 
     def drop(y: Any, k: int) -> Any:
         return dropout(y, dropout_p, draws[k])

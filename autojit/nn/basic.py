@@ -120,4 +120,5 @@ def dropout(
             rng is not None, "dropout needs random numbers: dropout(x, p, rng), or training=False"
         )
         mask = keep_mask(rng, 1.0 - p, x.shape)
-    return np.where(mask, x / (1.0 - p), 0.0) if p < 1.0 else np.where(mask, 0.0, 0.0 * x)
+    kept = 1.0 - p or 1.0  # with p = 1 none is
+    return np.where(mask, x / kept, 0.0)

@@ -8,6 +8,8 @@ import numpy as np
 
 from autojit.errors import DtypeError, ShapeError, with_place
 from autojit.protocols.lifting import as_tracer
+from autojit.staging.bodies import check_function
+from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer
 
@@ -22,6 +24,11 @@ def need_value(fits: bool, message: str) -> None:
     """ValueError with the user's line, unless a setting is one that there is."""
     if not fits:
         raise ValueError(with_place(message, user_source()))
+
+
+def given_function(f: Any, name: str, of: str) -> Any:
+    """A function of the user's, with its control flow captured while a function is traced."""
+    return f if current_trace() is None else check_function(f, name, of)
 
 
 def need_integers(x: Any, name: str) -> None:

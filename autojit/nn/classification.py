@@ -85,7 +85,8 @@ def _of_classes(
     factor = np.where(ignored, 0, 1).astype(x.dtype) if weight is None else (
         np.where(ignored, 0.0, rows_at(weight, labels))
     )  # fmt: skip
-    losses = -_at(x, labels, axis) * factor
+    picked = _at(x, labels, axis)
+    losses = np.where(ignored, 0.0, -picked if weight is None else -picked * factor)
     if smoothing > 0.0:
         spread = x if weight is None else x * _along(weight, x)
         rest = np.where(ignored, 0.0, -np.sum(spread, axis=axis))

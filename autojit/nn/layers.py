@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import basic, convolution, init, normalization, parameters
+from .checks import given_function
 
 
 class Layer(NamedTuple):
@@ -47,7 +48,9 @@ def sequential(*layers: Layer | Callable[[Any], Any]) -> Layer:
 
     def apply(params: Any, x: Any) -> Any:
         for own, layer in zip(params, layers, strict=True):
-            x = layer.apply(own, x) if isinstance(layer, Layer) else layer(x)
+            f = layer.apply if isinstance(layer, Layer) else layer
+            f = given_function(f, "a layer", "sequential")
+            x = f(own, x) if isinstance(layer, Layer) else f(x)
         return x
 
     return Layer(make, apply)

@@ -11,7 +11,7 @@ import numpy as np
 from . import init
 from .activations import relu
 from .basic import linear
-from .checks import need_value, pair
+from .checks import given_function, need_value, pair
 
 Params = dict[str, Any]
 
@@ -150,6 +150,7 @@ def mlp(params: Sequence[Params], x: Any, activation: Any = relu) -> Any:
     >>> mlp(init_mlp(0, [3, 8, 2]), np.ones((5, 3))).shape
     (5, 2)
     """
+    activation = given_function(activation, "activation", "mlp")
     for layer in params[:-1]:
         x = activation(linear(x, **layer))
     return linear(x, **params[-1])

@@ -9,6 +9,8 @@ import numpy as np
 
 from autojit.errors import with_place
 from autojit.protocols.lifting import dtype_of
+from autojit.staging.bodies import check_function
+from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer
 
@@ -78,7 +80,7 @@ def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
         parameters, gradients = leaves_of(params), same_leaves(grads, params, "grads")
         kept = {name: same_leaves(state[name], params, f"state[{name!r}]") for name in slots}
         lr = own if lr is None else lr
-        rate = lr(state["step"]) if callable(lr) else lr
+        rate = rate_at(lr, state["step"])
         step = state["step"] + 1
         made = []
         for k, (p, g) in enumerate(zip(parameters, gradients, strict=True)):
@@ -89,6 +91,19 @@ def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
         return like(params, [p for p, _ in made]), {"step": step, **new}
 
     return Optimizer(init, update)
+
+
+def rate_at(lr: Rate, step: Any) -> Any:
+    """A learning rate at a step, whether it is a number or a schedule.
+
+    >>> rate_at(0.5, 3), rate_at(lambda step: 1.0 / step, 4)
+    (0.5, 0.25)
+    """
+    if not callable(lr):
+        return lr
+    # The control flow of the user's function is captured while a function is traced.
+    schedule = lr if current_trace() is None else check_function(lr, "lr", "an optimiser")
+    return schedule(step)
 
 
 def need(fits: bool, message: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Rate, need
+from .optimizer import Rate, need, rate_at
 
 Schedule = Callable[[Any], Any]
 
@@ -30,7 +30,7 @@ def lambda_lr(lr: float, factor: Schedule) -> Schedule:
     >>> lambda_lr(0.5, lambda step: 1 / (1 + step))(1)
     0.25
     """
-    return lambda step: lr * factor(step)
+    return lambda step: lr * rate_at(factor, step)
 
 
 def step_lr(lr: float, step_size: int, gamma: float = 0.1) -> Schedule:
@@ -193,7 +193,6 @@ def warmup(lr: Rate, steps: int) -> Schedule:
     need(steps >= 1, f"steps={steps} is less than 1")
 
     def schedule(step: Any) -> Any:
-        rate = lr(step) if callable(lr) else lr
-        return rate * np.minimum((step + 1) / steps, 1.0)
+        return rate_at(lr, step) * np.minimum((step + 1) / steps, 1.0)
 
     return schedule

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autojit import jit, nn
+from autojit import jit, nn, value_and_grad
 from autojit.errors import DtypeError, ShapeError
 
 ONES = np.ones
@@ -95,6 +95,16 @@ def test_indices_are_integers() -> None:
     ):
         with pytest.raises(DtypeError, match=r"it needs integers: \w+.astype\(np.int64\)"):
             call()
+
+
+def test_what_is_ignored_may_be_impossible() -> None:
+    """A log-probability of minus infinity where the target is left out."""
+    x = np.array([[-np.inf, 0.0], [-1.0, -2.0]])
+    target = np.array([-100, 1])
+    loss = jit(value_and_grad(lambda x: nn.nll_loss(x, target)))
+    value, slopes = loss(x)
+    assert value == 2.0
+    np.testing.assert_array_equal(slopes, [[0.0, 0.0], [0.0, -1.0]])
 
 
 @pytest.mark.parametrize("transform", [lambda f: f, jit])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import checkpoint, grad, jit, nn, value_and_grad, vmap
+from autojit import checkpoint, grad, jit, nn, optim, value_and_grad, vmap
 from autojit.errors import FrozenRandomError
 from autojit.nn import layers
 
@@ -185,6 +185,7 @@ def test_dropout_at_its_ends() -> None:
     x = np.ones(3)
     assert nn.dropout(x, 0.0) is x
     assert nn.dropout(x, 0.5, training=False) is x
+    np.testing.assert_array_equal(nn.dropout(x * np.inf, 1.0, 0), np.zeros(3))
     np.testing.assert_array_equal(nn.dropout(x, 1.0, 0), np.zeros(3))
     np.testing.assert_array_equal(grad(lambda x: np.sum(nn.dropout(x, 1.0, 0)))(x), np.zeros(3))
 
@@ -235,6 +236,33 @@ def test_sequential_layers_train() -> None:
     again = net.init(0)
     np.testing.assert_array_equal(params[0]["weight"], again[0]["weight"])
     assert 0.5 < float(before) < 2.0
+
+
+def test_functions_that_are_passed_may_have_branches() -> None:
+    def active(x: Any) -> Any:
+        if np.sum(x) > 0:
+            return x
+        return 2.0 * x
+
+    def rate(step: Any) -> Any:
+        return 0.5 if step < 2 else 0.25
+
+    params = nn.init_mlp(0, [2, 3, 1])
+    net = nn.sequential(active, nn.Layer(lambda rng: None, lambda p, x: active(x)))
+    layer = nn.init_transformer_encoder_layer(0, 4, 8)
+    opt = optim.sgd(lr=optim.warmup(rate, 2))
+
+    def everything(x: Any, state: Any) -> Any:
+        y = nn.transformer_encoder_layer(layer, np.outer(x, x[:1] + 1) @ np.ones((1, 4)),
+                                         num_heads=2, activation=active)  # fmt: skip
+        stepped, _ = opt.update([x], [x], state)
+        return nn.mlp(params, x, active), net.apply([None, None], x), y, stepped[0]
+
+    compiled = jit(everything)
+    for sign in (-1.0, 1.0):
+        x, state = sign * np.ones(2), {"step": np.int64(2 if sign > 0 else 1)}
+        for got, expected in zip(compiled(x, state), everything(x, state), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
 def test_initial_values_have_pytorchs_spread() -> None:
