@@ -13,9 +13,9 @@ from .checks import need_shape
 
 Extents = tuple[int, ...]
 
-#: Up to how many places of a window are slices of their own. Convolutions (9 to 25 places, forward
-#: and both gradients) take 0.3 to 0.9 times as long as with one view of the windows. The slices
-#: compile in 0.5 s more for 25 places, and in 3.3 s more for 49.
+#: Up to how many places of a window are slices of their own: gradients of convolutions take 0.7 to
+#: 0.85 times as long as with one view of the windows. Forward and gradient compile in up to 0.7 s
+#: more for 25 places, and in 3 s more for 49. See autojit/decisions/0007.
 MOST_SLICES = 25
 
 
