@@ -241,7 +241,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 #: The packages from the top down, each below all that import it; those in one row do not know of
 #: each other.  Modules beside packages (`autojit.errors`) have a floor of their own.
 FLOORS = (
-    "cli", "autojit", "ode testing",
+    "cli", "autojit", "nn ode optim testing",
     "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
     "scipy.linalg", "control_flow dispatch scipy",
     "functions.bounded functions.linalg transformations",
