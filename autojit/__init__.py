@@ -27,6 +27,8 @@ from .version import VERSION
 
 if TYPE_CHECKING:
     from . import ode, testing
+    from .callbacks.numba_functions import numba_callback
+    from .callbacks.pure import pure_callback
     from .control_flow.control import (
         associative_scan,
         cond,
@@ -63,9 +65,11 @@ __all__ = [
     "jvp",
     "linearize",
     "map",
+    "numba_callback",
     "ode",
     "parse",
     "peak_memory",
+    "pure_callback",
     "saved_residuals",
     "scan",
     "stop_gradient",
@@ -130,7 +134,9 @@ _LATER = {
         "control_flow.control",
     ),
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
+    "numba_callback": "callbacks.numba_functions",
     "ode": "",
+    "pure_callback": "callbacks.pure",
     "testing": "",
 }
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.values import Operand
 from autojit.codegen.loop_passes.products import chosen
-from autojit.codegen.scheduling.bufferization import Placement
+from autojit.codegen.scheduling.bufferization import Placement, parts_of
 from autojit.codegen.scheduling.materialization import LibraryCall
 from autojit.codegen.scheduling.traits import Traits
 from autojit.codegen.scheduling.views import Strided
@@ -17,17 +18,21 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name
 from autojit.ir.linalg.factorizations import Matrices
+from autojit.ir.ops.callback import Callback as op_of_callbacks
+from autojit.ir.ops.callback import call_of
 from autojit.ir.ops.contract import Dot
 
 
 def library_call(
     call: LibraryCall, placement: Placement, traits: Traits, *, in_steps: bool
-) -> MatrixProduct | Factorization:
+) -> MatrixProduct | Factorization | Callback:
     """The step that a call is; ``in_steps`` in the body of a loop or a branch."""
     if isinstance(call.op.kind, Dot):
         product = _product(call, placement)
         return chosen(product, in_steps=in_steps) if traits.tiles else product
-    if not traits.factorizations:
+    if isinstance(call.op.kind, op_of_callbacks) and traits.callbacks:
+        return _callback(call, placement)
+    if not traits.factorizations or isinstance(call.op.kind, op_of_callbacks):
         words = f"{call.op.kind.name} can be compiled for the CPU only"
         raise TargetError(words, call.op.source)
     return _factorization(call, placement)
@@ -62,6 +67,26 @@ def _factorization(call: LibraryCall, placement: Placement) -> Factorization:
         op.params,
         tuple(_operand(v, placement) for v in call.views),
         tuple(_whole(v, placement) for v in op.results),
+    )
+
+
+def _callback(call: LibraryCall, placement: Placement) -> Callback:
+    op = call.op
+    inputs = [_operand(view, placement) for view in call.views]
+    outputs = [_whole(v, placement) for v in op.results]
+    return Callback(
+        call_of(op),
+        *(
+            tuple(Operand(o.buffer, o.offset * parts_of(v.dtype), (1,)) for o, v in pairs)
+            for pairs in (
+                zip(inputs, op.operands, strict=True),
+                zip(outputs, op.results, strict=True),
+            )
+        ),
+        *(
+            tuple(v.type.size * parts_of(v.dtype) for v in values)
+            for values in (op.operands, op.results)
+        ),
     )
 
 
