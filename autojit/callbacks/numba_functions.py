@@ -110,7 +110,8 @@ class NumbaFunction(PythonFunction):
         entry = _defined(source, given, "entry")
         signature = types.int64(types.CPointer(types.voidptr), types.voidptr)
         made = numba.cfunc(signature)(entry)
-        return made.address, made
+        address: Any = made.address
+        return address, made
 
     def _check_result(self, whole: Any, call: HostCall) -> None:
         """Compile the function, and compare the types of its results."""

@@ -10,9 +10,10 @@ import numpy as np
 import optree
 
 from autojit.errors import DtypeError, ShapeError, StructureError, with_place
+from autojit.ir.core.host import HostFunction
 from autojit.ir.core.program import current_builder
 from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype, parse_type
-from autojit.ir.ops.callback import METHODS, HostCall, HostFunction
+from autojit.ir.ops.callback import METHODS, HostCall
 from autojit.ir.ops.callback import callback as op
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, name_of
@@ -38,8 +39,8 @@ def pure_callback(
     Args:
         callback: any function. It gets NumPy arrays of its own (NumPy scalars for arrays without
             axes) in the place of traced ones, and everything else as it is.
-        result_types: what it returns: types such as ``"f64[3]"``, arrays, or anything with ``shape``
-            and ``dtype``, and trees of these. Results are checked against it.
+        result_types: what it returns: types such as ``"f64[3]"``, arrays, or anything with
+            ``shape`` and ``dtype``, and trees of these. Results are checked against it.
         args, kwargs: the arguments of ``callback``: trees of arrays, and other objects.
         vmap_method: what ``vmap`` makes of the call. ``"sequential"`` (or None) calls ``callback``
             for each element of the batch. The others call it once, with arrays of one more axis in
@@ -105,8 +106,10 @@ class PythonFunction(HostFunction):
 
     def _checked(self, leaf: Any, type: Type, position: int) -> np.ndarray:
         array = np.asarray(leaf)
-        which = f"result {position} of {self.name}" if len(self.results) > 1 else (
-            f"the result of {self.name}"
+        which = (
+            f"result {position} of {self.name}"
+            if len(self.results) > 1
+            else (f"the result of {self.name}")
         )
         if array.shape != type.shape:
             raise ShapeError(
@@ -145,6 +148,9 @@ class _Traced:
     def __repr__(self) -> str:
         return "array"
 
+    def __reduce__(self) -> str:
+        return "_TRACED"
+
 
 _TRACED = _Traced()
 
@@ -166,7 +172,8 @@ def _type_of(array: np.ndarray) -> str:
 
 
 def _words(structure: Any) -> str:
-    return str(structure).removeprefix("PyTreeSpec(").split(", NoneIsLeaf")[0].rstrip(")") or "()"
+    text = str(structure).removeprefix("PyTreeSpec(").removesuffix(")")
+    return text.split(", NoneIsLeaf")[0].split(", namespace=")[0]
 
 
 # -- calls -------------------------------------------------------------------------------
@@ -251,8 +258,8 @@ def _type(leaf: Any, caller: str) -> Type:
         raise DtypeError(with_place(f"{caller}: result_types: {error}", user_source())) from None
     raise StructureError(
         with_place(
-            f"{caller}: result_types holds {leaf!r:.60} of type {type(leaf).__name__}. Write a type, "
-            "an array of that type, or a tree of these:\n"
+            f"{caller}: result_types holds {leaf!r:.60} of type {type(leaf).__name__}. Write a "
+            "type, an array of that type, or a tree of these:\n"
             f'    autojit.{caller}(f, "f64[3]", x)',
             user_source(),
         )

@@ -54,6 +54,8 @@ class Hooks:
     converted: Callable[[Any], Any]
     #: A sentence: why the function that asks for the truth of a traced value was not captured.
     why_not_captured: Callable[[], str]
+    #: What to write where a library's code, or a function in C, wants numbers.
+    way_out: Callable[[bool], str]
     #: ``then() if test else orelse()`` for a traced bool whose value is not known.
     choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
     #: Raises for a list that grows in a captured loop, whose length differs from step to step.

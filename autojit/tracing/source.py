@@ -58,6 +58,20 @@ def user_instruction() -> str:
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame is not None else ""
 
 
+def user_frame(*, libraries: bool = True) -> FrameType | None:
+    """The innermost frame that is neither ours nor NumPy's nor SciPy's; without ``libraries`` it is
+    no other installed package's either."""
+    frame = _user_frame()
+    while frame is not None and not libraries and _is_installed(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _is_installed(filename: str) -> bool:
+    parts = Path(filename).parts
+    return is_internal(filename) or "site-packages" in parts or "dist-packages" in parts
+
+
 def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:

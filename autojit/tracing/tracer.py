@@ -219,7 +219,7 @@ class Tracer(ArrayMethods):
 
     # -- what needs a value -----------------------------------------------
 
-    def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
+    def _refuse(self, what: str, fix: str, *, asked: bool = False, by_c: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
             what, fix = STORED, ASSIGNMENT_FIX
@@ -232,7 +232,7 @@ class Tracer(ArrayMethods):
         error = ConcreteValueError(
             with_place(
                 f"{what} needs the value of a traced array of type {self.type}, and {reason}\n"
-                f"{fix}",
+                f"{fix}{hooks.way_out(by_c)}",
                 user_source(),
             )
         )
@@ -345,15 +345,15 @@ class Tracer(ArrayMethods):
             return np.array(found, dtype)
         if (function := _function_of_scipy()) is not None:
             name = "scipy." + ".".join(function)
-            self._refuse(
-                f"converting x to a NumPy array, which {name} does,", _instead_of(*function)
-            )
+            what = f"converting x to a NumPy array, which {name} does,"
+            self._refuse(what, _instead_of(*function), by_c=True)
         self._refuse(
             "converting x to a NumPy array",
             f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"
             "Convert by the name in the module, which is followed while a function is traced:\n"
             "    np.array([x, y])                   # not: from numpy import array\n"
             "    np.sum([x, y])                     # not: from numpy import sum",
+            by_c=True,
         )
 
     def stand_in(self, value: Value, trace: Trace) -> Tracer:

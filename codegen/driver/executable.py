@@ -195,7 +195,9 @@ class Executable:
             return self._natives[convention]
 
     def _key(self, convention: Convention) -> dict[str, Any] | None:
-        if self._cache is None or calls_functions(self.packed):  # another process has other functions
+        if self._cache is None or calls_functions(
+            self.packed
+        ):  # another process has other functions
             return None
         from autojit.codegen.cpu.entry_point.key import key
 

@@ -18,7 +18,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name
 from autojit.ir.linalg.factorizations import Matrices
-from autojit.ir.ops.callback import Callback as op_of_callbacks
+from autojit.ir.ops.callback import Callback as CallbackOp
 from autojit.ir.ops.callback import call_of
 from autojit.ir.ops.contract import Dot
 
@@ -30,9 +30,9 @@ def library_call(
     if isinstance(call.op.kind, Dot):
         product = _product(call, placement)
         return chosen(product, in_steps=in_steps) if traits.tiles else product
-    if isinstance(call.op.kind, op_of_callbacks) and traits.callbacks:
+    if isinstance(call.op.kind, CallbackOp) and traits.callbacks:
         return _callback(call, placement)
-    if not traits.factorizations or isinstance(call.op.kind, op_of_callbacks):
+    if not traits.factorizations or isinstance(call.op.kind, CallbackOp):
         words = f"{call.op.kind.name} can be compiled for the CPU only"
         raise TargetError(words, call.op.source)
     return _factorization(call, placement)
@@ -72,22 +72,20 @@ def _factorization(call: LibraryCall, placement: Placement) -> Factorization:
 
 def _callback(call: LibraryCall, placement: Placement) -> Callback:
     op = call.op
-    inputs = [_operand(view, placement) for view in call.views]
-    outputs = [_whole(v, placement) for v in op.results]
+    inputs = zip((_operand(view, placement) for view in call.views), op.operands, strict=True)
+    outputs = zip((_whole(v, placement) for v in op.results), op.results, strict=True)
     return Callback(
         call_of(op),
-        *(
-            tuple(Operand(o.buffer, o.offset * parts_of(v.dtype), (1,)) for o, v in pairs)
-            for pairs in (
-                zip(inputs, op.operands, strict=True),
-                zip(outputs, op.results, strict=True),
-            )
-        ),
-        *(
-            tuple(v.type.size * parts_of(v.dtype) for v in values)
-            for values in (op.operands, op.results)
-        ),
+        tuple(_scalars(o, v) for o, v in inputs),
+        tuple(_scalars(o, v) for o, v in outputs),
+        tuple(v.type.size * parts_of(v.dtype) for v in op.operands),
+        tuple(v.type.size * parts_of(v.dtype) for v in op.results),
     )
+
+
+def _scalars(o: Operand, value: Value) -> Operand:
+    """A contiguous operand as scalars, of which complex numbers have two."""
+    return Operand(o.buffer, o.offset * parts_of(value.dtype), (1,))
 
 
 def _operand(view: Strided, placement: Placement) -> Operand:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from math import prod
 from typing import Any, Self
 
-from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.callbacks import Callback
+from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,

@@ -140,7 +140,7 @@ class Selection:
             if isinstance(op.kind, Dot) and not as_loops(op):
                 self._prepare_product(op, ops)
             elif isinstance(op.kind, (Matrices, Callback)):
-                self._prepare_matrices(op)
+                self._prepare_arrays(op)
             elif isinstance(op.kind, BodyOp):
                 self._prepare_bodies(op)
             ops.append(op)
@@ -181,17 +181,17 @@ class Selection:
             views.append(view)
         self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))
 
-    def _prepare_matrices(self, op: Op) -> None:
+    def _prepare_arrays(self, op: Op) -> None:
         """Arrays that are read in place are contiguous; the last matrix is copied as it is."""
-        is_matrix = isinstance(op.kind, Matrices)
         operands, views = op.operands[getattr(op.kind, "unread", 0) :], []
         for position, value in enumerate(operands, 1):
+            strides = row_major_strides(value.shape)
             view = strided_view(value, self.definers, self.bases)
-            is_last = is_matrix and position == len(operands)
-            if view is None or not (is_last or is_row_major(view, value)):
-                view = Strided(value, 0, row_major_strides(value.shape))
-            self.forced.add(view.base)
-            views.append(view)
+            fits = view is not None and view.strides == strides
+            if view is not None and isinstance(op.kind, Matrices):
+                fits = position == len(operands) or is_row_major(view, value)
+            views.append(view if view is not None and fits else Strided(value, 0, strides))
+            self.forced.add(views[-1].base)
         call = LibraryCall(op, operands, tuple(views))
         self.calls.update((v, call) for v in op.results)
 

@@ -7,7 +7,6 @@ How often it is called, and in which order with others, is not defined.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,41 +14,14 @@ import numpy as np
 from autojit.ir.core.batching import Batched
 from autojit.ir.core.declaration import Declaration, MaybeValue, require
 from autojit.ir.core.errors import no_derivative
+from autojit.ir.core.host import HostFunction
 from autojit.ir.core.program import Op, Program, Value, current_builder
 from autojit.ir.core.types import Type
 
 from .move import broadcast_to
 
-#: Numbers that tell functions apart; none is given twice in a process.
-_numbers = count()
-
 #: What becomes of a call in a batch (see :class:`Callback`).
 METHODS = ("sequential", "expand_dims", "broadcast_all")
-
-
-class HostFunction:
-    """A function that programs call, equal to none but itself."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.number = next(_numbers)
-
-    def __repr__(self) -> str:
-        return f"<host function {self.name}, number {self.number}>"
-
-    def call(self, arrays: Sequence[Any], types: Sequence[Type]) -> list[np.ndarray]:
-        """The results, of just these types, for arrays that are the function's own."""
-        raise NotImplementedError
-
-    def no_derivative(self) -> str:
-        """The message where a derivative is asked for."""
-        return f"{self.name} is called as it is and has no derivative"
-
-    def native(self, call: HostCall, python: Any) -> tuple[int, Any] | None:
-        """The address of ``int64 f(void **arrays, void *status)`` and what keeps it alive; None
-        where Python calls the function.  It is 0 where nothing fails, and else the result of
-        ``python``, a C function of the same signature, by which Python calls the function."""
-        return None
 
 
 class HostCall:

@@ -40,7 +40,8 @@ class Native:
         found = call.function.native(call, self._python)
         if found is None:
             found = ctypes.cast(self._python, ctypes.c_void_p).value or 0, None
-        self.address, self._owner = found
+        self.address: int = found[0]
+        self._owner: Any = found[1]
 
     def _run(self, addresses: Any, status: int) -> int:
         if status in _raised:
@@ -64,7 +65,7 @@ def _array_at(address: int, type: Type) -> np.ndarray:
     if not type.size:
         return np.empty(type.shape, type.dtype)
     memory = (ctypes.c_char * type.nbytes).from_address(address)
-    return np.frombuffer(memory, type.dtype).reshape(type.shape)
+    return np.frombuffer(memoryview(memory), type.dtype).reshape(type.shape)
 
 
 def raise_error(status: int) -> None:
@@ -96,5 +97,3 @@ def address_of(name: str) -> int | None:
     if name == RAISE:
         return id(raise_error)
     return _natives[name].address if name.startswith(PREFIX) else None
-
-

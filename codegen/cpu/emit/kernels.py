@@ -16,8 +16,8 @@ from autojit.codegen.cpu.llvm.scalars import (
     memory_type,
 )
 from autojit.codegen.cpu.matmul import blas, tiles
-from autojit.codegen.loop_ir.errors import NEGATIVE_POWER, OUT_OF_BOUNDS, is_check
 from autojit.codegen.loop_ir.callbacks import Callback
+from autojit.codegen.loop_ir.errors import NEGATIVE_POWER, OUT_OF_BOUNDS, is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,

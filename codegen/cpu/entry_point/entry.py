@@ -59,8 +59,8 @@ class Module:
         self.in_types = in_types
         self.out_types = out_types
         self.module = ir.Module("autojit")
-        needed = (blas.needed(program), linalg.needed(program), callbacks.needed(program))
-        self.functions = sorted(set().union(*needed))
+        needed = (module.needed(program) for module in (blas, linalg, callbacks))
+        self.functions = sorted(set[str]().union(*needed))
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         #: The bits of the status for the checks.
@@ -101,11 +101,8 @@ class Module:
                 blas.emit(self.module, builder, function, step, _addresses(builder, places))
             elif isinstance(step, (Factorization, Callback)):
                 call: Any = linalg.call if isinstance(step, Factorization) else callbacks.call
-                addresses = _addresses(builder, places)
-                call(
-                    self.module, builder, step, f"call{number}", self.functions, addresses,
-                    self.status, table,
-                )  # fmt: skip
+                more = self.functions, _addresses(builder, places), self.status, table
+                call(self.module, builder, step, f"call{number}", *more)
             else:
                 self._call_kernel(builder, step, number, places)
         builder.ret_void()
