@@ -48,6 +48,13 @@ class Hooks:
     get_bounded: Callable[[Any, Any], Any]
     set_bounded: Callable[[Any, Any, Any], None]
     write_bounded: Callable[[Any, Any], None]
+    #: Items through masks that are not known, places where these hold, an index of such places as
+    #: the mask, and items at bounded arrays of places.
+    get_masked: Callable[[Any, Any], Any]
+    set_masked: Callable[[Any, Any, Any], None]
+    places_of: Callable[[Any], tuple[Any, ...]]
+    mask_in: Callable[[Any, Any], Any]
+    get_at: Callable[[Any, Any], Any]
     #: A context in which NumPy's names see traced values.
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).

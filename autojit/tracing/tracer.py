@@ -37,10 +37,9 @@ _ASSIGN = (
 STORED = "Assigning x into an ordinary array"
 #: The same where that array is known to be an ordinary one.
 ASSIGNMENT_FIX = (
-    "The array that it is assigned into was not made in the traced function, or not by the name in "
-    "the module:\n"
-    "    y = np.copy(y0); y[0] = x          # not: y = y0.copy(), or y0 * 1.0\n"
-    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
+    "The array that it is assigned into comes from outside of the traced function, or something "
+    "else refers to it (a cache, a list). Assign into one of the function's own:\n"
+    "    y = y0.copy(); y[0] = x            # not: y0[0] = x"
 )
 _TAKE = (
     "To pick from an array that is known:\n"
