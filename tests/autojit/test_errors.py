@@ -537,12 +537,12 @@ def test_unhashable_static_arguments() -> None:
 
 
 def test_arguments_that_are_not_arrays() -> None:
-    text = refusal(NotArrayError, jit(square), "text")
-    assert_says(text, "argument 0 is 'text' of type str", "static_argnums")
+    text = refusal(NotArrayError, jit(square), ["text"])
+    assert_says(text, "argument 0[0] is 'text' of type str", "static_argnums")
     text = refusal(NotArrayError, jit(square), {"w": [X, {1, 2}]})
     assert_says(text, "argument 0['w'][1] is {1, 2} of type set")
-    text = refusal(NotArrayError, lambda: jit(square)(1.0, n="three"))
-    assert_says(text, "argument 'n' is 'three'")
+    text = refusal(NotArrayError, lambda: jit(square)(1.0, n={"a": "three"}))
+    assert_says(text, "argument 'n'['a'] is 'three'")
     text = refusal(NotArrayError, autojit.trace(square), object())
     assert_says(text, "of type object")
 
