@@ -26,7 +26,7 @@ from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import ode, testing
+    from . import nn, ode, optim, testing
     from .callbacks.numba_functions import numba_callback
     from .callbacks.pure import pure_callback
     from .control_flow.control import (
@@ -65,8 +65,10 @@ __all__ = [
     "jvp",
     "linearize",
     "map",
+    "nn",
     "numba_callback",
     "ode",
+    "optim",
     "parse",
     "peak_memory",
     "pure_callback",
@@ -100,10 +102,7 @@ hooks.register_modules(
     f"{__name__}.interception.patches",
     f"{__name__}.capture.twins",
 )  # fmt: skip
-hooks.scipy.update(
-    linalg=f"{__name__}.scipy.linalg", special=f"{__name__}.scipy.special",
-    integrate=f"{__name__}.ode",
-)  # fmt: skip
+hooks.scipy["integrate"] = f"{__name__}.ode"
 
 
 def parse(text: str) -> Any:
@@ -134,10 +133,9 @@ _LATER = {
         "control_flow.control",
     ),
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
+    **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
     "numba_callback": "callbacks.numba_functions",
-    "ode": "",
     "pure_callback": "callbacks.pure",
-    "testing": "",
 }
 
 

@@ -62,7 +62,7 @@ class Hooks:
     #: A sentence: why the function that asks for the truth of a traced value was not captured.
     why_not_captured: Callable[[], str]
     #: What to write where a library's code, or a function in C, wants numbers.
-    way_out: Callable[[bool], str]
+    callback_instead: Callable[[bool], str]
     #: ``then() if test else orelse()`` for a traced bool whose value is not known.
     choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
     #: Raises for a list that grows in a captured loop, whose length differs from step to step.
@@ -78,7 +78,7 @@ class Hooks:
     def __init__(self) -> None:
         self._modules: tuple[str, ...] = ()
         self._lock = Lock()
-        #: Names of our modules in the place of SciPy's, by the names of SciPy's.
+        #: Our modules in the place of SciPy's that are not `autojit.scipy.NAME`, by SciPy's names.
         self.scipy: dict[str, str] = {}
 
     def register_modules(self, *names: str) -> None:
