@@ -74,23 +74,17 @@ def _call(types: str | None) -> str | None:
 
 
 def _users_call(frame: FrameType | None) -> ast.Call | None:
-    """The call that a frame is in the middle of."""
+    """The call that a frame is in the middle of: the one that ends where its instruction does."""
     if frame is None:
         return None
     code = frame.f_code
-    line, last, column, end = list(code.co_positions())[frame.f_lasti // 2]
-    if line is None or last is None or column is None or end is None:
-        return None
-    rows = [linecache.getline(code.co_filename, n).encode() for n in range(line, last + 1)]
-    if not all(rows):
-        return None
-    rows[-1] = rows[-1][:end]
-    rows[0] = rows[0][column:]
+    _, last, _, end = list(code.co_positions())[frame.f_lasti // 2]
     try:
-        found = ast.parse(b"(" + b"".join(rows) + b")", mode="eval").body
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except SyntaxError:
         return None
-    return found if isinstance(found, ast.Call) else None
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return next((c for c in calls if (c.end_lineno, c.end_col_offset) == (last, end)), None)
 
 
 # -- the type of the result ---------------------------------------------------------------

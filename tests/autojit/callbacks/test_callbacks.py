@@ -386,7 +386,7 @@ def pasted(error: Exception) -> str:
     return line.strip()
 
 
-@array_function_dispatch(lambda x, count=0, **settings: (x,))
+@array_function_dispatch(lambda x, count=None, *, twice=None: (x,))
 def shifted(x: Any, count: int = 0, *, twice: bool = False) -> Any:
     """A function of a library that dispatches as NumPy's do, which autojit does not cover."""
     moved = np.roll(x, count)
