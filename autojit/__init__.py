@@ -27,6 +27,8 @@ from .version import VERSION
 
 if TYPE_CHECKING:
     from . import nn, ode, optim, testing
+    from .callbacks.numba_functions import numba_callback
+    from .callbacks.pure import pure_callback
     from .control_flow.control import (
         associative_scan,
         cond,
@@ -64,10 +66,12 @@ __all__ = [
     "linearize",
     "map",
     "nn",
+    "numba_callback",
     "ode",
     "optim",
     "parse",
     "peak_memory",
+    "pure_callback",
     "saved_residuals",
     "scan",
     "stop_gradient",
@@ -90,7 +94,7 @@ hooks.register_modules(
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
             "linalg.matrices", "linalg.factorizations", "linalg.spectral", "fourier", "methods",
-            "bounded.slices", "bounded.table",
+            "bounded.slices", "bounded.table", "bounded.masks",
         )
     ),
     f"{__name__}.control_flow.cumulative",
@@ -130,6 +134,8 @@ _LATER = {
     ),
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
     **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
+    "numba_callback": "callbacks.numba_functions",
+    "pure_callback": "callbacks.pure",
 }
 
 

@@ -243,7 +243,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 FLOORS = (
     "cli", "autojit", "nn ode optim testing",
     "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
-    "scipy.fft scipy.linalg", "control_flow dispatch scipy",
+    "scipy.fft scipy.linalg", "callbacks control_flow dispatch scipy",
     "functions.bounded functions.linalg transformations",
     "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",
     "codegen", "codegen.driver", "codegen.cpu codegen.cuda",

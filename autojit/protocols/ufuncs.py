@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import DtypeError, MissingDtypeError, ShapeError, TypeMismatch, with_place
+from autojit.errors import (
+    DtypeError,
+    MissingDtypeError,
+    ShapeError,
+    TypeMismatch,
+    UncoveredFunctionError,
+    with_place,
+)
 from autojit.ir.core.declaration import ANSWERS, Declaration, full
 from autojit.ir.core.program import Value, current_builder
 from autojit.ir.core.types import Type
@@ -39,6 +46,7 @@ from .lifting import (
 from .lists import LISTS, as_arrays
 from .python_integers import EXACT
 from .registry import PRODUCTS, UFUNCS, any_bounded, uncovered
+from .way_out import offer
 
 
 @lru_cache(maxsize=1)
@@ -98,7 +106,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
     if method != "__call__":
-        raise uncovered(f"{name_of(ufunc)}.{method}")
+        raise offer(uncovered(f"{name_of(ufunc)}.{method}"), getattr(ufunc, method), inputs, kwargs)
     dtype = _asked_dtype(ufunc, **kwargs)
     if ufunc in (np.divmod, np.modf):
         return _two_results(ufunc, *inputs)
@@ -302,7 +310,10 @@ def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -
     if ufunc in _COMPARISONS:
         a, b = inputs
         inputs = _by_value(a, b), _by_value(b, a)
-    plan = _plan(ufunc, dtype, *map(kind_and_shape, inputs))
+    try:
+        plan = _plan(ufunc, dtype, *map(kind_and_shape, inputs))
+    except UncoveredFunctionError as error:
+        raise offer(error, ufunc, inputs, {}) from None
     values = list(map(operand, inputs, plan.operands))
     if plan.result is not None:
         (result,) = current_builder().add(plan.answer, values, {}, (plan.result,))

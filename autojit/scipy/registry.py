@@ -12,7 +12,9 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeVar, cast
 
+from autojit.errors import UncoveredFunctionError
 from autojit.protocols.lists import takes_arrays
+from autojit.protocols.way_out import offer
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
 
@@ -46,7 +48,10 @@ def answers(
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if is_traced((args, kwargs)) or (callables and _may_use_traced(args, kwargs)):
-                return traced(*args, **kwargs)
+                try:
+                    return traced(*args, **kwargs)
+                except UncoveredFunctionError as error:
+                    raise offer(error, original(name), args, kwargs) from None
             return original(name)(*args, **kwargs)
 
         FUNCTIONS[name] = call

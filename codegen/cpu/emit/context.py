@@ -19,6 +19,7 @@ from autojit.codegen.cpu.llvm.scalars import (
     memory_type,
 )
 from autojit.codegen.cpu.llvm.vectors import loop_labels
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import ENSURED
 from autojit.codegen.loop_ir.matrices import Factorization
 from autojit.codegen.loop_ir.nodes import Constant
@@ -203,7 +204,7 @@ class KernelContext:
         if not any(map(can_fail, inner)):
             return None
         found = self.failures.found
-        if any(isinstance(s, Factorization) for s in inner):  # it marks the call itself
+        if any(isinstance(s, (Factorization, Callback)) for s in inner):  # they mark the call
             found = b.or_(found, b.load(self.status, typ=I64))
         return b.icmp_unsigned("==", found, ir.Constant(I64, 0))
 
