@@ -10,6 +10,7 @@ from . import (
     move,
     reduce,
     shear,
+    special,
     update,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "move",
     "reduce",
     "shear",
+    "special",
     "update",
 ]
