@@ -10,6 +10,7 @@ import numpy as np
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, elementary
+from autojit.ir.ops.special.elementary import FORMULAS
 
 #: The formulas by ufunc, on operands in the dtypes of NumPy's loop.
 COMPOSITES: dict[Any, Callable[..., Value]] = {}
@@ -111,3 +112,7 @@ def _logit(p: Value) -> Value:
 @composite("scipy.special.log_expit")
 def _log_expit(x: Value) -> Value:
     return -elementary.logaddexp(full(0, x.type), -x)
+
+
+for _name, _formula in FORMULAS.items():
+    composite(f"scipy.special.{_name}")(_formula)

@@ -19,8 +19,7 @@ from autojit.ir.ops.elementary import sqrt as root
 
 from . import beta, gamma
 from .external import External, unknown
-from .hypergeometric import by_power
-from .series import one, where_not, x_log, zero
+from .series import where_not, x_log, zero
 
 #: The derivative by one argument, from all of them.
 Slope = Callable[..., Value]
@@ -84,7 +83,7 @@ gdtr = _cumulative("gdtr", *_GAMMA)
 gdtrc = _cumulative("gdtrc", *_GAMMA, sign=-1)
 gdtria = _inverse("gdtria", _GAMMA, 0, 0)
 gdtrib = _inverse("gdtrib", _GAMMA, 1, 1)
-gdtrix = _inverse("gdtrix", _GAMMA, 1, 2)
+gdtrix = _inverse("gdtrix", _GAMMA, 2, 2)
 
 
 def _poisson(k: Value, m: Value) -> Value:
@@ -198,69 +197,3 @@ _T = (_student_by_freedom, _student_density)
 stdtr = _cumulative("stdtr", *_T)
 stdtrit = _inverse("stdtrit", _T, 1, 1)
 stdtridf = _inverse("stdtridf", _T, 0, 0)
-
-# -- Normal: the mean, and the deviation, at which ndtr((x - mean) / deviation) is p --------------
-
-
-def _normal_slope(z: Value) -> Value:
-    return exp(z * z * -0.5) * (1 / sqrt(2 * pi))
-
-
-nrdtrimn = External(
-    "nrdtrimn",
-    lambda t, m, p, s, x: -(t * (s / _normal_slope((x - m) / s))),
-    lambda t, m, p, s, x: -(t * ((x - m) / s)),
-    lambda t, m, p, s, x: t,
-    cost=200,
-)
-nrdtrisd = External(
-    "nrdtrisd",
-    lambda t, s, m, p, x: -(t * (s / (x - m))),
-    lambda t, s, m, p, x: -(t * (s * s / ((x - m) * _normal_slope((x - m) / s)))),
-    lambda t, s, m, p, x: t * (s / (x - m)),
-    cost=200,
-)
-
-# -- Kolmogorov and Smirnov, Tukey's lambda ---------------------------------------------------------
-
-
-def kolmogorov_density(x: Value) -> Value:
-    """Less the derivative of kolmogorov, by the series of DLMF 20.7.30 that converges fast on
-    either side of 1: the terms left out are below 1e-20 of the first."""
-    low = lt(x, one(x))
-    small, large = select(low, x, one(x)), select(low, one(x), x)
-    slow = zero(x)
-    for k in range(1, 6):
-        slow = slow + large * exp(large * large * (-2.0 * k * k)) * ((-1) ** (k - 1) * 8.0 * k * k)
-    square, fast = small * small, zero(x)
-    for k in range(1, 8, 2):
-        rate = k * k * pi * pi / 8
-        fast = fast + exp(-rate / square) * (2 * rate / square - 1)
-    fast = fast / square * sqrt(2 * pi)
-    return select(low, fast, slow)
-
-
-kolmogorov = External("kolmogorov", lambda t, y, x: -(t * kolmogorov_density(x)), cost=200)
-kolmogi = External("kolmogi", lambda t, x, p: -(t / kolmogorov_density(x)), cost=800)
-#: The derivative of smirnov by d.
-smirnov_slope = External("_smirnovp", unknown, unknown, loop="dd->d", cost=400)
-smirnov = External("smirnov", None, lambda t, y, n, d: t * smirnov_slope(n, d), cost=400)
-smirnovi = External("smirnovi", None, lambda t, d, n, p: t / smirnov_slope(n, d), cost=2000)
-
-
-def _tukey_slope(f: Value, p: Value) -> Value:
-    """dx/dF: F**(p - 1) + (1 - F)**(p - 1)."""
-    return exp((p - 1) * log(f)) + exp((p - 1) * log1p(-f))
-
-
-def _tukey_by_shape(f: Value, p: Value) -> Value:
-    """The derivative of x = (F**p - (1 - F)**p) / p by p."""
-    return by_power(log(f), p) - by_power(log1p(-f), p)
-
-
-tklmbda = External(
-    "tklmbda",
-    lambda t, f, x, p: t / _tukey_slope(f, p),
-    lambda t, f, x, p: -(t * (_tukey_by_shape(f, p) / _tukey_slope(f, p))),
-    cost=800,
-)

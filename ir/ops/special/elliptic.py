@@ -20,8 +20,8 @@ from .series import one, zero
 
 
 def _by_divided_difference(f: Value, g: Value, x: Value, p: Value) -> Value:
-    """(f - g) / (2 (x - p)): NaN where x and p are equal."""
-    return (f - g) / ((x - p) * 2.0)
+    """(f - g) / (2 (p - x)): NaN where x and p are equal."""
+    return (f - g) / ((p - x) * 2.0)
 
 
 def _rd_by_first(y: Value, a: Value, b: Value, c: Value) -> Value:
