@@ -11,6 +11,7 @@ from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, elementary
 from autojit.ir.ops.special.elementary import FORMULAS
+from autojit.ir.ops.special.holomorphic import COMPLEX
 
 #: The formulas by ufunc, on operands in the dtypes of NumPy's loop.
 COMPOSITES: dict[Any, Callable[..., Value]] = {}
@@ -116,3 +117,5 @@ def _log_expit(x: Value) -> Value:
 
 for _name, _formula in FORMULAS.items():
     composite(f"scipy.special.{_name}")(_formula)
+for _name in ("wofz", "hankel1", "hankel1e", "hankel2", "hankel2e"):  # of complex numbers only
+    composite(f"scipy.special.{_name}")(COMPLEX[_name])

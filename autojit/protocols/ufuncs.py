@@ -17,6 +17,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.special.external import External, several
+from autojit.ir.ops.special.holomorphic import COMPLEX
 from autojit.tracing.context import WEAK_TYPES, current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
@@ -366,6 +367,8 @@ def _answer_for(
     if answer is None:
         raise uncovered(name_of(ufunc))
     loop = resolve(ufunc, kinds, dtype)
+    if any(d.kind == "c" for d in loop) and ufunc.__name__ in COMPLEX:
+        return COMPLEX[ufunc.__name__], loop
     if isinstance(answer, External):
         loop = _real_loop(ufunc, loop)
     if loop[0].kind == "c":

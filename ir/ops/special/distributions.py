@@ -128,6 +128,22 @@ nbdtri = External(
     "nbdtri", None, unknown, lambda t, p, k, n, y: t / _negative_binomial(k, n, p), cost=4000
 )
 
+#: Of numbers of successes that are real.
+_BINOMIAL = (
+    lambda k, n, p: beta.by_b(n - k, k + 1, 1 - p) - beta.by_a(n - k, k + 1, 1 - p),
+    lambda k, n, p: beta.by_a(n - k, k + 1, 1 - p),
+    lambda k, n, p: -beta.density(n - k, k + 1, 1 - p),
+)
+bdtrik = _inverse("bdtrik", _BINOMIAL, 0, 0)
+bdtrin = _inverse("bdtrin", _BINOMIAL, 1, 1)
+_NEGATIVE_BINOMIAL = (
+    lambda k, n, p: beta.by_b(n, k + 1, p),
+    lambda k, n, p: beta.by_a(n, k + 1, p),
+    lambda k, n, p: beta.density(n, k + 1, p),
+)
+nbdtrik = _inverse("nbdtrik", _NEGATIVE_BINOMIAL, 0, 0)
+nbdtrin = _inverse("nbdtrin", _NEGATIVE_BINOMIAL, 1, 1)
+
 # -- F and Student's t -------------------------------------------------------------------------------
 
 

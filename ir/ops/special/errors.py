@@ -9,9 +9,11 @@ from __future__ import annotations
 from math import pi, sqrt
 
 from autojit.ir.core.program import Value
+from autojit.ir.ops.arithmetic import imag, make_complex, real
 from autojit.ir.ops.elementary import erf, exp
 
 from .external import External
+from .holomorphic import wofz
 
 _TWO_OVER_SQRT_PI = 2 / sqrt(pi)
 _SQRT_2PI = sqrt(2 * pi)
@@ -41,32 +43,18 @@ def _owens_by_a(t: Value, y: Value, h: Value, a: Value) -> Value:
 owens_t = External("owens_t", _owens_by_h, _owens_by_a, cost=200)
 
 
-# -- Faddeeva's function w(z) = exp(-z^2) erfc(-iz), with w' = -2zw + 2i/sqrt(pi) ------------------
+# -- Voigt's profile, Re w(z) / (sigma sqrt(2 pi)) with z = (x + i gamma) / (sigma sqrt(2)) ----------
 
 
 def _slope(x: Value, y: Value) -> tuple[Value, Value]:
-    """The real and the imaginary part of w'."""
-    re, im = wofz_real(x, y), wofz_imag(x, y)
-    return (y * im - x * re) * 2.0, _TWO_OVER_SQRT_PI - (x * im + y * re) * 2.0
-
-
-wofz_real: External = External(
-    "wofz_real",
-    lambda t, w, x, y: t * _slope(x, y)[0],
-    lambda t, w, x, y: -(t * _slope(x, y)[1]),
-    function="wofz", loop="D->D", cost=400,
-)  # fmt: skip
-wofz_imag: External = External(
-    "wofz_imag",
-    lambda t, w, x, y: t * _slope(x, y)[1],
-    lambda t, w, x, y: t * _slope(x, y)[0],
-    function="wofz", loop="D->D", result=1, cost=400,
-)  # fmt: skip
+    """The real and the imaginary part of w'(z) = -2 z w(z) + 2i/sqrt(pi)."""
+    z = make_complex(x, y)
+    slope = z * wofz(z) * -2.0
+    return real(slope), imag(slope) + _TWO_OVER_SQRT_PI
 
 
 def _voigt(x: Value, sigma: Value, gamma: Value) -> tuple[Value, Value]:
-    """The derivatives of Re w(z) / (sigma sqrt(2 pi)), z = (x + i gamma) / (sigma sqrt(2)),
-    by x and gamma."""
+    """The derivatives by x and gamma."""
     scale = sigma * sqrt(2)
     re, im = _slope(x / scale, gamma / scale)
     factor = 1 / (sigma * scale * _SQRT_2PI)

@@ -120,3 +120,29 @@ chndtrinc = External(
     lambda t, nc, x, v, p: t / _by_noncentrality(x, v, nc),
     cost=8000,
 )
+chndtridf = External("chndtridf", unknown, unknown, unknown, cost=8000)
+
+# -- noncentral t and F: by the argument, once -------------------------------------------------------
+
+_t_density = External("_nct_pdf", unknown, unknown, unknown, loop="ddd->d", cost=8000)
+_f_density = External("_ncf_pdf", unknown, unknown, unknown, unknown, loop="dddd->d", cost=8000)
+
+nctdtr = External(
+    "nctdtr", unknown, unknown, lambda t, y, v, nc, x: t * _t_density(x, v, nc), cost=8000
+)
+nctdtrit = External(
+    "nctdtrit", unknown, unknown, lambda t, x, v, nc, p: t / _t_density(x, v, nc), cost=32000
+)
+nctdtridf = External("nctdtridf", unknown, unknown, unknown, cost=32000)
+nctdtrinc = External("nctdtrinc", unknown, unknown, unknown, cost=32000)
+ncfdtr = External(
+    "ncfdtr", unknown, unknown, unknown,
+    lambda t, y, n, d, nc, x: t * _f_density(x, n, d, nc), cost=8000,
+)  # fmt: skip
+ncfdtri = External(
+    "ncfdtri", unknown, unknown, unknown,
+    lambda t, x, n, d, nc, p: t / _f_density(x, n, d, nc), cost=32000,
+)  # fmt: skip
+ncfdtridfd = External("ncfdtridfd", unknown, unknown, unknown, unknown, cost=32000)
+ncfdtridfn = External("ncfdtridfn", unknown, unknown, unknown, unknown, cost=32000)
+ncfdtrinc = External("ncfdtrinc", unknown, unknown, unknown, unknown, cost=32000)
