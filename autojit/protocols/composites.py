@@ -10,8 +10,8 @@ import numpy as np
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, elementary
-from autojit.ir.ops.special.elementary import FORMULAS
-from autojit.ir.ops.special.holomorphic import COMPLEX
+from autojit.ir.special.elementary import FORMULAS
+from autojit.ir.special.holomorphic import COMPLEX
 
 #: The formulas by ufunc, on operands in the dtypes of NumPy's loop.
 COMPOSITES: dict[Any, Callable[..., Value]] = {}

@@ -16,8 +16,8 @@ from autojit.ir.core.program import Value, current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.elementwise import Elementwise
-from autojit.ir.ops.special.external import External, several
-from autojit.ir.ops.special.holomorphic import COMPLEX
+from autojit.ir.special.external import External, several
+from autojit.ir.special.holomorphic import COMPLEX
 from autojit.tracing.context import WEAK_TYPES, current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.ir.ops.special.external import external
+from autojit.ir.special.external import external
 
 from .helpers import Helpers, family, libdevice, numpy_type
 

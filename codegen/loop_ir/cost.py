@@ -12,7 +12,7 @@ from typing import Any
 
 from autojit.ir.core.affine import Affine
 from autojit.ir.core.machine import Machine, current
-from autojit.ir.ops.special.external import external
+from autojit.ir.special.external import external
 
 from .matrices import MatrixProduct
 from .nodes import Compute, Constant, Gather, IndexValue, InRange, Load, Loop

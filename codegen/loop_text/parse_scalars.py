@@ -22,7 +22,7 @@ from autojit.codegen.loop_ir.vocabulary import SYMBOLS, usual_dtype
 from autojit.ir.core.affine import Affine, Atom, Quotient, Var
 from autojit.ir.core.types import DTYPE_NAMES
 from autojit.ir.ops.checks import failure_of, is_failure
-from autojit.ir.ops.special.external import external
+from autojit.ir.special.external import external
 
 from .tokens import Token, Tokens
 

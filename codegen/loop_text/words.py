@@ -9,7 +9,7 @@ import numpy as np
 
 from autojit.ir.core.types import dtype_from_name
 from autojit.ir.ops.checks import Failure, error_of, failure_of
-from autojit.ir.ops.special.external import external
+from autojit.ir.special.external import external
 
 #: Functions that NumPy calls otherwise.
 _NUMPY = {

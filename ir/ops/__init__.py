@@ -10,7 +10,6 @@ from . import (
     move,
     reduce,
     shear,
-    special,
     update,
 )
 
@@ -24,6 +23,5 @@ __all__ = [
     "move",
     "reduce",
     "shear",
-    "special",
     "update",
 ]

@@ -17,7 +17,7 @@ import numpy as np
 
 from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
-from autojit.ir.ops.special.external import External, external
+from autojit.ir.special.external import External, external
 
 #: What the names of these functions begin with, and of what is handed to inner loops.
 FUNCTION, DATA = "special: ", "special data: "

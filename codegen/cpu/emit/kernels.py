@@ -38,7 +38,7 @@ from autojit.codegen.loop_ir.nodes import (
 from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Place
-from autojit.ir.ops.special.external import external
+from autojit.ir.special.external import external
 
 from . import accumulators, nests, outlined, sequences, special_functions
 from .context import I64, KernelContext

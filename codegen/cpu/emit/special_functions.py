@@ -8,7 +8,7 @@ from autojit.codegen.cpu.abi import abi, special_functions
 from autojit.codegen.loop_ir.nodes import Compute
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
-from autojit.ir.ops.special.external import External, external
+from autojit.ir.special.external import External, external
 
 from .context import I64, POINTER, KernelContext
 
@@ -80,7 +80,8 @@ def _by_inner_loop(
         e.allocas.store(ir.Constant(I64, 0), _at(e.allocas, steps, i))
     whole = [k == "l" for k in kinds[:taken] for _ in range(1 + (k == "D"))]
     for i, (x, is_whole) in enumerate(zip(args, whole, strict=True)):
-        b.store(b.fptosi(x, I64) if is_whole else x, _at(b, room, i))
+        bits = b.bitcast(b.fptosi(x, I64), _F64) if is_whole else x
+        b.store(bits, _at(b, room, i))
     data = _entry(e, special_functions.DATA + name.removeprefix(special_functions.FUNCTION))
     b.call(_function(e, name, _INNER_LOOP), [pointers, one, steps, data])
     return b.load(_at(b, room, first[taken] + declared.result), typ=_F64)

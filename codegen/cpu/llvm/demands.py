@@ -9,7 +9,7 @@ from autojit.codegen.loop_ir.errors import is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Compute, Gather, RunTasks, ScatterInto
 from autojit.codegen.loop_ir.sequences import Recall, Repeat
-from autojit.ir.ops.special.external import external
+from autojit.ir.special.external import external
 
 
 def can_fail(statement: Any) -> bool:

@@ -18,6 +18,7 @@ from . import (
     integrals,
     polynomials,
     statistics,
+    zeta,
 )
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "integrals",
     "polynomials",
     "statistics",
+    "zeta",
 ]

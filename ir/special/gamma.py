@@ -1,6 +1,6 @@
 """The gamma function and its kin, and the incomplete gamma function.
 
-Sources of the derivatives: DLMF chapters 5 (gamma, beta), 8 (incomplete gamma) and 25.11 (zeta).
+Sources of the derivatives: DLMF chapters 5 (gamma, beta) and 8 (incomplete gamma).
 
 The derivatives of the incomplete functions by their parameters have no closed form.  They are
 integrals of one sign (of the two sides of x, the one where no terms cancel is taken), by a
@@ -25,16 +25,12 @@ from autojit.ir.ops.arithmetic import (
 )
 from autojit.ir.ops.elementary import cos, exp, log, sin, sqrt
 
-from .external import External, unknown
+from .external import External
 from .series import integral, one, where_not, x_log, zero
+from .zeta import zeta
 
 # -- complete functions ---------------------------------------------------------------
 
-#: Hurwitz's zeta function.
-zeta: External = External(
-    "zeta", unknown, lambda t, y, s, q: -(t * (s * zeta(s + 1, q))), loop="dd->d", cost=400
-)
-zetac = External("zetac", unknown, cost=200)
 digamma = External("psi", lambda t, y, x: t * zeta(full(2, x.type), x), also=("digamma",), cost=88)
 gammaln = External("gammaln", lambda t, y, x: t * digamma(x), cost=104)
 loggamma = External("loggamma", lambda t, y, x: t * digamma(x), cost=104)
