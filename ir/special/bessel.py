@@ -20,7 +20,7 @@ from .external import External, unknown
 from .gamma import rgamma
 from .series import integral, zero
 
-# -- of a real order ------------------------------------------------------------------------
+# -- of a real order -----------------------------------------------------------------------
 
 
 def _alternating(f: External, v: Value, x: Value) -> Value:
@@ -76,7 +76,7 @@ kve: External = External(
 kn: External = External("kn", unknown, lambda t, y, n, x: -(t * _adding(kn, n, x)), cost=400)
 yn: External = External("yn", unknown, lambda t, y, n, x: t * _alternating(yn, n, x), cost=400)
 
-# -- of orders 0 and 1 ------------------------------------------------------------------------
+# -- of orders 0 and 1 ---------------------------------------------------------------------
 
 
 def _two(x: Value) -> Value:
@@ -98,7 +98,7 @@ i1e: External = External(
 k0e: External = External("k0e", lambda t, y, x: t * (y - k1e(x)), cost=152)
 k1e: External = External("k1e", lambda t, y, x: t * (y - y / x - k0e(x)), cost=152)
 
-# -- spherical ones, of whole orders --------------------------------------------------------------
+# -- spherical ones, of whole orders -------------------------------------------------------
 
 
 def _spherical(letter: str, lower: float, upper: float) -> External:
@@ -108,9 +108,7 @@ def _spherical(letter: str, lower: float, upper: float) -> External:
         below = made(maximum(n - 1, zero(n)), z) * n * lower
         return t * ((below + made(n + 1, z) * (n + 1) * upper) / (n * 2.0 + 1))
 
-    made = External(
-        f"_spherical_{letter}n", unknown, slope, loop="ld->d", cost=200
-    )
+    made = External(f"_spherical_{letter}n", unknown, slope, loop="ld->d", cost=200)
     return made
 
 
@@ -119,7 +117,7 @@ spherical_yn = _spherical("y", 1.0, -1.0)
 spherical_in = _spherical("i", 1.0, 1.0)
 spherical_kn = _spherical("k", -1.0, -1.0)
 
-# -- Airy's: Ai, Ai', Bi, Bi' -----------------------------------------------------------------------
+# -- Airy's: Ai, Ai', Bi, Bi' --------------------------------------------------------------
 
 
 def _airy(k: int, slope: Callable[[Value, Value], Value], name: str = "airy") -> External:
@@ -146,7 +144,7 @@ airye: list[External] = [
     _airy(3, lambda y, x: x * airye[2](x) - _scale(x) * y, "airye"),
 ]
 
-# -- Kelvin's -------------------------------------------------------------------------------------------
+# -- Kelvin's ------------------------------------------------------------------------------
 
 ber: External = External("ber", lambda t, y, x: t * berp(x), cost=200)
 bei: External = External("bei", lambda t, y, x: t * beip(x), cost=200)
@@ -157,7 +155,7 @@ beip: External = External("beip", lambda t, y, x: t * (ber(x) - y / x), cost=200
 kerp: External = External("kerp", lambda t, y, x: -(t * (kei(x) + y / x)), cost=200)
 keip: External = External("keip", lambda t, y, x: t * (ker(x) - y / x), cost=200)
 
-# -- Struve's -----------------------------------------------------------------------------------------
+# -- Struve's ------------------------------------------------------------------------------
 
 
 def _remainder(v: Value, x: Value) -> Value:

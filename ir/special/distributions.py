@@ -9,7 +9,7 @@ of successes are rounded down, so the derivative by them is 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi, sqrt
+from math import pi
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
@@ -55,14 +55,12 @@ def _inverse(
         slope = slopes[other + (other >= x)]
         if slope is unknown:
             return unknown
-        return lambda t, y, *args: -(
-            t * (slope(*all_of(y, args)) / slopes[x](*all_of(y, args)))
-        )
+        return lambda t, y, *args: -(t * (slope(*all_of(y, args)) / slopes[x](*all_of(y, args))))
 
     return External(name, *map(rule, range(len(slopes))), cost=cost)
 
 
-# -- chi-squared, gamma and Poisson --------------------------------------------------------------
+# -- chi-squared, gamma and Poisson --------------------------------------------------------
 
 _CHI = (
     lambda v, x: gamma.by_shape(v * 0.5, x * 0.5) * 0.5,
@@ -103,7 +101,7 @@ pdtrik = External(
     cost=4000,
 )
 
-# -- binomial and negative binomial ----------------------------------------------------------------
+# -- binomial and negative binomial --------------------------------------------------------
 
 
 def _binomial(k: Value, n: Value, p: Value) -> Value:
@@ -144,7 +142,7 @@ _NEGATIVE_BINOMIAL = (
 nbdtrik = _inverse("nbdtrik", _NEGATIVE_BINOMIAL, 0, 0)
 nbdtrin = _inverse("nbdtrin", _NEGATIVE_BINOMIAL, 1, 1)
 
-# -- F and Student's t -------------------------------------------------------------------------------
+# -- F and Student's t ---------------------------------------------------------------------
 
 
 def _logarithms(n: Value, d: Value, x: Value) -> tuple[Value, Value]:

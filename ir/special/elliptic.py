@@ -16,7 +16,7 @@ from autojit.ir.ops.elementwise import Rule
 from .external import External
 from .series import one, zero
 
-# -- Carlson's ----------------------------------------------------------------------------------
+# -- Carlson's -----------------------------------------------------------------------------
 
 
 def _by_divided_difference(f: Value, g: Value, x: Value, p: Value) -> Value:
@@ -94,7 +94,7 @@ elliprj: External = External(
     cost=800,
 )
 
-# -- Legendre's ---------------------------------------------------------------------------------
+# -- Legendre's ----------------------------------------------------------------------------
 
 
 def _first_kind_by_m(m: Value) -> Value:
@@ -152,7 +152,7 @@ ellipeinc = External(
     cost=300,
 )
 
-# -- Jacobi's: sn, cn, dn and the amplitude -------------------------------------------------------
+# -- Jacobi's: sn, cn, dn and the amplitude ------------------------------------------------
 
 
 def _jacobi(u: Value, m: Value) -> tuple[Value, ...]:
@@ -179,9 +179,7 @@ def _dn_by_m(u: Value, m: Value) -> Value:
 
 
 def _one_of_jacobi(k: int, by_u: Rule, by_m: Rule) -> External:
-    return External(
-        f"ellipj_{k}", by_u, by_m, function="ellipj", result=k, results=4, cost=400
-    )
+    return External(f"ellipj_{k}", by_u, by_m, function="ellipj", result=k, results=4, cost=400)
 
 
 ellipj: list[External] = [
@@ -202,7 +200,7 @@ ellipj: list[External] = [
     ),
 ]  # fmt: skip
 
-# -- the arithmetic-geometric mean: pi / (2 R_F(0, a**2, b**2)) -------------------------------------
+# -- the arithmetic-geometric mean: pi / (2 R_F(0, a**2, b**2)) ----------------------------
 
 
 def _agm_by(y: Value, a: Value, b: Value) -> Value:

@@ -68,7 +68,7 @@ def _spence_slope(z: Value) -> Value:
 
 spence = External("spence", lambda t, y, z: t * _spence_slope(z), cost=120)
 
-# -- integrals of Bessel, Airy and Struve functions -----------------------------------------
+# -- integrals of Bessel, Airy and Struve functions ----------------------------------------
 
 itj0y0 = _several("itj0y0", lambda x: j0(x), lambda x: y0(x), cost=400)
 iti0k0 = _several("iti0k0", lambda x: i0(x), lambda x: k0(x), cost=400)

@@ -52,9 +52,7 @@ def x_log(x: Value, y: Value) -> Value:
     return select(trivial, zero(x), x * log(where_not(trivial, y, 1.0)))
 
 
-def integral(
-    integrand: Callable[..., Value], operands: Sequence[Value]
-) -> Value:
+def integral(integrand: Callable[..., Value], operands: Sequence[Value]) -> Value:
     """The integral of ``integrand(s, *operands)`` over s from 0 to infinity, element by element.
 
     The integrand should fall by a factor of e over about 1.

@@ -29,7 +29,9 @@ def _spherical(letter: str, op: Any, lower: float, upper: float) -> Callable[...
         return (below + above) / (2 * order + 1)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""A spherical Bessel function of a known order, or its derivative (DLMF 10.51).
+    function.__doc__ = f"""A spherical Bessel function, or its derivative (DLMF 10.51).
+
+    The order must be known when the function is traced.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import {name}
@@ -65,7 +67,7 @@ def _derived(name: str, op: Any, sign: float, turn: float) -> Callable[..., Any]
         return total * (turn / 2) ** order
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""The n-th derivative of ``{name[:-1]}`` by its argument (DLMF 10.6.7, 10.29.5).
+    function.__doc__ = f"""The n-th derivative of ``{name[:-1]}`` by z (DLMF 10.6.7, 10.29.5).
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import {name}
