@@ -52,7 +52,7 @@ def _expn_rule(t: Value, y: Value, n: Value, x: Value) -> Value:
     return -(t * select(high, lower, (exp(-safe) - (n - 1) * y) / safe))
 
 
-expn: External = External("expn", unknown, _expn_rule, cost=300)
+expn: External = External("expn", unknown, _expn_rule, whole=(0,), cost=300)
 
 sici = _several("sici", _sinc, lambda x: cos(x) / x, cost=120)
 shichi = _several("shichi", _sinhc, lambda x: cosh(x) / x, cost=120)

@@ -62,9 +62,13 @@ def kolmogorov_density(x: Value) -> Value:
 kolmogorov = External("kolmogorov", lambda t, y, x: -(t * kolmogorov_density(x)), cost=200)
 kolmogi = External("kolmogi", lambda t, x, p: -(t / kolmogorov_density(x)), cost=800)
 #: The derivative of smirnov by d.
-smirnov_slope = External("_smirnovp", unknown, unknown, loop="dd->d", cost=400)
-smirnov = External("smirnov", None, lambda t, y, n, d: t * smirnov_slope(n, d), cost=400)
-smirnovi = External("smirnovi", None, lambda t, d, n, p: t / smirnov_slope(n, d), cost=2000)
+smirnov_slope = External("_smirnovp", unknown, unknown, loop="ld->d", cost=400)
+smirnov = External(
+    "smirnov", None, lambda t, y, n, d: t * smirnov_slope(n, d), whole=(0,), cost=400
+)
+smirnovi = External(
+    "smirnovi", None, lambda t, d, n, p: t / smirnov_slope(n, d), whole=(0,), cost=2000
+)
 
 
 def _tukey_slope(f: Value, p: Value) -> Value:

@@ -14,8 +14,8 @@ from tests.samples.special_points import POINTS
 
 #: Functions that have a first derivative only, and those that are constant between steps.
 ONCE = {"nctdtr", "nctdtrit", "ncfdtr", "ncfdtri", "smirnov", "smirnovi"}
-#: Of these SciPy's values have but seven digits, so differences say nothing.
-ROUGH = {"itairy"}
+#: SciPy's values of these have but some seven digits, so differences say nothing.
+ROUGH = {"itairy", "fdtridfd", "chndtrinc", "stdtridf"}
 #: Of real numbers, whose derivative is 0 or refused.
 FLAT = {"gammasgn", "round"}
 
@@ -105,8 +105,9 @@ def _of_gamma(z: Any) -> Any:
 def _of_several(x: Any) -> Any:
     from autojit.scipy import special as ours
 
+    x = x * np.ones(2)  # float64: where an order is an integer, SciPy's dtypes are a mixture
     return (
-        ours.zeta(x + 1), ours.zeta(x + 1, x), ours.polygamma(np.array([0, 3]), x),
+        ours.zeta(x + 1), ours.zeta(x + 1, x), ours.polygamma(np.array([1, 3]), x),
         ours.spherical_jn(2, x), ours.spherical_yn(0, x), ours.spherical_in(1, x),
         ours.spherical_kn(2, x),
     )  # fmt: skip

@@ -19,14 +19,14 @@ def _spherical(letter: str, op: Any, lower: float, upper: float) -> Callable[...
     name = f"spherical_{letter}n"
 
     def function(n: Any, z: Any, derivative: bool = False) -> Any:
-        order = np.asarray(known(name, "n", n), float)
+        whole = np.asarray(known(name, "n", n), float)  # SciPy's loop is that of float64, too
         if getattr(z, "dtype", np.dtype(float)).kind == "c":
             raise uncovered(f"scipy.special.{name}", " of complex numbers")
         if not derivative:
-            return elementwise(op, order, z)
-        below = elementwise(op, np.maximum(order - 1, 0), z) * (order * lower)
-        above = elementwise(op, order + 1, z) * ((order + 1) * upper)
-        return (below + above) / (2 * order + 1)
+            return elementwise(op, whole, z)
+        below = elementwise(op, np.maximum(whole - 1, 0), z) * (whole * lower)
+        above = elementwise(op, whole + 1, z) * ((whole + 1) * upper)
+        return (below + above) / (2 * whole + 1)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""A spherical Bessel function, or its derivative (DLMF 10.51).
