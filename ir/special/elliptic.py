@@ -87,7 +87,7 @@ elliprg = External(
 )
 
 
-def _rj_by(a: Value, b: Value, c: Value, p: Value, which: int) -> Value:
+def _rj_by(which: int, a: Value, b: Value, c: Value, p: Value) -> Value:
     """NaN for p < 0, where the integral is a principal value."""
     powers = [-0.5, -0.5, -0.5, -1.0]
     factor, powers[which] = 1.5 * powers[which], powers[which] - 1
@@ -96,10 +96,10 @@ def _rj_by(a: Value, b: Value, c: Value, p: Value, which: int) -> Value:
 
 elliprj: External = External(
     "elliprj",
-    lambda t, y, *v: t * _rj_by(*v, 0),
-    lambda t, y, *v: t * _rj_by(*v, 1),
-    lambda t, y, *v: t * _rj_by(*v, 2),
-    lambda t, y, *v: t * _rj_by(*v, 3),
+    lambda t, y, *v: t * _rj_by(0, *v),
+    lambda t, y, *v: t * _rj_by(1, *v),
+    lambda t, y, *v: t * _rj_by(2, *v),
+    lambda t, y, *v: t * _rj_by(3, *v),
     cost=800,
 )
 
