@@ -29,8 +29,8 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import zeta
-    >>> grad(zeta, 1)(2.0, 1.0) + 2 * zeta(3.0)
-    np.float64(0.0)
+    >>> bool(np.isclose(grad(zeta, 1)(2.0, 1.0), -2 * zeta(3.0)))
+    True
     """
     if q is None:
         return elementwise(zetas.riemann_zeta, x)
