@@ -134,6 +134,8 @@ def scipy_function(name: str) -> Callable[..., Any]:
     """A function of scipy.special, imported when it is first needed."""
     import scipy.special
 
-    public = getattr(scipy.special, name, None)
-    found: Callable[..., Any] = public or getattr(scipy.special._ufuncs, name)
+    found: Callable[..., Any] | None = getattr(scipy.special, name, None)
+    found = found or getattr(scipy.special._ufuncs, name, None)
+    if found is None:
+        raise NotImplementedError(f"SciPy {scipy.__version__} has no function {name}")
     return found
