@@ -17,7 +17,7 @@ from llvmlite import ir
 from autojit.codegen.cpu.abi import abi, arrays
 from autojit.codegen.cpu.abi.abi import Convention
 from autojit.codegen.cpu.abi.results import POOLED
-from autojit.codegen.cpu.emit import callbacks
+from autojit.codegen.cpu.emit import callbacks, special_functions
 from autojit.codegen.cpu.emit.context import I64, POINTER
 from autojit.codegen.cpu.emit.kernels import KernelEmitter
 from autojit.codegen.cpu.emit.places import poison
@@ -39,8 +39,7 @@ from autojit.ir.core.types import Type, dtype_name
 
 from . import alike
 
-I32 = ir.IntType(32)
-_NULL = ir.Constant(POINTER, None)
+I32, _NULL = ir.IntType(32), ir.Constant(POINTER, None)
 
 #: What tells loops of equal text apart.
 _LOOP_LABEL = re.compile(r", !llvm\.loop !\d+")
@@ -59,8 +58,8 @@ class Module:
         self.in_types = in_types
         self.out_types = out_types
         self.module = ir.Module("autojit")
-        needed = (module.needed(program) for module in (blas, linalg, callbacks))
-        self.functions = sorted(set[str]().union(*needed))
+        needs = (blas.needed, linalg.needed, callbacks.needed, special_functions.needed)
+        self.functions = sorted({name for needed in needs for name in needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         #: The bits of the status for the checks.
