@@ -88,7 +88,7 @@ hooks.register_modules(
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
             "linalg.matrices", "linalg.factorizations", "linalg.spectral", "methods",
-            "bounded.slices", "bounded.table",
+            "bounded.slices", "bounded.table", "statistics.quantiles", "statistics.histograms",
         )
     ),
     f"{__name__}.control_flow.cumulative",

@@ -96,7 +96,6 @@ def _extreme(name: str, op: Any, ufunc: Any, lowest: str) -> Callable[..., Trace
     ) -> Tracer:
         reject(f"np.{name}", out=out)
         value = as_value(a)
-        check_ordered(f"np.{name}", value.dtype)
         axes = shapes.reduced_axes(axis, value.type.ndim)
         if initial is _MISSING and any_zero(value.shape, axes):
             raise ShapeError(
@@ -114,11 +113,29 @@ def _extreme(name: str, op: Any, ufunc: Any, lowest: str) -> Callable[..., Trace
                     user_source(),
                 )
             )
-        value = _masked(value, where, op.identity(value.dtype))
-        return _begun(f"np.{name}", ufunc, tracer(_reduced(op, value, axis, keepdims)), initial)
+        if value.dtype.kind == "c":
+            worst = complex(-np.inf, -np.inf) if op is reduce.max_ else complex(np.inf, np.inf)
+            result = _complex_extreme(op, _masked(value, where, worst), axes, keepdims)
+        else:
+            value = _masked(value, where, op.identity(value.dtype))
+            result = tracer(_reduced(op, value, axis, keepdims))
+        return _begun(f"np.{name}", ufunc, result, initial)
 
     function.__name__ = name
     return function
+
+
+def _complex_extreme(op: Any, value: Value, axes: tuple[int, ...], keepdims: Any) -> Any:
+    """The extreme of complex numbers: the element at its place."""
+    x, shape = tracer(value), value.shape
+    kept = [i for i in range(len(shape)) if i not in axes]
+    flat = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[i] for i in kept), -1))
+    if 0 in flat.shape:
+        return np.zeros(flat.shape[:-1], x.dtype)
+    places = (np.argmax if op is reduce.max_ else np.argmin)(flat, axis=-1, keepdims=True)
+    wide = keepdims is not _MISSING and keepdims
+    picked = np.take_along_axis(flat, places, -1)
+    return np.reshape(picked, shapes.keep_axes(shape, axes) if wide else flat.shape[:-1])
 
 
 def check_ordered(name: str, dtype: np.dtype) -> None:
@@ -301,7 +318,6 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
         a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = _MISSING
     ) -> Tracer:
         reject(f"np.{name}", out=out)
-        check_ordered(f"np.{name}", dtype_of(a))
         shape = shape_of(a)
         if axis is None:
             a, along = np.ravel(a), 0
@@ -311,8 +327,8 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
         else:
             along = shapes.normalize_axis(axis, len(shape))
         x = tracer(as_value(a))
-        best = extreme(x, along, keepdims=True)
-        hit = (x == best) | np.isnan(x) if x.dtype.kind in "fc" else x == best
+        hit = _attains(extreme, x, along)
+        hit = hit | np.isnan(x) if x.dtype.kind in "fc" else hit
         index = np.dtype(np.int64)
         positions = iota(dtype=index, shape=x.shape, axis=along)
         beyond = full(x.shape[along], positions.type)
@@ -325,6 +341,16 @@ def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
 
     function.__name__ = name
     return function
+
+
+def _attains(extreme: Any, x: Any, along: int) -> Any:
+    """Which elements are the extreme; complex numbers are ordered by their parts."""
+    if x.dtype.kind != "c":
+        return x == extreme(x, along, keepdims=True)
+    first = x.real == extreme(x.real, along, keepdims=True)
+    worst = _scalar(-np.inf if extreme is max else np.inf, x.real)
+    second = np.where(first, x.imag, worst)
+    return first & (x.imag == extreme(second, along, keepdims=True))
 
 
 argmax = implements(np.argmax)(_argument("argmax", max))
