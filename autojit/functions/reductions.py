@@ -403,23 +403,20 @@ def reduce_ufunc(
     **kwargs: Any,
 ) -> Any:
     """``ufunc.reduce``; mind that its axis is 0 unless given."""
-    for keyword, value in kwargs.items():
-        reject(f"np.{ufunc.__name__}.reduce", **{keyword: value})
-    if ufunc == np.add:
-        return sum(array, axis, dtype, out, keepdims)
-    if ufunc == np.multiply:
-        return prod(array, axis, dtype, out, keepdims)
+    if ufunc in (np.add, np.multiply):
+        function = sum if ufunc == np.add else prod
+        return function(array, axis, dtype, out, keepdims, **kwargs)
     answers = {
         np.maximum: max,
         np.minimum: min,
         np.logical_or: any,
         np.logical_and: all,
     }
-    if ufunc in answers and dtype is None:
-        return answers[ufunc](array, axis, out, keepdims)
-    if ufunc == np.logaddexp and dtype is None and out is None:
+    if ufunc in answers and dtype is None and (ufunc.identity is None or "initial" not in kwargs):
+        return answers[ufunc](array, axis, out, keepdims, **kwargs)
+    if ufunc == np.logaddexp and dtype is None and out is None and not kwargs:
         return logsumexp(array, axis, keepdims=keepdims)
-    raise uncovered(f"np.{ufunc.__name__}.reduce")
+    return hooks.fold_ufunc(ufunc, array, axis, dtype, out, keepdims, **kwargs)
 
 
 hooks.reduce_ufunc = reduce_ufunc

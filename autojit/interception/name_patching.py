@@ -30,6 +30,13 @@ class StandIn:
     def __hash__(self) -> int:
         return hash(self.original)
 
+    # Of a class: what is asked by isinstance, and what a subclass derives from.
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self.original)
+
+    def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
+        return (self.original,)
+
     def __reduce__(self) -> str:
         name: str = self.original.__name__
         return name

@@ -27,14 +27,17 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.calls.calling import call_as, calls_of
+from autojit.errors import ConcreteValueError, UncoveredFunctionError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.protocols import lists
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, fresh, is_traced, is_vague, plain
 from autojit.tracing.hooks import hooks
 from autojit.tracing.running.trace import trace_flat
+from autojit.tracing.source import user_source
 
 from . import listed
+from .concatenators import Concatenator
 from .name_patching import Maker, Names, StandIn
 from .pandas_methods import PandasMethods
 
@@ -210,6 +213,71 @@ def _taken(original: Any, *args: Any, **kwargs: Any) -> Any:
     return take(bare(given.pop("a")), given.pop("indices"), *args[2:], **given)
 
 
+@_answers("asarray_chkfinite")
+def _checked_finite(original: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+    if not is_traced(a):
+        return fresh(original(plain(a), *args, **kwargs))
+    from autojit.functions.shapes.elements import checked_finite
+
+    return checked_finite(bare(a), *args, **kwargs)
+
+
+@_answers("require")
+def _required(
+    original: Any, a: Any, dtype: Any = None, requirements: Any = None, **kwargs: Any
+) -> Any:
+    """Compiled code gets and makes arrays as they are required, apart from their dtype."""
+    if not is_traced(a):
+        return fresh(original(plain(a), dtype, requirements, **kwargs))
+    return np.asanyarray(a, dtype=dtype)
+
+
+@_answers("poly1d")
+def _poly1d(original: Any, c_or_r: Any, *args: Any, **kwargs: Any) -> Any:
+    from autojit.functions.polynomials.traced import Poly1d, coefficients
+
+    if not is_traced(coefficients(c_or_r)):
+        return original(c_or_r, *args, **kwargs)
+    return Poly1d(c_or_r, *args, **kwargs)
+
+
+@_answers("ndenumerate")
+def _ndenumerate(original: Any, arr: Any) -> Any:
+    if not is_traced(arr):
+        return original(arr)
+    x = np.asarray(arr)
+    return ((at, x[at]) for at in np.ndindex(x.shape))
+
+
+@_answers("nditer", "nested_iters")
+def _nditer(original: Any, *args: Any, **kwargs: Any) -> Any:
+    if not is_traced((args, kwargs)):
+        return original(*args, **kwargs)
+    raise UncoveredFunctionError(
+        with_place(
+            f"np.{original.__name__} of a traced array is not covered by autojit: it hands out "
+            "pieces of memory. Go through the places, or over the elements:\n"
+            "    for at in np.ndindex(x.shape): x[at]\n"
+            "    for v in x.ravel(): v",
+            user_source(),
+        )
+    )
+
+
+@_answers("save", "savez", "savez_compressed", "savetxt", "array2string", "array_repr", "array_str")
+def _written(original: Any, *args: Any, **kwargs: Any) -> Any:
+    if not is_traced((args, kwargs)):
+        return original(*args, **kwargs)
+    raise ConcreteValueError(
+        with_place(
+            f"np.{original.__name__} needs the values of a traced array, and while a function is "
+            "traced there are none. Return the array, and write what the call returns:\n"
+            f"    y = jit(f)(x)\n    np.{original.__name__}(…, y)",
+            user_source(),
+        )
+    )
+
+
 # -- installing -----------------------------------------------------------------
 
 
@@ -220,6 +288,7 @@ _count = 0
 @functools.cache
 def _names() -> tuple[Names, ...]:
     makers: dict[str, Maker] = dict.fromkeys(listed.covered(np), listed.Listed)
+    makers |= dict.fromkeys(("r_", "c_"), Concatenator)
     answers = {getattr(np, name): answer for name, answer in ANSWERS.items()}
     for name, found in vars(np).items():  # np.concat is np.concatenate too
         if callable(found) and found in answers:

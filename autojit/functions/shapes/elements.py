@@ -1,0 +1,165 @@
+"""Elements that are chosen by number, packed into bits, or repeated into a shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import with_place
+from autojit.functions.checks import ensured
+from autojit.functions.indexing import take_along_axis
+from autojit.functions.methods import astype as cast
+from autojit.ir.core import shapes
+from autojit.protocols.lifting import as_tracer, common_shape, dtype_of, result_dtype, shape_of
+from autojit.protocols.registry import implements, reject, uncovered
+from autojit.tracing.known import value_of
+from autojit.tracing.source import user_source
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    reject("np.choose", out=out)
+    parts = list(choices)
+    shape, kind = common_shape(a, *parts), result_dtype(*parts)
+    numbers = as_tracer(np.broadcast_to(as_tracer(a), shape))
+    if mode == "wrap":
+        numbers = np.mod(numbers, len(parts))
+    elif mode == "clip":
+        numbers = np.clip(numbers, 0, len(parts) - 1)
+    else:
+        valid = (numbers >= 0) & (numbers < len(parts))
+        numbers = ensured(numbers, valid, ValueError("invalid entry in choice array"))
+    rows = np.stack([np.broadcast_to(as_tracer(p).astype(kind), shape) for p in parts])
+    return take_along_axis(rows, numbers[None], 0)[0]
+
+
+@implements(np.resize, known=("new_shape",))
+def resize(a: Any, new_shape: Any) -> Any:
+    shape = tuple(new_shape) if isinstance(new_shape, Sequence) else (int(new_shape),)
+    flat, size = np.ravel(as_tracer(a)), math.prod(shape)
+    if not flat.size:
+        return np.zeros(shape, flat.dtype)
+    return np.reshape(np.tile(flat, -(-size // flat.size))[:size], shape)
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    values = value_of(as_tracer(filt))
+    if values is None:
+        raise uncovered(
+            "np.trim_zeros", " of a traced array, on whose values the shape of the result depends,"
+        )
+    return filt[_support(np.asarray(values), trim, axis)]
+
+
+def _support(values: np.ndarray, trim: str, axis: Any) -> tuple[slice, ...]:
+    """Where an array is not zero, along the axes."""
+    axes = shapes.normalize_axes(axis, values.ndim)
+    found, trim = np.argwhere(values), trim.lower()
+    parts = [slice(None)] * values.ndim
+    for i in axes:
+        if not len(found):
+            parts[i] = slice(0, 0)
+            continue
+        low = int(found[:, i].min()) if "f" in trim else None
+        high = int(found[:, i].max()) + 1 if "b" in trim else None
+        parts[i] = slice(low, high)
+    return tuple(parts)
+
+
+if hasattr(np, "astype"):  # since NumPy 2.1
+
+    @implements(np.astype)
+    def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+        return cast(as_tracer(x), dtype, copy=copy)
+
+
+if hasattr(np, "unstack"):  # since NumPy 2.1
+
+    @implements(np.unstack)
+    def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+        rows = np.moveaxis(x, axis, 0)
+        return tuple(rows[i] for i in range(shape_of(rows)[0]))
+
+
+@implements(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> Any:
+    return np.diag(np.ravel(as_tracer(v)), k)
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """Of complex numbers the dtype of the result depends on the values."""
+    a = as_tracer(a)
+    if a.dtype.kind != "c":
+        return a
+    values = value_of(a)
+    if values is None:
+        raise uncovered(
+            "np.real_if_close",
+            " of a traced complex array, on whose values the dtype of the result depends,",
+        )
+    limit = tol * np.finfo(a.dtype).eps if tol > 1 else tol
+    return a.real if np.all(np.abs(np.imag(values)) < limit) else a
+
+
+@implements(np.common_type)
+def common_type(*arrays: Any) -> Any:
+    return np.common_type(*(np.empty(0, dtype_of(a)) for a in arrays))
+
+
+@implements(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> Any:
+    try:
+        np.broadcast_shapes(shape_of(a1), shape_of(a2))
+    except ValueError:
+        return False
+    return np.all(np.equal(a1, a2))
+
+
+# -- bits ---------------------------------------------------------------------------
+
+
+def _bit_weights(bitorder: str) -> np.ndarray:
+    if bitorder not in ("big", "little"):
+        words = f"bitorder must be 'big' or 'little'; got {bitorder!r}"
+        raise ValueError(with_place(words, user_source()))
+    weights = 1 << np.arange(8, dtype=np.uint8)
+    return weights[::-1] if bitorder == "big" else weights
+
+
+@implements(np.packbits)
+def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
+    bits = np.ravel(as_tracer(a)) if axis is None else np.moveaxis(a, axis, -1)
+    short = -shape_of(bits)[-1] % 8
+    bits = np.pad((bits != 0).astype(np.uint8), [(0, 0)] * (bits.ndim - 1) + [(0, short)])
+    bytes_ = np.reshape(bits, (*bits.shape[:-1], -1, 8)) * _bit_weights(bitorder)
+    packed = np.sum(bytes_, axis=-1, dtype=np.uint8)
+    return packed if axis is None else np.moveaxis(packed, -1, axis)
+
+
+@implements(np.unpackbits)
+def unpackbits(
+    a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Any:
+    if dtype_of(a) != np.uint8:
+        raise TypeError(with_place("np.unpackbits takes bytes: an array of uint8", user_source()))
+    rows = np.ravel(as_tracer(a)) if axis is None else np.moveaxis(a, axis, -1)
+    bits = (rows[..., None] & _bit_weights(bitorder)) != 0
+    flat = np.reshape(bits.astype(np.uint8), (*rows.shape[:-1], rows.shape[-1] * 8))
+    if count is not None:
+        missing = max(0, count - flat.shape[-1])
+        flat = np.pad(flat, [(0, 0)] * (flat.ndim - 1) + [(0, missing)])
+        flat = flat[..., : count if count >= 0 else flat.shape[-1] + count]
+    return flat if axis is None else np.moveaxis(flat, -1, axis)
+
+
+def checked_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """``np.asarray_chkfinite``: the compiled call raises where something is not finite."""
+    x = as_tracer(a)
+    x = x if dtype is None else x.astype(dtype)
+    error = ValueError("array must not contain infs or NaNs")
+    return ensured(x, np.isfinite(x), error) if x.dtype.kind in "fc" else x
