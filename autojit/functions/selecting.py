@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import UncoveredFunctionError, with_place
+from autojit.protocols.lifting import as_tracer
 from autojit.protocols.registry import implements, reject
 from autojit.tracing.created_arrays import fresh, is_traced
 from autojit.tracing.known import value_of

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.calls.calling import call_as, calls_of
+from autojit.capture.calls.vectorized import elementwise
 from autojit.errors import ConcreteValueError, UncoveredFunctionError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.protocols import lists
@@ -65,6 +66,19 @@ class _Wrapper(StandIn):
         if current_trace() is None or not _is_users(sys._getframe(1)):
             return self.original(*args, **kwargs)
         return self.answer(self.original, *args, **kwargs)
+
+
+class PythonUfunc(StandIn):
+    """What ``np.frompyfunc`` makes, which is asked for the function inside of it."""
+
+    def __init__(self, original: Any, function: Any) -> None:
+        super().__init__(original)
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not is_traced(args):
+            return self.original(*plain(args), **kwargs)
+        return elementwise(self.function, args, lambda f, *x: hooks.converted(f)(*x))
 
 
 # -- who calls ------------------------------------------------------------------
@@ -229,7 +243,7 @@ def _required(
     """Compiled code gets and makes arrays as they are required, apart from their dtype."""
     if not is_traced(a):
         return fresh(original(plain(a), dtype, requirements, **kwargs))
-    return np.asanyarray(a, dtype=dtype)
+    return _converted(np.asanyarray, a, dtype)
 
 
 @_answers("poly1d")
@@ -241,11 +255,16 @@ def _poly1d(original: Any, c_or_r: Any, *args: Any, **kwargs: Any) -> Any:
     return Poly1d(c_or_r, *args, **kwargs)
 
 
+@_answers("frompyfunc")
+def _from_python(original: Any, func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
+    return PythonUfunc(original(func, nin, nout, **kwargs), func)
+
+
 @_answers("ndenumerate")
 def _ndenumerate(original: Any, arr: Any) -> Any:
     if not is_traced(arr):
         return original(arr)
-    x = np.asarray(arr)
+    x = _converted(np.asarray, arr)
     return ((at, x[at]) for at in np.ndindex(x.shape))
 
 

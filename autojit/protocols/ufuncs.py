@@ -102,7 +102,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if method != "__call__":
         raise uncovered(f"{name_of(ufunc)}.{method}")
     dtype = _asked_dtype(ufunc, **kwargs)
-    if ufunc in (np.divmod, np.modf, np.frexp):
+    if ufunc in (np.divmod, np.modf):
         return _two_results(ufunc, *inputs)
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
 
@@ -164,31 +164,8 @@ def _two_results(ufunc: Any, *inputs: Any) -> Any:
     if ufunc == np.divmod:
         return np.floor_divide(*inputs), np.remainder(*inputs)
     (x,) = inputs
-    if ufunc == np.frexp:
-        return mantissa_and_exponent(x)
     whole = np.trunc(x)
     return np.where(np.isinf(x), np.copysign(x.dtype.type(0), x), x - whole), whole
-
-
-def mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
-    """``np.frexp``: x = mantissa * 2**exponent, with 0.5 <= abs(mantissa) < 1."""
-    x = x.astype(np.result_type(x.dtype, np.float32))
-    usual = np.isfinite(x) & (x != 0)
-    size = np.abs(np.where(usual, x, x.dtype.type(1)))
-    # The logarithm is that of the size but for rounding, which the comparison corrects. In two
-    # factors, since a power of 2 that a float reaches may itself be too large or too small.
-    exponent = np.floor(np.log2(size)).astype(np.int32) + 1
-    mantissa = _scaled(size, -exponent)
-    off = (mantissa >= 1).astype(np.int32) - (mantissa < 0.5).astype(np.int32)
-    exponent = np.where(usual, exponent + off, np.int32(0))
-    return np.where(usual, _scaled(x, -exponent), x), exponent
-
-
-def _scaled(x: Any, exponent: Any) -> Any:
-    half = exponent // 2
-    for part in (half, exponent - half):
-        x = x * np.exp2(part.astype(x.dtype))
-    return x
 
 
 _WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}

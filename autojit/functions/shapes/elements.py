@@ -1,4 +1,4 @@
-"""Elements that are chosen by number, packed into bits, or repeated into a shape."""
+"""Elements that are chosen by number, left out, or repeated into a shape."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import with_place
 from autojit.functions.checks import ensured
 from autojit.functions.indexing import take_along_axis
 from autojit.functions.methods import astype as cast
@@ -16,7 +15,6 @@ from autojit.ir.core import shapes
 from autojit.protocols.lifting import as_tracer, common_shape, dtype_of, result_dtype, shape_of
 from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.known import value_of
-from autojit.tracing.source import user_source
 
 
 @implements(np.choose)
@@ -118,43 +116,6 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     except ValueError:
         return False
     return np.all(np.equal(a1, a2))
-
-
-# -- bits ---------------------------------------------------------------------------
-
-
-def _bit_weights(bitorder: str) -> np.ndarray:
-    if bitorder not in ("big", "little"):
-        words = f"bitorder must be 'big' or 'little'; got {bitorder!r}"
-        raise ValueError(with_place(words, user_source()))
-    weights = 1 << np.arange(8, dtype=np.uint8)
-    return weights[::-1] if bitorder == "big" else weights
-
-
-@implements(np.packbits)
-def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
-    bits = np.ravel(as_tracer(a)) if axis is None else np.moveaxis(a, axis, -1)
-    short = -shape_of(bits)[-1] % 8
-    bits = np.pad((bits != 0).astype(np.uint8), [(0, 0)] * (bits.ndim - 1) + [(0, short)])
-    bytes_ = np.reshape(bits, (*bits.shape[:-1], -1, 8)) * _bit_weights(bitorder)
-    packed = np.sum(bytes_, axis=-1, dtype=np.uint8)
-    return packed if axis is None else np.moveaxis(packed, -1, axis)
-
-
-@implements(np.unpackbits)
-def unpackbits(
-    a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
-) -> Any:
-    if dtype_of(a) != np.uint8:
-        raise TypeError(with_place("np.unpackbits takes bytes: an array of uint8", user_source()))
-    rows = np.ravel(as_tracer(a)) if axis is None else np.moveaxis(a, axis, -1)
-    bits = (rows[..., None] & _bit_weights(bitorder)) != 0
-    flat = np.reshape(bits.astype(np.uint8), (*rows.shape[:-1], rows.shape[-1] * 8))
-    if count is not None:
-        missing = max(0, count - flat.shape[-1])
-        flat = np.pad(flat, [(0, 0)] * (flat.ndim - 1) + [(0, missing)])
-        flat = flat[..., : count if count >= 0 else flat.shape[-1] + count]
-    return flat if axis is None else np.moveaxis(flat, -1, axis)
 
 
 def checked_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:

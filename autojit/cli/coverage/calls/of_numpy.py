@@ -44,7 +44,7 @@ np.ascontiguousarray(x)
 np.asfortranarray(m)
 np.asin(u)
 np.asinh(x)
-np.astype(x, np.float32)
+np.astype(x, np.complex128)
 np.atan(x)
 np.atan2(x, y)
 np.atanh(u)
@@ -74,7 +74,7 @@ np.ceil(x)
 np.choose(i % 2, [x, y])
 np.clip(x, -1, y)
 np.column_stack([x, y])
-np.common_type(x, z)
+np.common_type(x, z) and z
 np.compress([True, False, True, True, False, True], x)
 np.concat([x, y])
 np.concatenate([x, y])
@@ -140,7 +140,7 @@ np.fmod(x, p)
 np.frexp(x)
 np.fromfunction(lambda r, c: r * a + c, (2, 3))
 np.fromiter([1.0, 2.0], float) * a
-np.frompyfunc(lambda v, w: v * w + 1, 2, 1)(x, y)
+np.frompyfunc(lambda v, w: v * w + 1, 2, 1)(x, y).astype(float)
 np.full(3, a)
 np.full_like(x, a)
 np.gcd(i, j)
@@ -174,7 +174,6 @@ np.iscomplex(z)
 np.iscomplexobj(z)
 np.isdtype(x.dtype, "real floating")
 np.isfinite(x)
-np.isfortran(m)
 np.isin(i, [1, 2])
 np.isinf(x)
 np.isnan(x)
@@ -212,14 +211,13 @@ np.matrix_transpose(m)
 np.matvec(m, x[:4])
 np.max(x)
 np.maximum(x, y)
-np.may_share_memory(x, y)
 np.mean(m, axis=0)
 np.median(x)
 np.meshgrid(x, y)
 np.min(x)
-np.min_scalar_type(3)
+np.min_scalar_type(3) and x
 np.minimum(x, y)
-np.mintypecode("fd")
+np.mintypecode("fd") and x
 np.mod(x, p)
 np.modf(x)
 np.moveaxis(m, 0, 1)
@@ -269,7 +267,7 @@ np.positive(x)
 np.pow(p, x)
 np.power(p, x)
 np.prod(x)
-np.promote_types(x.dtype, np.int8)
+np.promote_types(x.dtype, np.int8) and x
 np.ptp(x)
 c := x.copy(), np.put(c, [1, 3], y[:2]), c
 c := x.copy(), np.put_along_axis(c, np.array([1, 3]), y[:2], 0), c
@@ -287,7 +285,7 @@ np.repeat(x, 2)
 np.require(x, np.float64, "C")
 np.reshape(m, (2, 6))
 np.resize(x, (2, 4))
-np.result_type(x, np.float32)
+np.result_type(x, np.float32) and x
 np.right_shift(i, j)
 np.rint(x)
 np.roll(x, 2)
@@ -301,7 +299,6 @@ np.select([x > 1, x > 0], [x, y], 0.0)
 np.setdiff1d([1, 2], [2]) * a
 np.setxor1d([1, 2], [2]) * a
 np.shape(x)
-np.shares_memory(x, y)
 np.sign(x)
 np.signbit(x)
 np.sin(x)
@@ -338,7 +335,7 @@ np.triu_indices(3) and s[np.triu_indices(3)]
 np.triu_indices_from(s) and s[np.triu_indices_from(s)]
 np.true_divide(x, y)
 np.trunc(x)
-np.typename("d")
+np.typename("d") and x
 np.union1d([1, 2], [2]) * a
 np.unique([1, 2, 2]) * a
 np.unique_all(np.array([1, 2, 2])).values * a
@@ -370,7 +367,6 @@ np.ndindex(3, 3) and sum(s[at] for at in np.ndindex(3, 3))
 np.vectorize(lambda v, w: v * np.sin(w))(x, y)
 np.vectorize(lambda v: v / np.sum(v), signature="(n)->(n)")(m)
 np.poly1d(x)(y)
-np.testing.assert_allclose(x, x) or x
 """
 
 LINALG = """
@@ -430,8 +426,5 @@ np.fft.rfftn(m)
 
 STRIDES = """
 np.lib.stride_tricks.as_strided(np.arange(6.0), (3,), (8,)) * a
-np.lib.stride_tricks.broadcast_arrays(x, a)
-np.lib.stride_tricks.broadcast_shapes(x.shape, (1,))
-np.lib.stride_tricks.broadcast_to(x, (2, 6))
 np.lib.stride_tricks.sliding_window_view(x, 3)
 """
