@@ -46,6 +46,10 @@ class StandIn:
 Maker = Callable[[Any], StandIn]
 
 
+def _one(name: str) -> Callable[[Any], tuple[Any]]:
+    return lambda space: (space[name],)
+
+
 class Names:
     """Names of one module, and who stands for them.
 
@@ -55,7 +59,7 @@ class Names:
     def __init__(self, module: ModuleType, makers: dict[str, Maker]) -> None:
         self._space = vars(module)
         self._makers = makers
-        self._values = itemgetter(*makers)
+        self._values = itemgetter(*makers) if len(makers) > 1 else _one(*makers)
         self._originals: dict[str, Any] = {}
         self._stand_ins: dict[str, StandIn] = {}
         self._before: tuple[Any, ...] = ()

@@ -37,7 +37,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.running.trace import trace_flat
 from autojit.tracing.source import user_source
 
-from . import listed
+from . import listed, numpy_polynomial
 from .concatenators import Concatenator
 from .name_patching import Maker, Names, StandIn
 from .pandas_methods import PandasMethods
@@ -105,7 +105,8 @@ def _is_users(frame: FrameType) -> bool:
 def _is_of_library(filename: str) -> bool:
     if filename.startswith("<"):
         return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
-    return str(Path(filename).resolve()).startswith(_folders())
+    path = str(Path(filename).resolve())
+    return path.startswith(_folders()) and not path.startswith(_plain_numpy())
 
 
 @functools.cache
@@ -115,6 +116,12 @@ def _folders() -> tuple[str, ...]:
     found = [Path(s.origin).resolve().parent for s in specs if s is not None and s.origin]
     ours = (here, here.parent / "ir", here.parent / "codegen")
     return tuple(f"{folder}{os.sep}" for folder in (*ours, *found))
+
+
+@functools.cache
+def _plain_numpy() -> str:
+    """The folder of ``numpy.polynomial``: Python over NumPy's public names, as a user's is."""
+    return f"{Path(np.__file__).resolve().parent / 'polynomial'}{os.sep}"
 
 
 def _is_importing(frame: FrameType | None) -> bool:
@@ -327,7 +334,7 @@ _pandas = PandasMethods()
 
 
 def _all_names() -> tuple[Names | PandasMethods, ...]:
-    return (*_names(), _pandas)
+    return (*_names(), *numpy_polynomial.names(), _pandas)
 
 
 @contextmanager
