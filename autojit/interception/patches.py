@@ -41,6 +41,7 @@ from . import listed, numpy_polynomial
 from .concatenators import Concatenator
 from .name_patching import Maker, Names, StandIn
 from .pandas_methods import PandasMethods
+from .scipy_names import ScipyNames
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
 Answer = Callable[..., Any]
@@ -330,11 +331,11 @@ def _names() -> tuple[Names, ...]:
     )
 
 
-_pandas = PandasMethods()
+_others = PandasMethods(), ScipyNames()
 
 
-def _all_names() -> tuple[Names | PandasMethods, ...]:
-    return (*_names(), *numpy_polynomial.names(), _pandas)
+def _all_names() -> tuple[Names | PandasMethods | ScipyNames, ...]:
+    return (*_names(), *numpy_polynomial.names(), *_others)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``scipy.linalg`` for traced arrays: with plain ones only, each function is SciPy's own.
+"""Factorizations and linear systems as ``scipy.linalg`` has them.
 
 Traced, arrays may be stacks of matrices in the last two axes; ``overwrite_…`` and
 ``check_finite`` are ignored: nothing is overwritten, and NaN and infinities go through.
@@ -15,9 +15,8 @@ from autojit.ir.core.program import Value
 from autojit.ir.linalg import factorizations as ops
 from autojit.ir.ops.arithmetic import convert
 from autojit.protocols.lifting import as_tracer, as_value, tracer
-from autojit.protocols.lists import takes_arrays
 from autojit.protocols.registry import uncovered
-from autojit.tracing.values import is_tracer
+from autojit.scipy.registry import answers
 
 #: SciPy's names of the structures for which `solve` does what it does for any matrix.
 _GENERAL = (None, "gen", "general")
@@ -29,20 +28,7 @@ _TRIANGULAR = {"upper triangular": False, "lower triangular": True}
 _TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
 
 
-def _plain(*arrays: Any) -> bool:
-    """Whether SciPy can take them."""
-    return not any(
-        _plain(*a) is False if isinstance(a, (list, tuple)) else is_tracer(a) for a in arrays
-    )
-
-
-def _scipy() -> Any:
-    import scipy.linalg
-
-    return scipy.linalg
-
-
-@takes_arrays()
+@answers("scipy.linalg.cholesky")
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
@@ -56,25 +42,19 @@ def cholesky(
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
     """
-    if _plain(a):
-        return _scipy().cholesky(a, lower=lower, overwrite_a=overwrite_a, check_finite=check_finite)
     return linalg.cholesky_factor(linalg.square("scipy.linalg.cholesky", a), lower=lower)
 
 
-@takes_arrays()
+@answers("scipy.linalg.cho_factor")
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
     """As :func:`cholesky`, for :func:`cho_solve`. Traced, the other triangle holds zeros."""
-    if _plain(a):
-        return _scipy().cho_factor(
-            a, lower=lower, overwrite_a=overwrite_a, check_finite=check_finite
-        )
     x = linalg.square("scipy.linalg.cho_factor", a)
     return linalg.cholesky_factor(x, lower=lower), lower
 
 
-@takes_arrays("c_and_lower")
+@answers("scipy.linalg.cho_solve", tuples=("c_and_lower",))
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
@@ -86,10 +66,6 @@ def cho_solve(
     array([0.25, 1.  ])
     """
     c, lower = c_and_lower
-    if _plain(c, b):
-        return _scipy().cho_solve(
-            c_and_lower, b, overwrite_b=overwrite_b, check_finite=check_finite
-        )
     return _cho_solve("scipy.linalg.cho_solve", c, bool(lower), b)
 
 
@@ -104,7 +80,7 @@ def _cho_solve(name: str, c: Any, lower: bool, b: Any) -> Any:
     return linalg.solved_for(name, linalg.checked_square(name, x), y, both)
 
 
-@takes_arrays()
+@answers("scipy.linalg.solve_triangular")
 def solve_triangular(
     a: Any,
     b: Any,
@@ -125,16 +101,6 @@ def solve_triangular(
     array([[-0.125, -0.25 ],
            [ 0.   ,  0.125]])
     """
-    if _plain(a, b):
-        return _scipy().solve_triangular(
-            a,
-            b,
-            trans=trans,
-            lower=lower,
-            unit_diagonal=unit_diagonal,
-            overwrite_b=overwrite_b,
-            check_finite=check_finite,
-        )
     x, y = linalg.matrices("scipy.linalg.solve_triangular", a, b)
     return _triangular(x, y, _transposed(trans), lower, unit_diagonal)
 
@@ -158,7 +124,7 @@ def _transposed(trans: Any) -> bool:
         raise ValueError(f"trans is one of 0, 1, 2, 'N', 'T' and 'C'; got {trans!r}") from None
 
 
-@takes_arrays()
+@answers("scipy.linalg.solve")
 def solve(
     a: Any,
     b: Any,
@@ -180,18 +146,6 @@ def solve(
     >>> grad(lambda b: linalg.solve(2 * np.eye(2), b, assume_a="pos").sum())(np.ones(2))
     array([0.5, 0.5])
     """
-    if _plain(a, b):
-        options = {} if assume_a is None else {"assume_a": assume_a}  # SciPy's default has changed
-        return _scipy().solve(
-            a,
-            b,
-            lower=lower,
-            overwrite_a=overwrite_a,
-            overwrite_b=overwrite_b,
-            check_finite=check_finite,
-            transposed=transposed,
-            **options,
-        )
     name = "scipy.linalg.solve"
     x, y = linalg.matrices(name, a, b)
     linalg.checked_square(name, x)
@@ -213,7 +167,7 @@ def _mirrored(x: Value, lower: bool) -> Value:
     return own + ops.swapped(ops.triangle(x, lower=lower, diagonal=False))
 
 
-@takes_arrays()
+@answers("scipy.linalg.inv")
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The inverse; ``numpy.linalg.LinAlgError`` where the matrix is singular.
 
@@ -223,13 +177,11 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     array([[-0.25,  0.  ],
            [ 0.  ,  0.  ]])
     """
-    if _plain(a):
-        return _scipy().inv(a, overwrite_a=overwrite_a, check_finite=check_finite)
     x = linalg.square("scipy.linalg.inv", a)
     return linalg.solved("scipy.linalg.inv", x, linalg.identity(x))
 
 
-@takes_arrays()
+@answers("scipy.linalg.det")
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant. Its derivative at a singular matrix is NaN.
 
@@ -239,14 +191,12 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     array([[4., 0.],
            [0., 2.]])
     """
-    if _plain(a):
-        return _scipy().det(a, overwrite_a=overwrite_a, check_finite=check_finite)
     # As SciPy: the pivots are multiplied in double precision, whatever the matrix has.
     sign, logarithm = linalg.pivots_product(linalg.square("scipy.linalg.det", a), np.float64)
     return sign * np.exp(logarithm)
 
 
-@takes_arrays()
+@answers("scipy.linalg.lu_factor")
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """The LU factorisation with pivots, for :func:`lu_solve`.
 
@@ -257,13 +207,11 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     array([[ 2. ,  8. ],
            [ 0.5, -2. ]])
     """
-    if _plain(a):
-        return _scipy().lu_factor(a, overwrite_a=overwrite_a, check_finite=check_finite)
     packed, pivots = ops.lu(linalg.square("scipy.linalg.lu_factor", a))
     return tracer(packed), tracer(convert(pivots, dtype=np.dtype(np.int32)))
 
 
-@takes_arrays("lu_and_piv")
+@answers("scipy.linalg.lu_solve", tuples=("lu_and_piv",))
 def lu_solve(
     lu_and_piv: tuple[Any, Any],
     b: Any,
@@ -276,10 +224,6 @@ def lu_solve(
     A singular matrix gives infinities and NaN, as it does in SciPy.
     """
     packed, pivots = lu_and_piv
-    if _plain(packed, pivots, b):
-        return _scipy().lu_solve(
-            lu_and_piv, b, trans=trans, overwrite_b=overwrite_b, check_finite=check_finite
-        )
     name = "scipy.linalg.lu_solve"
     x, y = linalg.matrices(name, packed, b)
     rows = ops.permutation(as_value(as_tracer(pivots), np.dtype(np.int64)))
