@@ -64,6 +64,15 @@ def find_answer(ufunc: Any) -> Any:
     return answer
 
 
+#: Ufuncs of two results, which are computed one by one.
+_OF_TWO_RESULTS = (np.divmod, np.modf)
+
+
+def is_covered(ufunc: Any) -> bool:
+    """Whether a ufunc takes traced arrays."""
+    return ufunc in PRODUCTS or ufunc in _OF_TWO_RESULTS or find_answer(ufunc) is not None
+
+
 def covered_ufuncs() -> list[str]:
     """Names of the covered ufuncs, for messages."""
     return [u if isinstance(u, str) else name_of(u) for u in (*ANSWERS, *COMPOSITES)]
@@ -102,7 +111,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if method != "__call__":
         raise uncovered(f"{name_of(ufunc)}.{method}")
     dtype = _asked_dtype(ufunc, **kwargs)
-    if ufunc in (np.divmod, np.modf):
+    if ufunc in _OF_TWO_RESULTS:
         return _two_results(ufunc, *inputs)
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
 

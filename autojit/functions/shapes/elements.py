@@ -109,6 +109,19 @@ def common_type(*arrays: Any) -> Any:
     return np.common_type(*(np.empty(0, dtype_of(a)) for a in arrays))
 
 
+@implements(np.can_cast)
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> Any:
+    return np.can_cast(dtype_of(from_), to, casting)  # type: ignore[arg-type]
+
+
+@implements(np.min_scalar_type)
+def min_scalar_type(a: Any, /) -> np.dtype:
+    """Of numbers NumPy looks at the value; a traced one has none."""
+    if not shape_of(a):
+        raise uncovered("np.min_scalar_type", " of a traced number, whose value decides,")
+    return dtype_of(a)
+
+
 @implements(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> Any:
     try:

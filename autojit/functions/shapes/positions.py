@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autojit.functions.checks import ensured
-from autojit.protocols.lifting import as_tracer, shape_of
+from autojit.protocols.lifting import as_tracer, dtype_of, shape_of
 from autojit.protocols.registry import implements
 from autojit.tracing.created_arrays import fresh
 
@@ -52,6 +52,19 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     places = ensured(places, (places >= 0) & (places < size), error)
     steps = _steps(extents, order)
     return tuple(places // step % n for n, step in zip(extents, steps, strict=True))
+
+
+@implements(np.ix_)
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Places are integers; a mask is known, since it says how many there are."""
+    rows = []
+    for k, row in enumerate(args):
+        row = np.flatnonzero(row) if dtype_of(row).kind == "b" else as_tracer(row)
+        if np.ndim(row) != 1:
+            raise ValueError("np.ix_: each argument must be a row")
+        extents = [-1 if i == k else 1 for i in range(len(args))]
+        rows.append(np.reshape(row, extents))
+    return tuple(rows)
 
 
 @implements(np.diag_indices_from)
