@@ -55,6 +55,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
     factors = [np.atleast_1d(coefficients(a)) for a in (a1, a2)]
+    factors = [a if shape_of(a)[0] else np.zeros(1, dtype_of(a)) for a in factors]
     return _as_given(np.convolve(*factors), a1, a2)
 
 

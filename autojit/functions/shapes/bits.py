@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import with_place
+from autojit.functions.manipulation import along_one_axis
 from autojit.protocols.composites import composite
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from autojit.protocols.registry import PRODUCTS, implements
@@ -25,12 +26,13 @@ def _bit_weights(bitorder: str) -> np.ndarray:
 
 @implements(np.packbits)
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
-    bits = np.ravel(as_tracer(a)) if axis is None else np.moveaxis(a, axis, -1)
+    x, along = along_one_axis(as_tracer(a), axis)
+    bits = np.moveaxis(x, along, -1)
     short = -shape_of(bits)[-1] % 8
     bits = np.pad((bits != 0).astype(np.uint8), [(0, 0)] * (bits.ndim - 1) + [(0, short)])
-    bytes_ = np.reshape(bits, (*bits.shape[:-1], -1, 8)) * _bit_weights(bitorder)
+    bytes_ = np.reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8)) * _bit_weights(bitorder)
     packed = np.sum(bytes_, axis=-1, dtype=np.uint8)
-    return packed if axis is None else np.moveaxis(packed, -1, axis)
+    return np.moveaxis(packed, -1, along)
 
 
 @implements(np.unpackbits)
@@ -39,14 +41,15 @@ def unpackbits(
 ) -> Any:
     if dtype_of(a) != np.uint8:
         raise TypeError(with_place("np.unpackbits takes bytes: an array of uint8", user_source()))
-    rows = np.ravel(as_tracer(a)) if axis is None else np.moveaxis(a, axis, -1)
+    x, along = along_one_axis(as_tracer(a), axis)
+    rows = np.moveaxis(x, along, -1)
     bits = (rows[..., None] & _bit_weights(bitorder)) != 0
     flat = np.reshape(bits.astype(np.uint8), (*rows.shape[:-1], rows.shape[-1] * 8))
     if count is not None:
         missing = max(0, count - flat.shape[-1])
         flat = np.pad(flat, [(0, 0)] * (flat.ndim - 1) + [(0, missing)])
         flat = flat[..., : count if count >= 0 else flat.shape[-1] + count]
-    return flat if axis is None else np.moveaxis(flat, -1, axis)
+    return np.moveaxis(flat, -1, along)
 
 
 @composite(np.bitwise_count)

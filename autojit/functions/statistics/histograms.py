@@ -181,7 +181,7 @@ def histogramdd(
 def _columns(sample: Any) -> list[Any]:
     if isinstance(sample, (list, tuple)):
         return [np.ravel(as_tracer(x)) for x in sample]
-    rows = as_tracer(sample)
+    rows = np.atleast_1d(as_tracer(sample))
     return [rows] if rows.ndim == 1 else list(np.moveaxis(rows, 1, 0))
 
 
