@@ -201,9 +201,7 @@ def coverage(
     ] = None,
     run: Annotated[bool, typer.Option("--run", help="Run a sample call of each.")] = False,
     compiled: Annotated[bool, typer.Option("--compiled", help="Compile these, too.")] = False,
-    format: Annotated[
-        str, typer.Option(metavar="FORMAT", help="text, json or markdown.")
-    ] = "text",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json or markdown.")] = "text",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file.")
     ] = None,

@@ -176,7 +176,9 @@ def logspace(
 ) -> Any:  # fmt: skip
     if np.ndim(base):
         ndim = max(np.ndim(x) for x in (start, stop, base))
-        base = np.expand_dims(np.reshape(base, (1,) * (ndim - np.ndim(base)) + np.shape(base)), axis)
+        base = np.expand_dims(
+            np.reshape(base, (1,) * (ndim - np.ndim(base)) + np.shape(base)), axis
+        )
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     points = np.power(base, exponents)
     return points if dtype is None else points.astype(dtype)

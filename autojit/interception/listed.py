@@ -16,7 +16,7 @@ from .name_patching import StandIn
 #: Functions that are given lists of arrays, which stay lists.
 _OF_ARRAYS = (
     "block", "select", "multi_dot", "lexsort", "piecewise", "choose", "histogramdd",
-    "ravel_multi_index", "broadcast_arrays", "meshgrid", "einsum", "einsum_path", "poly1d",
+    "ravel_multi_index", "poly1d",
 )  # fmt: skip
 
 

@@ -198,8 +198,11 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
         return by_rule
     if ufunc.signature is not None:
         return call_ufunc(ufunc, "__call__", (left, right), {})
+    both_weak = weak_type(left) is not None and weak_type(right) is not None
+    if both_weak and ufunc in _ORDERED and complex in (weak_type(left), weak_type(right)):
+        raise TypeError(f"Python's complex numbers have no order: np.{ufunc.__name__}")
     result = _apply(ufunc, (left, right))
-    if weak_type(left) is not None and weak_type(right) is not None:
+    if both_weak:
         result.weak = _WEAK_KINDS.get(result.dtype)
         if ufunc in _DIVISIONS and isinstance(right, Tracer):
             _check_division(right)
@@ -288,7 +291,8 @@ def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
     return tracer(value, base.weak)
 
 
-_COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+_ORDERED = {np.less, np.less_equal, np.greater, np.greater_equal}
+_COMPARISONS = {np.equal, np.not_equal, *_ORDERED}
 
 
 def _by_value(x: Any, other: Any) -> Any:

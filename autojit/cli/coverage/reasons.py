@@ -37,7 +37,5 @@ def reasons(table: dict[str, dict[str, str]], namespace: str) -> dict[str, str]:
     'np.matrix is not covered'
     """
     return {
-        name: reason
-        for reason, names in table.get(namespace, {}).items()
-        for name in names.split()
+        name: reason for reason, names in table.get(namespace, {}).items() for name in names.split()
     }

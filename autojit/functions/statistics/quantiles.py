@@ -180,7 +180,7 @@ def _quantile(a: Any, q: Any, asked: _Asked) -> Any:
     )  # fmt: skip
     ordered, shape = _sorted_last(a, asked.axis, asked.keepdims, floating=not picks)
     n = ordered.shape[-1]
-    if not n and asked.skips_nan:
+    if asked.skips_nan and not ordered.size:
         return np.full(shape, np.nan, np.result_type(ordered.dtype, np.float16))[()]
     if not n:
         words = f"{asked.name} of no elements has no value: the reduced axes are empty"

@@ -330,6 +330,7 @@ np.tri(3) @ s
 np.tril(s)
 np.tril_indices(3) and s[np.tril_indices(3)]
 np.tril_indices_from(s) and s[np.tril_indices_from(s)]
+np.trim_zeros(np.array([0.0, 1.0, 0.0])) * a
 np.triu(s)
 np.triu_indices(3) and s[np.triu_indices(3)]
 np.triu_indices_from(s) and s[np.triu_indices_from(s)]
