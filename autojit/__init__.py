@@ -89,8 +89,8 @@ hooks.register_modules(
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
             "linalg.matrices", "linalg.factorizations", "linalg.spectral", "methods",
             "bounded.slices", "bounded.table", "statistics.quantiles", "statistics.histograms",
-            "polynomials.algebra", "shapes.padding", "shapes.elements", "shapes.positions", "shapes.bits",
-            "signals.rows",
+            "polynomials.algebra", "shapes.padding", "shapes.elements", "shapes.positions",
+            "shapes.bits", "signals.rows", "positions",
         )
     ),
     f"{__name__}.control_flow.cumulative",

@@ -208,8 +208,13 @@ def coverage(
 ) -> None:
     """Say which functions of NumPy and SciPy take traced arrays."""
     from .coverage import report as command
+    from .terminal import give
 
-    command.coverage(namespaces or [], run=run, compiled=compiled, format=format, output=output)
+    try:
+        text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
+    except ValueError as error:
+        raise Failure(str(error)) from None
+    give(text, output)
 
 
 cache = typer.Typer(

@@ -43,7 +43,7 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     function, value, ndim = hooks.converted(func), as_tracer(a), len(shape_of(a))
     for axis in np.atleast_1d(axes):
         axis = shapes.normalize_axis(int(axis), ndim)
-        result = as_tracer(function(value, axis))
+        result: Any = as_tracer(function(value, axis))
         if result.ndim == ndim - 1:
             result = np.expand_dims(result, axis)
         if result.ndim != ndim:

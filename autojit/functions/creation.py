@@ -194,7 +194,8 @@ def geomspace(
     first, last = (as_tracer(x).astype(kind) for x in (start, stop))
     direction = np.sign(first)
     ends = [np.log10(x / direction) for x in (first, last)]
-    points = np.moveaxis(logspace(*ends, num, endpoint), 0, -1)
+    exponents = linspace(ends[0], ends[1], num, endpoint)
+    points = np.moveaxis(np.power(10.0, exponents), 0, -1)
     points = points * np.asarray(1, kind) * direction[..., None]
     if num > 0:  # the ends exactly
         at = np.arange(num)

@@ -150,7 +150,8 @@ def intersect1d(
     if not return_indices:
         return common
     values = [_values("np.intersect1d", x) for x in (ar1, ar2)]
-    places = np.intersect1d(*values, return_indices=True)[1:]
+    find: Any = np.intersect1d
+    places = find(*values, return_indices=True)[1:]
     return (common, *fresh(tuple(places)))
 
 

@@ -55,7 +55,7 @@ def _order(keys: Sequence[Any]) -> Tracer:
         moved = key if places is None else take_along_axis(key, places, -1)
         step = tracer(ordering.argsort(as_value(moved)))
         places = step if places is None else take_along_axis(places, step, -1)
-    return places  # type: ignore[no-any-return]
+    return places
 
 
 @implements(np.argsort)

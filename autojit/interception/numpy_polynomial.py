@@ -93,7 +93,7 @@ class _DividePowers(StandIn):
 def _as_series(rows: list[Any]) -> list[Any]:
     from numpy.polynomial import polyutils
 
-    return polyutils.as_series(rows)  # type: ignore[no-any-return]
+    return polyutils.as_series(rows)
 
 
 def _divided(multiply: Any, c1: Any, c2: Any) -> tuple[Any, Any]:

@@ -100,10 +100,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     inputs = bare(inputs)
     if ufunc in PRODUCTS and method == "__call__" and not any(kwargs.values()):
         return PRODUCTS[ufunc](*inputs)
-    if method in ("reduce", "accumulate"):
+    if method in ("reduce", "accumulate", "reduceat"):
         return _along_an_axis(ufunc, method, inputs, kwargs)
-    if method == "reduceat":
-        return hooks.reduce_at(ufunc, *inputs, **kwargs)
     if method == "outer" and not kwargs:
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
@@ -134,9 +132,13 @@ def _at(ufunc: Any, x: Any, index: Any, *values: Any) -> Any:
 
 
 def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    answer = hooks.reduce_ufunc if method == "reduce" else hooks.accumulate_ufunc
+    answers = {
+        "reduce": hooks.reduce_ufunc,
+        "accumulate": hooks.accumulate_ufunc,
+        "reduceat": hooks.reduce_at,
+    }
     try:
-        return answer(ufunc, *inputs, **kwargs)
+        return answers[method](ufunc, *inputs, **kwargs)
     except TypeMismatch as error:
         words = f"{name_of(ufunc)}.{method}: {error}"
         raise ShapeError(with_place(words, user_source())) from None
@@ -198,11 +200,8 @@ def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
         return by_rule
     if ufunc.signature is not None:
         return call_ufunc(ufunc, "__call__", (left, right), {})
-    both_weak = weak_type(left) is not None and weak_type(right) is not None
-    if both_weak and ufunc in _ORDERED and complex in (weak_type(left), weak_type(right)):
-        raise TypeError(f"Python's complex numbers have no order: np.{ufunc.__name__}")
     result = _apply(ufunc, (left, right))
-    if both_weak:
+    if weak_type(left) is not None and weak_type(right) is not None:
         result.weak = _WEAK_KINDS.get(result.dtype)
         if ufunc in _DIVISIONS and isinstance(right, Tracer):
             _check_division(right)
@@ -233,9 +232,18 @@ def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
     exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
     if exact is not None:
         return exact(left, right)
+    if ufunc in _ORDERED:
+        _check_order(weak_type(left), weak_type(right))
     if ufunc is _POWER and type(right) in (int, float):
         return _power_of_number(left, right)
     return None
+
+
+def _check_order(left: Any, right: Any) -> None:
+    """Python's complex numbers have no order; NumPy's have one."""
+    if left is not None and right is not None and complex in (left, right):
+        names = f"{left.__name__!r} and {right.__name__!r}"
+        raise TypeError(f"an order is not supported between instances of {names}")
 
 
 def _repeated(ufunc: Any, left: Any, right: Any) -> Any:

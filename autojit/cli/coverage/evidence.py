@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .calls import of_numpy, of_polynomials
+from .calls import of_numpy, of_numpy_parts, of_polynomials
 
 #: What the names in the calls stand for: the arguments that are traced.
 ARGUMENTS: dict[str, Any] = {
@@ -53,7 +53,8 @@ class Call(NamedTuple):
 def calls() -> tuple[Call, ...]:
     """All sample calls."""
     tables = (
-        of_numpy.CALLS, of_numpy.LINALG, of_numpy.FFT, of_numpy.STRIDES, of_polynomials.CALLS,
+        of_numpy.CALLS, of_numpy_parts.LINALG, of_numpy_parts.FFT, of_numpy_parts.STRIDES,
+        of_polynomials.CALLS,
     )  # fmt: skip
     return tuple(parsed(line) for table in tables for line in table.strip().splitlines())
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-
-from autojit.cli.failures import Failure
-from autojit.cli.terminal import give
 
 from .catalogue import NAMESPACES, Function, functions
 from .evidence import by_function
@@ -19,19 +15,16 @@ _FORMATS = ("text", "json", "markdown")
 Evidence = dict[str, dict[str, str]]
 
 
-def coverage(
-    namespaces: Sequence[str], *, run: bool, compiled: bool, format: str, output: Any
-) -> None:
-    """Print the table."""
+def table(namespaces: Sequence[str], *, run: bool, compiled: bool, format: str) -> str:
+    """The table of some namespaces, or of all.  Raises ValueError for one that is not known."""
     if format not in _FORMATS:
-        raise Failure(f"--format is text, json or markdown; got {format!r}")
+        raise ValueError(f"--format is text, json or markdown; got {format!r}")
     unknown = [name for name in namespaces if name not in NAMESPACES]
     if unknown:
-        raise Failure(f"{unknown[0]!r} is none of {', '.join(NAMESPACES)}")
+        raise ValueError(f"{unknown[0]!r} is none of {', '.join(NAMESPACES)}")
     rows = [f for name in namespaces or NAMESPACES for f in functions(name)]
     evidence: Evidence = dict(by_function(compiled=compiled)) if run or compiled else {}
-    text = {"text": as_text, "json": as_json, "markdown": as_markdown}[format](rows, evidence)
-    give(text, output)
+    return {"text": as_text, "json": as_json, "markdown": as_markdown}[format](rows, evidence)
 
 
 class Count:

@@ -31,6 +31,10 @@ def polyval(p: Any, x: Any) -> Any:
     return result
 
 
+def _coefficients(p: Any) -> Any:
+    return as_tracer(coefficients(p))
+
+
 def _padded(a: Any, n: int) -> Any:
     missing = n - shape_of(a)[0]
     return np.concatenate([np.zeros(missing, dtype_of(a)), a]) if missing else a
@@ -54,7 +58,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    factors = [np.atleast_1d(coefficients(a)) for a in (a1, a2)]
+    factors: list[Any] = [np.atleast_1d(coefficients(a)) for a in (a1, a2)]
     factors = [a if shape_of(a)[0] else np.zeros(1, dtype_of(a)) for a in factors]
     return _as_given(np.convolve(*factors), a1, a2)
 
@@ -79,7 +83,7 @@ def polydiv(u: Any, v: Any) -> Any:
 
 @implements(np.polyder, known=("m",))
 def polyder(p: Any, m: int = 1) -> Any:
-    m, c = index(m), as_tracer(coefficients(p))
+    m, c = index(m), _coefficients(p)
     if m < 0:
         raise ValueError("np.polyder: m, the order of the derivative, must be positive")
     for _ in range(m):
@@ -89,7 +93,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @implements(np.polyint, known=("m",))
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    m, c = index(m), as_tracer(coefficients(p))
+    m, c = index(m), _coefficients(p)
     if m < 0:
         raise ValueError("np.polyint: m, the order of the integral, must be positive")
     constants = np.atleast_1d(np.zeros(m) if k is None else k)

@@ -30,7 +30,7 @@ class Poly1d(np.poly1d):
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         given = coefficients(c_or_r)
-        row = np.atleast_1d(as_tracer(bare(given)))
+        row: Any = np.atleast_1d(as_tracer(bare(given)))
         if row.ndim > 1:
             raise ValueError("np.poly1d: the polynomial must be a row of coefficients")
         if r:
@@ -78,7 +78,7 @@ class Poly1d(np.poly1d):
     def __rsub__(self, other: Any) -> Poly1d:
         return Poly1d(np.polysub(coefficients(other), self.coeffs))
 
-    def __pow__(self, n: int) -> Poly1d:
+    def __pow__(self, n: Any) -> Poly1d:
         result = Poly1d(np.ones(1))
         for _ in range(n):
             result = result * self
@@ -109,16 +109,16 @@ class Poly1d(np.poly1d):
             return NotImplemented
         return np.array_equal(self.coeffs, coefficients(other))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __getitem__(self, power: int) -> Any:
         degree = self.coeffs.shape[0] - 1
         return self.coeffs[degree - power] if 0 <= power <= degree else 0
 
-    def integ(self, m: int = 1, k: Any = 0) -> Poly1d:
+    def integ(self, m: Any = 1, k: Any = 0) -> Poly1d:
         return Poly1d(np.polyint(self.coeffs, m, k))
 
-    def deriv(self, m: int = 1) -> Poly1d:
+    def deriv(self, m: Any = 1) -> Poly1d:
         return Poly1d(np.polyder(self.coeffs, m))
 
 

@@ -31,7 +31,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
     short = -shape_of(bits)[-1] % 8
     bits = np.pad((bits != 0).astype(np.uint8), [(0, 0)] * (bits.ndim - 1) + [(0, short)])
     bytes_ = np.reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8)) * _bit_weights(bitorder)
-    packed = np.sum(bytes_, axis=-1, dtype=np.uint8)
+    packed: Any = np.sum(bytes_, axis=-1, dtype=np.uint8)
     return np.moveaxis(packed, -1, along)
 
 
@@ -55,7 +55,7 @@ def unpackbits(
 @composite(np.bitwise_count)
 def bitwise_count(x: Any) -> Any:
     """In pairs of bits, then in fours, then in bytes (H. S. Warren, Hacker's Delight, 5-1)."""
-    v = tracer(x)
+    v: Any = tracer(x)
     v = v.astype(np.uint8) if v.dtype.kind == "b" else np.abs(v)
     v = v.astype(np.dtype(f"u{v.dtype.itemsize}"))
     ones, bits = (1 << 8 * v.dtype.itemsize) - 1, 8 * v.dtype.itemsize
@@ -80,8 +80,7 @@ def _scaled(x: Any, exponent: Any) -> Any:
 
 def frexp(x: Any) -> tuple[Any, Any]:
     """``x = mantissa * 2**exponent``, with ``0.5 <= abs(mantissa) < 1``."""
-    x = as_tracer(x)
-    x = x if x.dtype.kind == "f" else x.astype(np.float64)
+    x = as_tracer(x) if dtype_of(x).kind == "f" else as_tracer(x).astype(np.float64)
     usual = np.isfinite(x) & (x != 0)
     size = np.abs(np.where(usual, x, x.dtype.type(1)))
     # The logarithm is right but for rounding, which shows in the mantissa.

@@ -22,7 +22,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     reject("np.choose", out=out)
     parts = list(choices)
     shape, kind = common_shape(a, *parts), result_dtype(*parts)
-    numbers = as_tracer(np.broadcast_to(as_tracer(a), shape))
+    numbers: Any = as_tracer(np.broadcast_to(as_tracer(a), shape))
     if mode == "wrap":
         numbers = np.mod(numbers, len(parts))
     elif mode == "clip":

@@ -165,7 +165,9 @@ def histogramdd(
     name = "np.histogramdd"
     edges = [_edges(name, x, b, r) for x, b, r in zip(columns, each, spans, strict=True)]
     shape = tuple(shape_of(e)[0] - 1 for e in edges)
-    size, place, lost = math.prod(shape), 0, False
+    size = math.prod(shape)
+    place: Any = 0
+    lost: Any = False
     for x, e, count in zip(columns, edges, shape, strict=True):
         found = _places(x, e)
         place, lost = place * count + np.minimum(found, count - 1), lost | (found == count)
