@@ -189,8 +189,8 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     """Neither end is zero; both real ones have the same sign."""
-    asked = [] if dtype is None else [np.dtype(dtype)]
-    kind = np.result_type(dtype_of(start), dtype_of(stop), float(num), *asked)
+    asked = np.zeros((), dtype).dtype
+    kind = np.result_type(dtype_of(start), dtype_of(stop), float(num), asked)
     first, last = (as_tracer(x).astype(kind) for x in (start, stop))
     direction = np.sign(first)
     ends = [np.log10(x / direction) for x in (first, last)]

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autojit.protocols.lifting import as_tracer, shape_of
+from autojit.protocols.lifting import as_tracer, result_dtype, shape_of
+from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import bare, is_traced
 
 from .name_patching import StandIn
@@ -21,7 +22,12 @@ class Concatenator(StandIn):
         parts = list(bare(key)) if isinstance(key, tuple) else [bare(key)]
         axis, ndmin, trans1d = self._settings(parts)
         arrays = [_part(item, ndmin, trans1d) for item in parts]
-        return np.concatenate(arrays, axis=axis)
+        numbers = [k for k, item in enumerate(parts) if type(item) in WEAK_TYPES]
+        if len(numbers) == len(parts):
+            return np.concatenate(arrays, axis=axis)
+        # Python's numbers take the dtype of what is beside them.
+        kind = result_dtype(*(parts[k] if k in numbers else x for k, x in enumerate(arrays)))
+        return np.concatenate([as_tracer(x).astype(kind) for x in arrays], axis=axis)
 
     def __len__(self) -> int:
         return 0

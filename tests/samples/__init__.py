@@ -20,12 +20,13 @@ from tests.samples.movement import INDEXING, MOVEMENT
 from tests.samples.products import CONTRACTIONS
 from tests.samples.reductions import REDUCTIONS
 from tests.samples.sorting import SORTING
+from tests.samples.statistics import PARTS, POLYNOMIALS, STATISTICS
 from tests.samples.steps import STEPS
 
 __all__ = ["SAMPLES", "Sample"]
 
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
-    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *SORTING, *FORMULAS, *CALLS,
+    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *SORTING, *FORMULAS, *STATISTICS, *POLYNOMIALS, *PARTS, *CALLS,
     *CONTROL,
 ]  # fmt: skip

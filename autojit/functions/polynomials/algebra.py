@@ -114,7 +114,7 @@ def poly(seq_of_zeros: Any) -> Any:
         roots = np.linalg.eigvals(roots)
     elif len(shape_of(roots)) > 2:
         raise ValueError("np.poly: takes a row of roots, or a square matrix")
-    kind = np.result_type(dtype_of(roots), np.float64)
+    kind = dtype_of(roots) if dtype_of(roots).kind in "fc" else np.dtype(np.float64)
     result: Any = np.ones(1, kind)
     for k in range(shape_of(roots)[0]):
         zero = np.zeros(1, kind)
