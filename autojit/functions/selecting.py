@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import UncoveredFunctionError, with_place
+from autojit.ir.core import shapes
 from autojit.protocols.lifting import as_tracer
 from autojit.protocols.registry import implements, reject
 from autojit.tracing.created_arrays import fresh, is_traced
@@ -43,7 +44,7 @@ _SORTED = (
 #: What keeps the shape.
 _REWRITES = {
     **dict.fromkeys(("np.nonzero", "np.flatnonzero", "np.argwhere"), _MASKED),
-    **dict.fromkeys(("np.extract", "np.compress"), _MASKED),
+    **dict.fromkeys(("np.extract", "np.compress", "np.trim_zeros"), _MASKED),
     **dict.fromkeys(("np.unique", "np.unique_all", "np.unique_counts"), _SORTED),
     **dict.fromkeys(("np.unique_inverse", "np.unique_values"), _SORTED),
     **dict.fromkeys(("np.union1d", "np.intersect1d", "np.setdiff1d", "np.setxor1d"),
@@ -118,6 +119,26 @@ def unique_inverse(x: Any, /) -> Any:
 def unique_values(x: Any, /) -> Any:
     _values("np.unique_values", x)
     return unique(x, equal_nan=False)
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    return filt[_support(_values("np.trim_zeros", filt), trim, axis)]
+
+
+def _support(values: np.ndarray, trim: str, axis: Any) -> tuple[slice, ...]:
+    """Where an array is not zero, along the axes."""
+    axes = shapes.normalize_axes(axis, values.ndim)
+    found, trim = np.argwhere(values), trim.lower()
+    parts = [slice(None)] * values.ndim
+    for i in axes:
+        if not len(found):
+            parts[i] = slice(0, 0)
+            continue
+        low = int(found[:, i].min()) if "f" in trim else None
+        high = int(found[:, i].max()) + 1 if "b" in trim else None
+        parts[i] = slice(low, high)
+    return tuple(parts)
 
 
 # -- sets -----------------------------------------------------------------------------

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.special
 
+from autojit.protocols.registry import FUNCTIONS
+from autojit.protocols.ufuncs import find_answer
+from autojit.tracing.hooks import hooks
 from tests.samples.kinds import (
     H,
     Sample,
@@ -61,7 +65,10 @@ STATISTICS = [
 POLYNOMIALS = [
     Sample("polyadd", lambda a, b: np.polyadd(a, b) * np.polysub(b, a), (real(4), real(2)), **H),
     Sample("polymul", lambda a, b: np.polymul(a, b), (real(4), real(2)), **H),
-    Sample("polydiv", lambda a, b: np.polydiv(a, b)[0] * np.polyval(np.polydiv(a, b)[1], 0.7), (real(5), positive(3)), **H),
+    Sample("polydiv", lambda a, b: np.polydiv(a, b)[0] * np.sum(np.polydiv(a, b)[1]),
+           (real(5), positive(3)), **H),
+    Sample("polyval2d", lambda x, y, c: np.polynomial.polynomial.polyval2d(x, y, c) * np.sum(
+        np.polynomial.polynomial.polygrid2d(x, y, c)), (real(2), real(2), real(2, 3)), **H),
     Sample("polyder", lambda a: np.polyder(a * a, 2), (real(5),), **H),
     Sample("polyint", lambda a: np.polyint(a * a, 2, k=3.0), (real(4),), **H),
     Sample("polyfit", lambda x, y: np.polyfit(np.cumsum(x), y, 2), (positive(5), real(5))),
@@ -82,6 +89,16 @@ PARTS = [
     Sample("choose", lambda x, y: np.choose([0, 1, 1], [x, y]) ** 2, (real(3), real(3))),
     Sample("resize", lambda x: np.resize(x * x, (2, 5)), (real(3),)),
     Sample("diagflat", lambda x: np.diagflat(x * x, 1), (real(2, 2),)),
+    step("array_equiv", lambda x, y: np.array_equiv(x, y) | np.can_cast(x, complex), real(3),
+         real(2, 3)),
+    Sample("np.astype", lambda x: np.astype(x, complex) * 1j if hasattr(np, "astype") else x * 1j,
+           (real(3),)),
+    Sample("indices of a likeness", lambda x: x[np.diag_indices_from(x)] * np.sum(
+        x[np.tril_indices_from(x)]) + np.sum(x[np.triu_indices_from(x, 1)]), (real(3, 3),)),
+    Sample("ix_", lambda x, i: x[np.ix_(i, [0, 2])] ** 2, (real(3, 4), whole(2, low=0, high=2))),
+    Sample("dtypes", lambda x: np.real_if_close(x).astype(np.min_scalar_type(x)) * len(
+        np.einsum_path("i,i", x, x)), (real(3),)),
+    step("unpackbits", lambda i: np.unpackbits(i.astype(np.uint8), count=12), whole(2, low=0)),
     Sample("unstack", lambda x: x[0] * x[1] if not hasattr(np, "unstack") else
            np.multiply(*np.unstack(x)), (real(2, 3),), **H),
     Sample("piecewise", lambda x: np.piecewise(x, [x < 0, x > 0], [np.square, np.log]),
@@ -102,6 +119,21 @@ PARTS = [
     Sample("complex extremes", lambda z: np.max(z) * np.min(z) + np.maximum(z[:1], z[1:]),
            (complexes(4),), **H),
 ]  # fmt: skip
+
+#: Functions that are formulas of others, which may not be covered.
+NEEDS = {np.roots: np.linalg.eigvals, np.i0: scipy.special.i0}
+
+
+def is_runnable(function: Any) -> bool:
+    needed = NEEDS[function]
+    return needed in FUNCTIONS or find_answer(needed) is not None
+
+
+hooks.load()
+if is_runnable(np.roots):
+    POLYNOMIALS.append(Sample("roots", lambda a: np.sum(np.roots(a).real ** 2), (positive(4),)))
+if is_runnable(np.i0):
+    PARTS.append(Sample("i0", np.i0, (positive(4),)))
 
 
 def _scaled_at(x: Any, y: Any) -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 from autojit.functions.checks import ensured
 from autojit.functions.indexing import take_along_axis
 from autojit.functions.methods import astype as cast
-from autojit.ir.core import shapes
 from autojit.protocols.lifting import as_tracer, common_shape, dtype_of, result_dtype, shape_of
 from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.known import value_of
@@ -41,31 +40,6 @@ def resize(a: Any, new_shape: Any) -> Any:
     if not flat.size:
         return np.zeros(shape, flat.dtype)
     return np.reshape(np.tile(flat, -(-size // flat.size))[:size], shape)
-
-
-@implements(np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    values = value_of(as_tracer(filt))
-    if values is None:
-        raise uncovered(
-            "np.trim_zeros", " of a traced array, on whose values the shape of the result depends,"
-        )
-    return filt[_support(np.asarray(values), trim, axis)]
-
-
-def _support(values: np.ndarray, trim: str, axis: Any) -> tuple[slice, ...]:
-    """Where an array is not zero, along the axes."""
-    axes = shapes.normalize_axes(axis, values.ndim)
-    found, trim = np.argwhere(values), trim.lower()
-    parts = [slice(None)] * values.ndim
-    for i in axes:
-        if not len(found):
-            parts[i] = slice(0, 0)
-            continue
-        low = int(found[:, i].min()) if "f" in trim else None
-        high = int(found[:, i].max()) + 1 if "b" in trim else None
-        parts[i] = slice(low, high)
-    return tuple(parts)
 
 
 if hasattr(np, "astype"):  # since NumPy 2.1
