@@ -90,7 +90,7 @@ hooks.register_modules(
             "linalg.matrices", "linalg.factorizations", "linalg.spectral", "methods",
             "bounded.slices", "bounded.table", "statistics.quantiles", "statistics.histograms",
             "polynomials.algebra", "shapes.padding", "shapes.elements", "shapes.positions",
-            "shapes.bits", "signals.rows", "positions",
+            "shapes.bits", "signals.rows", "statistics.extremes",
         )
     ),
     f"{__name__}.control_flow.cumulative",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.functions.reductions import max, min, sum
 from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
 from autojit.ir.ops import arithmetic, move, reduce
@@ -14,8 +15,6 @@ from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_value, shape_of, tracer
 from autojit.protocols.registry import implements, reject
 from autojit.tracing.tracer import Tracer
-
-from .reductions import max, min, sum
 
 _MISSING = np._NoValue
 
