@@ -92,7 +92,7 @@ def _is_zero_beside(x: Value, y: Value) -> Value:
 # -- complex numbers ------------------------------------------------------------
 
 #: The formulas by ufunc, where the operands are complex.
-COMPLEX: dict[Any, Callable[..., Value]] = {}
+OF_COMPLEX: dict[Any, Callable[..., Value]] = {}
 
 
 def _before(compare: Callable[..., Value]) -> Callable[..., Value]:
@@ -115,19 +115,19 @@ _COMPARED = {
     np.greater: arithmetic.gt,
     np.greater_equal: arithmetic.ge,
 }
-COMPLEX.update({ufunc: _before(compare) for ufunc, compare in _COMPARED.items()})
+OF_COMPLEX.update({ufunc: _before(compare) for ufunc, compare in _COMPARED.items()})
 
 
 def _extreme(compare: Any, *, of_nan: bool) -> Callable[..., Value]:
     def formula(a: Value, b: Value) -> Value:
-        first = COMPLEX[compare](a, b)
+        first = OF_COMPLEX[compare](a, b)
         nan = arithmetic.isnan(a if of_nan else b)
         return arithmetic.select(arithmetic.bitwise_or(first, nan), a, b)
 
     return formula
 
 
-COMPLEX.update({
+OF_COMPLEX.update({
     np.maximum: _extreme(np.greater_equal, of_nan=True),
     np.minimum: _extreme(np.less_equal, of_nan=True),
     np.fmax: _extreme(np.greater_equal, of_nan=False),
@@ -156,7 +156,7 @@ def _direction(z: Value) -> Value:
     return arithmetic.make_complex(re, im)
 
 
-COMPLEX[np.sign] = _direction
+OF_COMPLEX[np.sign] = _direction
 
 
 @composite("scipy.special.xlogy")

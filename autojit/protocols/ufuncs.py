@@ -23,7 +23,7 @@ from autojit.tracing.known import at_hand
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .composites import COMPLEX, COMPOSITES
+from .composites import COMPOSITES, OF_COMPLEX
 from .lifting import (
     as_value,
     by_values,
@@ -412,8 +412,8 @@ def _bool_answer(ufunc: Any, answer: Any) -> Any:
 def _complex_answer(ufunc: Any, answer: Any) -> Any:
     if ufunc == np.absolute:
         return arithmetic.magnitude
-    if ufunc in COMPLEX:
-        return COMPLEX[ufunc]
+    if ufunc in OF_COMPLEX:
+        return OF_COMPLEX[ufunc]
     if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
         raise MissingDtypeError(
             with_place(
