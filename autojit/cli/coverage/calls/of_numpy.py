@@ -290,7 +290,7 @@ np.right_shift(i, j)
 np.rint(x)
 np.roll(x, 2)
 np.rollaxis(m, 1)
-np.roots(p[:4])
+np.roots(p[:4]) + 0j
 np.rot90(m)
 np.round(x, 1)
 np.row_stack([x, y])

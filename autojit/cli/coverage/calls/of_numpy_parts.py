@@ -1,15 +1,15 @@
 """Calls of the functions of `numpy.linalg`, `numpy.fft` and `numpy.lib.stride_tricks`."""
 
 LINALG = """
-np.linalg.cholesky(d)
+np.linalg.cholesky((d + d.T) / 2)
 np.linalg.cond(s)
 np.linalg.cross(x[:3], y[:3])
 np.linalg.det(s)
 np.linalg.diagonal(s)
-np.linalg.eig(s)[0]
-np.linalg.eigh(d)[0]
-np.linalg.eigvals(s)
-np.linalg.eigvalsh(d)
+np.linalg.eig(s)[0] + 0j
+np.linalg.eigh((d + d.T) / 2)[0]
+np.linalg.eigvals(s) + 0j
+np.linalg.eigvalsh((d + d.T) / 2)
 np.linalg.inv(s)
 np.linalg.lstsq(m.T, y[:4], rcond=None)[0]
 np.linalg.matmul(m, m.T)
