@@ -98,16 +98,16 @@ def _as_series(rows: list[Any]) -> list[Any]:
 
 def _divided(multiply: Any, c1: Any, c2: Any) -> tuple[Any, Any]:
     """Quotient and remainder; the compiled call raises where the divisor's last one is zero."""
-    rest, last = as_tracer(c1), as_tracer(c2)[-1]
-    last = ensured(last, last != 0, ZeroDivisionError())
-    n, m = rest.shape[0], as_tracer(c2).shape[0]
+    rest, divisor = as_tracer(c1), as_tracer(c2)
+    divisor = ensured(divisor, divisor[-1] != 0, ZeroDivisionError("division by zero"))
+    n, m = rest.shape[0], divisor.shape[0]
     if n < m:
         return rest[:1] * 0, rest
     if m == 1:
-        return rest / last, rest[:1] * 0
+        return rest / divisor[-1], rest[:1] * 0
     quotient = []
     for i in reversed(range(n - m + 1)):
-        multiple = multiply(np.eye(1, i + 1, i)[0], c2)
+        multiple = multiply(np.eye(1, i + 1, i)[0], divisor)
         quotient.append(rest[-1] / multiple[-1])
         rest = rest[:-1] - quotient[-1] * multiple[:-1]
     return np.stack(quotient[::-1]), rest
