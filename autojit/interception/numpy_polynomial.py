@@ -19,7 +19,7 @@ from autojit.protocols.registry import implements
 from autojit.tracing.created_arrays import is_traced, plain
 from autojit.tracing.tracer import Tracer
 
-from .name_patching import Names, StandIn
+from .name_patching import StandIn
 
 
 class _Arrays(type):
@@ -153,8 +153,32 @@ def _cover(*functions: Any) -> None:
             implements(function)(function.__wrapped__)
 
 
+class PolynomialNames:
+    """The names in all modules, and who stands for them.
+
+    Names that somebody else has bound anew stay as they are.
+    """
+
+    def __init__(self, makers: list[tuple[Any, dict[str, Any]]]) -> None:
+        self._entries = [
+            (vars(module), name, vars(module)[name], maker(vars(module)[name]))
+            for module, of_module in makers
+            for name, maker in of_module.items()
+        ]
+
+    def install(self) -> None:
+        for space, name, original, stand_in in self._entries:
+            if space[name] is original:
+                space[name] = stand_in
+
+    def restore(self) -> None:
+        for space, name, original, stand_in in self._entries:
+            if space[name] is stand_in:
+                space[name] = original
+
+
 @functools.cache
-def names() -> tuple[Names, ...]:
+def names() -> PolynomialNames:
     """The names that stand for something else while a function is traced."""
     from numpy.polynomial import (
         _polybase,
@@ -175,8 +199,8 @@ def names() -> tuple[Names, ...]:
         for name, maker in _makers(module).items():
             if name != "np":
                 call_as(getattr(module, name), maker(getattr(module, name)))
-    return (
-        Names(polyutils, {"np": _NumPy, **known}),
-        Names(_polybase, {"np": _NumPy}),
-        *(Names(module, _makers(module)) for module in modules),
-    )
+    return PolynomialNames([
+        (polyutils, {"np": _NumPy, **known}),
+        (_polybase, {"np": _NumPy}),
+        *((module, _makers(module)) for module in modules),
+    ])  # fmt: skip

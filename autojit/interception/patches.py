@@ -40,6 +40,7 @@ from autojit.tracing.source import user_source
 from . import listed, numpy_polynomial
 from .concatenators import Concatenator
 from .name_patching import Maker, Names, StandIn
+from .numpy_polynomial import PolynomialNames
 from .pandas_methods import PandasMethods
 from .scipy_names import ScipyNames
 
@@ -334,8 +335,8 @@ def _names() -> tuple[Names, ...]:
 _others = PandasMethods(), ScipyNames()
 
 
-def _all_names() -> tuple[Names | PandasMethods | ScipyNames, ...]:
-    return (*_names(), *numpy_polynomial.names(), *_others)
+def _all_names() -> tuple[Names | PolynomialNames | PandasMethods | ScipyNames, ...]:
+    return (*_names(), numpy_polynomial.names(), *_others)
 
 
 @contextmanager
