@@ -56,7 +56,10 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Each element goes through the function of the last condition that holds for it, so that
-    what another one would make of it has no effect, on derivatives neither."""
+    what another one would make of it has no effect, on derivatives neither.
+
+    A function is called with one element.  NumPy calls it with all that a condition selects, which
+    is the same for functions that work element by element, as they are meant to."""
     x = as_tracer(x)
     conditions = _conditions(condlist, x)
     functions, count = list(funclist), len(conditions)
