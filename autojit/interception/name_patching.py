@@ -31,6 +31,13 @@ class StandIn:
     def __hash__(self) -> int:
         return hash(self.original)
 
+    # Of a class: what is asked by isinstance, and what a subclass derives from.
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self.original)
+
+    def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
+        return (self.original,)
+
     def __reduce__(self) -> Any:
         """By its name while it has that, else as the function itself."""
         name: str = self.original.__name__

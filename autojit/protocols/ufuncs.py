@@ -32,7 +32,7 @@ from autojit.tracing.known import at_hand
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .composites import COMPOSITES
+from .composites import COMPOSITES, OF_COMPLEX
 from .lifting import (
     as_value,
     by_values,
@@ -76,6 +76,15 @@ def find_answer(ufunc: Any) -> Any:
     return answer
 
 
+#: Ufuncs of two results, which are computed one by one.
+_OF_TWO_RESULTS = (np.divmod, np.modf)
+
+
+def is_covered(ufunc: Any) -> bool:
+    """Whether a ufunc takes traced arrays."""
+    return ufunc in PRODUCTS or ufunc in _OF_TWO_RESULTS or find_answer(ufunc) is not None
+
+
 def covered_ufuncs() -> list[str]:
     """Names of the covered ufuncs, for messages."""
     return [u if isinstance(u, str) else name_of(u) for u in (*ANSWERS, *COMPOSITES)]
@@ -103,7 +112,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     inputs = bare(inputs)
     if ufunc in PRODUCTS and method == "__call__" and not any(kwargs.values()):
         return PRODUCTS[ufunc](*inputs)
-    if method in ("reduce", "accumulate"):
+    if method in ("reduce", "accumulate", "reduceat"):
         return _along_an_axis(ufunc, method, inputs, kwargs)
     if method == "outer" and not kwargs:
         a, b = inputs
@@ -129,15 +138,19 @@ def _of_bounded(ufunc: Any, method: str, inputs: Any, kwargs: dict[str, Any]) ->
 def _at(ufunc: Any, x: Any, index: Any, *values: Any) -> Any:
     """``ufunc.at``, where a tuple is an index."""
     if ufunc not in (np.add, np.subtract):
-        raise uncovered(f"{name_of(ufunc)}.at")
+        return hooks.update_at(ufunc, x, index, *as_arrays(values))
     (value,) = as_arrays(values)
     return hooks.add_at(x, index, value if ufunc == np.add else np.negative(value))
 
 
 def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    answer = hooks.reduce_ufunc if method == "reduce" else hooks.accumulate_ufunc
+    answers = {
+        "reduce": hooks.reduce_ufunc,
+        "accumulate": hooks.accumulate_ufunc,
+        "reduceat": hooks.reduce_at,
+    }
     try:
-        return answer(ufunc, *inputs, **kwargs)
+        return answers[method](ufunc, *inputs, **kwargs)
     except TypeMismatch as error:
         words = f"{name_of(ufunc)}.{method}: {error}"
         raise ShapeError(with_place(words, user_source())) from None
@@ -180,7 +193,7 @@ def _two_results(ufunc: Any, *inputs: Any) -> Any:
 
 def _several_results(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None) -> Any:
     """A tuple of results: formulas of NumPy's, or for SciPy's an op each."""
-    if ufunc in (np.divmod, np.modf):
+    if ufunc in _OF_TWO_RESULTS:
         return _two_results(ufunc, *inputs)
     answers = find_answer(ufunc)
     if answers is None:
@@ -244,9 +257,18 @@ def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
     exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
     if exact is not None:
         return exact(left, right)
+    if ufunc in _ORDERED:
+        _check_order(weak_type(left), weak_type(right))
     if ufunc is _POWER and type(right) in (int, float):
         return _power_of_number(left, right)
     return None
+
+
+def _check_order(left: Any, right: Any) -> None:
+    """Python's complex numbers have no order; NumPy's have one."""
+    if left is not None and right is not None and complex in (left, right):
+        names = f"{left.__name__!r} and {right.__name__!r}"
+        raise TypeError(f"an order is not supported between instances of {names}")
 
 
 def _repeated(ufunc: Any, left: Any, right: Any) -> Any:
@@ -302,7 +324,8 @@ def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
     return tracer(value, base.weak)
 
 
-_COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+_ORDERED = {np.less, np.less_equal, np.greater, np.greater_equal}
+_COMPARISONS = {np.equal, np.not_equal, *_ORDERED}
 
 
 def _by_value(x: Any, other: Any) -> Any:
@@ -428,6 +451,8 @@ def _bool_answer(ufunc: Any, answer: Any) -> Any:
 def _complex_answer(ufunc: Any, answer: Any) -> Any:
     if ufunc == np.absolute:
         return arithmetic.magnitude
+    if ufunc in OF_COMPLEX:
+        return OF_COMPLEX[ufunc]
     if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
         raise _without_complex(ufunc)
     return answer

@@ -74,6 +74,10 @@ class Hooks:
     write_out: Callable[[str, Any, Any], Any]
     reduce_ufunc: Callable[..., Any]
     accumulate_ufunc: Callable[..., Any]
+    #: The same of any ufunc, and ``ufunc.reduceat``, as loops.
+    fold_ufunc: Callable[..., Any]
+    reduce_at: Callable[..., Any]
+    update_at: Callable[..., Any]
 
     def __init__(self) -> None:
         self._modules: tuple[str, ...] = ()

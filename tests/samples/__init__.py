@@ -22,6 +22,7 @@ from tests.samples.products import CONTRACTIONS
 from tests.samples.reductions import REDUCTIONS
 from tests.samples.sorting import SORTING
 from tests.samples.special import SPECIAL
+from tests.samples.statistics import PARTS, POLYNOMIALS, STATISTICS
 from tests.samples.steps import STEPS
 
 __all__ = ["SAMPLES", "Sample"]
@@ -29,5 +30,5 @@ __all__ = ["SAMPLES", "Sample"]
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
     *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *FOURIER, *SORTING, *FORMULAS, *CALLS,
-    *CONTROL, *SPECIAL,
+    *CONTROL, *SPECIAL, *STATISTICS, *POLYNOMIALS, *PARTS,
 ]  # fmt: skip
