@@ -119,7 +119,7 @@ def _compute(s: Compute, n: _Names) -> str:
     if s.name in SYMBOLS and len(s.args) == 2:
         a, b = map(n.scalar, s.args)
         return f"{n.result(s)} = {a} {SYMBOLS[s.name]} {b}"
-    name, mark, message = s.name.partition(": ")  # of a check, the error and its message
+    name, mark, message = s.name.partition(": ")  # of a check or a call
     words = f"{message!r}, " if mark else ""
     return f"{n.result(s)} = {name}({words}{arguments})"
 

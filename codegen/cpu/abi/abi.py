@@ -22,6 +22,8 @@ from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.types import DTYPE_NAMES, dtype_from_name
 
+from . import special_functions
+
 HEADER = object.__basicsize__  # reference count and type
 TYPE_OFFSET = HEADER - ctypes.sizeof(ctypes.c_void_p)
 ARRAY_DATA = HEADER
@@ -108,7 +110,7 @@ class Convention(NamedTuple):
 class Needs(NamedTuple):
     """What a program's own part of the table holds."""
 
-    #: BLAS and LAPACK functions by name.
+    #: BLAS, LAPACK and special functions by name.
     functions: tuple[str, ...]
     #: The results, by number, that come from the pool.
     pooled: tuple[int, ...]
@@ -176,9 +178,12 @@ def _numpy_api() -> Any:
 
 @cache
 def library_function(name: str) -> int:
-    """The address of a function of the BLAS or LAPACK that SciPy ships, or of NumPy's sorting."""
+    """The address of a function of the BLAS or LAPACK that SciPy ships, of its special functions,
+    or of NumPy's sorting."""
     if name.startswith(ARGSORT):
         return _sorting_function(name)
+    if name.startswith((special_functions.FUNCTION, special_functions.DATA)):
+        return special_functions.address(name)
     import scipy  # where its libraries lie, for the operating system  # noqa: F401
 
     blas, lapack = map(extension, ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"))

@@ -58,8 +58,9 @@ class KernelContext:
         fails: bool = False,
     ) -> None:
         self.module = module
-        #: The BLAS functions of the program, in the order of the table.
+        #: The library functions of the program, in the order of the table; entries read so far.
         self.functions = functions
+        self.entries: dict[str, ir.Value] = {}
         #: The bits of the status for the checks of the program.
         self.bits = bits
         self.kernel = kernel
@@ -125,8 +126,9 @@ class KernelContext:
     ) -> Self:
         """The context of another function in the same module, which is called from here."""
         return type(self)(
-            self.module, kernel, symbol, indices, given, bits=self.bits, fails=self.fails
-        )
+            self.module, kernel, symbol, indices, given, self.functions, bits=self.bits,
+            fails=self.fails,
+        )  # fmt: skip
 
     def emit(self) -> ir.Function:
         """The finished function."""

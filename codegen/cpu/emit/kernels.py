@@ -38,8 +38,9 @@ from autojit.codegen.loop_ir.nodes import (
 from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Place
+from autojit.ir.special.external import external
 
-from . import accumulators, nests, outlined, sequences
+from . import accumulators, nests, outlined, sequences, special_functions
 from .context import I64, KernelContext
 from .tapes import Room
 from .tasks import emit_run
@@ -82,6 +83,9 @@ class KernelEmitter(KernelContext):
         if is_check(s.name):
             self.fail_if(self.builder.not_(args[0]), self.bits[s.name])
             self.registers[s.result.number] = args[1]
+            return
+        if external(s.name) is not None:
+            self.registers[s.result.number] = special_functions.call(self, s, args)
             return
         operand = s.operand_dtype
         if can_fail(s) and is_signed(operand):

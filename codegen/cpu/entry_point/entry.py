@@ -17,6 +17,7 @@ from llvmlite import ir
 from autojit.codegen.cpu.abi import abi, arrays
 from autojit.codegen.cpu.abi.abi import Convention
 from autojit.codegen.cpu.abi.results import POOLED
+from autojit.codegen.cpu.emit import special_functions
 from autojit.codegen.cpu.emit.context import I64, POINTER
 from autojit.codegen.cpu.emit.kernels import KernelEmitter
 from autojit.codegen.cpu.emit.places import poison
@@ -57,7 +58,9 @@ class Module:
         self.in_types = in_types
         self.out_types = out_types
         self.module = ir.Module("autojit")
-        self.functions = sorted({*blas.needed(program), *linalg.needed(program)})
+        self.functions = sorted(
+            {*blas.needed(program), *linalg.needed(program), *special_functions.needed(program)}
+        )
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         #: The bits of the status for the checks.

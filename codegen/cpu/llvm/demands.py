@@ -9,6 +9,7 @@ from autojit.codegen.loop_ir.errors import is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Compute, Gather, RunTasks, ScatterInto
 from autojit.codegen.loop_ir.sequences import Recall, Repeat
+from autojit.ir.special.external import external
 
 
 def can_fail(statement: Any) -> bool:
@@ -25,6 +26,8 @@ def needs_table(s: Any) -> bool:
     """Whether a statement calls what only the table knows."""
     if isinstance(s, MatrixProduct):
         return not s.tiled
+    if isinstance(s, Compute):
+        return external(s.name) is not None
     return isinstance(s, (RunTasks, Factorization)) or (
         isinstance(s, (Repeat, Recall)) and bool(s.tapes)
     )

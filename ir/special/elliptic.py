@@ -1,0 +1,215 @@
+"""Elliptic integrals and functions, and the arithmetic-geometric mean.
+
+Sources of the derivatives: DLMF chapter 19 (19.18 for Carlson's integrals, 19.25 for Legendre's by
+Carlson's, so that nothing cancels at m = 0) and 22.13.
+"""
+
+from __future__ import annotations
+
+from math import pi
+
+from autojit.ir.core.program import Value
+from autojit.ir.ops.arithmetic import absolute, rint
+from autojit.ir.ops.elementary import cos, sin, sqrt
+from autojit.ir.ops.elementwise import Rule
+
+from .external import External
+from .series import one, zero
+
+# -- Carlson's ----------------------------------------------------------------------------------
+
+
+def _by_divided_difference(f: Value, g: Value, x: Value, p: Value) -> Value:
+    """(f - g) / (2 (p - x)): NaN where x and p are equal."""
+    return (f - g) / ((p - x) * 2.0)
+
+
+def _rd_by_first(y: Value, a: Value, b: Value, c: Value) -> Value:
+    return _by_divided_difference(elliprd(b, c, a), y, c, a)
+
+
+def _rd_by_last(t: Value, y: Value, a: Value, b: Value, c: Value) -> Value:
+    # Homogeneous of degree -3/2.
+    rest = a * _rd_by_first(y, a, b, c) + b * _rd_by_first(y, b, a, c)
+    return -(t * ((y * 1.5 + rest) / c))
+
+
+elliprd: External = External(
+    "elliprd",
+    lambda t, y, a, b, c: t * _rd_by_first(y, a, b, c),
+    lambda t, y, a, b, c: t * _rd_by_first(y, b, a, c),
+    _rd_by_last,
+    cost=400,
+)
+
+
+def _rf_by(t: Value, x: Value, others: tuple[Value, Value]) -> Value:
+    return t * (elliprd(*others, x) * (-1 / 6))
+
+
+elliprf: External = External(
+    "elliprf",
+    lambda t, y, a, b, c: _rf_by(t, a, (b, c)),
+    lambda t, y, a, b, c: _rf_by(t, b, (a, c)),
+    lambda t, y, a, b, c: _rf_by(t, c, (a, b)),
+    cost=300,
+)
+#: R_F(x, y, y).
+elliprc = External(
+    "elliprc",
+    lambda t, r, x, y: t * (elliprd(y, y, x) * (-1 / 6)),
+    lambda t, r, x, y: t * (elliprd(x, y, y) * (-1 / 3)),
+    cost=200,
+)
+
+
+def _rg_by(t: Value, x: Value, y: Value, z: Value) -> Value:
+    return t * ((elliprf(x, y, z) - x * elliprd(y, z, x) * (1 / 3)) * 0.25)
+
+
+elliprg = External(
+    "elliprg",
+    lambda t, y, a, b, c: _rg_by(t, a, b, c),
+    lambda t, y, a, b, c: _rg_by(t, b, a, c),
+    lambda t, y, a, b, c: _rg_by(t, c, a, b),
+    cost=600,
+)
+
+
+def _rj_by(y: Value, a: Value, b: Value, c: Value, p: Value) -> Value:
+    return _by_divided_difference(elliprd(b, c, a), y, p, a)
+
+
+def _rj_by_last(t: Value, y: Value, a: Value, b: Value, c: Value, p: Value) -> Value:
+    rest = a * _rj_by(y, a, b, c, p) + b * _rj_by(y, b, a, c, p) + c * _rj_by(y, c, a, b, p)
+    return -(t * ((y * 1.5 + rest) / p))
+
+
+elliprj: External = External(
+    "elliprj",
+    lambda t, y, a, b, c, p: t * _rj_by(y, a, b, c, p),
+    lambda t, y, a, b, c, p: t * _rj_by(y, b, a, c, p),
+    lambda t, y, a, b, c, p: t * _rj_by(y, c, a, b, p),
+    _rj_by_last,
+    cost=800,
+)
+
+# -- Legendre's ---------------------------------------------------------------------------------
+
+
+def _first_kind_by_m(m: Value) -> Value:
+    """dK/dm."""
+    return elliprd(zero(m), one(m), 1 - m) * (1 / 6)
+
+
+def _second_kind_by_m(m: Value) -> Value:
+    """dE/dm."""
+    return elliprd(zero(m), 1 - m, one(m)) * (-1 / 6)
+
+
+ellipk: External = External("ellipk", lambda t, y, m: t * _first_kind_by_m(m), cost=44)
+ellipe: External = External("ellipe", lambda t, y, m: t * _second_kind_by_m(m), cost=44)
+#: K(1 - p).
+ellipkm1 = External("ellipkm1", lambda t, y, p: -(t * _first_kind_by_m(1 - p)), cost=44)
+
+
+def _parts(phi: Value, m: Value) -> tuple[Value, Value, Value, Value]:
+    """How many half turns, and the squares of cos and Delta, and the sine, of what is left."""
+    turns = rint(phi * (1 / pi))
+    rest = phi - turns * pi
+    s, c = sin(rest), cos(rest)
+    return turns, c * c, 1 - m * (s * s), s
+
+
+def first_by_m(phi: Value, m: Value) -> Value:
+    """dF/dm."""
+    turns, c2, d2, s = _parts(phi, m)
+    own = s * s * s * elliprd(c2, one(m), d2) * (1 / 6)
+    return own + turns * 2.0 * _first_kind_by_m(m)
+
+
+def _second_by_m(phi: Value, m: Value) -> Value:
+    turns, c2, d2, s = _parts(phi, m)
+    own = s * s * s * elliprd(c2, d2, one(m)) * (-1 / 6)
+    return own + turns * 2.0 * _second_kind_by_m(m)
+
+
+def _delta(phi: Value, m: Value) -> Value:
+    s = sin(phi)
+    return sqrt(1 - m * (s * s))
+
+
+ellipkinc = External(
+    "ellipkinc",
+    lambda t, y, phi, m: t / _delta(phi, m),
+    lambda t, y, phi, m: t * first_by_m(phi, m),
+    cost=300,
+)
+ellipeinc = External(
+    "ellipeinc",
+    lambda t, y, phi, m: t * _delta(phi, m),
+    lambda t, y, phi, m: t * _second_by_m(phi, m),
+    cost=300,
+)
+
+# -- Jacobi's: sn, cn, dn and the amplitude -------------------------------------------------------
+
+
+def _jacobi(u: Value, m: Value) -> tuple[Value, ...]:
+    return tuple([f(u, m) for f in ellipj])
+
+
+def _amplitude_by_m(u: Value, m: Value) -> Value:
+    """u = F(phi, m), so phi_m = -F_m / F_phi."""
+    _, _, dn, phi = _jacobi(u, m)
+    return -(dn * first_by_m(phi, m))
+
+
+def _sn_by(u: Value, m: Value, by: Value) -> Value:
+    return ellipj[1](u, m) * by
+
+
+def _cn_by(u: Value, m: Value, by: Value) -> Value:
+    return -(ellipj[0](u, m) * by)
+
+
+def _dn_by_m(u: Value, m: Value) -> Value:
+    sn, cn, dn, _ = _jacobi(u, m)
+    return -(sn * (sn * 0.5 + m * cn * _amplitude_by_m(u, m)) / dn)
+
+
+def _one_of_jacobi(k: int, by_u: Rule, by_m: Rule) -> External:
+    return External(
+        f"ellipj_{k}", by_u, by_m, function="ellipj", result=k, results=4, cost=400
+    )
+
+
+ellipj: list[External] = [
+    _one_of_jacobi(
+        0, lambda t, y, u, m: t * _sn_by(u, m, ellipj[2](u, m)),
+        lambda t, y, u, m: t * _sn_by(u, m, _amplitude_by_m(u, m)),
+    ),
+    _one_of_jacobi(
+        1, lambda t, y, u, m: t * _cn_by(u, m, ellipj[2](u, m)),
+        lambda t, y, u, m: t * _cn_by(u, m, _amplitude_by_m(u, m)),
+    ),
+    _one_of_jacobi(
+        2, lambda t, y, u, m: -(t * (m * ellipj[0](u, m) * ellipj[1](u, m))),
+        lambda t, y, u, m: t * _dn_by_m(u, m),
+    ),
+    _one_of_jacobi(
+        3, lambda t, y, u, m: t * ellipj[2](u, m), lambda t, y, u, m: t * _amplitude_by_m(u, m)
+    ),
+]  # fmt: skip
+
+# -- the arithmetic-geometric mean: pi / (2 R_F(0, a**2, b**2)) -------------------------------------
+
+
+def _agm_by(y: Value, a: Value, b: Value) -> Value:
+    return y * absolute(y) * a * elliprd(zero(a), b * b, a * a) * (2 / (3 * pi))
+
+
+agm = External(
+    "agm", lambda t, y, a, b: t * _agm_by(y, a, b), lambda t, y, a, b: t * _agm_by(y, b, a),
+    cost=100,
+)  # fmt: skip
