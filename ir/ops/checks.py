@@ -186,7 +186,7 @@ ensure = Ensure(
 
 def _no_derivative_by_whole(t: Value, y: Value, x: Value) -> Value:
     raise no_derivative(
-        "A derivative is asked for by an argument that has to be an integer (a count, or an order), "
+        "A derivative is asked for by an argument that has to be an integer (a count, an order), "
         "so there is none. Make it a constant, or an array of integers, or say that no derivative "
         "is meant:\n"
         "    k = autojit.stop_gradient(k)"

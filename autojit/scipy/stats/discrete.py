@@ -61,6 +61,7 @@ geom = discrete(
     cdf=lambda k, p: -np.expm1(k * np.log1p(-p)),
     sf=lambda k, p: np.exp(k * np.log1p(-p)),
     logsf=lambda k, p: k * np.log1p(-p),
+    entropy=lambda p: -np.log(p) - sc.xlog1py(1 - p, -p) / p,
     mean=lambda p: 1 / p, var=lambda p: (1 - p) / (p * p),
 )  # fmt: skip
 
@@ -101,6 +102,9 @@ hypergeom = discrete(
     ),
     whole=(0, 1, 2),
     mean=lambda total, good, drawn: drawn * good / total,
+    var=lambda total, good, drawn: (
+        drawn * good * (total - good) * (total - drawn) / (total * total * (total - 1))
+    ),
 )  # fmt: skip
 
 randint = discrete(
@@ -124,8 +128,15 @@ logser = discrete(
     mean=lambda p: p / ((p - 1) * np.log1p(-p)),
 )  # fmt: skip
 
+def _tail(k: Any, a: Any) -> Any:
+    """The mass above k >= 0 of ``dlaplace``."""
+    return np.exp(-a * np.maximum(k, 0.0)) / (np.exp(a) + 1)
+
+
 dlaplace = discrete(
     "dlaplace", (-np.inf, np.inf), lambda k, a: np.log(np.tanh(a / 2)) - a * np.abs(k),
     valid=positive,
+    cdf=lambda k, a: np.where(k >= 0, 1 - _tail(k, a), _tail(-1 - k, a)),
+    sf=lambda k, a: np.where(k >= 0, _tail(k, a), 1 - _tail(-1 - k, a)),
     mean=lambda a: 0.0 * a, var=lambda a: 0.5 / np.sinh(a / 2) ** 2,
 )  # fmt: skip

@@ -37,7 +37,7 @@ _KINDS = {False: "rv_continuous", True: "rv_discrete"}
 def _family_of(distribution: Any, method: str) -> Family:
     """The family of one of SciPy's distributions, as SciPy has made it."""
     name = str(distribution.name)
-    public = getattr(sys.modules["scipy.stats"], name, None)
+    public: Any = getattr(sys.modules["scipy.stats"], name, None)
     if type(public) is not type(distribution):
         uncovered("stats", f"{type(distribution).__name__}.{method}")
     if (public.a, public.b) != (distribution.a, distribution.b) or name not in FAMILIES:

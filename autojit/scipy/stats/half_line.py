@@ -151,6 +151,10 @@ invweibull = family(
     ppf=lambda q, c: (-np.log(q)) ** (-1 / c),
     isf=lambda q, c: (-np.log1p(-q)) ** (-1 / c),
     entropy=lambda c: 1 + EULER + EULER / c - np.log(c),
+    mean=lambda c: above_or(1, c, lambda c: sc.gamma(1 - 1 / c), np.inf),
+    var=lambda c: above_or(
+        2, c, lambda c: sc.gamma(1 - 2 / c) - sc.gamma(1 - 1 / c) ** 2, np.inf
+    ),
 )  # fmt: skip
 
 pareto = family(
@@ -175,6 +179,7 @@ lomax = family(
     isf=lambda q, c: np.expm1(-np.log(q) / c),
     entropy=lambda c: 1 + 1 / c - np.log(c),
     mean=lambda c: above_or(1, c, lambda c: 1 / (c - 1), np.inf),
+    var=lambda c: above_or(2, c, lambda c: c / ((c - 1) ** 2 * (c - 2)), np.inf),
 )  # fmt: skip
 
 f = family(
@@ -288,6 +293,9 @@ betaprime = family(
     cdf=lambda z, a, b: sc.betainc(a, b, z / (1 + z)),
     sf=lambda z, a, b: sc.betainc(b, a, 1 / (1 + z)),
     mean=lambda a, b: above_or(1, b, lambda b: a / (b - 1), np.inf),
+    var=lambda a, b: above_or(
+        2, b, lambda b: a * (a + b - 1) / ((b - 2) * (b - 1) ** 2), np.inf
+    ),
 )  # fmt: skip
 
 burr12 = family(

@@ -121,6 +121,16 @@ def _moment_at_ends(a: Any, b: Any) -> Any:
     return _edge(a, mass, a) - _edge(b, mass, b)
 
 
+def _point_of_mass(a: Any, b: Any, log_below: Any, log_above: Any) -> Any:
+    """The point with a share of the mass below it: by the tail that the interval lies in."""
+    mass = _log_mass(a, b)
+    left = np.logaddexp(sc.log_ndtr(a), log_below + mass)
+    right = np.logaddexp(sc.log_ndtr(-b), log_above + mass)
+    turned = a + b > 0
+    point = sc.ndtri_exp(np.where(turned, right, left))
+    return np.where(turned, -point, point)
+
+
 truncnorm = family(
     "truncnorm", lambda a, b: (a, b),
     lambda z, a, b: -(z * z) / 2 - LOG_ROOT - _log_mass(a, b),
@@ -129,6 +139,8 @@ truncnorm = family(
     logcdf=lambda z, a, b: _log_mass(a, z) - _log_mass(a, b),
     sf=lambda z, a, b: np.exp(_log_mass(z, b) - _log_mass(a, b)),
     logsf=lambda z, a, b: _log_mass(z, b) - _log_mass(a, b),
+    ppf=lambda q, a, b: _point_of_mass(a, b, np.log(q), np.log1p(-q)),
+    isf=lambda q, a, b: _point_of_mass(a, b, np.log1p(-q), np.log(q)),
     mean=_truncated_mean,
     var=lambda a, b: 1 + _moment_at_ends(a, b) - _truncated_mean(a, b) ** 2,
     entropy=lambda a, b: LOG_ROOT + 0.5 + _log_mass(a, b) + _moment_at_ends(a, b) / 2,

@@ -16,9 +16,8 @@ from autojit.tracing.tracer import Tracer
 from .family import Family
 from .standardized import (
     Standardized,
-    above,
-    below,
     chosen,
+    either,
     holds_everywhere,
     holds_nowhere,
     number,
@@ -76,7 +75,7 @@ def density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any)
 def _at(family: Family, x: Any, shapes: Any, loc: Any, scale: Any) -> tuple[Standardized, Any]:
     """A point, and whether there is no density: outside of the support, or between integers."""
     s = Standardized(family, x, shapes, loc, scale)
-    outside = s.outside(s.z)
+    outside = either(*s.beyond(s.z, family.is_open, family.is_open))
     if family.is_discrete:
         broken = s.z != np.floor(s.z)
         if not holds_nowhere(broken) and not _is_integer(x):
@@ -141,8 +140,7 @@ def _distribution(
     """A function that is constant on both sides of the support."""
     s = Standardized(family, x, shapes, loc, scale)
     z = np.floor(s.z) if family.is_discrete else s.z
-    low = below(z, s.lower, closed=not family.is_discrete)
-    high = above(z, s.upper, closed=True)
+    low, high = s.beyond(z, not family.is_discrete, True)
     safe = chosen(low, s.inside, chosen(high, s.inside, z))
     result = formula(safe, *s.shapes)
     return s.complete(chosen(low, ends[0], chosen(high, ends[1], result)))

@@ -124,6 +124,8 @@ t = family(
 skewnorm = family(
     "skewnorm", REAL,
     lambda z, a: LOG_2 - z * z / 2 - LOG_ROOT + sc.log_ndtr(a * z),
+    cdf=lambda z, a: sc.ndtr(z) - 2 * sc.owens_t(z, a),
+    sf=lambda z, a: sc.ndtr(-z) + 2 * sc.owens_t(z, a),
     mean=lambda a: np.sqrt(2 / np.pi) * a / np.sqrt(1 + a * a),
     var=lambda a: 1 - 2 / np.pi * a * a / (1 + a * a),
 )  # fmt: skip
@@ -144,6 +146,9 @@ gennorm = family(
     valid=positive,
     cdf=lambda z, beta: 0.5 + np.sign(z) * sc.gammainc(1 / beta, np.abs(z) ** beta) / 2,
     sf=lambda z, beta: 0.5 - np.sign(z) * sc.gammainc(1 / beta, np.abs(z) ** beta) / 2,
+    ppf=lambda q, beta: (
+        np.sign(q - 0.5) * sc.gammaincinv(1 / beta, np.abs(2 * q - 1)) ** (1 / beta)
+    ),
     entropy=lambda beta: 1 / beta - np.log(beta / 2) + sc.gammaln(1 / beta),
     median=lambda beta: 0.0 * beta,
     mean=lambda beta: 0.0 * beta,

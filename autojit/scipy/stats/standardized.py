@@ -18,7 +18,7 @@ from autojit.scipy.whole import without_derivative
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.tracer import Tracer
 
-from .family import Family
+from .family import REAL, Family
 
 _FLOAT = np.dtype(np.float64)
 
@@ -71,7 +71,7 @@ class Standardized:
         self.x = None if x is None else number(x)
         if x is not None:
             arrays.append(self.x)
-            self.z = self._moved(self.x)
+            self.z = self._moved()
             if not known and not in_scale:
                 self.z = self.z + self.fault
         self.result_shape = np.broadcast_shapes(*map(np.shape, arrays))
@@ -94,19 +94,27 @@ class Standardized:
         return positive if valid is True else valid & positive
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether points may lie outside of the support."""
+        return self.family.bounds is not REAL
+
+    @property
     def has_unit_scale(self) -> bool:
         """Whether the scale is known to be 1."""
         return _is(self.scale, 1.0)
 
-    def _moved(self, x: Any) -> Any:
-        if not _is(self.loc, 0.0):
-            x = x - self.loc
-        return x if self.has_unit_scale else x / self.scale
+    def _moved(self) -> Any:
+        #: The point relative to the location, which lies at a bound of 0 whatever the scale is.
+        self.shifted = self.x if _is(self.loc, 0.0) else self.x - self.loc
+        return self.shifted if self.has_unit_scale else self.shifted / self.scale
 
-    def outside(self, z: Any) -> Any:
-        """Whether points lie outside of the support."""
-        is_open = self.family.is_open
-        return either(below(z, self.lower, is_open), above(z, self.upper, is_open))
+    def beyond(self, z: Any, at_low: bool, at_high: bool) -> tuple[Any, Any]:
+        """Whether points lie below and above the support, or at its ends where these count."""
+        low, high = (
+            self.shifted if z is self.z and _is(bound, 0.0) else z
+            for bound in (self.lower, self.upper)
+        )
+        return below(low, self.lower, at_low), above(high, self.upper, at_high)
 
     def scaled(self, z: Any) -> Any:
         """A point in the user's terms."""
@@ -116,21 +124,21 @@ class Standardized:
 
     def complete(self, result: Any) -> Any:
         """A result with the shape of all arguments together."""
-        if self.fault is not None and self.x is None:
-            result = result + self.fault
+        if self.fault is not None and (self.x is None or self.shapes or self.is_bounded):
+            result = result + self.fault  # a power to 0 is 1, of NaN too
         if np.shape(result) != self.result_shape:
             return np.broadcast_to(result, self.result_shape)
         return result
 
 
-def below(z: Any, lower: Any, closed: bool = False) -> Any:
+def below(z: Any, lower: Any, closed: bool) -> Any:
     """``z < lower``, or ``z <= lower``; known where a support has no lower end."""
     if _is(lower, -np.inf):
         return np.False_
     return z <= lower if closed else z < lower
 
 
-def above(z: Any, upper: Any, closed: bool = False) -> Any:
+def above(z: Any, upper: Any, closed: bool) -> Any:
     """``z > upper``, or ``z >= upper``; known where a support has no upper end."""
     if _is(upper, np.inf):
         return np.False_

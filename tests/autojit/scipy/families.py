@@ -43,7 +43,7 @@ CONTINUOUS = {
     "halfcauchy": Row((), RIGHT, HALF),
     "halflogistic": Row((), RIGHT, HALF),
     "weibull_min": Row((1.7,), RIGHT, HALF[:2], (-1.0,)),
-    "invweibull": Row((1.7,), RIGHT, (-1.0,), (-1.0,)),
+    "invweibull": Row((2.7,), RIGHT, (-1.0,), (-1.0,)),
     "pareto": Row((2.6,), (1.2, 1.9, 4.0), (0.5, 1.0), (-1.0,)),
     "lomax": Row((2.6,), RIGHT, HALF[:2], (-1.0,)),
     "f": Row((3.5, 7.2), RIGHT, HALF[:2], (1.0, -1.0)),
