@@ -243,7 +243,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 FLOORS = (
     "cli", "autojit", "ode testing",
     "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
-    "scipy.linalg scipy.special", "control_flow dispatch scipy",
+    "scipy.stats", "scipy.linalg scipy.special", "control_flow dispatch scipy",
     "functions.bounded functions.linalg transformations",
     "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",
     "codegen", "codegen.driver", "codegen.cpu codegen.cuda",

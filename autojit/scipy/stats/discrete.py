@@ -128,6 +128,7 @@ logser = discrete(
     mean=lambda p: p / ((p - 1) * np.log1p(-p)),
 )  # fmt: skip
 
+
 def _tail(k: Any, a: Any) -> Any:
     """The mass above k >= 0 of ``dlaplace``."""
     return np.exp(-a * np.maximum(k, 0.0)) / (np.exp(a) + 1)

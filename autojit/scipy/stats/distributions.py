@@ -171,5 +171,4 @@ for _is_discrete, _kind in _KINDS.items():
     _register(_kind, "stats", _moments)
     _register(_kind, "moment", _moment)
     _register(_kind, "rvs", _samples)
-    for _name in ("__call__", "freeze"):
-        _register(_kind, _name, _freeze)
+    _register(_kind, "freeze", _freeze)  # which __call__ calls
