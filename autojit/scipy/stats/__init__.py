@@ -3,6 +3,6 @@
 They are called by SciPy's own names: ``from scipy.stats import norm; norm.logpdf(x, mu, sigma)``.
 """
 
-from . import distributions, frozen, multivariate
+from . import correlation, density, descriptive, distributions, frozen, multivariate
 
-__all__ = ["distributions", "frozen", "multivariate"]
+__all__ = ["correlation", "density", "descriptive", "distributions", "frozen", "multivariate"]
