@@ -23,8 +23,18 @@ _OURS = (
 )
 
 
+_BY_THE_MODULE = (
+    "autojit answers for it, but the source of the function that calls it is not known. Call it by "
+    "the name in SciPy's module, which is followed while a function is traced:\n"
+    "    import scipy.{package}\n"
+    "    scipy.{package}.{name}(...)        # not: from scipy.{package} import {name}"
+)
+
+
 def way_out(package: str, name: str) -> str:
     """What the user can write in the place of a function of SciPy's."""
+    if f"scipy.{package}.{name}" in hooks.scipys_functions:
+        return _BY_THE_MODULE.format(package=package, name=name)
     place = hooks.scipy.get(package, f"autojit.scipy.{package}")
     ours = importlib.import_module(place) if _is_there(place) else None
     if not callable(getattr(ours, name, None)):

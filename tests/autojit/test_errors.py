@@ -121,6 +121,10 @@ def test_functions_of_scipy_without_a_twin_are_named() -> None:
     with pytest.raises(ConcreteValueError, match=r"which scipy\.linalg\.signm does") as caught:
         jit(space["f"])(1.0)
     assert_says(str(caught.value), "@autojit.custom_jvp")
+    exec("def g(x): return softmax(x)", space := {"softmax": scipy.special.softmax})
+    with pytest.raises(ConcreteValueError, match=r"which scipy\.special\.softmax does") as caught:
+        jit(space["g"])(X)
+    assert_says(str(caught.value), "scipy.special.softmax(...)        # not: from scipy.special")
 
 
 def test_shapes_that_depend_on_values() -> None:

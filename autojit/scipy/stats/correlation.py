@@ -1,8 +1,8 @@
 """Correlation and regression of two samples, with SciPy's names, arguments and results.
 
 >>> from autojit import grad
->>> from scipy.stats import linregress
->>> grad(lambda y: linregress(np.arange(3.0), y).slope)(np.array([1.0, 2.0, 4.0]))
+>>> import scipy.stats as st
+>>> grad(lambda y: st.linregress(np.arange(3.0), y).slope)(np.array([1.0, 2.0, 4.0]))
 array([-0.5,  0. ,  0.5])
 """
 

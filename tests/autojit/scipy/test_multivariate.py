@@ -11,7 +11,7 @@ import scipy.stats as st
 
 from autojit import grad, jit, trace
 from autojit.errors import DerivativeError, ShapeError, UncoveredFunctionError
-from autojit.testing import check_grads
+from tests.autojit.scipy.checks import assert_same, by_scipy, check_derivatives, interpreted
 
 RNG = np.random.default_rng(5)
 POINTS, MEAN = RNG.normal(size=(4, 3)), RNG.normal(size=3)
@@ -98,12 +98,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives(name: str) -> None:
     f, arguments = CASES[name]
-    want = f(*arguments)
-    program = trace(lambda *a: (0.0, f(*a)))(*arguments)
-    got = program(*arguments)[1]
-    assert np.shape(got) == np.shape(want)
-    np.testing.assert_allclose(got, want, rtol=1e-10)
-    check_grads(f, arguments, order=1)
+    want = by_scipy(f, *arguments)
+    assert_same(interpreted(f, *arguments), want, rtol=1e-10)
+    check_derivatives(f, arguments)
 
 
 def test_compiled() -> None:
