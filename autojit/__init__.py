@@ -26,7 +26,7 @@ from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import ode, testing
+    from . import nn, ode, optim, testing
     from .control_flow.control import (
         associative_scan,
         cond,
@@ -63,7 +63,9 @@ __all__ = [
     "jvp",
     "linearize",
     "map",
+    "nn",
     "ode",
+    "optim",
     "parse",
     "peak_memory",
     "saved_residuals",
@@ -127,8 +129,7 @@ _LATER = {
         "control_flow.control",
     ),
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    "ode": "",
-    "testing": "",
+    **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
 }
 
 
