@@ -104,8 +104,6 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if method != "__call__":
         raise uncovered(f"{name_of(ufunc)}.{method}")
     dtype = _asked_dtype(ufunc, **kwargs)
-    if ufunc in (np.divmod, np.modf):
-        return _two_results(ufunc, *inputs)
     if ufunc.nout > 1:
         return _several_results(ufunc, inputs, None if dtype is None else np.dtype(dtype))
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
@@ -173,7 +171,9 @@ def _two_results(ufunc: Any, *inputs: Any) -> Any:
 
 
 def _several_results(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None) -> Any:
-    """A tuple of results, each of which is an op of its own."""
+    """A tuple of results: formulas of NumPy's, or for SciPy's an op each."""
+    if ufunc in (np.divmod, np.modf):
+        return _two_results(ufunc, *inputs)
     answers = find_answer(ufunc)
     if answers is None:
         raise uncovered(name_of(ufunc))

@@ -13,6 +13,7 @@ from autojit.ir.ops.arithmetic import (
     bitwise_or,
     eq,
     lt,
+    minimum,
     select,
     stop_gradient,
 )
@@ -48,7 +49,8 @@ def by_first(a: Value, b: Value, log_x: Value, log_rest: Value) -> Value:
     psi = digamma(raised) - digamma(raised + b)
     side = select(lt(log_x, psi), -one(a), one(a))
     steep = absolute(raised * exp(log_rest) - b * exp(log_x)) + sqrt(raised * b / (raised + b))
-    scale = stop_gradient(1 / steep)
+    tail = select(lt(log_x, psi), raised, b)
+    scale = stop_gradient(1 / minimum(steep, tail))
 
     def integrand(
         s: Value, a: Value, b: Value, w: Value, psi: Value, norm: Value, side: Value, scale: Value

@@ -9,7 +9,7 @@ of successes are rounded down, so the derivative by them is 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi, sqrt
+from math import pi
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
@@ -25,7 +25,9 @@ from .series import where_not, x_log, zero
 Slope = Callable[..., Value]
 
 
-def _cumulative(name: str, *slopes: Slope | None, sign: int = 1, cost: int = 400) -> External:
+def _cumulative(
+    name: str, *slopes: Slope | None, sign: int = 1, whole: tuple[int, ...] = ()
+) -> External:
     """A distribution function, from its derivative by each argument; or its complement."""
 
     def rule(slope: Slope) -> Callable[..., Value]:
@@ -35,7 +37,7 @@ def _cumulative(name: str, *slopes: Slope | None, sign: int = 1, cost: int = 400
             return lambda t, y, *args: t * slope(*args)
         return lambda t, y, *args: -(t * slope(*args))
 
-    return External(name, *(s and rule(s) for s in slopes), cost=cost)
+    return External(name, *(s and rule(s) for s in slopes), whole=whole, cost=400)
 
 
 def _inverse(
@@ -55,14 +57,12 @@ def _inverse(
         slope = slopes[other + (other >= x)]
         if slope is unknown:
             return unknown
-        return lambda t, y, *args: -(
-            t * (slope(*all_of(y, args)) / slopes[x](*all_of(y, args)))
-        )
+        return lambda t, y, *args: -(t * (slope(*all_of(y, args)) / slopes[x](*all_of(y, args))))
 
     return External(name, *map(rule, range(len(slopes))), cost=cost)
 
 
-# -- chi-squared, gamma and Poisson --------------------------------------------------------------
+# -- chi-squared, gamma and Poisson --------------------------------------------------------
 
 _CHI = (
     lambda v, x: gamma.by_shape(v * 0.5, x * 0.5) * 0.5,
@@ -94,7 +94,7 @@ def _poisson(k: Value, m: Value) -> Value:
 pdtr = _cumulative("pdtr", None, _poisson)
 pdtrc = _cumulative("pdtrc", None, _poisson, sign=-1)
 #: The mean for which pdtr is y: the inverse of gammaincc(k + 1, m).
-pdtri = External("pdtri", None, lambda t, m, k, y: t / _poisson(k, m), cost=2000)
+pdtri = External("pdtri", None, lambda t, m, k, y: t / _poisson(k, m), whole=(0,), cost=2000)
 #: The k, as a real number, for which pdtr is p.
 pdtrik = External(
     "pdtrik",
@@ -103,7 +103,7 @@ pdtrik = External(
     cost=4000,
 )
 
-# -- binomial and negative binomial ----------------------------------------------------------------
+# -- binomial and negative binomial --------------------------------------------------------
 
 
 def _binomial(k: Value, n: Value, p: Value) -> Value:
@@ -112,9 +112,11 @@ def _binomial(k: Value, n: Value, p: Value) -> Value:
     return select(lt(floor(k), n), -inside, zero(p))
 
 
-bdtr = _cumulative("bdtr", None, unknown, _binomial)
-bdtrc = _cumulative("bdtrc", None, unknown, _binomial, sign=-1)
-bdtri = External("bdtri", None, unknown, lambda t, p, k, n, y: t / _binomial(k, n, p), cost=4000)
+bdtr = _cumulative("bdtr", None, unknown, _binomial, whole=(1,))
+bdtrc = _cumulative("bdtrc", None, unknown, _binomial, sign=-1, whole=(1,))
+bdtri = External(
+    "bdtri", None, unknown, lambda t, p, k, n, y: t / _binomial(k, n, p), whole=(1,), cost=4000
+)
 
 
 def _negative_binomial(k: Value, n: Value, p: Value) -> Value:
@@ -122,10 +124,15 @@ def _negative_binomial(k: Value, n: Value, p: Value) -> Value:
     return beta.density(n, floor(k) + 1, p)
 
 
-nbdtr = _cumulative("nbdtr", None, unknown, _negative_binomial)
-nbdtrc = _cumulative("nbdtrc", None, unknown, _negative_binomial, sign=-1)
+nbdtr = _cumulative("nbdtr", None, unknown, _negative_binomial, whole=(0, 1))
+nbdtrc = _cumulative("nbdtrc", None, unknown, _negative_binomial, sign=-1, whole=(0, 1))
 nbdtri = External(
-    "nbdtri", None, unknown, lambda t, p, k, n, y: t / _negative_binomial(k, n, p), cost=4000
+    "nbdtri",
+    None,
+    unknown,
+    lambda t, p, k, n, y: t / _negative_binomial(k, n, p),
+    whole=(0, 1),
+    cost=4000,
 )
 
 #: Of numbers of successes that are real.
@@ -144,7 +151,7 @@ _NEGATIVE_BINOMIAL = (
 nbdtrik = _inverse("nbdtrik", _NEGATIVE_BINOMIAL, 0, 0)
 nbdtrin = _inverse("nbdtrin", _NEGATIVE_BINOMIAL, 1, 1)
 
-# -- F and Student's t -------------------------------------------------------------------------------
+# -- F and Student's t ---------------------------------------------------------------------
 
 
 def _logarithms(n: Value, d: Value, x: Value) -> tuple[Value, Value]:

@@ -1,44 +1,55 @@
 """Elliptic integrals and functions, and the arithmetic-geometric mean.
 
 Sources of the derivatives: DLMF chapter 19 (19.18 for Carlson's integrals, 19.25 for Legendre's by
-Carlson's, so that nothing cancels at m = 0) and 22.13.
+Carlson's, so that nothing cancels at m = 0) and 22.13.  The derivatives of R_D and R_J are those of
+the integrals that define them (19.16), by a quadrature of fixed order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import pi
 
 from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import absolute, rint
-from autojit.ir.ops.elementary import cos, sin, sqrt
+from autojit.ir.ops.elementary import cos, exp, log, sin, sqrt
 from autojit.ir.ops.elementwise import Rule
 
 from .external import External
-from .series import one, zero
+from .series import line_integral, one, zero
 
-# -- Carlson's ----------------------------------------------------------------------------------
-
-
-def _by_divided_difference(f: Value, g: Value, x: Value, p: Value) -> Value:
-    """(f - g) / (2 (p - x)): NaN where x and p are equal."""
-    return (f - g) / ((p - x) * 2.0)
+# -- Carlson's -----------------------------------------------------------------------------
 
 
-def _rd_by_first(y: Value, a: Value, b: Value, c: Value) -> Value:
-    return _by_divided_difference(elliprd(b, c, a), y, c, a)
+def _power_integral(factor: float, terms: Sequence[tuple[Value, float]]) -> Value:
+    """``factor`` times the integral of the product of (t + x)**power over t > 0, to 1e-12.
+
+    The trapezoidal rule in ln(t / x) with the last of the x's, which is to be positive.  For x of
+    magnitudes within 1e10.
+    """
+    powers = [power for _, power in terms]
+
+    def integrand(u: Value, *xs: Value) -> Value:
+        t = exp(u) * xs[-1]
+        total = log(t)
+        for x, power in zip(xs, powers, strict=True):
+            total = total + log(t + x) * power
+        return exp(total)
+
+    return line_integral(integrand, [x for x, _ in terms]) * factor
 
 
-def _rd_by_last(t: Value, y: Value, a: Value, b: Value, c: Value) -> Value:
-    # Homogeneous of degree -3/2.
-    rest = a * _rd_by_first(y, a, b, c) + b * _rd_by_first(y, b, a, c)
-    return -(t * ((y * 1.5 + rest) / c))
+def _rd_by(a: Value, b: Value, c: Value, which: int) -> Value:
+    powers = [-0.5, -0.5, -1.5]
+    factor, powers[which] = 1.5 * powers[which], powers[which] - 1
+    return _power_integral(factor, list(zip((a, b, c), powers, strict=True)))
 
 
 elliprd: External = External(
     "elliprd",
-    lambda t, y, a, b, c: t * _rd_by_first(y, a, b, c),
-    lambda t, y, a, b, c: t * _rd_by_first(y, b, a, c),
-    _rd_by_last,
+    lambda t, y, a, b, c: t * _rd_by(a, b, c, 0),
+    lambda t, y, a, b, c: t * _rd_by(a, b, c, 1),
+    lambda t, y, a, b, c: t * _rd_by(a, b, c, 2),
     cost=400,
 )
 
@@ -76,25 +87,23 @@ elliprg = External(
 )
 
 
-def _rj_by(y: Value, a: Value, b: Value, c: Value, p: Value) -> Value:
-    return _by_divided_difference(elliprd(b, c, a), y, p, a)
-
-
-def _rj_by_last(t: Value, y: Value, a: Value, b: Value, c: Value, p: Value) -> Value:
-    rest = a * _rj_by(y, a, b, c, p) + b * _rj_by(y, b, a, c, p) + c * _rj_by(y, c, a, b, p)
-    return -(t * ((y * 1.5 + rest) / p))
+def _rj_by(which: int, a: Value, b: Value, c: Value, p: Value) -> Value:
+    """NaN for p < 0, where the integral is a principal value."""
+    powers = [-0.5, -0.5, -0.5, -1.0]
+    factor, powers[which] = 1.5 * powers[which], powers[which] - 1
+    return _power_integral(factor, list(zip((a, b, c, p), powers, strict=True)))
 
 
 elliprj: External = External(
     "elliprj",
-    lambda t, y, a, b, c, p: t * _rj_by(y, a, b, c, p),
-    lambda t, y, a, b, c, p: t * _rj_by(y, b, a, c, p),
-    lambda t, y, a, b, c, p: t * _rj_by(y, c, a, b, p),
-    _rj_by_last,
+    lambda t, y, *v: t * _rj_by(0, *v),
+    lambda t, y, *v: t * _rj_by(1, *v),
+    lambda t, y, *v: t * _rj_by(2, *v),
+    lambda t, y, *v: t * _rj_by(3, *v),
     cost=800,
 )
 
-# -- Legendre's ---------------------------------------------------------------------------------
+# -- Legendre's ----------------------------------------------------------------------------
 
 
 def _first_kind_by_m(m: Value) -> Value:
@@ -152,7 +161,7 @@ ellipeinc = External(
     cost=300,
 )
 
-# -- Jacobi's: sn, cn, dn and the amplitude -------------------------------------------------------
+# -- Jacobi's: sn, cn, dn and the amplitude ------------------------------------------------
 
 
 def _jacobi(u: Value, m: Value) -> tuple[Value, ...]:
@@ -179,9 +188,7 @@ def _dn_by_m(u: Value, m: Value) -> Value:
 
 
 def _one_of_jacobi(k: int, by_u: Rule, by_m: Rule) -> External:
-    return External(
-        f"ellipj_{k}", by_u, by_m, function="ellipj", result=k, results=4, cost=400
-    )
+    return External(f"ellipj_{k}", by_u, by_m, function="ellipj", result=k, results=4, cost=400)
 
 
 ellipj: list[External] = [
@@ -202,7 +209,7 @@ ellipj: list[External] = [
     ),
 ]  # fmt: skip
 
-# -- the arithmetic-geometric mean: pi / (2 R_F(0, a**2, b**2)) -------------------------------------
+# -- the arithmetic-geometric mean: pi / (2 R_F(0, a**2, b**2)) ----------------------------
 
 
 def _agm_by(y: Value, a: Value, b: Value) -> Value:

@@ -84,7 +84,7 @@ def _besselpoly_rule(t: Value, y: Value, a: Value, power: Value, v: Value) -> Va
 
 besselpoly = External("besselpoly", _besselpoly_rule, unknown, unknown, cost=1000)
 
-# -- spheroidal wave functions: values only --------------------------------------------------------
+# -- spheroidal wave functions: values only ------------------------------------------------
 
 
 def _values_only(name: str, arguments: int, results: int) -> list[External]:

@@ -25,9 +25,7 @@ erfinv = External("erfinv", lambda t, y, x: t * (exp(y * y) / _TWO_OVER_SQRT_PI)
 erfcinv = External("erfcinv", lambda t, y, x: -(t * (exp(y * y) / _TWO_OVER_SQRT_PI)), cost=120)
 ndtri = External("ndtri", lambda t, y, p: t * (exp(y * y * 0.5) * _SQRT_2PI), cost=60)
 #: ndtri(exp(x)).
-ndtri_exp = External(
-    "ndtri_exp", lambda t, y, x: t * (exp(x + y * y * 0.5) * _SQRT_2PI), cost=120
-)
+ndtri_exp = External("ndtri_exp", lambda t, y, x: t * (exp(x + y * y * 0.5) * _SQRT_2PI), cost=120)
 log_ndtr = External("log_ndtr", lambda t, y, x: t * (exp(x * x * -0.5 - y) / _SQRT_2PI), cost=120)
 
 
@@ -43,7 +41,7 @@ def _owens_by_a(t: Value, y: Value, h: Value, a: Value) -> Value:
 owens_t = External("owens_t", _owens_by_h, _owens_by_a, cost=200)
 
 
-# -- Voigt's profile, Re w(z) / (sigma sqrt(2 pi)) with z = (x + i gamma) / (sigma sqrt(2)) ----------
+# -- Voigt's profile, Re w(z) / (sigma sqrt(2 pi)), z = (x + i gamma) / (sigma sqrt(2))
 
 
 def _slope(x: Value, y: Value) -> tuple[Value, Value]:

@@ -21,6 +21,8 @@ from .external import External, unknown
 #: The formulas by name: of the parameters, which are real, and a complex number.
 COMPLEX: dict[str, Callable[..., Value]] = {}
 
+#: From the parameters, which are real, and the complex argument.
+Formula = Callable[..., Value]
 #: From the value, the parameters and the complex argument, the derivative by the latter.
 Slope = Callable[..., Value]
 
@@ -101,9 +103,7 @@ holomorphic("expi", lambda w, z: exp(z) / z)
 holomorphic("spence", lambda w, z: log(z) / (1 - z))
 holomorphic("wrightomega", lambda w, z: w / (w + 1))
 #: Branch k, to a tolerance.
-lambertw = holomorphic(
-    "lambertw", lambda w, z, k, tol: exp(-w) / (w + 1), "Dld->D", cost=1000
-)
+lambertw = holomorphic("lambertw", lambda w, z, k, tol: exp(-w) / (w + 1), "Dld->D", cost=1000)
 
 COMPLEX["jn"] = _of_order("jv", lambda below, above, w: (below - above) * 0.5)
 _of_order("yv", lambda below, above, w: (below - above) * 0.5)
@@ -120,13 +120,11 @@ def _complex(x: Value) -> Value:
     return make_complex(x, full(0, x.type))
 
 
-hyp0f1 = holomorphic(
-    "hyp0f1", lambda w, b, z: hyp0f1(b + 1, z) * _complex(1 / b), "dD->D"
-)
-hyp1f1 = holomorphic(
+hyp0f1: Formula = holomorphic("hyp0f1", lambda w, b, z: hyp0f1(b + 1, z) * _complex(1 / b), "dD->D")
+hyp1f1: Formula = holomorphic(
     "hyp1f1", lambda w, a, b, z: hyp1f1(a + 1, b + 1, z) * _complex(a / b), "ddD->D"
 )
-hyp2f1 = holomorphic(
+hyp2f1: Formula = holomorphic(
     "hyp2f1",
     lambda w, a, b, c, z: hyp2f1(a + 1, b + 1, c + 1, z) * _complex(a * b / c),
     "dddD->D", cost=1000,

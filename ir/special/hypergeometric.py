@@ -39,7 +39,7 @@ log_wright_bessel: External = External(
 )  # fmt: skip
 wrightomega = External("wrightomega", lambda t, y, x: t * (y / (y + 1)), cost=200)
 
-# -- (exp(x) - 1) / x, and what is made of it ----------------------------------------------------
+# -- (exp(x) - 1) / x, and what is made of it ----------------------------------------------
 
 
 def _exprel_slope(x: Value) -> Value:

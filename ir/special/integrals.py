@@ -52,7 +52,7 @@ def _expn_rule(t: Value, y: Value, n: Value, x: Value) -> Value:
     return -(t * select(high, lower, (exp(-safe) - (n - 1) * y) / safe))
 
 
-expn: External = External("expn", unknown, _expn_rule, cost=300)
+expn: External = External("expn", unknown, _expn_rule, whole=(0,), cost=300)
 
 sici = _several("sici", _sinc, lambda x: cos(x) / x, cost=120)
 shichi = _several("shichi", _sinhc, lambda x: cosh(x) / x, cost=120)
@@ -68,7 +68,7 @@ def _spence_slope(z: Value) -> Value:
 
 spence = External("spence", lambda t, y, z: t * _spence_slope(z), cost=120)
 
-# -- integrals of Bessel, Airy and Struve functions -----------------------------------------
+# -- integrals of Bessel, Airy and Struve functions ----------------------------------------
 
 itj0y0 = _several("itj0y0", lambda x: j0(x), lambda x: y0(x), cost=400)
 iti0k0 = _several("iti0k0", lambda x: i0(x), lambda x: k0(x), cost=400)

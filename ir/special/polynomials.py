@@ -26,9 +26,7 @@ def _polynomial(
         order = select(constant, one(n), n)
         return t * select(constant, zero(n), slope(order, *rest))
 
-    return External(
-        f"eval_{name}", *[unknown] * (1 + parameters), rule, whole=whole, cost=100
-    )
+    return External(f"eval_{name}", *[unknown] * (1 + parameters), rule, whole=whole, cost=100)
 
 
 def _like(value: float, x: Value) -> Value:
@@ -46,9 +44,7 @@ sh_jacobi: External = _polynomial(
 gegenbauer: External = _polynomial(
     "gegenbauer", 1, lambda n, a, x: gegenbauer(n - 1, a + 1, x) * a * 2.0
 )
-genlaguerre: External = _polynomial(
-    "genlaguerre", 1, lambda n, a, x: -genlaguerre(n - 1, a + 1, x)
-)
+genlaguerre: External = _polynomial("genlaguerre", 1, lambda n, a, x: -genlaguerre(n - 1, a + 1, x))
 laguerre = _polynomial("laguerre", 0, lambda n, x: -genlaguerre(n - 1, _like(1, x), x))
 
 
@@ -69,9 +65,7 @@ sh_chebyt = _polynomial("sh_chebyt", 0, lambda n, x: chebyu(n - 1, x * 2.0 - 1) 
 #: On [-2, 2].
 chebys = _polynomial("chebys", 0, lambda n, x: _second_kind_slope(n, x * 0.5) * 0.5)
 chebyc = _polynomial("chebyc", 0, lambda n, x: chebyu(n - 1, x * 0.5) * n)
-hermite: External = _polynomial(
-    "hermite", 0, lambda n, x: hermite(n - 1, x) * n * 2.0, whole=(0,)
-)
+hermite: External = _polynomial("hermite", 0, lambda n, x: hermite(n - 1, x) * n * 2.0, whole=(0,))
 hermitenorm: External = _polynomial(
     "hermitenorm", 0, lambda n, x: hermitenorm(n - 1, x) * n, whole=(0,)
 )

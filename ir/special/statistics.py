@@ -1,7 +1,7 @@
 """Normal, Kolmogorov-Smirnov, Tukey lambda and noncentral distributions.
 
-Sources of the derivatives: DLMF 20.7 (the series of Kolmogorov's distribution); C. Walck, "Hand-book
-on statistical distributions" (noncentral chi-squared); SciPy's definitions.
+Sources of the derivatives: DLMF 20.7 (the series of Kolmogorov's distribution); C. Walck,
+"Hand-book on statistical distributions" (noncentral chi-squared); SciPy's definitions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ nrdtrisd = External(
     cost=200,
 )
 
-# -- Kolmogorov and Smirnov, Tukey's lambda ---------------------------------------------------------
+# -- Kolmogorov and Smirnov, Tukey's lambda ------------------------------------------------
 
 
 def kolmogorov_density(x: Value) -> Value:
@@ -62,9 +62,13 @@ def kolmogorov_density(x: Value) -> Value:
 kolmogorov = External("kolmogorov", lambda t, y, x: -(t * kolmogorov_density(x)), cost=200)
 kolmogi = External("kolmogi", lambda t, x, p: -(t / kolmogorov_density(x)), cost=800)
 #: The derivative of smirnov by d.
-smirnov_slope = External("_smirnovp", unknown, unknown, loop="dd->d", cost=400)
-smirnov = External("smirnov", None, lambda t, y, n, d: t * smirnov_slope(n, d), cost=400)
-smirnovi = External("smirnovi", None, lambda t, d, n, p: t / smirnov_slope(n, d), cost=2000)
+smirnov_slope = External("_smirnovp", unknown, unknown, loop="ld->d", cost=400)
+smirnov = External(
+    "smirnov", None, lambda t, y, n, d: t * smirnov_slope(n, d), whole=(0,), cost=400
+)
+smirnovi = External(
+    "smirnovi", None, lambda t, d, n, p: t / smirnov_slope(n, d), whole=(0,), cost=2000
+)
 
 
 def _tukey_slope(f: Value, p: Value) -> Value:
@@ -84,7 +88,7 @@ tklmbda = External(
     cost=800,
 )
 
-# -- noncentral chi-squared -------------------------------------------------------------------------
+# -- noncentral chi-squared ----------------------------------------------------------------
 
 
 def _noncentral_density(x: Value, v: Value, nc: Value) -> Value:
@@ -122,7 +126,7 @@ chndtrinc = External(
 )
 chndtridf = External("chndtridf", unknown, unknown, unknown, cost=8000)
 
-# -- noncentral t and F: by the argument, once -------------------------------------------------------
+# -- noncentral t and F: by the argument, once ---------------------------------------------
 
 _t_density = External("_nct_pdf", unknown, unknown, unknown, loop="ddd->d", cost=8000)
 _f_density = External("_ncf_pdf", unknown, unknown, unknown, unknown, loop="dddd->d", cost=8000)

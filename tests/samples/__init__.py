@@ -20,6 +20,7 @@ from tests.samples.movement import INDEXING, MOVEMENT
 from tests.samples.products import CONTRACTIONS
 from tests.samples.reductions import REDUCTIONS
 from tests.samples.sorting import SORTING
+from tests.samples.special import SPECIAL
 from tests.samples.steps import STEPS
 
 __all__ = ["SAMPLES", "Sample"]
@@ -27,5 +28,5 @@ __all__ = ["SAMPLES", "Sample"]
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
     *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *SORTING, *FORMULAS, *CALLS,
-    *CONTROL,
+    *CONTROL, *SPECIAL,
 ]  # fmt: skip

@@ -19,17 +19,19 @@ def _spherical(letter: str, op: Any, lower: float, upper: float) -> Callable[...
     name = f"spherical_{letter}n"
 
     def function(n: Any, z: Any, derivative: bool = False) -> Any:
-        order = np.asarray(known(name, "n", n), float)
+        whole = np.asarray(known(name, "n", n), float)  # SciPy's loop is that of float64, too
         if getattr(z, "dtype", np.dtype(float)).kind == "c":
             raise uncovered(f"scipy.special.{name}", " of complex numbers")
         if not derivative:
-            return elementwise(op, order, z)
-        below = elementwise(op, np.maximum(order - 1, 0), z) * (order * lower)
-        above = elementwise(op, order + 1, z) * ((order + 1) * upper)
-        return (below + above) / (2 * order + 1)
+            return elementwise(op, whole, z)
+        below = elementwise(op, np.maximum(whole - 1, 0), z) * (whole * lower)
+        above = elementwise(op, whole + 1, z) * ((whole + 1) * upper)
+        return (below + above) / (2 * whole + 1)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""A spherical Bessel function of a known order, or its derivative (DLMF 10.51).
+    function.__doc__ = f"""A spherical Bessel function, or its derivative (DLMF 10.51).
+
+    The order must be known when the function is traced.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import {name}
@@ -65,7 +67,7 @@ def _derived(name: str, op: Any, sign: float, turn: float) -> Callable[..., Any]
         return total * (turn / 2) ** order
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""The n-th derivative of ``{name[:-1]}`` by its argument (DLMF 10.6.7, 10.29.5).
+    function.__doc__ = f"""The n-th derivative of ``{name[:-1]}`` by z (DLMF 10.6.7, 10.29.5).
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import {name}

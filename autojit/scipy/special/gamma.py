@@ -29,8 +29,8 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import zeta
-    >>> grad(zeta, 1)(2.0, 1.0) + 2 * zeta(3.0)
-    np.float64(0.0)
+    >>> bool(np.isclose(grad(zeta, 1)(2.0, 1.0), -2 * zeta(3.0)))
+    True
     """
     if q is None:
         return elementwise(zetas.riemann_zeta, x)
@@ -92,11 +92,10 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
     """
     branch = known("lambertw", "k", k)
     shape = common_shape(z, branch, tol)
-    single = dtype_of(z) in (np.float32, np.complex64)
-    type = operand_type(np.dtype(np.float32 if single else np.float64), shape)
+    type = operand_type(np.dtype(np.float64), shape)
     numbers = [operand(p, type) for p in (branch, tol)]
     if dtype_of(z).kind == "c":
-        value = operand(z, operand_type(np.dtype(np.complex64 if single else complex), shape))
+        value = operand(z, operand_type(np.dtype(complex), shape))
     else:
         x = operand(z, type)
         value = make_complex(x, operand(0.0, type))

@@ -20,8 +20,8 @@ def logsumexp(
 ) -> Any:
     """``log(sum(b * exp(a)))`` over axes, without overflow; NaN where the sum is negative.
 
-    With ``return_sign`` it is ``log(abs(sum))`` and the sign of the sum.  The derivative by ``a`` is
-    the softmax.
+    With ``return_sign`` it is ``log(abs(sum))`` and the sign of the sum.  The derivative by ``a``
+    is the softmax.
 
     >>> from autojit import grad
     >>> from autojit.scipy.special import logsumexp
@@ -32,7 +32,8 @@ def logsumexp(
         return reductions.logsumexp(a, axis, b, keepdims)
     a = a + np.zeros(np.shape(b)) if b is not None else a * 1.0
     top = np.max(a, axis, keepdims=True, initial=-np.inf)
-    shift = reductions.stop(np.where(np.isfinite(top), top, 0.0))
+    finite: Any = np.where(np.isfinite(top), top, 0.0)
+    shift = reductions.stop(finite)
     terms = np.exp(a - shift)
     total = np.sum(terms if b is None else b * terms, axis, keepdims=True)
     size, sign = np.log(np.abs(total)) + shift, np.sign(total)

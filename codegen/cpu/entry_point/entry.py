@@ -38,8 +38,7 @@ from autojit.ir.core.types import Type, dtype_name
 
 from . import alike
 
-I32 = ir.IntType(32)
-_NULL = ir.Constant(POINTER, None)
+I32, _NULL = ir.IntType(32), ir.Constant(POINTER, None)
 
 #: What tells loops of equal text apart.
 _LOOP_LABEL = re.compile(r", !llvm\.loop !\d+")
@@ -58,9 +57,8 @@ class Module:
         self.in_types = in_types
         self.out_types = out_types
         self.module = ir.Module("autojit")
-        self.functions = sorted(
-            {*blas.needed(program), *linalg.needed(program), *special_functions.needed(program)}
-        )
+        needs = (blas.needed, linalg.needed, special_functions.needed)
+        self.functions = sorted({name for needed in needs for name in needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         #: The bits of the status for the checks.
