@@ -13,6 +13,7 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.special
+import scipy.stats
 from numpy import asarray  # noqa: F401 - evaluated
 from numpy import exp as own_exp  # noqa: F401 - evaluated
 
@@ -26,6 +27,7 @@ from autojit.errors import (
     DerivativeError,
     DonationWarning,
     DtypeError,
+    FrozenRandomError,
     HandledFailureError,
     InPlaceError,
     IntegerGradientError,
@@ -125,6 +127,11 @@ def test_functions_of_scipy_without_a_twin_are_named() -> None:
     with pytest.raises(ConcreteValueError, match=r"which scipy\.special\.softmax does") as caught:
         jit(space["g"])(X)
     assert_says(str(caught.value), "scipy.special.softmax(...)        # not: from scipy.special")
+
+
+def test_samples_of_scipys_distributions_are_refused() -> None:
+    text = message(FrozenRandomError, lambda x: scipy.stats.norm.rvs(loc=x), X)
+    assert_says(text, "scipy.stats.norm.rvs draws numbers", "jit(f)(mu, sigma, noise)")
 
 
 def test_shapes_that_depend_on_values() -> None:

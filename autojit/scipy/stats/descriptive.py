@@ -54,7 +54,8 @@ def _centered(a: Any, axis: Axis) -> Any:
 def _average(a: Any, weights: Any, axis: Axis, keepdims: bool) -> Any:
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
-    return np.average(a, axis=axis, weights=weights, keepdims=keepdims)
+    average: Any = np.average
+    return average(a, axis=axis, weights=weights, keepdims=keepdims)
 
 
 def _as(a: Any, dtype: Any) -> Any:
@@ -246,8 +247,9 @@ def iqr(
     nan_policy: str = "propagate", interpolation: str = "linear", keepdims: bool = False,
 ) -> Any:  # fmt: skip
     _propagates("iqr", nan_policy)
+    percentile: Any = np.percentile
     low, high = (
-        np.percentile(floats(x), q, axis=axis, method=interpolation, keepdims=keepdims)
+        percentile(floats(x), q, axis=axis, method=interpolation, keepdims=keepdims)
         for q in sorted(rng)
     )
     return (high - low) / (NORMAL_QUARTILES if scale == "normal" else scale)

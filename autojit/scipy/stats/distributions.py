@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autojit.errors import UncoveredFunctionError, with_place
+from autojit.errors import FrozenRandomError, with_place
 from autojit.scipy.names import uncovered
 from autojit.scipy.registry import FUNCTIONS, answers
 from autojit.tracing.source import user_source
@@ -113,9 +113,9 @@ def _moment(self: Any, /, order: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _samples(self: Any, /, *args: Any, **kwargs: Any) -> NoReturn:
-    raise UncoveredFunctionError(
+    raise FrozenRandomError(
         with_place(
-            f"scipy.stats.{getattr(self, 'name', 'rv_frozen')}.rvs draws numbers, which would "
+            f"scipy.stats.{self.name}.rvs draws numbers, which would "
             "become constants of a traced function. Draw standard ones outside, and make them an "
             "argument:\n"
             "    noise = rng.standard_normal(n)\n"

@@ -10,7 +10,7 @@ import pytest
 import scipy.stats as st
 
 from autojit import grad, hessian, jit, trace, vmap
-from autojit.errors import DerivativeError, UncoveredFunctionError
+from autojit.errors import DerivativeError, FrozenRandomError, UncoveredFunctionError
 from autojit.scipy.stats.family import FAMILIES
 from tests.autojit.scipy.checks import assert_same, by_scipy, check_derivatives, interpreted
 from tests.autojit.scipy.families import AGAIN, CONTINUOUS, DISCRETE, Row
@@ -208,8 +208,6 @@ def test_the_check_of_a_scale_stays_out_of_the_loop() -> None:
 # -- what is refused ---------------------------------------------------------------------
 
 REFUSED = {
-    "scipy.stats.norm.rvs draws numbers": lambda x: st.norm.rvs(x, size=3),
-    "scipy.stats.poisson.rvs draws numbers": lambda x: st.poisson(x).rvs(size=3),
     "scipy.stats.nct.pdf of traced values is not covered": lambda x: st.nct.pdf(0.5, 2.0, x),
     "scipy.stats.skewnorm.ppf of traced values": lambda x: st.skewnorm.ppf(0.5, x),
     "scipy.stats.poisson.ppf of traced values": lambda x: st.poisson.ppf(0.5, x),
@@ -227,6 +225,14 @@ def test_refused(words: str) -> None:
         trace(REFUSED[words])(0.5)
     assert words in str(caught.value)
     assert "test_distributions.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: st.norm.rvs(x, size=3), lambda x: st.poisson(x).rvs(size=3)]
+)
+def test_samples_are_refused(f: Any) -> None:
+    with pytest.raises(FrozenRandomError, match=r"rvs draws numbers, which would become const"):
+        trace(f)(0.5)
 
 
 @pytest.mark.parametrize(
