@@ -14,8 +14,11 @@ from .hooks import hooks
 NEAREST = 12
 
 _BY_A_RULE = (
-    "Write it with functions that are covered, or give its derivative by a rule:\n"
-    "    @autojit.custom_jvp                            # or custom_vjp"
+    "Write it with functions that are covered, or give its derivative by a rule, beside which "
+    "SciPy's own is called as it is:\n"
+    "    @autojit.custom_jvp                            # or custom_vjp\n"
+    "    def f(x):\n"
+    "        return autojit.pure_callback(g, y, x)      # g is SciPy's, y is like its result"
 )
 _OURS = (
     "autojit has one that can be traced:\n"
