@@ -243,7 +243,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 FLOORS = (
     "cli", "cli.coverage", "cli.coverage.calls", "autojit", "nn ode optim testing",
     "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
-    "scipy.fft scipy.linalg scipy.special", "callbacks control_flow dispatch scipy",
+    "scipy.stats", "scipy.fft scipy.linalg scipy.special", "callbacks control_flow dispatch scipy",
     "functions.polynomials functions.shapes functions.signals functions.statistics",
     "functions.bounded functions.linalg transformations",
     "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",

@@ -17,11 +17,12 @@ from autojit.protocols.lists import takes_arrays
 from autojit.protocols.way_out import offer
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
+from autojit.tracing.hooks import hooks
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: SciPy's public name -> what answers for it, with the same signature.
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS: dict[str, Callable[..., Any]] = hooks.scipys_functions
 
 #: The attribute in which a stand-in holds SciPy's own function.
 OWN = "__scipys_own__"

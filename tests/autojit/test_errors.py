@@ -13,6 +13,7 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.special
+import scipy.stats
 from numpy import asarray  # noqa: F401 - evaluated
 from numpy import exp as own_exp  # noqa: F401 - evaluated
 
@@ -26,6 +27,7 @@ from autojit.errors import (
     DerivativeError,
     DonationWarning,
     DtypeError,
+    FrozenRandomError,
     HandledFailureError,
     InPlaceError,
     IntegerGradientError,
@@ -102,8 +104,8 @@ def test_methods_of_ufuncs_along_an_axis_that_is_not_there(method: str) -> None:
 
 def test_uncovered_ufunc_of_scipy() -> None:
     special = pytest.importorskip("scipy.special")
-    text = message(UncoveredFunctionError, lambda x: special.ellipe(x), X)
-    assert_says(text, "scipy.special.ellipe is not covered")
+    text = message(UncoveredFunctionError, lambda x: special.kelvin(x), X)
+    assert_says(text, "scipy.special.kelvin is not covered")
 
 
 def test_what_scipy_asks_of_a_callback_is_refused_with_its_name() -> None:
@@ -121,6 +123,15 @@ def test_functions_of_scipy_without_a_twin_are_named() -> None:
     with pytest.raises(ConcreteValueError, match=r"which scipy\.linalg\.signm does") as caught:
         jit(space["f"])(1.0)
     assert_says(str(caught.value), "@autojit.custom_jvp")
+    exec("def g(x): return softmax(x)", space := {"softmax": scipy.special.softmax})
+    with pytest.raises(ConcreteValueError, match=r"which scipy\.special\.softmax does") as caught:
+        jit(space["g"])(X)
+    assert_says(str(caught.value), "scipy.special.softmax(...)        # not: from scipy.special")
+
+
+def test_samples_of_scipys_distributions_are_refused() -> None:
+    text = message(FrozenRandomError, lambda x: scipy.stats.norm.rvs(loc=x), X)
+    assert_says(text, "scipy.stats.norm.rvs draws numbers", "jit(f)(mu, sigma, noise)")
 
 
 def test_shapes_that_depend_on_values() -> None:
