@@ -36,7 +36,7 @@ from autojit.ir.ops.move import Broadcast, Pad, Reshape, transpose
 from autojit.ir.ops.shear import Windows
 from autojit.ir.ops.update import is_sparse
 
-from .chains import long_chains, sparse_windows
+from .chains import long_chains, may_read, sparse_windows
 from .compared_extremes import compared_with_extremes
 from .kept_tapes import kept_tapes
 from .op_loops import REDUCING, UPDATING, Stored, as_loops, kept_outermost, loops_of, window
@@ -232,8 +232,9 @@ class Selection:
         alone = base in self.definers and readers[base] == 1
         if self.inside and (not alone or base in self.over_copies):
             # Where the copy turns out not to be needed, what is written is not read any more.
-            self.forced.update(v for v in rest if v in self.definers)
             self.forced.update(self.picked.get(base, ()))
+            made = [v for v in rest if v in self.definers]
+            self.forced.update(v for v in made if may_read(v, base, self.definers, self.forced))
             self.over_copies.add(op.result)
         if alone:
             self.forced.add(base)
