@@ -227,8 +227,7 @@ class Selection:
         self.ops = ops
 
     def _prepare_update(self, op: Op, readers: Readers, ops: list[Op]) -> Op:
-        base, *rest = op.operands
-        base = self._memory_of(base, readers)
+        base, rest = self._memory_of(op.operands[0], readers), op.operands[1:]
         alone = base in self.definers and readers[base] == 1
         if self.inside and (not alone or base in self.over_copies):
             # Where the copy turns out not to be needed, what is written is not read any more.
