@@ -1,5 +1,28 @@
 """``scipy.linalg`` for traced arrays: with plain ones only, each function is SciPy's own."""
 
+from .banded import cho_solve_banded, cholesky_banded, solve_banded, solveh_banded
+from .equations import (
+    solve_continuous_are,
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+)
+from .matrix_functions import (
+    coshm,
+    cosm,
+    expm,
+    expm_frechet,
+    fractional_matrix_power,
+    funm,
+    logm,
+    signm,
+    sinhm,
+    sinm,
+    sqrtm,
+    tanhm,
+    tanm,
+)
 from .solving import (
     cho_factor,
     cho_solve,
@@ -11,8 +34,30 @@ from .solving import (
     solve,
     solve_triangular,
 )
+from .structured import (
+    block_diag,
+    circulant,
+    companion,
+    convolution_matrix,
+    fiedler,
+    hankel,
+    khatri_rao,
+    leslie,
+    matmul_toeplitz,
+    norm,
+    orthogonal_procrustes,
+    solve_circulant,
+    solve_toeplitz,
+    toeplitz,
+)
 
 __all__ = [
-    "cho_factor", "cho_solve", "cholesky", "det", "inv", "lu_factor", "lu_solve", "solve",
-    "solve_triangular",
+    "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded",
+    "circulant", "companion", "convolution_matrix", "coshm", "cosm", "det", "expm", "expm_frechet",
+    "fiedler", "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "leslie", "logm",
+    "lu_factor", "lu_solve", "matmul_toeplitz", "norm", "orthogonal_procrustes", "signm", "sinhm",
+    "sinm", "solve", "solve_banded", "solve_circulant", "solve_continuous_are",
+    "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
+    "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "tanhm",
+    "tanm", "toeplitz",
 ]  # fmt: skip
