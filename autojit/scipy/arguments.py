@@ -9,6 +9,7 @@ import numpy as np
 
 from autojit.errors import AutojitError, ConcreteValueError, UncoveredFunctionError, with_place
 from autojit.protocols.lifting import as_tracer
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced, plain, with_values
 from autojit.tracing.source import user_source
 
@@ -64,3 +65,11 @@ def zeros(x: Any, *shape: int) -> Any:
 def size(shape: Any) -> int:
     """The number of elements of a shape."""
     return math.prod(shape)
+
+
+def either(x: Any) -> Any:
+    """An array of floats or complex numbers: traced inside of a trace, else NumPy's own."""
+    if current_trace() is not None:
+        return floating(x)
+    array = np.asarray(x)
+    return array if array.dtype.kind in "fc" else array.astype(np.float64)

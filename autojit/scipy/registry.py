@@ -53,6 +53,16 @@ def answers(
     return register
 
 
+def answers_class(name: str) -> Callable[[type], type]:
+    """Register a class that stands for one of SciPy's: it takes traced arrays and plain ones."""
+
+    def register(kind: type) -> type:
+        FUNCTIONS[name] = kind
+        return kind
+
+    return register
+
+
 class _TracedResultError(Exception):
     """A function that was given known arguments returns something traced."""
 
