@@ -73,3 +73,8 @@ def either(x: Any) -> Any:
         return floating(x)
     array = np.asarray(x)
     return array if array.dtype.kind in "fc" else array.astype(np.float64)
+
+
+def at_hand(x: Any) -> np.ndarray | None:
+    """A known array of numbers, for checks; None of what is traced."""
+    return None if is_traced(x) else np.asarray(plain(x), float)

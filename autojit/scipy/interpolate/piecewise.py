@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import either
+from autojit.scipy.arguments import at_hand, either
 from autojit.scipy.linalg.banded import solve_banded
 from autojit.scipy.registry import answers_class
 
@@ -113,7 +113,7 @@ class PPoly:
 
 def _given(x: Any, y: Any, axis: int) -> tuple[Any, Any, Any, int]:
     """Places, their distances (to go with y), and the values with the axis in front."""
-    x, y = either(x), either(y)
+    known, x, y = at_hand(x), either(x), either(y)
     axis = axis % y.ndim
     if x.ndim != 1 or x.shape[0] < 2:
         raise ValueError("`x` must be 1-dimensional, and contain at least 2 elements.")
@@ -123,7 +123,7 @@ def _given(x: Any, y: Any, axis: int) -> tuple[Any, Any, Any, int]:
         )
     y = np.moveaxis(y, axis, 0)
     dx = x[1:] - x[:-1]
-    if isinstance(x, np.ndarray) and np.any(dx <= 0):
+    if known is not None and np.any(np.diff(known) <= 0):
         raise ValueError("`x` must be strictly increasing sequence.")
     return x, np.reshape(dx, (-1, *[1] * (y.ndim - 1))), y, axis
 
