@@ -96,10 +96,7 @@ hooks.register_modules(
     f"{__name__}.interception.patches",
     f"{__name__}.capture.twins",
 )  # fmt: skip
-hooks.scipy.update(
-    linalg=f"{__name__}.scipy.linalg", special=f"{__name__}.scipy.special",
-    integrate=f"{__name__}.ode",
-)  # fmt: skip
+hooks.scipy["integrate"] = f"{__name__}.ode"
 
 
 def parse(text: str) -> Any:

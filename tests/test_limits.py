@@ -34,7 +34,6 @@ PASSES = ("ir/passes/algebra", "ir/passes/loops", "codegen/loop_passes")
 LONGER: Mapping[str, str] = {}
 #: Files that are longer today and are to be split.  A file that is short enough leaves the list.
 TO_SPLIT = {
-    "autojit/capture/loops.py",
     "autojit/functions/indices.py",
     "autojit/protocols/ufuncs.py",
 }

@@ -1,7 +1,7 @@
 """The table of SciPy's functions that autojit answers for on traced arrays.
 
 Each has SciPy's name and arguments.  Where nothing is traced, SciPy's own function is called,
-which is imported then.
+which is imported then.  `names` finds the answer for what the user calls by SciPy's own name.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import functools
 import importlib
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, TypeVar, cast
 
 from autojit.protocols.lists import takes_arrays
@@ -22,16 +23,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: SciPy's public name -> what answers for it, with the same signature.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
+#: The attribute in which a stand-in holds SciPy's own function.
+OWN = "__scipys_own__"
+
 
 def answers(
-    name: str, *, tuples: tuple[str, ...] = (), closures: bool = False
+    name: str, *, tuples: tuple[str, ...] = (), callables: bool = False
 ) -> Callable[[F], F]:
     """Register what answers for a function of SciPy, such as ``"scipy.linalg.expm"``.
 
-    The function is called only where an argument is traced.  It is given traced arrays in the
-    place of arrays that were written to and of lists of traced numbers; the arguments named in
-    ``tuples`` stay as they are.  With ``closures`` it is called too where
-    a function among the arguments returns something traced, because it closes over that.
+    The function is called only where an argument is traced; with ``callables`` also in a trace
+    where an argument is a function that returns something traced.  It is given traced arrays in
+    the place of arrays that were written to and of lists of traced numbers; the arguments named
+    in ``tuples`` stay as they are.
+
+    A class is registered as a function that makes objects of ours.  A method of a class
+    (``"scipy.interpolate.PPoly.__call__"``) is given SciPy's object first; a method of a public
+    object (``"scipy.stats.dirichlet.logpdf"``) is not.
     """
 
     def register(function: F) -> F:
@@ -41,7 +49,7 @@ def answers(
         def call(*args: Any, **kwargs: Any) -> Any:
             if is_traced((args, kwargs)):
                 return traced(*args, **kwargs)
-            if closures and current_trace() is not None:
+            if callables and _may_use_traced(args, kwargs):
                 with contextlib.suppress(_TracedResultError):
                     return original(name)(*_guarded(args), **_guarded(kwargs))
                 return traced(*args, **kwargs)
@@ -53,8 +61,12 @@ def answers(
     return register
 
 
+def _may_use_traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return current_trace() is not None and any(map(callable, (*args, *kwargs.values())))
+
+
 def answers_class(name: str) -> Callable[[type], type]:
-    """Register a class that stands for one of SciPy's: it takes traced arrays and plain ones."""
+    """Register a class of ours, whose objects take traced arrays and plain ones."""
 
     def register(kind: type) -> type:
         FUNCTIONS[name] = kind
@@ -88,8 +100,30 @@ def _guarded(x: Any) -> Any:
 
 
 @functools.cache
-def original(name: str) -> Callable[..., Any]:
-    """SciPy's function of a public name."""
-    module, _, function = name.rpartition(".")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return found
+def original(name: str) -> Any:
+    """SciPy's function, class or method of a name."""
+    parts = name.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        try:
+            owner = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        return attribute(owner, parts[length:])
+    raise AttributeError(name)
+
+
+def attribute(owner: Any, path: list[str]) -> Any:
+    """What an object has at a path of names; never a stand-in."""
+    for part in path:
+        owner = getattr(owner, part)
+    return own(owner)
+
+
+def own(f: Any) -> Any:
+    """SciPy's own function in the place of its stand-in; all else as it is."""
+    inner = f.__func__ if isinstance(f, MethodType) else f
+    known = getattr(inner, "__dict__", None)
+    found = known.get(OWN) if isinstance(known, dict) else None
+    if found is None:
+        return f
+    return MethodType(found, f.__self__) if isinstance(f, MethodType) else found

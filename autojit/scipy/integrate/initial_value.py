@@ -23,7 +23,7 @@ EXPLICIT = ("RK23", "RK45", "DOP853")
 _FIX = "    solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
 
 
-@answers("scipy.integrate.solve_ivp", tuples=("t_span", "args"), closures=True)
+@answers("scipy.integrate.solve_ivp", tuples=("t_span", "args"), callables=True)
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Sequence[Any],
@@ -166,7 +166,7 @@ def _solved(
     )  # fmt: skip
 
 
-@answers("scipy.integrate.odeint", tuples=("args",), closures=True)
+@answers("scipy.integrate.odeint", tuples=("args",), callables=True)
 def odeint(
     func: Callable[..., Any],
     y0: Any,

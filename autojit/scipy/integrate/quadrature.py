@@ -22,7 +22,7 @@ def _tuple(args: Any) -> tuple[Any, ...]:
     return tuple(args) if isinstance(args, (tuple, list)) else (args,)
 
 
-@answers("scipy.integrate.quad", tuples=("args",), closures=True)
+@answers("scipy.integrate.quad", tuples=("args",), callables=True)
 def quad(
     func: Callable[..., Any],
     a: Any,
@@ -90,7 +90,7 @@ _NORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@answers("scipy.integrate.quad_vec", tuples=("args",), closures=True)
+@answers("scipy.integrate.quad_vec", tuples=("args",), callables=True)
 def quad_vec(
     f: Callable[..., Any],
     a: Any,
@@ -129,7 +129,7 @@ def quad_vec(
     return integral(lambda x: f(x, *rest), a, b, points, tolerance)
 
 
-@answers("scipy.integrate.nquad", tuples=("ranges", "args", "opts"), closures=True)
+@answers("scipy.integrate.nquad", tuples=("ranges", "args", "opts"), callables=True)
 def nquad(
     func: Callable[..., Any],
     ranges: Sequence[Any],
@@ -169,7 +169,7 @@ def _options(opts: Any, i: int, more: tuple[Any, ...]) -> dict[str, Any]:
     return dict(found or {})
 
 
-@answers("scipy.integrate.dblquad", tuples=("args",), closures=True)
+@answers("scipy.integrate.dblquad", tuples=("args",), callables=True)
 def dblquad(
     func: Callable[..., Any],
     a: Any,
@@ -191,7 +191,7 @@ def dblquad(
     return nquad(func, ranges, args, {"epsabs": epsabs, "epsrel": epsrel})
 
 
-@answers("scipy.integrate.tplquad", tuples=("args",), closures=True)
+@answers("scipy.integrate.tplquad", tuples=("args",), callables=True)
 def tplquad(
     func: Callable[..., Any],
     a: Any,

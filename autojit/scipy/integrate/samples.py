@@ -226,7 +226,7 @@ def newton_cotes(rn: Any, equal: int = 0) -> Any:
     )
 
 
-@answers("scipy.integrate.fixed_quad", closures=True)
+@answers("scipy.integrate.fixed_quad", callables=True)
 def fixed_quad(
     func: Any, a: Any, b: Any, args: tuple[Any, ...] = (), n: int = 5
 ) -> tuple[Any, None]:

@@ -1,5 +1,6 @@
 """``scipy.interpolate`` for traced values; its classes take plain ones as well."""
 
+from . import objects as objects  # registers what answers for SciPy's own interpolators
 from .bsplines import (
     BSpline,
     InterpolatedUnivariateSpline,

@@ -237,9 +237,18 @@ class RectBivariateSpline:
         if is_traced(s) or s != 0 or any(b is not None for b in bbox):
             raise refused("scipy.interpolate.RectBivariateSpline", "s and bbox are not covered.")
         x, y = either(x), either(y)
-        self._ends = ((x[0], x[-1]), (y[0], y[-1]))
+        self._ends: Any = ((x[0], x[-1]), (y[0], y[-1]))
         self._knots, self._degrees = (_knots(x, kx), _knots(y, ky)), (kx, ky)
         self._c = make_interp_spline(y, make_interp_spline(x, z, kx).c, ky, axis=1).c
+
+    @classmethod
+    def of(cls, tx: Any, ty: Any, c: Any, kx: int, ky: int) -> RectBivariateSpline:
+        """The spline of given knots and coefficients."""
+        made = cls.__new__(cls)
+        made._knots, made._degrees = (either(tx), either(ty)), (kx, ky)
+        made._ends = tuple((t[k], t[t.shape[0] - k - 1]) for t, k in ((tx, kx), (ty, ky)))
+        made._c = np.reshape(either(c), (tx.shape[0] - kx - 1, ty.shape[0] - ky - 1))
+        return made
 
     def _bases(self, x: Any, y: Any, dx: int, dy: int) -> list[Any]:
         given = zip((x, y), self._ends, self._knots, self._degrees, (dx, dy), strict=True)

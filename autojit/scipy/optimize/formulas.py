@@ -49,7 +49,7 @@ def rosen_hess_prod(x: Any, p: Any) -> Any:
     return rosen_hess(x) @ np.atleast_1d(floating(p))
 
 
-@answers("scipy.optimize.approx_fprime", closures=True)
+@answers("scipy.optimize.approx_fprime", callables=True)
 def approx_fprime(xk: Any, f: Any, epsilon: Any = np.sqrt(np.finfo(float).eps), *args: Any) -> Any:
     """Forward differences of a function of a vector, for what they are: ``grad`` is exact."""
     x = np.atleast_1d(floating(xk))

@@ -29,7 +29,7 @@ GOLDEN = (np.sqrt(5.0) - 1) / 2
 SECTIONS, WIDENINGS = 40, 60
 
 
-@answers("scipy.optimize.minimize", tuples=("args", "bounds", "constraints"), closures=True)
+@answers("scipy.optimize.minimize", tuples=("args", "bounds", "constraints"), callables=True)
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, jac: Any = None,
     hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: Any = (),
@@ -66,7 +66,7 @@ def minimize(
     )  # fmt: skip
 
 
-@answers("scipy.optimize.minimize_scalar", tuples=("args", "bounds", "bracket"), closures=True)
+@answers("scipy.optimize.minimize_scalar", tuples=("args", "bounds", "bracket"), callables=True)
 def minimize_scalar(
     fun: Callable[..., Any], bracket: Any = None, bounds: Any = None, args: Any = (),
     method: Any = None, tol: Any = None, options: Any = None,
@@ -137,7 +137,7 @@ def _unbounded(name: str, bounds: Any) -> None:
         raise refused(f"scipy.optimize.{name}", "bounds are not covered; change the variables.")
 
 
-@answers("scipy.optimize.least_squares", tuples=("args", "bounds", "kwargs"), closures=True)
+@answers("scipy.optimize.least_squares", tuples=("args", "bounds", "kwargs"), callables=True)
 def least_squares(
     fun: Callable[..., Any], x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf),
     method: str = "trf", ftol: Any = 1e-8, xtol: Any = 1e-8, gtol: Any = 1e-8,
@@ -175,7 +175,7 @@ def least_squares(
     )  # fmt: skip
 
 
-@answers("scipy.optimize.curve_fit", tuples=("bounds",), closures=True)
+@answers("scipy.optimize.curve_fit", tuples=("bounds",), callables=True)
 def curve_fit(
     f: Callable[..., Any], xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None,
     absolute_sigma: bool = False, check_finite: Any = None, bounds: Any = (-np.inf, np.inf),

@@ -48,7 +48,7 @@ def _bracketed(
     return between(scalar, floating(a), floating(b), xtol, rtol, int(most))[0]
 
 
-@answers("scipy.optimize.brentq", tuples=("args",), closures=True)
+@answers("scipy.optimize.brentq", tuples=("args",), callables=True)
 def brentq(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
@@ -63,7 +63,7 @@ def brentq(
     return _bracketed("brentq", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 
-@answers("scipy.optimize.brenth", tuples=("args",), closures=True)
+@answers("scipy.optimize.brenth", tuples=("args",), callables=True)
 def brenth(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
@@ -72,7 +72,7 @@ def brenth(
     return _bracketed("brenth", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 
-@answers("scipy.optimize.ridder", tuples=("args",), closures=True)
+@answers("scipy.optimize.ridder", tuples=("args",), callables=True)
 def ridder(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
@@ -81,7 +81,7 @@ def ridder(
     return _bracketed("ridder", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 
-@answers("scipy.optimize.bisect", tuples=("args",), closures=True)
+@answers("scipy.optimize.bisect", tuples=("args",), callables=True)
 def bisect(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
@@ -90,7 +90,7 @@ def bisect(
     return _bracketed("bisect", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 
-@answers("scipy.optimize.toms748", tuples=("args",), closures=True)
+@answers("scipy.optimize.toms748", tuples=("args",), callables=True)
 def toms748(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), k: int = 1, xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
@@ -99,7 +99,7 @@ def toms748(
     return _bracketed("toms748", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 
-@answers("scipy.optimize.newton", tuples=("args",), closures=True)
+@answers("scipy.optimize.newton", tuples=("args",), callables=True)
 def newton(
     func: Callable[..., Any], x0: Any, fprime: Any = None, args: Any = (), tol: float = 1.48e-8,
     maxiter: int = 50, fprime2: Any = None, x1: Any = None, rtol: float = 0.0,
@@ -127,7 +127,7 @@ def newton(
     return newton_elements(lambda x: f(x, *more), slope, floating(x0), tol, rtol, int(most))[0]
 
 
-@answers("scipy.optimize.root_scalar", tuples=("args", "bracket"), closures=True)
+@answers("scipy.optimize.root_scalar", tuples=("args", "bracket"), callables=True)
 def root_scalar(
     f: Callable[..., Any], args: Any = (), method: Any = None, bracket: Any = None,
     fprime: Any = None, fprime2: Any = None, x0: Any = None, x1: Any = None, xtol: Any = None,
@@ -158,7 +158,7 @@ def root_scalar(
     return result(root=found, converged=np.isfinite(found), iterations=n)
 
 
-@answers("scipy.optimize.root", tuples=("args",), closures=True)
+@answers("scipy.optimize.root", tuples=("args",), callables=True)
 def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str = "hybr", jac: Any = None,
     tol: Any = None, callback: Any = None, options: Any = None,
@@ -189,7 +189,7 @@ def _vector_function(name: str, fun: Any, args: Any, with_jac: bool) -> Callable
     return vector
 
 
-@answers("scipy.optimize.fsolve", tuples=("args",), closures=True)
+@answers("scipy.optimize.fsolve", tuples=("args",), callables=True)
 def fsolve(
     func: Callable[..., Any], x0: Any, args: Any = (), fprime: Any = None, full_output: int = 0,
     col_deriv: int = 0, xtol: float = 1.49012e-8, maxfev: int = 0, band: Any = None,
@@ -208,7 +208,7 @@ def fsolve(
     return solve_system(f, np.reshape(floating(x0), (-1,)), xtol)[0]
 
 
-@answers("scipy.optimize.fixed_point", tuples=("args",), closures=True)
+@answers("scipy.optimize.fixed_point", tuples=("args",), callables=True)
 def fixed_point(
     func: Callable[..., Any], x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500,
     method: str = "del2",
