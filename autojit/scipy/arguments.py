@@ -42,9 +42,7 @@ def known_integer(x: Any, what: str, of: str) -> int:
 
 def refused(of: str, why: str) -> AutojitError:
     """The error for what a function does not do with traced values, and what to write."""
-    return UncoveredFunctionError(
-        with_place(f"{of} of traced values: {why}", user_source())
-    )
+    return UncoveredFunctionError(with_place(f"{of} of traced values: {why}", user_source()))
 
 
 def last(x: Any, axis: int) -> Any:
@@ -78,3 +76,9 @@ def either(x: Any) -> Any:
 def at_hand(x: Any) -> np.ndarray | None:
     """A known array of numbers, for checks; None of what is traced."""
     return None if is_traced(x) else np.asarray(plain(x), float)
+
+
+def pad(x: Any, widths: Any, mode: str, fill: Any = 0.0) -> Any:
+    """``np.pad``, where the fill value goes with the constant mode alone."""
+    how: Any = np.pad
+    return how(x, widths, mode=mode, **({"constant_values": fill} if mode == "constant" else {}))

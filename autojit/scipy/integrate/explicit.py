@@ -84,9 +84,7 @@ def integrate(
     def until(state: State, target: Any) -> Any:
         goal = stop_gradient(target)
         state = while_loop(
-            lambda st: np.logical_and(
-                st.s < np.minimum(goal, last), np.logical_not(st.failed)
-            ),
+            lambda st: np.logical_and(st.s < np.minimum(goal, last), np.logical_not(st.failed)),
             lambda st: _attempt(g, st, last, method, control),
             state,
         )
@@ -124,9 +122,7 @@ def _start(g: Slope, y0: Any, end: Any, method: Method, control: Control) -> Sta
     )  # fmt: skip
 
 
-def _first_step(
-    g: Slope, y0: Any, slope: Any, end: Any, method: Method, control: Control
-) -> Any:
+def _first_step(g: Slope, y0: Any, slope: Any, end: Any, method: Method, control: Control) -> Any:
     """Hairer, Norsett and Wanner, II.4, as SciPy has it."""
     if control.first_step is not None:
         return control.first_step + 0 * end
@@ -141,9 +137,7 @@ def _first_step(
     largest = np.maximum(d1, d2)
     flat = largest <= 1e-15
     power = 1 / (method.order_of_error + 1)
-    h1 = np.where(
-        flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / np.where(flat, 1.0, largest)) ** power
-    )
+    h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / np.where(flat, 1.0, largest)) ** power)
     bound = np.minimum(np.minimum(100 * h0, h1), np.minimum(end, control.max_step))
     return np.where(np.isnan(bound), 1e-3 * end, bound)
 
@@ -163,7 +157,11 @@ def _attempt(g: Slope, state: State, end: Any, method: Method, control: Control)
         y = state.y + _weighted(method.solution, stages) * h
         stages.append(g(state.s + h, y))
         size = np.maximum(np.abs(state.y), np.abs(y))
-        return y, stages, stop_gradient(_error(stages, h, control.atol + size * control.rtol, method))
+        return (
+            y,
+            stages,
+            stop_gradient(_error(stages, h, control.atol + size * control.rtol, method)),
+        )
 
     power = -1 / (method.order_of_error + 1)
 

@@ -49,7 +49,8 @@ def solve_ivp(
     >>> from autojit import grad
     >>> from autojit.scipy.integrate import solve_ivp
     >>> def last(k):
-    ...     return solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [1.0], rtol=1e-9, t_eval=[2.0]).y[0, 0]
+    ...     found = solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [1.0], rtol=1e-9, t_eval=[2.0])
+    ...     return found.y[0, 0]
     >>> round(float(grad(last)(0.5)), 6)                    # -2 exp(-1)
     -0.735759
     """
@@ -98,7 +99,7 @@ def _control(name: str, options: dict[str, Any]) -> Control:
 
 
 def _slope(made: Any, y: Any) -> Any:
-    value = as_tracer(made)
+    value: Any = as_tracer(made)
     if value.shape != y.shape:
         if value.size != y.size:
             raise ShapeError(

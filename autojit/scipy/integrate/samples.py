@@ -195,9 +195,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
     n = rows.shape[-1] - 1
     levels = max(n, 1).bit_length() - 1
     if n != 1 << levels:
-        raise ValueError(
-            "Number of samples must be one plus a non-negative power of 2."
-        )
+        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
     weights = _romberg(levels)
     return np.sum(rows * weights, axis=-1) * floating(dx)
 
@@ -205,7 +203,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
 def _romberg(levels: int) -> np.ndarray:
     """The weights that extrapolation of the trapezoidal rule gives to the samples."""
     n = 1 << levels
-    row = []
+    row: list[np.ndarray] = []
     for k in range(levels + 1):
         step = n >> k
         w = np.zeros(n + 1)
@@ -221,9 +219,7 @@ def _romberg(levels: int) -> np.ndarray:
 @answers("scipy.integrate.newton_cotes")
 def newton_cotes(rn: Any, equal: int = 0) -> Any:
     """Weights of a rule with known nodes: they are refused where they are traced."""
-    raise refused(
-        "scipy.integrate.newton_cotes", "pass a known order, or known nodes."
-    )
+    raise refused("scipy.integrate.newton_cotes", "pass a known order, or known nodes.")
 
 
 @answers("scipy.integrate.fixed_quad", callables=True)

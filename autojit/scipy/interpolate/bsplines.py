@@ -225,7 +225,7 @@ def splrep(
     array([0., 0., 1., 0., 0.])
     """
     given = (xb, xe, t)
-    smooth = s is not None and _is_smooth(s) or (s is None and w is not None)
+    smooth = (s is not None and _is_smooth(s)) or (s is None and w is not None)
     if smooth or task or per or full_output or any(v is not None for v in given):
         raise refused(
             "scipy.interpolate.splrep", "only splrep(x, y, k=k, s=0) is covered, without smoothing."

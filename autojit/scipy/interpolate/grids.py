@@ -24,7 +24,7 @@ _STEPS = ("nearest", "nearest-up", "previous", "next")
 
 
 @answers_class("scipy.interpolate.interp1d")
-class interp1d:  # noqa: N801  (SciPy's name)
+class interp1d:
     """A function through values y in places x, of every kind that SciPy has.
 
     >>> from autojit import grad
@@ -46,9 +46,11 @@ class interp1d:  # noqa: N801  (SciPy's name)
         self.kind, self.y, self._rows = _ORDERS.get(kind, kind), values, rows
         self._beyond = isinstance(fill_value, str)
         pair = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
-        self._fill = None if self._beyond else pair
+        self._fill = pair
         if not isinstance(self.kind, int) and self.kind not in ("linear", *_STEPS):
-            raise NotImplementedError(f"{kind} is unsupported: Use fitpack routines for other types.")
+            raise NotImplementedError(
+                f"{kind} is unsupported: Use fitpack routines for other types."
+            )
         if isinstance(self.kind, int):
             self._spline = make_interp_spline(self.x, rows, self.kind)
 
@@ -58,7 +60,10 @@ class interp1d:  # noqa: N801  (SciPy's name)
         made = self._at(flat)
         if not self._beyond:
             shape = (-1, *[1] * (made.ndim - 1))
-            below, above = (np.reshape(flat < self.x[0], shape), np.reshape(flat > self.x[-1], shape))
+            below, above = (
+                np.reshape(flat < self.x[0], shape),
+                np.reshape(flat > self.x[-1], shape),
+            )
             low, high = (either(v) for v in self._fill)
             made = np.where(below, low, np.where(above, high, made))
         made = np.reshape(made, (*points.shape, *made.shape[1:]))
@@ -70,7 +75,9 @@ class interp1d:  # noqa: N801  (SciPy's name)
         if isinstance(self.kind, int):
             return self._spline(t)
         if self.kind in _STEPS:
-            return self._rows[self._step(t)] + 0.0 * np.reshape(t, (-1, *[1] * (self._rows.ndim - 1)))
+            return self._rows[self._step(t)] + 0.0 * np.reshape(
+                t, (-1, *[1] * (self._rows.ndim - 1))
+            )
         # SciPy's interval is the one to the left of a place.
         i = np.clip(np.searchsorted(self.x, t), 1, self.x.shape[0] - 1) - 1
         share = (t - self.x[i]) / (self.x[i + 1] - self.x[i])
@@ -84,7 +91,7 @@ class interp1d:  # noqa: N801  (SciPy's name)
         if self.kind == "next":
             return np.clip(np.searchsorted(self.x, t, side="left"), 0, n - 1)
         middles = self.x[1:] / 2.0 + self.x[:-1] / 2.0
-        side = "left" if self.kind == "nearest" else "right"
+        side: Any = "left" if self.kind == "nearest" else "right"
         return np.clip(np.searchsorted(middles, t, side=side), 0, n - 1)
 
 

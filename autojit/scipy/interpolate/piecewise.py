@@ -118,9 +118,7 @@ def _given(x: Any, y: Any, axis: int) -> tuple[Any, Any, Any, int]:
     if x.ndim != 1 or x.shape[0] < 2:
         raise ValueError("`x` must be 1-dimensional, and contain at least 2 elements.")
     if y.shape[axis] != x.shape[0]:
-        raise ValueError(
-            f"The length of `y` along `axis`={axis} doesn't match the length of `x`"
-        )
+        raise ValueError(f"The length of `y` along `axis`={axis} doesn't match the length of `x`")
     y = np.moveaxis(y, axis, 0)
     dx = x[1:] - x[:-1]
     if known is not None and np.any(np.diff(known) <= 0):
@@ -138,9 +136,7 @@ class CubicHermiteSpline(PPoly):
     array([ 0.125, -0.125])
     """
 
-    def __init__(
-        self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None
-    ) -> None:
+    def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
         x, dx, y, axis = _given(x, y, axis)
         self._set(x, dx, y, np.moveaxis(either(dydx), axis, 0), axis, extrapolate)
 
@@ -262,7 +258,7 @@ def _ends(bc_type: Any, y: Any) -> list[Any]:
     pair = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
     if len(pair) != 2:
         raise ValueError("`bc_type` must contain 2 elements to specify start and end conditions.")
-    found = []
+    found: list[Any] = []
     for one in pair:
         one = _NAMED.get(one, one) if isinstance(one, str) else one
         if isinstance(one, str):

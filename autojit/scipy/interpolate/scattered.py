@@ -134,7 +134,9 @@ class RBFInterpolator:
             epsilon = 1.0
         self._y, values = either(y), either(d)
         self._kernel, least = _KERNELS[kernel]
-        degree = max(least, 0) if degree is None else int(known(degree, "degree", "RBFInterpolator"))
+        degree = (
+            max(least, 0) if degree is None else int(known(degree, "degree", "RBFInterpolator"))
+        )
         if least < 0 and degree == 0:
             degree = 0
         self._powers = _monomials(self._y.shape[1], degree)
@@ -154,7 +156,9 @@ class RBFInterpolator:
             np.concatenate([radial, polynomial], axis=1),
             np.concatenate([polynomial.T, np.zeros((r, r))], axis=1),
         ])  # fmt: skip
-        right = np.concatenate([np.reshape(values, (p, -1)), np.zeros((r, int(np.prod(self._rest))))])
+        right = np.concatenate(
+            [np.reshape(values, (p, -1)), np.zeros((r, int(np.prod(self._rest))))]
+        )
         self._c = np.linalg.solve(matrix, right)
 
     def _distances(self, x: Any, y: Any) -> Any:

@@ -149,9 +149,7 @@ def implied(
     """
 
     def tangent(derivative: Callable[[Any], Any], y: Any) -> Any:
-        return custom_linear_solve(
-            derivative, y, lambda _, y: solve(y), lambda _, y: transposed(y)
-        )
+        return custom_linear_solve(derivative, y, lambda _, y: solve(y), lambda _, y: transposed(y))
 
     return custom_root(residual, stop_gradient(found), lambda _, x: x, tangent)
 
@@ -211,7 +209,7 @@ def _real(name: str, e: Any, *matrices: Any) -> list[Any]:
 def solve_discrete_are(
     a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
 ) -> Any:
-    """The stabilising x with ``a^T x a - x - (a^T x b + s) (r + b^T x b)^-1 (b^T x a + s^T) + q = 0``.
+    """The stabilising x with ``x = a^T x a - (a^T x b + s) (r + b^T x b)^-1 (b^T x a + s^T) + q``.
 
     By doubling (Chu, Fan, Lin and Wang, Int. J. Control 77 (2004), 767-788). Traced, matrices are
     real, and ``e`` is refused: multiply a and b by its inverse.
@@ -241,9 +239,7 @@ def solve_discrete_are(
     state = (a, g, q, np.int64(0), 1.0 + 0 * a[0, 0])
     found = while_loop(lambda s: _unfinished(s[3], s[4]), double, state)[2]
     closed = np.linalg.solve(unit + g @ found, a)
-    return implied(
-        residual, found, lambda y: -_stein(closed.T, y), lambda y: -_stein(closed, y)
-    )
+    return implied(residual, found, lambda y: -_stein(closed.T, y), lambda y: -_stein(closed, y))
 
 
 def _stein(a: Any, q: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known, known_integer, refused
+from autojit.scipy.arguments import floating, known, known_integer, pad, refused
 from autojit.scipy.registry import answers
 from autojit.tracing.created_arrays import is_traced
 
@@ -26,9 +26,7 @@ def padded(x: Any, widths: Sequence[tuple[int, int]], modes: Sequence[str], cval
             raise RuntimeError(f"boundary mode not supported: {mode!r}")
         if width == (0, 0):
             continue
-        how = EDGES[mode]
-        more = {"constant_values": cval} if how == "constant" else {}
-        x = np.pad(x, [width if i == axis else (0, 0) for i in range(x.ndim)], mode=how, **more)
+        x = pad(x, [width if i == axis else (0, 0) for i in range(x.ndim)], EDGES[mode], cval)
     return x
 
 
@@ -56,9 +54,7 @@ def _per_axis(value: Any, count: int) -> list[Any]:
 # -- weights ------------------------------------------------------------------------------
 
 
-def along_axis(
-    x: Any, weights: Any, axis: int, mode: str, cval: Any = 0.0, origin: int = 0
-) -> Any:
+def along_axis(x: Any, weights: Any, axis: int, mode: str, cval: Any = 0.0, origin: int = 0) -> Any:
     """The correlation with weights along an axis."""
     size = weights.shape[0]
     before = size // 2 + origin

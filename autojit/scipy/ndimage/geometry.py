@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known, known_integer, refused
+from autojit.scipy.arguments import floating, known, known_integer, pad, refused
 from autojit.scipy.registry import answers
 
 from .correlation import EDGES
@@ -103,8 +103,7 @@ def sampled(
     margin = 0
     if prefilter and order > 1 and mode in ("nearest", "grid-constant"):
         margin = _MARGIN
-        more = {"constant_values": cval} if mode == "grid-constant" else {}
-        x = np.pad(x, _MARGIN, mode=EDGES[mode], **more)
+        x = pad(x, _MARGIN, EDGES[mode], cval)
     if prefilter:
         x = coefficients(x, order, mode)
     outside: Any = False
@@ -294,6 +293,6 @@ def _planes(
     for k in range(x.shape[i]):
         at = tuple(k if j == i else slice(None) for j in range(x.ndim))
         rest = [c[at] for j, c in enumerate(coordinates) if j != i]
-        inner = tuple(j - (j > i) for j in axes)
+        inner = (axes[0] - (axes[0] > i), axes[1] - (axes[1] > i))
         parts.append(_planes(x[at], rest, inner, order, mode, cval, prefilter))
     return np.stack(parts, axis=i)

@@ -12,9 +12,7 @@ from autojit.scipy.arguments import floating, known
 from autojit.scipy.registry import answers
 
 
-def _by_label(
-    name: str, f: Callable[[Any], Any], input: Any, labels: Any, index: Any
-) -> Any:
+def _by_label(name: str, f: Callable[[Any], Any], input: Any, labels: Any, index: Any) -> Any:
     """A function of the elements of each label."""
     x = floating(input)
     if labels is None:

@@ -50,7 +50,7 @@ def rosen_hess_prod(x: Any, p: Any) -> Any:
 
 
 @answers("scipy.optimize.approx_fprime", callables=True)
-def approx_fprime(xk: Any, f: Any, epsilon: Any = np.sqrt(np.finfo(float).eps), *args: Any) -> Any:
+def approx_fprime(xk: Any, f: Any, epsilon: Any = 1.4901161193847656e-08, *args: Any) -> Any:
     """Forward differences of a function of a vector, for what they are: ``grad`` is exact."""
     x = np.atleast_1d(floating(xk))
     f = check_function(f, "argument 1", "approx_fprime")

@@ -110,7 +110,7 @@ def _widened(f: Callable[[Any], Any], a: Any, b: Any) -> tuple[Any, Any]:
     a, b = np.where(downhill, a, b), np.where(downhill, b, a)
 
     def step(state: Any) -> Any:
-        a, b, c, n = state
+        _, b, c, n = state
         return b, c, c + (c - b) / GOLDEN, n + 1
 
     unfinished = lambda s: np.logical_and(s[3] < WIDENINGS, f(s[2]) < f(s[1]))  # noqa: E731
@@ -160,7 +160,11 @@ def least_squares(
     _unbounded("least_squares", bounds)
     if loss != "linear":
         raise refused("scipy.optimize.least_squares", f"loss={loss!r} is not covered.")
-    f, more, names = check_function(fun, "argument 0", "least_squares"), tuple_of(args), kwargs or {}
+    f, more, names = (
+        check_function(fun, "argument 0", "least_squares"),
+        tuple_of(args),
+        kwargs or {},
+    )
 
     def residuals(x: Any) -> Any:
         return np.reshape(floating(f(x, *more, **names)), (-1,))
@@ -268,13 +272,15 @@ def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = None) -> tuple[Any,
     def gain(x: Any, free: Any) -> Any:
         return np.where(free, -np.inf, right - normal @ x)
 
+    def infeasible(state: Any) -> Any:
+        _, free, k = state
+        falls = np.any(np.logical_and(free, restricted(free) <= 0))
+        return np.logical_and(k < 3 * n, falls)
+
     def outer(state: Any) -> Any:
         x, free, k = state
         free = np.logical_or(free, np.arange(n) == np.argmax(gain(x, free)))
-        x, free, _ = while_loop(
-            lambda s: np.logical_and(s[2] < 3 * n, np.any(np.logical_and(s[1], restricted(s[1]) <= 0))),
-            inner, (x, free, np.int64(0)),
-        )  # fmt: skip
+        x, free, _ = while_loop(infeasible, inner, (x, free, np.int64(0)))
         return restricted(free), free, k + 1
 
     def inner(state: Any) -> Any:

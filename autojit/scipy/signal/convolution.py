@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.protocols.lifting import as_tracer
-from autojit.scipy.arguments import known
+from autojit.scipy.arguments import known, pad
 from autojit.scipy.registry import answers
 
 MODES = ("full", "same", "valid")
@@ -120,6 +120,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 
 def _by_transforms(a: Any, b: Any, lengths: list[int], axes: list[int]) -> Any:
     sizes = [_good_length(n) for n in lengths]
+    made: Any
     if a.dtype.kind == "c" or b.dtype.kind == "c":
         made = np.fft.ifftn(np.fft.fftn(a, sizes, axes) * np.fft.fftn(b, sizes, axes), sizes, axes)
     else:
@@ -186,7 +187,6 @@ def _of_matrices(
     turn = slice(None, None, -1)
     weights = b[turn, turn] if convolved else np.conjugate(b)
     how = _BOUNDARIES[boundary]
-    more = {"constant_values": fillvalue} if how == "constant" else {}
     padding = {
         "full": [(k - 1, k - 1) for k in b.shape],
         # A correlation is centred on in2's middle, a convolution on that of the turned one.
@@ -194,7 +194,7 @@ def _of_matrices(
                  for k in b.shape],
         "valid": [(0, 0), (0, 0)],
     }[mode]  # fmt: skip
-    made = windowed(np.pad(a, padding, mode=how, **more), weights)
+    made = windowed(pad(a, padding, how, fillvalue), weights)
     if not swapped or convolved:
         return made
     return np.conjugate(made[turn, turn])

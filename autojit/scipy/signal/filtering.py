@@ -165,9 +165,7 @@ def filtfilt(
 
 
 @answers("scipy.signal.sosfiltfilt")
-def sosfiltfilt(
-    sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None
-) -> Any:
+def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
     """Second-order filters forwards and backwards. A traced ``sos`` needs ``padlen``."""
     if padlen is None and padtype is not None:
         table = np.asarray(known(sos, "sos (without padlen)", "sosfiltfilt"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known, known_integer, last, refused, unlast
+from autojit.scipy.arguments import floating, known_integer, last, pad, refused, unlast
 from autojit.scipy.registry import answers, original
 
 from .filtering import sosfilt, sosfiltfilt
@@ -42,9 +42,8 @@ def upfirdn(
     beyond = 0 if mode == "constant" and isinstance(cval, (int, float)) and cval == 0 else (
         -(-taps // up) + 1)  # fmt: skip
     if beyond:
-        more = {"constant_values": cval} if mode == "constant" else {}
         widths = [(0, 0)] * (rows.ndim - 1) + [(beyond, beyond)]
-        rows = np.pad(rows, widths, mode=_EDGES[mode], **more)
+        rows = pad(rows, widths, _EDGES[mode], cval)
     spread = _spread(rows, up)
     widths = [(0, 0)] * (rows.ndim - 1) + [(taps - 1, taps - 1 + up * down)]
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(spread, widths), taps, axis=-1)
@@ -57,9 +56,7 @@ def _spread(rows: Any, up: int) -> Any:
     """Samples with ``up - 1`` zeros between them."""
     if up == 1:
         return rows
-    wide = np.concatenate(
-        [rows[..., None], np.zeros((*rows.shape, up - 1), rows.dtype)], axis=-1
-    )
+    wide = np.concatenate([rows[..., None], np.zeros((*rows.shape, up - 1), rows.dtype)], axis=-1)
     return np.reshape(wide, (*rows.shape[:-1], -1))[..., : rows.shape[-1] * up - up + 1]
 
 
@@ -103,7 +100,12 @@ def _lowpass(window: Any, up: int, down: int, dtype: Any) -> tuple[Any, int]:
 
 
 def _background(x: Any, axis: int, padtype: str, cval: Any) -> tuple[Any, dict[str, Any]]:
-    levels = {"mean": np.mean, "median": np.median, "minimum": np.min, "maximum": np.max}
+    levels: dict[str, Any] = {
+        "mean": np.mean,
+        "median": np.median,
+        "minimum": np.min,
+        "maximum": np.max,
+    }
     if padtype in levels:
         return levels[padtype](x, axis=axis, keepdims=True), {}
     settings = {"mode": padtype}
@@ -174,5 +176,3 @@ def resample(
         weights[-1] = 2.0 if num < n else 0.5
     spectrum = np.fft.rfft(rows)[..., : smaller // 2 + 1] * weights
     return unlast(np.fft.irfft(spectrum, num) * (num / n), axis)
-
-

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known, known_integer, last, unlast
+from autojit.scipy.arguments import floating, known, known_integer, last, pad, unlast
 from autojit.scipy.registry import answers, original
 
 #: How np.pad calls what a smoothing filter does beyond the edge.
@@ -54,8 +54,7 @@ def savgol_filter(
 
 def _padded(rows: Any, before: int, size: int, mode: str, cval: float) -> Any:
     widths = [(0, 0)] * (rows.ndim - 1) + [(before, size - 1 - before)]
-    more = {"constant_values": cval} if mode == "constant" else {}
-    return np.pad(rows, widths, mode=_EDGES[mode], **more)
+    return pad(rows, widths, _EDGES[mode], cval)
 
 
 def _windows(rows: Any, weights: np.ndarray) -> Any:

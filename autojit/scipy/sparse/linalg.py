@@ -73,9 +73,7 @@ def _solved(
     return np.reshape(found, shape), info
 
 
-def _conjugate_gradients(
-    a: Product, b: Any, x: Any, better: Product, bound: Any, most: int
-) -> Any:
+def _conjugate_gradients(a: Product, b: Any, x: Any, better: Product, bound: Any, most: int) -> Any:
     """Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952), 409-436."""
     r = b - a(x)
     z = better(r)

@@ -228,8 +228,8 @@ def jensenshannon(
     >>> np.round(grad(jensenshannon)(np.array([0.5, 0.5]), np.array([0.5, 0.5])), 9)
     array([0., 0.])
     """
-    rows = np.broadcast_arrays(floating(p), floating(q))
-    made = _jensenshannon(*(np.moveaxis(x, axis, -1) for x in rows), base)
+    p, q = (np.moveaxis(x, axis, -1) for x in np.broadcast_arrays(floating(p), floating(q)))
+    made = _jensenshannon(p, q, base)
     return np.expand_dims(made, axis) if keepdims else made
 
 
@@ -315,7 +315,8 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
            [3., 0.]])
     """
     x = floating(X)
-    if force.lower() == "tomatrix" and x.ndim != 1 or force.lower() == "tovector" and x.ndim != 2:
+    wanted = {"tomatrix": 1, "tovector": 2}.get(force.lower(), x.ndim)
+    if x.ndim != wanted:
         raise ValueError(f"Forcing {force!r} but input X has {x.ndim} axes.")
     if x.ndim == 2:
         return x[np.triu_indices(x.shape[0], 1)]
