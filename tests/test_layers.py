@@ -243,7 +243,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 FLOORS = (
     "cli", "autojit", "ode testing",
     "scipy.integrate scipy.interpolate scipy.ndimage scipy.optimize scipy.sparse scipy.spatial",
-    "scipy.linalg scipy.signal",
+    "scipy.signal", "scipy.linalg",
     "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
     "control_flow dispatch scipy",
     "functions.bounded functions.linalg transformations",

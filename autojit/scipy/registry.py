@@ -66,10 +66,13 @@ def _may_use_traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def answers_class(name: str) -> Callable[[type], type]:
-    """Register a class of ours, whose objects take traced arrays and plain ones."""
+    """Register a class of ours, which stands for SciPy's where it is made of traced arrays."""
 
     def register(kind: type) -> type:
-        FUNCTIONS[name] = kind
+        def make(*args: Any, **kwargs: Any) -> Any:
+            return (kind if is_traced((args, kwargs)) else original(name))(*args, **kwargs)
+
+        FUNCTIONS[name] = make
         return kind
 
     return register

@@ -49,7 +49,7 @@ def solve_ivp(
     >>> from autojit import grad
     >>> from autojit.scipy.integrate import solve_ivp
     >>> def last(k):
-    ...     found = solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [1.0], rtol=1e-9, t_eval=[2.0])
+    ...     found = solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [1.0], "DOP853", [2.0], rtol=1e-9, atol=1e-9)
     ...     return found.y[0, 0]
     >>> round(float(grad(last)(0.5)), 6)                    # -2 exp(-1)
     -0.735759

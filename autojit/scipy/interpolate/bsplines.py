@@ -74,9 +74,9 @@ class BSpline:
 
     >>> from autojit import grad
     >>> from autojit.scipy.interpolate import BSpline
-    >>> t = np.array([0.0, 1.0, 2.0, 3.0])
-    >>> np.round(grad(lambda x: BSpline(t, [1.0], 2)(x))(0.5), 9)
-    np.float64(0.5)
+    >>> t = np.array([0.0, 0.0, 1.0, 2.0, 2.0])
+    >>> grad(lambda x: BSpline(t, [0.0, 1.0, 4.0], 1)(x))(1.5)
+    np.float64(3.0)
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
@@ -85,6 +85,8 @@ class BSpline:
         self.axis = axis % c.ndim
         self.c = c
         self._c = np.moveaxis(c, self.axis, 0)
+        if self.t.ndim != 1 or self.t.shape[0] < 2 * self.k + 2:
+            raise ValueError(f"Need at least {2 * self.k + 2} knots for degree {self.k}")
         self.extrapolate = extrapolate
 
     @property

@@ -9,23 +9,41 @@ import numpy as np
 from autojit.scipy.arguments import refused
 from autojit.scipy.registry import answers
 
-from .bsplines import BSpline, splev
+from .bsplines import BSpline, splev, splint
 from .grids import RectBivariateSpline, RegularGridInterpolator, interp1d
 from .piecewise import PPoly
 from .scattered import BarycentricInterpolator, RBFInterpolator
 
 
-@answers("scipy.interpolate.PPoly.__call__")
-def _piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+def _polynomials(self: Any) -> PPoly:
     made = PPoly(self.c, self.x, self.extrapolate)
     made.axis = self.axis
-    return made(x, nu, extrapolate)
+    return made
+
+
+@answers("scipy.interpolate.PPoly.__call__")
+def _piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+    return _polynomials(self)(x, nu, extrapolate)
+
+
+@answers("scipy.interpolate.PPoly.integrate")
+def _piecewise_integral(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    return _polynomials(self).integrate(a, b, extrapolate)
+
+
+def _splines(self: Any) -> BSpline:
+    c = np.moveaxis(self.c, 0, self.axis)
+    return BSpline(self.t, c, self.k, self.extrapolate, self.axis)
 
 
 @answers("scipy.interpolate.BSpline.__call__")
 def _b_spline(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-    c = np.moveaxis(self.c, 0, self.axis)
-    return BSpline(self.t, c, self.k, self.extrapolate, self.axis)(x, nu, extrapolate)
+    return _splines(self)(x, nu, extrapolate)
+
+
+@answers("scipy.interpolate.BSpline.integrate")
+def _b_spline_integral(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    return _splines(self).integrate(a, b, extrapolate)
 
 
 @answers("scipy.interpolate.interp1d.__call__")
@@ -60,6 +78,11 @@ def _univariate(self: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:
     names = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
     ext = self.ext if ext is None else ext
     return splev(x, self._eval_args, nu, names.get(ext, ext))
+
+
+@answers("scipy.interpolate.UnivariateSpline.integral")
+def _univariate_integral(self: Any, a: Any, b: Any) -> Any:
+    return splint(a, b, self._eval_args)
 
 
 def _product(self: Any) -> RectBivariateSpline:

@@ -210,7 +210,7 @@ def gaussian_filter1d(
     >>> from autojit.scipy.ndimage import gaussian_filter1d
     >>> x = np.eye(1, 9, 4)[0]
     >>> np.round(grad(lambda s: gaussian_filter1d(x, s, radius=4)[4])(1.0), 3)
-    np.float64(-0.398)
+    np.float64(-0.399)
     """
     x = _array("gaussian_filter1d", input, output)
     if radius is None:

@@ -109,9 +109,11 @@ def minimize_smooth(f: Function, x0: Any, tolerance: float) -> tuple[Any, Any, A
 
     def step(x: Any, damping: Any) -> tuple[Any, Any]:
         g, hessian = slope(x), jacfwd(slope)(x)
-        size = np.max(np.abs(hessian)) + 1e-300
-        shifted = hessian + damping * size * np.eye(x.shape[0])
-        return -np.linalg.solve(shifted, g), np.max(np.abs(g))
+        # Curvatures by their sizes, so that each step goes downhill.
+        curvatures, axes = np.linalg.eigh(hessian)
+        sizes = np.abs(curvatures)
+        sizes = sizes + damping * np.max(sizes) + 1e-300
+        return -axes @ ((axes.T @ g) / sizes), np.max(np.abs(g))
 
     x, n = _damped(stop_gradient(x0), f, step, 1e-9)
     x, _ = _newton(slope, x)

@@ -72,7 +72,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     >>> from autojit import grad
     >>> from autojit.scipy.signal import convolve
     >>> grad(lambda x: convolve(x, [1.0, 2.0, 3.0], "same").sum())(np.ones(3))
-    array([3., 6., 5.])
+    array([5., 6., 3.])
     """
     a, b = _given(in1, in2, mode)
     if method == "fft":
@@ -104,7 +104,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     >>> from autojit import grad
     >>> from autojit.scipy.signal import fftconvolve
     >>> grad(lambda x: fftconvolve(x, np.array([1.0, 2.0, 3.0]), "same").sum())(np.ones(3)).round(9)
-    array([3., 6., 5.])
+    array([5., 6., 3.])
     """
     a, b = _given(in1, in2, mode)
     axes = range(a.ndim) if axes is None else np.atleast_1d(known(axes, "axes", "fftconvolve"))

@@ -89,7 +89,7 @@ def gausspulse(
     >>> from autojit import grad
     >>> from autojit.scipy.signal import gausspulse
     >>> round(float(grad(lambda fc: gausspulse(0.25, fc))(1.0)), 6)
-    -1.462384
+    -1.48553
     """
     fc, bw = floating(fc), floating(bw)
     a = -((np.pi * fc * bw) ** 2) / (4.0 * np.log(10.0 ** (floating(bwr) / 20.0)))
