@@ -72,3 +72,17 @@ SIGNAL = [
     row("freqz places", lambda b, w: signal.freqz(b, 1, w)[1], B, [0.1, 0.2]),
     row("freqz_sos", _sections(lambda s: signal.freqz_sos(s, 16)), SOS),
 ]  # fmt: skip
+
+#: What needs ``np.fft``.
+FOURIER = [
+    *(row(f"fftconvolve {m}", lambda a, b, m=m: signal.fftconvolve(a, b, m), a, b)
+      for m in MODES for a, b in ((X, K), (IMAGE, KERNEL), (X + 1j, K * 1j))),
+    row("fftconvolve axes", lambda a, b: signal.fftconvolve(a, b, "same", axes=1), IMAGE,
+        IMAGE[:1, :3]),
+    row("oaconvolve", signal.oaconvolve, X, K),
+    row("convolve by transforms", lambda a, b: signal.convolve(a, b, method="fft"), X, K),
+    row("hilbert", signal.hilbert, X),
+    row("hilbert of nine", lambda x: signal.hilbert(x, 9, axis=0), IMAGE),
+    *(row(f"resample {n}", lambda x, n=n: signal.resample(x, n, axis=1), IMAGE)
+      for n in (3, 4, 6, 7, 12)),
+]  # fmt: skip

@@ -49,7 +49,8 @@ def solve_ivp(
     >>> from autojit import grad
     >>> from autojit.scipy.integrate import solve_ivp
     >>> def last(k):
-    ...     found = solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [1.0], "DOP853", [2.0], rtol=1e-9, atol=1e-9)
+    ...     span, y0, exact = (0.0, 2.0), [1.0], {"rtol": 1e-9, "atol": 1e-9}
+    ...     found = solve_ivp(lambda t, y: -k * y, span, y0, "DOP853", [2.0], **exact)
     ...     return found.y[0, 0]
     >>> round(float(grad(last)(0.5)), 6)                    # -2 exp(-1)
     -0.735759
@@ -73,7 +74,10 @@ def solve_ivp(
     if times.ndim != 1:
         raise ValueError("`t_eval` must be 1-dimensional.")
     _check_times(t_eval, t_span)
-    return _solved(slope, t0, t1, times, y0, method, control)
+    found = _solved(slope, t0, t1, times, y0, method, control)
+    if not is_traced(t_eval):
+        found["t"] = np.asarray(t_eval, float)
+    return found
 
 
 def _refuse_options(name: str, method: Any, dense: bool, events: Any, options: Any) -> None:

@@ -10,13 +10,16 @@ import pytest
 
 import autojit
 from autojit import jit, jvp, vjp, vmap
+from autojit.protocols.registry import FUNCTIONS as covered
 from tests.samples.scipy_calculus import INTEGRALS, INTERPOLATION, OPTIMIZATION
 from tests.samples.scipy_images import IMAGES
 from tests.samples.scipy_linalg import LINALG
 from tests.samples.scipy_rows import Row
-from tests.samples.scipy_signal import SIGNAL
+from tests.samples.scipy_signal import FOURIER, SIGNAL
 
-ROWS = [*LINALG, *SIGNAL, *IMAGES, *INTEGRALS, *INTERPOLATION, *OPTIMIZATION]
+#: Until `np.fft` is covered.
+TRANSFORMS = FOURIER if np.fft.fft in covered else []
+ROWS = [*TRANSFORMS, *LINALG, *SIGNAL, *IMAGES, *INTEGRALS, *INTERPOLATION, *OPTIMIZATION]
 NAMED = pytest.mark.parametrize("sample", ROWS, ids=lambda r: r.name)
 
 
