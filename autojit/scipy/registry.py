@@ -118,8 +118,8 @@ def original(name: str) -> Any:
 def attribute(owner: Any, path: list[str]) -> Any:
     """What an object has at a path of names; never a stand-in."""
     for part in path:
-        owner = getattr(owner, part)
-    return own(owner)
+        owner = own(getattr(owner, part))
+    return owner
 
 
 def own(f: Any) -> Any:
