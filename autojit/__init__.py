@@ -26,7 +26,9 @@ from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import ode, testing
+    from . import nn, ode, optim, testing
+    from .callbacks.numba_functions import numba_callback
+    from .callbacks.pure import pure_callback
     from .control_flow.control import (
         associative_scan,
         cond,
@@ -63,9 +65,13 @@ __all__ = [
     "jvp",
     "linearize",
     "map",
+    "nn",
+    "numba_callback",
     "ode",
+    "optim",
     "parse",
     "peak_memory",
+    "pure_callback",
     "saved_residuals",
     "scan",
     "stop_gradient",
@@ -87,8 +93,8 @@ hooks.register_modules(
         for name in (
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
-            "linalg.matrices", "linalg.factorizations", "linalg.spectral", "methods",
-            "bounded.slices", "bounded.table",
+            "linalg.matrices", "linalg.factorizations", "linalg.spectral", "fourier", "methods",
+            "bounded.slices", "bounded.table", "bounded.masks",
         )
     ),
     f"{__name__}.control_flow.cumulative",
@@ -127,8 +133,9 @@ _LATER = {
         "control_flow.control",
     ),
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    "ode": "",
-    "testing": "",
+    **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
+    "numba_callback": "callbacks.numba_functions",
+    "pure_callback": "callbacks.pure",
 }
 
 

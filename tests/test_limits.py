@@ -39,8 +39,8 @@ TO_SPLIT = {
 }
 #: The same of passes.
 PASSES_TO_SPLIT = {
-    "codegen/loop_passes/one_hot_loops.py",
     "codegen/loop_passes/one_hot_rows.py",
+    "codegen/loop_passes/rows/one_hot_loops.py",
     "codegen/loop_passes/parallelize.py",
     "codegen/loop_passes/strip_mine.py",
     "codegen/loop_passes/tile_rows.py",

@@ -10,6 +10,8 @@ import numpy as np
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, elementary
+from autojit.ir.special.elementary import FORMULAS
+from autojit.ir.special.holomorphic import COMPLEX
 
 #: The formulas by ufunc, on operands in the dtypes of NumPy's loop.
 COMPOSITES: dict[Any, Callable[..., Value]] = {}
@@ -111,3 +113,9 @@ def _logit(p: Value) -> Value:
 @composite("scipy.special.log_expit")
 def _log_expit(x: Value) -> Value:
     return -elementary.logaddexp(full(0, x.type), -x)
+
+
+for _name, _formula in FORMULAS.items():
+    composite(f"scipy.special.{_name}")(_formula)
+for _name in ("wofz", "hankel1", "hankel1e", "hankel2", "hankel2e"):  # of complex numbers only
+    composite(f"scipy.special.{_name}")(COMPLEX[_name])

@@ -10,12 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import DtypeError, MissingDtypeError, ShapeError, TypeMismatch, with_place
+from autojit.errors import (
+    DtypeError,
+    MissingDtypeError,
+    ShapeError,
+    TypeMismatch,
+    UncoveredFunctionError,
+    with_place,
+)
 from autojit.ir.core.declaration import ANSWERS, Declaration, full
 from autojit.ir.core.program import Value, current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.special.external import External, several
+from autojit.ir.special.holomorphic import COMPLEX
 from autojit.tracing.context import WEAK_TYPES, current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
@@ -39,6 +48,7 @@ from .lifting import (
 from .lists import LISTS, as_arrays
 from .python_integers import EXACT
 from .registry import PRODUCTS, UFUNCS, any_bounded, uncovered
+from .way_out import offer
 
 
 @lru_cache(maxsize=1)
@@ -49,10 +59,12 @@ def _special_ufuncs(imported: bool) -> dict[Any, Any]:
     import scipy.special
 
     found: dict[Any, Any] = {}
-    for table in (ANSWERS, COMPOSITES):
+    for table in (ANSWERS, COMPOSITES, several()):
         for key, answer in table.items():
             if isinstance(key, str):
-                found[getattr(scipy.special, key.rpartition(".")[2])] = answer
+                ufunc = getattr(scipy.special, key.rpartition(".")[2], None)
+                if ufunc is not None:  # which an older SciPy may lack
+                    found[ufunc] = answer
     return found
 
 
@@ -98,10 +110,10 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
     if method != "__call__":
-        raise uncovered(f"{name_of(ufunc)}.{method}")
+        raise offer(uncovered(f"{name_of(ufunc)}.{method}"), getattr(ufunc, method), inputs, kwargs)
     dtype = _asked_dtype(ufunc, **kwargs)
-    if ufunc in (np.divmod, np.modf):
-        return _two_results(ufunc, *inputs)
+    if ufunc.nout > 1:
+        return _several_results(ufunc, inputs, None if dtype is None else np.dtype(dtype))
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
 
 
@@ -164,6 +176,19 @@ def _two_results(ufunc: Any, *inputs: Any) -> Any:
     (x,) = inputs
     whole = np.trunc(x)
     return np.where(np.isinf(x), np.copysign(x.dtype.type(0), x), x - whole), whole
+
+
+def _several_results(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None) -> Any:
+    """A tuple of results: formulas of NumPy's, or for SciPy's an op each."""
+    if ufunc in (np.divmod, np.modf):
+        return _two_results(ufunc, *inputs)
+    answers = find_answer(ufunc)
+    if answers is None:
+        raise uncovered(name_of(ufunc))
+    loop = _real_loop(ufunc, resolve(ufunc, tuple([kind_and_shape(x)[0] for x in inputs]), dtype))
+    shape = common_shape_of([kind_and_shape(x)[1] for x in inputs])
+    values = [operand(x, operand_type(d, shape)) for x, d in zip(inputs, loop, strict=False)]
+    return tuple([tracer(answer(*values)) for answer in answers])
 
 
 _WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
@@ -302,7 +327,10 @@ def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -
     if ufunc in _COMPARISONS:
         a, b = inputs
         inputs = _by_value(a, b), _by_value(b, a)
-    plan = _plan(ufunc, dtype, *map(kind_and_shape, inputs))
+    try:
+        plan = _plan(ufunc, dtype, *map(kind_and_shape, inputs))
+    except UncoveredFunctionError as error:
+        raise offer(error, ufunc, inputs, {}) from None
     values = list(map(operand, inputs, plan.operands))
     if plan.result is not None:
         (result,) = current_builder().add(plan.answer, values, {}, (plan.result,))
@@ -350,6 +378,10 @@ def _answer_for(
     if answer is None:
         raise uncovered(name_of(ufunc))
     loop = resolve(ufunc, kinds, dtype)
+    if any(d.kind == "c" for d in loop) and ufunc.__name__ in COMPLEX:
+        return COMPLEX[ufunc.__name__], loop
+    if isinstance(answer, External):
+        loop = _real_loop(ufunc, loop)
     if loop[0].kind == "c":
         answer = _complex_answer(ufunc, answer)
     elif loop[0].kind == "b":
@@ -357,6 +389,13 @@ def _answer_for(
     if len(kinds) == 2 and loop[0] != loop[1] and {loop[0].kind, loop[1].kind} == {"i", "u"}:
         answer = _across_signs(answer)
     return answer, loop
+
+
+def _real_loop(ufunc: Any, loop: tuple[np.dtype, ...]) -> tuple[np.dtype, ...]:
+    """A loop of SciPy's where whole orders are floats, too."""
+    if any(d.kind == "c" for d in loop):
+        raise _without_complex(ufunc)
+    return (loop[-1],) * len(loop) if loop[-1].kind == "f" else loop
 
 
 def _across_signs(compare: Any) -> Any:
@@ -390,14 +429,16 @@ def _complex_answer(ufunc: Any, answer: Any) -> Any:
     if ufunc == np.absolute:
         return arithmetic.magnitude
     if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
-        raise MissingDtypeError(
-            with_place(
-                f"{name_of(ufunc)} of complex operands is not covered by autojit. "
-                "Apply it to x.real and x.imag.",
-                user_source(),
-            )
-        )
+        raise _without_complex(ufunc)
     return answer
+
+
+def _without_complex(ufunc: Any) -> Exception:
+    words = (
+        f"{name_of(ufunc)} of complex operands is not covered by autojit. "
+        "Apply it to x.real and x.imag."
+    )
+    return MissingDtypeError(with_place(words, user_source()))
 
 
 def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple[np.dtype, ...]:

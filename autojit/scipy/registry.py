@@ -13,7 +13,9 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeVar, cast
 
+from autojit.errors import UncoveredFunctionError
 from autojit.protocols.lists import takes_arrays
+from autojit.protocols.way_out import offer
 from autojit.staging.bodies import check_function
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
@@ -45,14 +47,20 @@ def answers(
     def register(function: F) -> F:
         traced = takes_arrays(*tuples)(function)
 
+        def answered(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return traced(*args, **kwargs)
+            except UncoveredFunctionError as error:
+                raise offer(error, original(name), args, kwargs) from None
+
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if is_traced((args, kwargs)):
-                return traced(*args, **kwargs)
+                return answered(*args, **kwargs)
             if callables and _may_use_traced(args, kwargs):
                 with contextlib.suppress(_TracedResultError):
                     return original(name)(*_guarded(args), **_guarded(kwargs))
-                return traced(*args, **kwargs)
+                return answered(*args, **kwargs)
             return original(name)(*args, **kwargs)
 
         FUNCTIONS[name] = call

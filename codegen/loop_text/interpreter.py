@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -39,7 +40,6 @@ from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar, Trips
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.declaration import declaration
-from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import Type, dtype_from_name
 from autojit.ir.linalg.factorizations import Matrices
 
@@ -188,6 +188,10 @@ class _Function:
             numbers = self.part(numbers, s.share)
         if s.only is not None and self.of(s.only) >= 0:
             numbers = [int(self.of(s.only))]
+        if s.lower is not None:
+            numbers = [n for n in numbers if n >= self.of(s.lower)] or numbers[-1:]
+        if s.upper is not None:
+            numbers = [n for n in numbers if n < self.of(s.upper)] or numbers[:1]
         for number in self.order(numbers) if s.role == "map" else numbers:
             self.vars[s.var] = number
             self.body(s.body)
@@ -283,8 +287,8 @@ class _Function:
         kind = declaration(s.name)
         assert isinstance(kind, Matrices)
         inputs = [
-            self.matrix(o, shape, o.buffer.dtype)
-            for o, shape in zip(s.inputs, _shapes(s), strict=True)
+            self.matrix(o, shape, dtype)
+            for o, shape, dtype in zip(s.inputs, _shapes(s), s.elements, strict=False)
         ]
         # Operands that only derivatives need are not inputs: anything stands for them.
         inputs = [*inputs[:1] * kind.unread, *inputs]
@@ -292,11 +296,24 @@ class _Function:
         if len(s.outputs) == 1:
             results = (results,)
         types = kind.infer(*(Type(a.dtype, a.shape) for a in inputs), **s.params)
-        for o, result, type in zip(s.outputs, results, types, strict=True):
-            array, at = self.elements(
-                o.buffer, o.offset, row_major_strides(type.shape), type.shape, o.buffer.dtype
-            )
+        dtypes = s.elements[len(s.inputs) :]
+        for o, result, type, dtype in zip(s.outputs, results, types, dtypes, strict=True):
+            array, at = self.elements(o.buffer, o.offset, o.strides, type.shape, dtype)
             array[at] = result
+
+    def callback(self, s: Callback) -> None:
+        arrays = [
+            self._scalars(o, count).view(t.dtype).reshape(t.shape)
+            for o, count, t in zip(s.inputs, s.read, s.call.in_types, strict=True)
+        ]
+        made = s.call([np.array(a) for a in arrays])
+        for o, count, result in zip(s.outputs, s.written, made, strict=True):
+            array, at = self.elements(o.buffer, o.offset, (1,), (count,), o.buffer.dtype)
+            array[at] = flat(result, o.buffer)
+
+    def _scalars(self, o: Operand, count: int) -> np.ndarray:
+        array, at = self.elements(o.buffer, o.offset, (1,), (count,), o.buffer.dtype)
+        return np.ascontiguousarray(array[at])
 
 
 def _shapes(s: Factorization) -> list[tuple[int, ...]]:
@@ -346,4 +363,5 @@ _HANDLERS: dict[type, Callable[[_Function, Any], None]] = {
     Swap: _Function.swap,
     MatrixProduct: _Function.product,
     Factorization: _Function.factorization,
+    Callback: _Function.callback,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.names import BufferNames
@@ -119,7 +120,7 @@ def _compute(s: Compute, n: _Names) -> str:
     if s.name in SYMBOLS and len(s.args) == 2:
         a, b = map(n.scalar, s.args)
         return f"{n.result(s)} = {a} {SYMBOLS[s.name]} {b}"
-    name, mark, message = s.name.partition(": ")  # of a check, the error and its message
+    name, mark, message = s.name.partition(": ")  # of a check or a call
     words = f"{message!r}, " if mark else ""
     return f"{n.result(s)} = {name}({words}{arguments})"
 
@@ -202,9 +203,17 @@ def _factorization(s: Factorization, n: _Names) -> str:
     operands = ", ".join(_operand(o, n) for o in s.inputs)
     more = [] if s.dtype == s.inputs[0].buffer.dtype else [s.dtype]
     more += [f"{s.k} right-hand sides"] if s.k else []
+    more += [f"gives {' '.join(s.gives)}"] if s.gives else []
     more += [f"{name}={print_static(value)}" for name, value in s.params.items()]
     words = "".join(f", {word}" for word in more)
     return f"{results} = {s.name}({operands}) {{{_sizes(s)}[{s.m},{s.n}]{words}}}"
+
+
+def _callback(s: Callback, n: _Names) -> str:
+    results = ", ".join(_operand(o, n, o.strides) for o in s.outputs)
+    operands = ", ".join(_operand(o, n, o.strides) for o in s.inputs)
+    types = ", ".join(map(str, s.call.in_types))
+    return f"{results} = call {s.call}({operands}) {{{types}}}"
 
 
 #: How statements on one line are written.
@@ -224,6 +233,7 @@ _WRITERS: dict[type, Callable[[Any, _Names], str]] = {
     Finish: lambda s, n: f"{n.result(s)} = a{s.accumulator.number}",
     MatrixProduct: _product,
     Factorization: _factorization,
+    Callback: _callback,
     Release: lambda s, n: f"free {n.buffers(s.tapes)}",
     Keep: _keep,
     Recall: _recall,
@@ -251,6 +261,8 @@ _ROLES = {"map": "", "reduce": "  # reduces", "sequence": "  # in turn"}
 def _print_loop(s: Loop, names: _Names, indent: str, lines: list[str]) -> None:
     words = "" if s.share is None else f", share {names.var(s.share)}"
     words += "" if s.only is None else f", only {names.scalar(s.only)}"
+    words += "" if s.lower is None else f", from {names.scalar(s.lower)}"
+    words += "" if s.upper is None else f", below {names.scalar(s.upper)}"
     remarks = _ROLES.get(s.role, f"  # {s.role}")
     remarks += ("  # unrolled" if s.unroll else "") + ("  # outlined" if s.outlined else "")
     remarks += names.remarks.get(id(s), "")

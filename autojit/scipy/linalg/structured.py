@@ -177,20 +177,6 @@ def khatri_rao(a: Any, b: Any) -> Any:
     return np.reshape(a[:, None, :] * b[None, :, :], (-1, a.shape[1]))
 
 
-@answers("scipy.linalg.norm")
-def norm(
-    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
-) -> Any:
-    """The norm of a vector or a matrix, as ``np.linalg.norm``; at 0 its derivative is 0.
-
-    >>> from autojit import grad
-    >>> from autojit.scipy.linalg import norm
-    >>> grad(norm)(np.array([3.0, 4.0]))
-    array([0.6, 0.8])
-    """
-    return np.linalg.norm(floating(a), ord, axis, keepdims)
-
-
 @answers("scipy.linalg.matmul_toeplitz", tuples=("c_or_cr",))
 def matmul_toeplitz(
     c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None
