@@ -241,7 +241,6 @@ def test_a_trace_begins_in_microseconds() -> None:
 UNCOVERED = {
     "scipy.linalg.bandwidth": lambda x: bandwidth(np.outer(x, x)),
     "scipy.stats.norm.fit": lambda x: scipy.stats.norm.fit(x),
-    "scipy.stats.ecdf": lambda x: scipy.stats.ecdf(x),
     "scipy.interpolate.make_smoothing_spline": (
         lambda x: scipy.interpolate.make_smoothing_spline(np.arange(3.0), x)
     ),
