@@ -52,20 +52,17 @@ def takes_arrays(*tuples: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        parameters = inspect.signature(function).parameters
-        names = tuple(parameters)
-        takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+        parameters = inspect.signature(function).parameters.values()
+        any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        names = () if any_number else tuple(p.name for p in parameters)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if current_trace() is None:
                 return function(*args, **kwargs)
-            if takes_any:
-                args, kwargs = all_as_arrays(bare(args), bare(kwargs))
-                return function(*args, **kwargs)
             given = dict(zip(names, bare(args), strict=False)) | bare(kwargs)
             arrays = {n: x if n in tuples else _as_array(x) for n, x in given.items()}
-            return function(*args[len(names) :], **arrays)
+            return function(*as_arrays(bare(args[len(names) :])), **arrays)
 
         return cast(F, call)
 
