@@ -37,12 +37,14 @@ if TYPE_CHECKING:
         while_loop,
     )
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
+    from .scalar.value import Value
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
     from .transformations.custom import custom_jvp, custom_vjp
 
 __version__ = VERSION
 
 __all__ = [
+    "Value",
     "associative_scan",
     "checkpoint",
     "cond",
@@ -129,6 +131,7 @@ _LATER = {
         ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"),
         "control_flow.control",
     ),
+    "Value": "scalar.value",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
     "ode": "",
     "testing": "",
