@@ -94,7 +94,11 @@ class _Compiled:
         state, modes.lifting = default_generator.get_state(), []
         try:
             program = trace_function(flat, types, lambda f, arrays: f(*arrays)).program
-            found = [t for t in _distinct(modes.lifting) if not isinstance(t._data, Tracer)]
+            known = set(map(id, parameters))
+            found = [
+                t for t in _distinct(modes.lifting)
+                if id(t) not in known and not isinstance(t._data, Tracer)
+            ]  # fmt: skip
         finally:
             modes.lifting = None
         if default_generator.get_state() != state:

@@ -22,6 +22,8 @@ def _array_of(x: Any) -> Any:
 
 def _tensor_of(_: Any, children: Any) -> Any:
     (data,) = children
+    if isinstance(data, Tensor):  # a derivative by a tensor, in the place of its array
+        return data
     return wrap(data if isinstance(data, (np.ndarray, Tracer)) else np.asarray(data))
 
 
@@ -35,6 +37,37 @@ register(Tensor)
 Argnums = Any
 
 
+def bare(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors whose results are arrays: derivatives of them are tensors then, as the
+    arguments are, and not tensors of tensors."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _bare(function(*args, **kwargs))
+
+    call.__name__ = getattr(function, "__name__", type(function).__name__)
+    return call
+
+
+def _bare(result: Any) -> Any:
+    if isinstance(result, Tensor):
+        return result._data
+    if isinstance(result, tuple) and not hasattr(result, "_fields"):
+        return tuple(map(_bare, result))
+    return result
+
+
+def _tensor(x: Any) -> Any:
+    return x if isinstance(x, Tensor) else _tensor_of(None, (x,))
+
+
+def _tensors(result: Any) -> Any:
+    """Arrays as tensors."""
+    return optree.tree_map(
+        _tensor, result,
+        is_leaf=lambda x: isinstance(x, Tensor), namespace=NAMESPACE,
+    )  # fmt: skip
+
+
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of a function whose result is a single number.
 
@@ -42,16 +75,24 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     >>> torch.func.grad(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
     tensor([ 3., 12.])
     """
-    return gradients.grad(func, argnums, has_aux=has_aux)
+    if not has_aux:
+        return gradients.grad(bare(func), argnums)
+    both = gradients.grad(bare(func), argnums, has_aux=True)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        gradient, aux = both(*args, **kwargs)
+        return gradient, _tensors(aux)
+
+    return call
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any:
     """The gradient and the value."""
-    both = gradients.value_and_grad(func, argnums, has_aux=has_aux)
+    both = gradients.value_and_grad(bare(func), argnums, has_aux=has_aux)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
-        return gradient, value
+        return gradient, _tensors(value)
 
     return call
 
@@ -64,17 +105,17 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
 def jacrev(func: Callable[..., Any], argnums: Argnums = 0, **_: Any) -> Callable[..., Any]:
     """The Jacobian, by reverse mode."""
-    return jacobians.jacrev(func, argnums)
+    return jacobians.jacrev(bare(func), argnums)
 
 
 def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, **_: Any) -> Callable[..., Any]:
     """The Jacobian, by forward mode."""
-    return jacobians.jacfwd(func, argnums)
+    return jacobians.jacfwd(bare(func), argnums)
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The matrix of second derivatives."""
-    return jacobians.hessian(func, argnums)
+    return jacobians.hessian(bare(func), argnums)
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .engine.modes import modes
 from .engine.recording import wrap
 from .functions import factories, indexing, linalg, pointwise, reductions, shaping
 from .functions.making import NUMBERS, in_dtype
-from .tensor import Device, Size, Tensor, assign
+from .tensor import Device, Size, Tensor, alias, assign, check_in_place
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **pointwise.FUNCTIONS, **reductions.FUNCTIONS, **shaping.FUNCTIONS, **indexing.FUNCTIONS,
@@ -51,10 +52,10 @@ def in_dtype_of(number: Any, x: Tensor) -> Any:
 
 def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        from .tensor import check_in_place
-
         check_in_place(self)
-        new = function(self, *args, **kwargs)
+        # What the operation reads is the tensor as it was.
+        before = alias(self) if modes.grad and self.requires_grad else self
+        new = function(before, *args, **kwargs)
         if new.dtype is not self.dtype and self._data.dtype.kind in "biu" and new.dtype.is_floating_point:
             raise RuntimeError(
                 f"result type {new.dtype.name} can't be cast to the desired output type "

@@ -377,10 +377,25 @@ def assign(x: Tensor, new: Tensor) -> Tensor:
     if needs and x._base is not None:
         _rebase(x, new)
     elif needs:
-        x._edge, x._needs = (edge_of(new), True) if new._needs else (None, False)
+        kept = new if new._needs else record(_FILL, (alias(x), shaped(new, x)))
+        x._edge, x._needs = edge_of(kept), True
     x._data[...] = new._data
     x._counter[0] += 1
     return x
+
+
+def alias(x: Tensor) -> Tensor:
+    """A copy with the same history, as what is changed in place was before."""
+    made: Tensor = wrap(x._data.copy())
+    if x.requires_grad:
+        made._edge, made._needs = edge_of(x), True
+    return made
+
+
+def shaped(new: Tensor, x: Tensor) -> Tensor:
+    """Numbers in the shape of a tensor."""
+    same = tuple(new.shape) == tuple(x.shape)
+    return new if same else wrap(np.broadcast_to(new._data, x._data.shape))
 
 
 def _rebase(x: Tensor, new: Tensor) -> None:
@@ -395,7 +410,7 @@ def _rebase(x: Tensor, new: Tensor) -> None:
 
 
 def _copy_slices(base: Any, new: Any, steps: Any, dtype: Any) -> Any:
-    made = np.copy(base)
+    made = np.copy(base, order="C")
     part = made
     for operation, static in steps:
         part = operation.impl(part, *static)
@@ -403,7 +418,8 @@ def _copy_slices(base: Any, new: Any, steps: Any, dtype: Any) -> Any:
     return made
 
 
-_COPY_SLICES = Operation("CopySlices", _copy_slices)
+_COPY_SLICES = Operation("CopySlices", _copy_slices, "CopySlices")
+_FILL = Operation("Fill", lambda x, new: new + 0)
 
 
 __all__ = ["Device", "Size", "Tensor", "assign", "view"]

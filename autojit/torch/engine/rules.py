@@ -32,10 +32,10 @@ class Operation:
 
     __slots__ = ("impl", "name", "node_name")
 
-    def __init__(self, name: str, impl: Callable[..., Any]) -> None:
+    def __init__(self, name: str, impl: Callable[..., Any], node_name: str = "") -> None:
         self.name = name
         self.impl = impl
-        self.node_name = name if "Backward" in name else f"{name}Backward0"
+        self.node_name = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
 class Rule(NamedTuple):
@@ -77,16 +77,14 @@ def _derived(
     flat.__name__ = operation.name
     types = [LeafType(Type(np.dtype(a.dtype), tuple(a.shape)), None) for a in arrays]
     program = trace_function(flat, types, lambda f, leaves: f(*leaves)).program
-    if program.captured:
-        raise RuntimeError(
-            f"{operation.name} closes over {len(program.captured)} traced or constant arrays; "
-            "pass them as operands."
-        )
+    captured = program.captured  # constants that the function makes
     wrt = tuple(i for i, need in enumerate(needs) if need)
     derivative = optimize(cached_transform(vjp, program, wrt))
     pull, sources = _pulled(derivative, len(arrays), len(program.outputs))
-    back = Operation(operation.node_name, applied(pull))
-    return Rule(runner(pull), back, sources, wrt, program.out_types)
+    constants = tuple(captured[k] for kind, k in sources if kind == "captured")
+    back = Operation(operation.node_name, applied(pull, constants))
+    kept = sources[: len(sources) - len(constants)]
+    return Rule(runner(pull, constants), back, kept, wrt, program.out_types)
 
 
 def _pulled(
@@ -95,14 +93,20 @@ def _pulled(
     """The part of a derivative that gives the cotangents, with the results for inputs."""
     gradients = derivative.outputs[outputs:]
     known: dict[Value, tuple[str, int]] = {}
+    last = inputs + outputs
     for k, v in enumerate(derivative.inputs):
-        known[v] = ("in", k) if k < inputs else ("cotangent", k - inputs)
+        known[v] = (
+            ("in", k) if k < inputs
+            else ("cotangent", k - inputs) if k < last
+            else ("captured", k - last)
+        )  # fmt: skip
     for k, v in enumerate(derivative.outputs[:outputs]):
         known.setdefault(v, ("out", k))
     constant = {op.result for op in derivative.ops if not op.operands and len(op.results) == 1}
     known = {v: s for v, s in known.items() if v not in constant}
     ops, read = _needed(derivative.ops, gradients, known)
     used = [v for v in known if v in read]
+    used.sort(key=lambda v: known[v][0] == "captured")
     pull = Program(used, ops, gradients, name=derivative.name)
     return pull, tuple(known[v] for v in used)
 
@@ -119,9 +123,11 @@ def _needed(
     return found[::-1], read
 
 
-def applied(program: Program, *, at_once: bool = False) -> Callable[..., Any]:
+def applied(
+    program: Program, constants: tuple[Any, ...] = (), *, at_once: bool = False
+) -> Callable[..., Any]:
     """A program as a function of arrays, for operations on tensors."""
-    run = runner(program, at_once=at_once)
+    run = runner(program, constants, at_once=at_once)
 
     def call(*arrays: Any) -> Any:
         results = run(arrays)
@@ -138,7 +144,7 @@ OFTEN = 8
 
 
 def runner(
-    program: Program, *, at_once: bool = False
+    program: Program, constants: tuple[Any, ...] = (), *, at_once: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """What runs a program on arrays: NumPy op by op at first, or inlined into a trace."""
     numbers = {v: k for k, v in enumerate(program.inputs)}
@@ -157,6 +163,8 @@ def runner(
 
     def run(arrays: Sequence[Any]) -> list[Any]:
         nonlocal calls
+        if constants:
+            arrays = (*arrays, *constants)
         if any(map(is_tracer, arrays)):
             return list(inline(program, arrays))
         if compiles or (fuses and calls >= OFTEN):

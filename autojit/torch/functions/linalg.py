@@ -85,8 +85,15 @@ def trace(input: Tensor) -> Tensor:
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """``beta * input + alpha * mat1 @ mat2``."""
-    product = matmul(mat1, mat2)
-    return add(input if beta == 1 else mul(input, beta), product, alpha=alpha)
+    if beta == alpha == 1:
+        if mat1._data.shape[-1] != mat2._data.shape[0]:
+            raise RuntimeError(_wrong_shapes(mat1._data, mat2._data))
+        made: Tensor = record(_ADDMM, (input, mat1, mat2))
+        return made
+    return add(mul(input, beta), matmul(mat1, mat2), alpha=alpha)
+
+
+_ADDMM = Operation("Addmm", lambda c, a, b: a @ b + c)
 
 
 def dot(input: Tensor, tensor: Tensor) -> Tensor:

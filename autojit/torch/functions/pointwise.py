@@ -36,7 +36,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _PLAIN: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil,
-    "trunc": np.trunc, "square": np.square, "relu": lambda x: np.where(x <= 0, 0, x),
+    "trunc": np.trunc, "relu": lambda x: np.where(x <= 0, 0, x),
     "frac": lambda x: x - np.trunc(x), "conj": np.conj, "real": np.real, "imag": np.imag,
     "positive": lambda x: +x, "nan_to_num": np.nan_to_num,
 }  # fmt: skip
@@ -78,6 +78,7 @@ _div = binary("Div", np.true_divide, floats=True)
 mul, neg, relu = FUNCTIONS["mul"], FUNCTIONS["neg"], FUNCTIONS["relu"]
 _POWER_OF = Operation("PowBackward0", lambda x, n: x**n)
 _power = binary("PowBackward1", np.power)
+FUNCTIONS["square"] = unary("PowBackward0", np.square, floats=False)
 _round = unary("Round", np.round, floats=False)
 _ROUND_TO = Operation("Round", np.round)
 
@@ -169,19 +170,27 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return made
 
 
+_LERP = Operation("Lerp", lambda a, b, w: a + w * (b - a))
+_ADDCMUL = Operation("Addcmul", lambda x, a, b, v: x + v * a * b)
+_ADDCDIV = Operation("Addcdiv", lambda x, a, b, v: x + v * a / b)
+
+
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """``input + weight * (end - input)``."""
-    return add(input, mul(sub(end, input), weight))
+    made: Tensor = record(_LERP, tensors(input, end, weight))
+    return made
 
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
-    return add(input, mul(tensor1, tensor2), alpha=value)
+    made: Tensor = record(_ADDCMUL, tensors(input, tensor1, tensor2), (value,))
+    return made
 
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
-    return add(input, div(tensor1, tensor2), alpha=value)
+    made: Tensor = record(_ADDCDIV, tensors(input, tensor1, tensor2), (value,))
+    return made
 
 
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8,

@@ -26,9 +26,9 @@ class values_and_indices(NamedTuple):  # noqa: N801 - printed as PyTorch's
 class _Reduction:
     """A reduction; its nodes have two names, without and with axes."""
 
-    def __init__(self, name: str, impl: Callable[..., Any]) -> None:
+    def __init__(self, name: str, impl: Callable[..., Any], second: int = 1) -> None:
         self.all = Operation(f"{name}Backward0", lambda x: impl(x, None, False))
-        self.some = Operation(f"{name}Backward1", impl)
+        self.some = Operation(f"{name}Backward{second}", impl)
 
     def __call__(self, x: Tensor, dim: Any, keepdim: bool, *more: Any) -> Tensor:
         named = axes(dim, x._data.ndim)
@@ -46,9 +46,9 @@ def _of(impl: Callable[..., Any]) -> Callable[..., Any]:
 _sum, _mean, _prod = (
     _Reduction(n, _of(f)) for n, f in (("Sum", np.sum), ("Mean", np.mean), ("Prod", np.prod))
 )
-_amax, _amin = _Reduction("Amax", _of(np.max)), _Reduction("Amin", _of(np.min))
-_var = _Reduction("Var", lambda x, a, k, c: np.var(x, axis=a, keepdims=k, ddof=c))
-_std = _Reduction("Std", lambda x, a, k, c: np.std(x, axis=a, keepdims=k, ddof=c))
+_amax, _amin = _Reduction("Amax", _of(np.max), 0), _Reduction("Amin", _of(np.min), 0)
+_var = _Reduction("Var", lambda x, a, k, c: np.var(x, axis=a, keepdims=k, ddof=c), 0)
+_std = _Reduction("Std", lambda x, a, k, c: np.std(x, axis=a, keepdims=k, ddof=c), 0)
 
 
 def _logsumexp(x: Any, a: Any, k: bool) -> Any:
