@@ -9,7 +9,7 @@ import numpy as np
 
 from . import dtypes
 from .engine.modes import modes
-from .engine.recording import wrap
+from .engine.recording import counter_of, quiet, wrap
 from .functions import factories, indexing, linalg, pointwise, reductions, shaping
 from .functions.making import NUMBERS, in_dtype
 from .tensor import Device, Size, Tensor, alias, assign, check_in_place
@@ -18,6 +18,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **pointwise.FUNCTIONS, **reductions.FUNCTIONS, **shaping.FUNCTIONS, **indexing.FUNCTIONS,
     **linalg.FUNCTIONS,
 }  # fmt: skip
+#: The NumPy functions that are the same where nothing else is asked for.
+_UFUNCS = {"add": np.add, "sub": np.subtract, "div": np.true_divide}
 #: Functions that are no methods.
 _FREE = {"cat", "stack", "concat", "concatenate", "hstack", "vstack", "meshgrid", "einsum", "where"}
 #: Functions whose result can take the place of their tensor.
@@ -50,9 +52,29 @@ def in_dtype_of(number: Any, x: Tensor) -> Any:
     return number.item() if isinstance(number, np.generic) else number
 
 
+def _is_plain(x: Tensor, other: Any) -> bool:
+    """Whether NumPy can compute in place: nothing is recorded, and the result is of x's type."""
+    if not isinstance(x._data, np.ndarray) or (modes.grad and x.requires_grad):
+        return False
+    if not isinstance(other, Tensor):
+        return isinstance(other, (int, float)) and x._data.dtype.kind == "f"
+    y = other._data
+    if not isinstance(y, np.ndarray) or (modes.grad and other.requires_grad):
+        return False
+    return y.dtype == x._data.dtype and y.shape in (x._data.shape, ())
+
+
 def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    ufunc = _UFUNCS.get(getattr(function, "__name__", ""), getattr(function, "ufunc", None))
+
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_in_place(self)
+        if ufunc is not None and not kwargs and len(args) == 1 and _is_plain(self, args[0]):
+            other = args[0]._data if isinstance(args[0], Tensor) else args[0]
+            with quiet():
+                ufunc(self._data, other, out=self._data)
+            counter_of(self)[0] += 1
+            return self
         # What the operation reads is the tensor as it was.
         before = alias(self) if modes.grad and self.requires_grad else self
         new = function(before, *args, **kwargs)

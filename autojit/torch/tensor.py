@@ -13,7 +13,7 @@ from autojit.tracing.tracer import Tracer
 from . import dtypes
 from .engine.modes import enable_grad, modes
 from .engine.nodes import Handle, Node, add_hook
-from .engine.recording import Kind, attach, edge_of, record, wrap
+from .engine.recording import Kind, attach, counter_of, edge_of, record, wrap
 from .engine.rules import Operation
 
 
@@ -115,7 +115,7 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        return self._counter[0]
+        return counter_of(self)[0]
 
     @property
     def data(self) -> Tensor:
@@ -190,7 +190,7 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same memory, of which nothing is recorded."""
         made = wrap(self._data)
-        made._counter = self._counter
+        made._counter = counter_of(self)
         return made
 
     def detach_(self) -> Tensor:
@@ -350,7 +350,7 @@ def view(operation: Operation, base: Tensor, static: tuple[Any, ...] = ()) -> Te
     """A result that shares its base's memory, and changes with it."""
     made: Tensor = record(operation, (base,), static)
     if isinstance(made._data, Tracer) or np.may_share_memory(made._data, base._data):
-        made._counter = base._counter
+        made._counter = counter_of(base)
         root, steps = (base, ()) if base._base is None else base._base[:2]
         made._base = (root, (*steps, (operation, static)), root._edge)
     return made
@@ -380,7 +380,7 @@ def assign(x: Tensor, new: Tensor) -> Tensor:
         kept = new if new._needs else record(_FILL, (alias(x), shaped(new, x)))
         x._edge, x._needs = edge_of(kept), True
     x._data[...] = new._data
-    x._counter[0] += 1
+    counter_of(x)[0] += 1
     return x
 
 

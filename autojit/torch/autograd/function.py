@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from autojit.torch.engine.modes import modes, no_grad
-from autojit.torch.engine.nodes import SECOND_TIME, Node, Saved, changed_in_place
-from autojit.torch.engine.recording import edge_of, from_saved, wrap
+from autojit.torch.engine.nodes import SECOND_TIME, Node, changed_in_place
+from autojit.torch.engine.recording import counter_of, edge_of, from_saved, wrap
 from autojit.torch.tensor import Tensor
 
 
@@ -61,11 +61,12 @@ class OwnNode(Node):
             raise RuntimeError(SECOND_TIME)
         found = []
         for s in self.saved:
-            if isinstance(s, Saved):
-                if s.counter[0] != s.version:
-                    raise RuntimeError(changed_in_place(s))
-                edge = s.edge if s.edge is not None or s.origin is None else (self, int(s.origin))
-                found.append(from_saved(s, edge))
+            if isinstance(s, tuple):
+                *saved, output = s
+                array, counter, version, edge = saved
+                if counter[0] != version:
+                    raise RuntimeError(changed_in_place(self, array, counter[0], version, edge))
+                found.append(from_saved(saved, edge if output is None else (self, output)))
             else:
                 found.append(s)
         return tuple(found)
@@ -182,7 +183,7 @@ def _linked(cls: Any, context: Context, args: Any, needs: Any, made: Any) -> Any
         k = sum(isinstance(x, Tensor) for x in linked)
         if id(r) in inputs and id(r) not in dirty:
             out = wrap(r._data)
-            out._counter = r._counter
+            out._counter = counter_of(r)
         else:
             out = r
             saved_as[id(r)] = k
@@ -214,9 +215,9 @@ def _kept(t: Any, outputs: dict[int, int]) -> Any:
     if not isinstance(t, Tensor):
         return t
     if id(t) in outputs:
-        return Saved(t._data, t._counter, t._counter[0], None, str(outputs[id(t)]))
+        return (t._data, counter_of(t), counter_of(t)[0], None, outputs[id(t)])
     edge = edge_of(t) if t.requires_grad else None
-    return Saved(t._data, t._counter, t._counter[0], edge, None)
+    return (t._data, counter_of(t), counter_of(t)[0], edge, None)
 
 
 __all__ = ["Context", "Function"]

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.cpu.abi.results import Lease
+
 from .modes import _Mode, modes
 from .nodes import SECOND_TIME, AccumulateGrad, Edge, Node
-from .recording import from_saved, record, wrap
+from .recording import counter_of, from_saved, record, wrap
 
 
 class Pass:
@@ -68,7 +70,7 @@ class Pass:
                 if (node, k) in self.targets:
                     self.found[node, k] = held[k]
         if isinstance(node, AccumulateGrad):
-            self._accumulate(node, held[0])
+            self._accumulate(node, held)
             return
         if self.targets is not None and not any(
             e is not None and e[0] in (self._allowed or ()) for e in node.edges
@@ -102,11 +104,16 @@ class Pass:
             return node.pull_recorded(cotangents, record, from_saved)
         return node.pull(cotangents)
 
-    def _accumulate(self, node: AccumulateGrad, cotangent: Any) -> None:
+    def _accumulate(self, node: AccumulateGrad, held: dict[int, Any]) -> None:
         if self.targets is not None:
             return
         x = node.variable
-        given = cotangent if self.recorded else wrap(_own(cotangent))
+        cotangent = held.pop(0)
+        if self.recorded:
+            given = cotangent
+        else:  # nobody else has an array that only this function refers to
+            is_own = sys.getrefcount(cotangent) == 2 and _is_fresh(cotangent)
+            given = wrap(cotangent if is_own else _own(cotangent))
         before = x.grad
         if before is None:
             x.grad = given
@@ -114,7 +121,7 @@ class Pass:
             x.grad = before + given
         else:
             before._data += given._data
-            before._counter[0] += 1
+            counter_of(before)[0] += 1
         if x._hooks is not None:
             for hook in list(x._hooks.get("after", {}).values()):
                 hook(x)
@@ -164,6 +171,11 @@ def _last_line(text: str) -> str:
     """The last frame of a traceback that is not ours."""
     frames = [f for f in text.split('  File "') if f and "/autojit/torch/" not in f]
     return f'  File "{frames[-1].rstrip()}' if frames else ""
+
+
+def _is_fresh(array: Any) -> bool:
+    base = getattr(array, "base", None)
+    return isinstance(array, np.ndarray) and (base is None or isinstance(base, Lease))
 
 
 def _own(array: Any) -> Any:

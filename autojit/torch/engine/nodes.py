@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,15 +28,9 @@ SECOND_TIME = (
 )
 
 
-class Saved(NamedTuple):
-    """An array that the backward pass reads, and its state when it was saved."""
-
-    array: Any
-    counter: list[int]
-    version: int
-    edge: Edge | None
-    #: Which result of which operation it is, None of what was given.
-    origin: str | None
+#: What the backward pass reads: an array, the counter of its changes and where that stood, and the
+#: edge of its tensor if gradients go on there.
+Saved = tuple[Any, list[int], int, Edge | None]
 
 
 class Handle:
@@ -109,9 +103,9 @@ class Node:
         """Raise if what it saved has been freed, or changed in place."""
         if self.saved is None:
             raise RuntimeError(SECOND_TIME)
-        for s in self.saved:
-            if s.counter[0] != s.version:
-                raise RuntimeError(changed_in_place(s))
+        for array, counter, version, edge in self.saved:
+            if counter[0] != version:
+                raise RuntimeError(changed_in_place(self, array, counter[0], version, edge))
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of the operands, arrays from arrays."""
@@ -119,7 +113,7 @@ class Node:
         rule: Rule = self.rule
         saved = iter(self.saved)
         arguments = [
-            cotangents[k] if kind == "cotangent" else next(saved).array
+            cotangents[k] if kind == "cotangent" else next(saved)[0]
             for kind, k in rule.sources
         ]  # fmt: skip
         results = rule.run(arguments)
@@ -136,7 +130,7 @@ class Node:
                 arguments.append(cotangents[k])
             else:
                 s = next(saved)
-                arguments.append(as_tensor(s, (self, k) if kind == "out" else s.edge))
+                arguments.append(as_tensor(s, (self, k) if kind == "out" else s[3]))
         results = record(rule.pull, arguments)
         return self._placed(results if isinstance(results, tuple) else (results,))
 
@@ -190,14 +184,15 @@ def accumulator(tensor: Any) -> AccumulateGrad:
 _TENSOR_NAMES = {"f": "Float", "d": "Double", "l": "Long", "q": "Long", "i": "Int", "?": "Bool"}
 
 
-def changed_in_place(s: Saved) -> str:
-    """What is wrong where a saved array has changed."""
-    kind = _TENSOR_NAMES.get(s.array.dtype.char, str(s.array.dtype))
-    origin = f", which is {s.origin}," if s.origin else ""
+def changed_in_place(node: Node, array: Any, now: int, version: int, edge: Edge | None) -> str:
+    """What is wrong where an array that a node saved has changed."""
+    kind = _TENSOR_NAMES.get(array.dtype.char, str(array.dtype))
+    maker, k = edge or (node, 0)
+    given = isinstance(maker, AccumulateGrad)
+    origin = "" if given else f", which is output {k} of {maker.name()},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [torch.{kind}Tensor {list(s.array.shape)}]{origin} is at version "
-        f"{s.counter[0]}; expected version {s.version} instead. Hint: enable anomaly detection to "
-        "find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True)."
+        f"operation: [torch.{kind}Tensor {list(array.shape)}]{origin} is at version {now}; "
+        f"expected version {version} instead. Hint: enable anomaly detection to find the operation "
+        "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
     )

@@ -22,6 +22,33 @@ from .rules import Operation, Rule, rule_for
 _new = object.__new__
 
 
+def _quiet() -> Any:
+    """What makes a context without NumPy's warnings: infinities and NaN are results."""
+    from numpy._core import umath
+
+    variable = getattr(umath, "_extobj_contextvar", None)
+    make = getattr(umath, "_make_extobj", None)
+    if variable is None or make is None:
+        return lambda: np.errstate(all="ignore")
+    ignored = make(all="ignore")
+
+    class Quiet:
+        """``np.errstate(all="ignore")``, in a third of its time."""
+
+        __slots__ = ("token",)
+
+        def __enter__(self) -> None:
+            self.token = variable.set(ignored)
+
+        def __exit__(self, *error: object) -> None:
+            variable.reset(self.token)
+
+    return Quiet
+
+
+quiet = _quiet()
+
+
 class Kind:
     """The class of tensors, which lies above."""
 
@@ -35,7 +62,7 @@ def wrap(array: Any) -> Any:
     made._needs = False
     made._edge = None
     made.grad = None
-    made._counter = [0]
+    made._counter = None
     made._base = None
     made._accumulate_ref = None
     made._hooks = None
@@ -71,8 +98,8 @@ def _is_array(x: Any) -> bool:
 def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
     if current_trace() is not None:
         return operation.impl(*arrays, *static)
-    with np.errstate(all="ignore"):
-        return operation.impl(*arrays, *static)
+    with quiet():
+        return operation.eager(*arrays, *static)
 
 
 def attach(
@@ -87,7 +114,7 @@ def attach(
     rule = rule_for(operation, arrays, static, needs)
     edges = [edge_of(t) if need else None for t, need in zip(tensors, needs, strict=True)]
     node = node_class(operation)(rule, edges, None)
-    node.saved = _saved(rule, operation, tensors, results)
+    node.saved = _saved(rule, tensors, edges, results)
     if modes.anomaly:
         node.traceback = "".join(traceback.format_stack()[:-2])
     for k, (t, type_) in enumerate(zip(results, rule.out_types, strict=True)):
@@ -96,20 +123,40 @@ def attach(
             t._needs = True
 
 
+#: The counter of tensors that nobody can change.
+FIXED = [0]
+
+
+def counter_of(t: Any) -> list[int]:
+    """How often a tensor's memory has been changed in place; made when it is first asked for."""
+    if t._counter is None:
+        t._counter = [0]
+    counter: list[int] = t._counter
+    return counter
+
+
+def constant(number: Any, dtype: np.dtype) -> Any:
+    """A number as a tensor that nobody else has."""
+    made = wrap(np.asarray(number, dtype))
+    made._counter = FIXED
+    return made
+
+
 def _saved(
-    rule: Rule, operation: Operation, tensors: Sequence[Any], results: Sequence[Any]
+    rule: Rule, tensors: Sequence[Any], edges: Sequence[Edge | None], results: Sequence[Any]
 ) -> list[Saved]:
-    saved = []
+    saved: list[Saved] = []
+    if not rule.saves:
+        return saved
     for kind, k in rule.sources:
         if kind == "in":
             t = tensors[k]
-            origin = None if t._edge is None else f"output {t._edge[1]} of {t._edge[0].name()}"
-            edge = edge_of(t) if t._needs else None
-            saved.append(Saved(t._data, t._counter, t._counter[0], edge, origin))
+            counter = t._counter or counter_of(t)
+            saved.append((t._data, counter, counter[0], edges[k]))
         elif kind == "out":
             t = results[k]
-            origin = f"output {k} of {operation.node_name}"
-            saved.append(Saved(t._data, t._counter, t._counter[0], None, origin))
+            counter = t._counter or counter_of(t)
+            saved.append((t._data, counter, counter[0], None))
     return saved
 
 
@@ -129,9 +176,9 @@ def compute(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...
 
 def from_saved(saved: Saved, edge: Edge | None) -> Any:
     """A tensor of what a node saved, linked into the graph."""
-    made = wrap(saved.array)
-    made._counter = saved.counter
-    if edge is not None and saved.array.dtype.kind in "fc":
+    made = wrap(saved[0])
+    made._counter = saved[1]
+    if edge is not None and saved[0].dtype.kind in "fc":
         made._needs = True
         made._edge = edge
     return made

@@ -6,16 +6,20 @@ program; what the transposed program reads of the operands and results is what a
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.codegen.cpu.abi.results import POOLED, allocator
 from autojit.ir.autodiff.linearize import vjp
 from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.ops.contract import Dot
+from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.passes.pipeline import optimize
 from autojit.session.transform_cache import cached_transform
 from autojit.staging.execute import apply
@@ -28,13 +32,21 @@ class Operation:
 
     ``name``  the name of its nodes; "Backward0" may be left out
     ``impl``  ``impl(*arrays, *static)``: on NumPy's arrays and on traced ones
+    ``eager``  the same values from NumPy's arrays alone, sooner
     """
 
-    __slots__ = ("impl", "name", "node_name")
+    __slots__ = ("eager", "impl", "name", "node_name")
 
-    def __init__(self, name: str, impl: Callable[..., Any], node_name: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        impl: Callable[..., Any],
+        node_name: str = "",
+        eager: Callable[..., Any] | None = None,
+    ) -> None:
         self.name = name
         self.impl = impl
+        self.eager = eager or impl
         self.node_name = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
@@ -48,6 +60,8 @@ class Rule(NamedTuple):
     #: The operands that it gives cotangents of.
     wrt: tuple[int, ...]
     out_types: tuple[Type, ...]
+    #: Whether it reads more than cotangents.
+    saves: bool
 
 
 _rules: OrderedDict[Any, Rule] = OrderedDict()
@@ -84,7 +98,8 @@ def _derived(
     constants = tuple(captured[k] for kind, k in sources if kind == "captured")
     back = Operation(operation.node_name, applied(pull, constants))
     kept = sources[: len(sources) - len(constants)]
-    return Rule(runner(pull, constants), back, kept, wrt, program.out_types)
+    saves = any(kind != "cotangent" for kind, _ in kept)
+    return Rule(runner(pull, constants), back, kept, wrt, program.out_types, saves)
 
 
 def _pulled(
@@ -143,6 +158,25 @@ MUCH = 200_000
 OFTEN = 8
 
 
+def _evaluation(op: Op) -> Callable[..., Any]:
+    """What computes an operation by NumPy; large results lie in memory from the pool."""
+    kind, type = op.kind, op.results[0].type
+    if type.nbytes >= POOLED and len(op.results) == 1:
+        allocate = allocator(type.shape, type.dtype)
+        if isinstance(kind, Elementwise) and isinstance(kind.numpy, np.ufunc) and not op.params:
+            function = kind.numpy
+            return lambda *x: function(*x, out=allocate())
+        if isinstance(kind, Dot) and type.ndim == 2 and [v.type.ndim for v in op.operands] == [2, 2]:
+            (ca, cb), _ = op.params["contract"], op.params["batch"]
+            left, right = ca == (0,), cb == (1,)
+            return lambda a, b: np.matmul(
+                a.T if left else a, b.T if right else b, out=allocate()
+            )
+    if not op.params:
+        return kind.evaluate
+    return functools.partial(kind.evaluate, **op.params)
+
+
 def runner(
     program: Program, constants: tuple[Any, ...] = (), *, at_once: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
@@ -153,12 +187,13 @@ def runner(
         operands = [numbers[v] for v in op.operands]
         for v in op.results:
             numbers[v] = len(numbers)
-        steps.append((op.kind.evaluate, operands, op.params, len(op.results) == 1))
+        steps.append((_evaluation(op), operands, len(op.results) == 1))
     outputs = [numbers[v] for v in program.outputs]
     dtypes = [v.dtype for v in program.outputs]
     compiles = at_once or program.has(BodyOp)
     work = sum(v.type.size for op in program.ops for v in op.results)
-    fuses = len(program.ops) > 1 and work > MUCH
+    # Products of matrices are as fast in NumPy, and would be waited for.
+    fuses = len(program.ops) > 1 and work > MUCH and not program.has(Dot)
     calls = 0
 
     def run(arrays: Sequence[Any]) -> list[Any]:
@@ -171,8 +206,8 @@ def runner(
             return apply(program, arrays)
         calls += 1
         env = list(arrays)
-        for evaluate, operands, params, is_single in steps:
-            made = evaluate(*[env[k] for k in operands], **params)
+        for evaluate, operands, is_single in steps:
+            made = evaluate(*[env[k] for k in operands])
             if is_single:
                 env.append(made)
             else:

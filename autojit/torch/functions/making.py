@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.torch import dtypes
-from autojit.torch.engine.recording import compute, record, wrap
+from autojit.torch.engine.recording import compute, constant, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.tensor import Tensor
 
@@ -20,7 +20,7 @@ def in_dtype(x: Any, dtype: np.dtype) -> Tensor:
     """A tensor or number as a tensor of a dtype."""
     if isinstance(x, Tensor):
         return x if x._data.dtype == dtype else record(_CAST, (x,), (dtype,))
-    made: Tensor = wrap(np.asarray(x, dtype))
+    made: Tensor = constant(x, dtype)
     return made
 
 
@@ -57,7 +57,7 @@ def binary(name: str, impl: Callable[..., Any], *, floats: bool = False) -> Call
     def call(input: Any, other: Any) -> Tensor:
         if input.__class__ is Tensor and other.__class__ is float:
             d = input._data.dtype
-            operands = (input, wrap(np.asarray(other, d))) if d.kind == "f" else tensors(input, other)
+            operands = (input, constant(other, d)) if d.kind == "f" else tensors(input, other)
         else:
             operands = tensors(input, other)
         if floats and operands[0]._data.dtype.kind in "biu":
@@ -65,6 +65,7 @@ def binary(name: str, impl: Callable[..., Any], *, floats: bool = False) -> Call
         made: Tensor = record(operation, operands)
         return made
 
+    call.ufunc = impl if isinstance(impl, np.ufunc) and not floats else None  # type: ignore[attr-defined]
     return call
 
 

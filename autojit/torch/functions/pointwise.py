@@ -36,7 +36,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _PLAIN: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil,
-    "trunc": np.trunc, "relu": lambda x: np.where(x <= 0, 0, x),
+    "trunc": np.trunc,
     "frac": lambda x: x - np.trunc(x), "conj": np.conj, "real": np.real, "imag": np.imag,
     "positive": lambda x: +x, "nan_to_num": np.nan_to_num,
 }  # fmt: skip
@@ -75,9 +75,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 _add, _sub = binary("Add", np.add), binary("Sub", np.subtract)
 _div = binary("Div", np.true_divide, floats=True)
-mul, neg, relu = FUNCTIONS["mul"], FUNCTIONS["neg"], FUNCTIONS["relu"]
+mul, neg = FUNCTIONS["mul"], FUNCTIONS["neg"]
 _POWER_OF = Operation("PowBackward0", lambda x, n: x**n)
 _power = binary("PowBackward1", np.power)
+_RELU = Operation("Relu", lambda x: np.where(x <= 0, 0, x), eager=lambda x: np.maximum(x, 0))
+FUNCTIONS["relu"] = relu = lambda input: record(_RELU, (input,))
 FUNCTIONS["square"] = unary("PowBackward0", np.square, floats=False)
 _round = unary("Round", np.round, floats=False)
 _ROUND_TO = Operation("Round", np.round)
