@@ -36,8 +36,8 @@ if TYPE_CHECKING:
         switch,
         while_loop,
     )
-    from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .scalar.value import Value
+    from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
     from .transformations.custom import custom_jvp, custom_vjp
 

@@ -1,8 +1,8 @@
 """PyTorch's define-by-run, on autojit's engine.
 
 Operations compute at once by NumPy and record a graph; ``backward()`` runs the programs that
-``ir/autodiff`` derives from them.  Under autojit's transformations a tensor is a wrapper of a traced
-array, and vanishes into the program.
+``ir/autodiff`` derives from them.  Under autojit's transformations a tensor is a wrapper of a
+traced array, and vanishes into the program.
 
 >>> from autojit import torch
 >>> x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -50,8 +50,9 @@ from .functions.factories import Generator, e, inf, nan, pi
 from .functions.linalg import linalg
 from .functions.shaping import broadcast_to
 from .methods import FUNCTIONS as _FUNCTIONS
-from .tensor import Device as device
-from .tensor import Size, Tensor
+from .shapes import Device as device
+from .shapes import Size
+from .tensor import Tensor
 
 bool = bool_
 double, float, half, long, int, short = float64, float32, float16, int64, int32, int16
@@ -61,7 +62,7 @@ globals().update(_FACTORIES)
 vmap = func.vmap
 
 
-class cuda:  # noqa: N801 - a namespace, as torch.cuda
+class cuda:
     """``torch.cuda``: eager tensors lie in the processor's memory."""
 
     @staticmethod

@@ -45,7 +45,12 @@ class _Compiled:
         training = getattr(self.function, "training", None)
         while True:
             everything = [*given, *self._parameters()]
-            key = (structure, static, training, tuple((x._data.shape, x._data.dtype.char) for x in everything))
+            key = (
+                structure,
+                static,
+                training,
+                tuple((x._data.shape, x._data.dtype.char) for x in everything),
+            )
             found = self._made.get(key)
             if found is not None:
                 break
@@ -63,7 +68,9 @@ class _Compiled:
         named += list(buffers()) if callable(buffers) else []
         return [*named, *(x for x in self.lifted if not any(x is p for p in named))]
 
-    def _trace(self, key: Any, leaves: Sequence[Any], structure: Any, everything: list[Tensor]) -> None:
+    def _trace(
+        self, key: Any, leaves: Sequence[Any], structure: Any, everything: list[Tensor]
+    ) -> None:
         """Trace once; tensors that it closes over and that need gradients become inputs."""
         outer: Any = None
         results: list[Any] = []
@@ -90,7 +97,9 @@ class _Compiled:
             return [x._data for x in out if _is_tensor(x)]
 
         flat.__name__ = getattr(self.function, "__name__", type(self.function).__name__)
-        types = [LeafType(Type(np.dtype(x._data.dtype), tuple(x._data.shape)), None) for x in everything]
+        types = [
+            LeafType(Type(np.dtype(x._data.dtype), tuple(x._data.shape)), None) for x in everything
+        ]
         state, modes.lifting = default_generator.get_state(), []
         try:
             program = trace_function(flat, types, lambda f, arrays: f(*arrays)).program

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-class dtype:  # noqa: N801 - PyTorch's name
+class dtype:
     """A dtype of tensors; ``numpy`` is NumPy's."""
 
     def __init__(self, name: str, numpy: Any) -> None:
@@ -95,9 +95,7 @@ _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 def _joined(dtypes: Iterable[np.dtype]) -> np.dtype | None:
     found: np.dtype | None = None
     for d in dtypes:
-        if found is None or found == d:
-            found = d
-        elif found.kind in "iu" and d.kind == "f":
+        if found is None or found == d or (found.kind in "iu" and d.kind == "f"):
             found = d
         elif not (found.kind == "f" and d.kind in "iu"):
             found = np.promote_types(found, d)

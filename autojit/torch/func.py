@@ -68,7 +68,9 @@ def _tensors(result: Any) -> Any:
     )  # fmt: skip
 
 
-def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The gradient of a function whose result is a single number.
 
     >>> from autojit import torch
@@ -151,8 +153,19 @@ def functional_call(module: Any, parameters: Any, args: Any = (), kwargs: Any = 
         *owners, name = path.split(".")
         owner = module
         for step in owners:
-            owner = owner[int(step)] if step.isdigit() and hasattr(owner, "__getitem__") else getattr(owner, step)
-        table = next((t for t in (getattr(owner, "_parameters", {}), getattr(owner, "_buffers", {})) if name in t), owner.__dict__)
+            owner = (
+                owner[int(step)]
+                if step.isdigit() and hasattr(owner, "__getitem__")
+                else getattr(owner, step)
+            )
+        table = next(
+            (
+                t
+                for t in (getattr(owner, "_parameters", {}), getattr(owner, "_buffers", {}))
+                if name in t
+            ),
+            owner.__dict__,
+        )
         places.append((table, name, table[name]))
         table[name] = tensor
     try:

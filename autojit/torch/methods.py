@@ -12,7 +12,9 @@ from .engine.modes import modes
 from .engine.recording import counter_of, quiet, wrap
 from .functions import factories, indexing, linalg, pointwise, reductions, shaping
 from .functions.making import NUMBERS, in_dtype
-from .tensor import Device, Size, Tensor, alias, assign, check_in_place
+from .shapes import Device, Size
+from .tensor import Tensor
+from .views import alias, assign, check_in_place
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **pointwise.FUNCTIONS, **reductions.FUNCTIONS, **shaping.FUNCTIONS, **indexing.FUNCTIONS,
@@ -78,7 +80,11 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
         # What the operation reads is the tensor as it was.
         before = alias(self) if modes.grad and self.requires_grad else self
         new = function(before, *args, **kwargs)
-        if new.dtype is not self.dtype and self._data.dtype.kind in "biu" and new.dtype.is_floating_point:
+        if (
+            new.dtype is not self.dtype
+            and self._data.dtype.kind in "biu"
+            and new.dtype.is_floating_point
+        ):
             raise RuntimeError(
                 f"result type {new.dtype.name} can't be cast to the desired output type "
                 f"{self.dtype.name}"
@@ -100,17 +106,17 @@ def _operators() -> None:
         "mod": f["remainder"], "floordiv": f["floor_divide"], "matmul": f["matmul"],
         "and": f["bitwise_and"], "or": f["bitwise_or"], "xor": f["bitwise_xor"],
     }  # fmt: skip
-    for name, function in pairs.items():
-        setattr(Tensor, f"__{name}__", _operator(function))
-        setattr(Tensor, f"__r{name}__", _reflected(function))
-        setattr(Tensor, f"__i{name}__", _in_place(function))
+    for name, f2 in pairs.items():
+        setattr(Tensor, f"__{name}__", _operator(f2))
+        setattr(Tensor, f"__r{name}__", _reflected(f2))
+        setattr(Tensor, f"__i{name}__", _in_place(f2))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(Tensor, f"__{name}__", _compared(f[name], name))
     for name, function in (("neg", f["neg"]), ("pos", f["positive"]), ("abs", f["abs"]),
                            ("invert", f["bitwise_not"])):  # fmt: skip
         setattr(Tensor, f"__{name}__", _alone(function))
-    Tensor.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
-    Tensor.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
+    for name, function in (("getitem", indexing.getitem), ("setitem", indexing.setitem)):
+        setattr(Tensor, f"__{name}__", function)
 
 
 def _alone(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
@@ -144,7 +150,7 @@ def _methods() -> None:
     for name, kind in dtypes.ALIASES.items():
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _to(kind))
-    Tensor.bool = _to(dtypes.bool_)  # type: ignore[attr-defined]
+    _set("bool")(_to(dtypes.bool_))
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,13 +220,21 @@ def _drawn(draw: Callable[..., Any]) -> Callable[..., Tensor]:
     return call
 
 
-Tensor.fill_ = _constant(lambda v: v.item() if isinstance(v, Tensor) else v)  # type: ignore[attr-defined]
-Tensor.zero_ = _constant(lambda: 0)  # type: ignore[attr-defined]
-Tensor.uniform_ = _drawn(lambda g, s, low=0.0, high=1.0, **n: g.uniform(  # type: ignore[attr-defined]
-    n.get("a", n.get("from", low)), n.get("b", n.get("to", high)), s))  # fmt: skip
-Tensor.normal_ = _drawn(lambda g, s, mean=0.0, std=1.0: g.normal(mean, std, s))  # type: ignore[attr-defined]
-Tensor.random_ = _drawn(lambda g, s, low=0, high=2**24: g.integers(low, high, s))  # type: ignore[attr-defined]
-Tensor.bernoulli_ = _drawn(lambda g, s, p=0.5: g.random(s) < p)  # type: ignore[attr-defined]
+def _number(x: Any) -> Any:
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _uniform(source: Any, shape: Any, low: float = 0.0, high: float = 1.0, **named: float) -> Any:
+    low = named.get("a", named.get("from", low))
+    return source.uniform(low, named.get("b", named.get("to", high)), shape)
+
+
+_set("fill_")(_constant(_number))
+_set("zero_")(_constant(lambda: 0))
+_set("uniform_")(_drawn(_uniform))
+_set("normal_")(_drawn(lambda g, shape, mean=0.0, std=1.0: g.normal(mean, std, shape)))
+_set("random_")(_drawn(lambda g, shape, low=0, high=2**24: g.integers(low, high, shape)))
+_set("bernoulli_")(_drawn(lambda g, shape, p=0.5: g.random(shape) < p))
 
 
 @_set("item_size")

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autojit.tracing.tracer import Tracer
 
 from . import dtypes
-from .engine.modes import enable_grad, modes
-from .engine.nodes import Handle, Node, add_hook
-from .engine.recording import Kind, attach, counter_of, edge_of, record, wrap
-from .engine.rules import Operation
+from .engine.modes import enable_grad
+from .engine.nodes import Edge, Handle, Node, add_hook
+from .engine.recording import Kind, counter_of, edge_of, record, wrap
+from .shapes import Device, Size
 
+if TYPE_CHECKING:
 
-class Size(tuple[int, ...]):
-    """A shape."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
-
-    def numel(self) -> int:
-        """How many elements there are."""
-        n = 1
-        for k in self:
-            n *= k
-        return n
+    def _operator(self: Any, other: Any) -> Any: ...
 
 
 class Tensor:
@@ -41,6 +29,22 @@ class Tensor:
         "_hooks", "_needs", "grad",
     )  # fmt: skip
     __array_priority__ = 2000.0
+
+    if TYPE_CHECKING:
+        _data: Any
+        _needs: bool
+        _edge: Edge | None
+        _counter: list[int] | None
+        _base: Any
+        _accumulate_ref: Any
+        _hooks: Any
+        grad: Any
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _operator
+        __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __getitem__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+        def __setitem__(self, index: Any, new: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, data: Any = ()) -> None:
         from .functions.factories import tensor
@@ -165,9 +169,7 @@ class Tensor:
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call ``hook(grad)`` with the gradient of this tensor; a result takes its place."""
         if not self.requires_grad:
-            raise RuntimeError(
-                "cannot register a hook on a tensor that doesn't require gradient"
-            )
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, k = edge_of(self)
         if self.is_leaf:
             self._keep("accumulator", node)
@@ -260,9 +262,7 @@ class Tensor:
 
     def __index__(self) -> int:
         if self._data.dtype.kind not in "iub":
-            raise TypeError(
-                "only integer tensors of a single element can be converted to an index"
-            )
+            raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
     def __complex__(self) -> complex:
@@ -276,10 +276,10 @@ class Tensor:
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
+        return iter(self.unbind(0))
 
     def __contains__(self, x: Any) -> bool:
-        return bool((self == x)._data.any())  # type: ignore[attr-defined]
+        return bool((self == x)._data.any())
 
     __hash__ = object.__hash__
 
@@ -306,7 +306,7 @@ class Tensor:
         made._needs = self._needs
         made.grad = None if self.grad is None else self.grad.clone()
         memo[id(self)] = made
-        return made  # type: ignore[no-any-return]
+        return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuilt, (np.asarray(self._data), self._needs)
@@ -318,108 +318,4 @@ def _rebuilt(array: np.ndarray, needs: bool) -> Tensor:
     return made
 
 
-class Device:
-    """Where a tensor lies: in the memory of the processor."""
-
-    def __init__(self, type: str = "cpu", index: int | None = None) -> None:
-        self.type = str(type).split(":")[0]
-        self.index = index
-        if self.type != "cpu":
-            raise RuntimeError(
-                f"device {type!r} is not supported by eager tensors. Compile for it instead:\n"
-                '    autojit.jit(f, device="cuda")'
-            )
-
-    def __repr__(self) -> str:
-        return f"device(type='{self.type}')"
-
-    def __str__(self) -> str:
-        return self.type
-
-    def __eq__(self, other: object) -> bool:
-        return str(other).split(":")[0] == self.type
-
-    def __hash__(self) -> int:
-        return hash(self.type)
-
-
 Kind.tensor = Tensor
-
-
-def view(operation: Operation, base: Tensor, static: tuple[Any, ...] = ()) -> Tensor:
-    """A result that shares its base's memory, and changes with it."""
-    made: Tensor = record(operation, (base,), static)
-    if isinstance(made._data, Tracer) or np.may_share_memory(made._data, base._data):
-        made._counter = counter_of(base)
-        root, steps = (base, ()) if base._base is None else base._base[:2]
-        made._base = (root, (*steps, (operation, static)), root._edge)
-    return made
-
-
-def check_in_place(x: Tensor) -> None:
-    """Raise if a tensor may not be changed in place here."""
-    if modes.grad and x.requires_grad:
-        if x.is_leaf:
-            raise RuntimeError(
-                "a leaf Variable that requires grad is being used in an in-place operation."
-            )
-        if x._base is not None and x._base[0]._edge is None:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place "
-                "operation."
-            )
-
-
-def assign(x: Tensor, new: Tensor) -> Tensor:
-    """Put numbers in the place of a tensor's own, recorded."""
-    check_in_place(x)
-    needs = modes.grad and (x.requires_grad or new.requires_grad)
-    if needs and x._base is not None:
-        _rebase(x, new)
-    elif needs:
-        kept = new if new._needs else record(_FILL, (alias(x), shaped(new, x)))
-        x._edge, x._needs = edge_of(kept), True
-    x._data[...] = new._data
-    counter_of(x)[0] += 1
-    return x
-
-
-def alias(x: Tensor) -> Tensor:
-    """A copy with the same history, as what is changed in place was before."""
-    made: Tensor = wrap(x._data.copy())
-    if x.requires_grad:
-        made._edge, made._needs = edge_of(x), True
-    return made
-
-
-def shaped(new: Tensor, x: Tensor) -> Tensor:
-    """Numbers in the shape of a tensor."""
-    same = tuple(new.shape) == tuple(x.shape)
-    return new if same else wrap(np.broadcast_to(new._data, x._data.shape))
-
-
-def _rebase(x: Tensor, new: Tensor) -> None:
-    """The history of a base whose view is assigned to."""
-    root, steps, _ = x._base
-    operands = (root, new)
-    needs = (root._needs, bool(new._needs))
-    result = wrap(root._data)
-    arrays = [root._data, new._data]
-    attach(_COPY_SLICES, operands, arrays, (steps, new._data.dtype.char), needs, (result,))
-    root._edge, root._needs = result._edge, True
-
-
-def _copy_slices(base: Any, new: Any, steps: Any, dtype: Any) -> Any:
-    made = np.copy(base, order="C")
-    part = made
-    for operation, static in steps:
-        part = operation.impl(part, *static)
-    part[...] = new
-    return made
-
-
-_COPY_SLICES = Operation("CopySlices", _copy_slices, "CopySlices")
-_FILL = Operation("Fill", lambda x, new: new + 0)
-
-
-__all__ = ["Device", "Size", "Tensor", "assign", "view"]

@@ -110,7 +110,9 @@ def _differences(func: Any, given: Any, x: Tensor, j: int, eps: float) -> np.nda
     return np.stack(rows) if rows else np.zeros((0, 0))
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any
+) -> bool:
     """Whether the second derivatives of a function agree with differences of the first."""
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     outputs = _listed(func(*given))

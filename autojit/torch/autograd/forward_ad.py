@@ -20,7 +20,7 @@ class UnpackedDualTensor(NamedTuple):
 _levels: list[list[tuple[Tensor, Tensor]]] = []
 
 
-class dual_level:  # noqa: N801 - PyTorch's name
+class dual_level:
     """A context in which tensors may have tangents."""
 
     def __enter__(self) -> int:
@@ -41,11 +41,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: Any = None) -> Tensor:
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
-            f"forward gradient is of size {list(tangent.shape)}."
+            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
+            f"given forward gradient is of size {list(tangent.shape)}."
         )
     with enable_grad():
-        dual = tensor * 1 if tensor.requires_grad else tensor.detach().requires_grad_()  # type: ignore[operator]
+        dual = tensor * 1 if tensor.requires_grad else tensor.detach().requires_grad_()
     _levels[-1].append((dual, tangent))
     return dual
 

@@ -50,10 +50,14 @@ class Context:
 class OwnNode(Node):
     """The node of an operation of the user's."""
 
-    __slots__ = ("context", "differentiable", "function", "types")
+    __slots__ = ("context", "function", "types")
+    context: Any
+    function: Any
+    types: Any
 
     def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
-        return self.types  # type: ignore[no-any-return]
+        types: Sequence[tuple[tuple[int, ...], np.dtype]] = self.types
+        return types
 
     def saved_tensors(self) -> tuple[Any, ...]:
         """What was saved, linked into the graph."""
@@ -62,11 +66,14 @@ class OwnNode(Node):
         found = []
         for s in self.saved:
             if isinstance(s, tuple):
-                *saved, output = s
-                array, counter, version, edge = saved
+                array, counter, version, edge, output = s
                 if counter[0] != version:
                     raise RuntimeError(changed_in_place(self, array, counter[0], version, edge))
-                found.append(from_saved(saved, edge if output is None else (self, output)))
+                found.append(
+                    from_saved(
+                        (array, counter, version, edge), edge if output is None else (self, output)
+                    )
+                )
             else:
                 found.append(s)
         return tuple(found)
@@ -93,7 +100,9 @@ class OwnNode(Node):
                     f"function {self.name()} returned an incorrect number of gradients (expected "
                     f"{expected}, got {len(given)})"
                 )
-        return [self._checked(g, e, k) for k, (g, e) in enumerate(zip(given, self.edges, strict=True))]
+        return [
+            self._checked(g, e, k) for k, (g, e) in enumerate(zip(given, self.edges, strict=True))
+        ]
 
     def _checked(self, g: Any, edge: Any, k: int) -> Any:
         if g is None or edge is None:
@@ -155,7 +164,7 @@ class Function:
         with no_grad():
             made = cls.forward(*args) if separate else cls.forward(context, *args)
             if separate:
-                cls.setup_context(context, args, made)  # type: ignore[attr-defined]
+                getattr(cls, "setup_context")(context, args, made)  # noqa: B009
         if not (modes.grad and any(needs)):
             return made
         return _linked(cls, context, args, needs, made)

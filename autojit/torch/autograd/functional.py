@@ -53,7 +53,7 @@ def _of_one(output: Tensor, leaves: tuple[Tensor, ...], create_graph: bool) -> t
         return tuple(FACTORIES["zeros"]((*output.shape, *x.shape), dtype=x.dtype) for x in leaves)
     flat = reshape(output, -1)
     found = [
-        grad(flat[i], list(leaves), retain_graph=True, create_graph=create_graph, allow_unused=True)  # type: ignore[index]
+        grad(flat[i], list(leaves), retain_graph=True, create_graph=create_graph, allow_unused=True)
         for i in range(n)
     ]
     columns = zip(*found, strict=True)
@@ -63,9 +63,7 @@ def _of_one(output: Tensor, leaves: tuple[Tensor, ...], create_graph: bool) -> t
     )
 
 
-def hessian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, **_: Any
-) -> Any:
+def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **_: Any) -> Any:
     """The second derivatives of a function whose result is a single number."""
     is_tuple = isinstance(inputs, tuple)
 
@@ -117,7 +115,9 @@ def pushed(outputs: Any, leaves: Any, tangents: Any, create_graph: bool) -> tupl
     """Tangents of outputs: the pullback is linear in its cotangents, and is pulled back itself."""
     seeds = [_zeros(o).requires_grad_() for o in outputs]
     back = grad(list(outputs), list(leaves), seeds, create_graph=True, allow_unused=True)
-    pairs = [(g, t) for g, t in zip(back, tangents, strict=True) if g is not None and g.requires_grad]
+    pairs = [
+        (g, t) for g, t in zip(back, tangents, strict=True) if g is not None and g.requires_grad
+    ]
     if not pairs:
         return tuple(map(_zeros, outputs))
     found = grad([g for g, _ in pairs], seeds, [t for _, t in pairs], create_graph=create_graph,

@@ -82,7 +82,7 @@ def grad(
     for x, edge in zip(wanted, edges, strict=True):
         g = found.get(edge)
         if g is None and materialize_grads:
-            g = wrap((x._data * 0))
+            g = wrap(x._data * 0)
         elif g is None and not allow_unused:
             raise RuntimeError(
                 "One of the differentiated Tensors appears to not have been used in the graph. "

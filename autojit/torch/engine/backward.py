@@ -65,17 +65,21 @@ class Pass:
         held = self._cotangents.pop(node)
         if node.tensor_hooks or node.retained:
             self._call_tensor_hooks(node, held)
-        if self.targets is not None:
-            for k in held:
-                if (node, k) in self.targets:
-                    self.found[node, k] = held[k]
+        if self.targets is not None and self._is_end(node, held):
+            return
         if isinstance(node, AccumulateGrad):
             self._accumulate(node, held)
-            return
-        if self.targets is not None and not any(
-            e is not None and e[0] in (self._allowed or ()) for e in node.edges
-        ):
-            return
+        else:
+            self._go_on(node, held)
+
+    def _is_end(self, node: Node, held: dict[int, Any]) -> bool:
+        """Keep what is asked for; whether nothing that is asked for lies further on."""
+        for k in held:
+            if (node, k) in (self.targets or ()):
+                self.found[node, k] = held[k]
+        return not any(e is not None and e[0] in (self._allowed or ()) for e in node.edges)
+
+    def _go_on(self, node: Node, held: dict[int, Any]) -> None:
         cotangents = self._complete(node, held)
         results = self._pulled(node, cotangents)
         if node.hooks:
@@ -105,8 +109,6 @@ class Pass:
         return node.pull(cotangents)
 
     def _accumulate(self, node: AccumulateGrad, held: dict[int, Any]) -> None:
-        if self.targets is not None:
-            return
         x = node.variable
         cotangent = held.pop(0)
         if self.recorded:
@@ -163,7 +165,11 @@ class Pass:
                     )
                 raise RuntimeError(
                     f"Function '{node.name()}' returned nan values in its {k}th output."
-                    + (f"\nIts forward call:\n{_last_line(node.traceback)}" if node.traceback else "")
+                    + (
+                        f"\nIts forward call:\n{_last_line(node.traceback)}"
+                        if node.traceback
+                        else ""
+                    )
                 )
 
 

@@ -54,7 +54,7 @@ def _decorates(cls: Any, function: Any, value: bool) -> Any:
     return cls._of(value)(function)
 
 
-class no_grad(_Mode):  # noqa: N801 - PyTorch's name
+class no_grad(_Mode):
     """A context, or a decorator, in which nothing is recorded."""
 
     def __new__(cls, function: Any = None) -> Any:
@@ -64,7 +64,7 @@ class no_grad(_Mode):  # noqa: N801 - PyTorch's name
         super().__init__(False)
 
 
-class enable_grad(_Mode):  # noqa: N801
+class enable_grad(_Mode):
     """A context, or a decorator, in which operations are recorded."""
 
     def __new__(cls, function: Any = None) -> Any:
@@ -74,7 +74,7 @@ class enable_grad(_Mode):  # noqa: N801
         super().__init__(True)
 
 
-class inference_mode(no_grad):  # noqa: N801
+class inference_mode(no_grad):
     """As ``no_grad``."""
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -84,7 +84,7 @@ class inference_mode(no_grad):  # noqa: N801
         _Mode.__init__(self, not mode and modes.grad)
 
 
-class set_grad_enabled(_Mode):  # noqa: N801
+class set_grad_enabled(_Mode):
     """Whether operations are recorded, from now on or in a context."""
 
     def __init__(self, mode: bool) -> None:
@@ -101,7 +101,7 @@ class _Anomaly(_Mode):
     name = "anomaly"
 
 
-class set_detect_anomaly(_Anomaly):  # noqa: N801
+class set_detect_anomaly(_Anomaly):
     """Whether a backward pass that makes a NaN is an error that names the forward operation."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -114,7 +114,7 @@ class set_detect_anomaly(_Anomaly):  # noqa: N801
         modes.anomaly = self._value
 
 
-class detect_anomaly(_Anomaly):  # noqa: N801
+class detect_anomaly(_Anomaly):
     """A context in which a backward pass that makes a NaN is an error."""
 
     def __init__(self, check_nan: bool = True) -> None:

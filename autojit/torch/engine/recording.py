@@ -26,8 +26,8 @@ def _quiet() -> Any:
     """What makes a context without NumPy's warnings: infinities and NaN are results."""
     from numpy._core import umath
 
-    variable = getattr(umath, "_extobj_contextvar", None)
-    make = getattr(umath, "_make_extobj", None)
+    variable: Any = getattr(umath, "_extobj_contextvar", None)
+    make: Any = getattr(umath, "_make_extobj", None)
     if variable is None or make is None:
         return lambda: np.errstate(all="ignore")
     ignored = make(all="ignore")
@@ -69,9 +69,7 @@ def wrap(array: Any) -> Any:
     return made
 
 
-def record(
-    operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()
-) -> Any:
+def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The results of an operation, as tensors."""
     arrays = [t._data for t in tensors]
     result = _computed(operation, arrays, static)

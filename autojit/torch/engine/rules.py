@@ -166,12 +166,14 @@ def _evaluation(op: Op) -> Callable[..., Any]:
         if isinstance(kind, Elementwise) and isinstance(kind.numpy, np.ufunc) and not op.params:
             function = kind.numpy
             return lambda *x: function(*x, out=allocate())
-        if isinstance(kind, Dot) and type.ndim == 2 and [v.type.ndim for v in op.operands] == [2, 2]:
+        if (
+            isinstance(kind, Dot)
+            and type.ndim == 2
+            and [v.type.ndim for v in op.operands] == [2, 2]
+        ):
             (ca, cb), _ = op.params["contract"], op.params["batch"]
             left, right = ca == (0,), cb == (1,)
-            return lambda a, b: np.matmul(
-                a.T if left else a, b.T if right else b, out=allocate()
-            )
+            return lambda a, b: np.matmul(a.T if left else a, b.T if right else b, out=allocate())
     if not op.params:
         return kind.evaluate
     return functools.partial(kind.evaluate, **op.params)

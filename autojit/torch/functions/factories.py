@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from autojit.torch import dtypes
 from autojit.torch.engine.recording import wrap
-from autojit.torch.tensor import Device, Tensor
+from autojit.torch.shapes import Device
+from autojit.torch.tensor import Tensor
 from autojit.tracing.tracer import Tracer
 
 
@@ -50,7 +52,9 @@ def _is_plain(data: Any) -> bool:
     return not any(isinstance(x, (Tensor, np.ndarray, np.generic, Tracer)) for x in data)
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor with a copy of the data.
 
     >>> from autojit import torch
@@ -63,7 +67,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor that shares memory with the data where it can."""
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)  # type: ignore[attr-defined, no-any-return]
+        return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray):
         return _finished(data, dtype, False, device)
     return tensor(data, dtype=dtype)
@@ -103,10 +107,14 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
     return _finished(np.full(_sizes((size,)), fill_value, kind), None, requires_grad, device)
 
 
-def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def arange(
+    *bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Numbers in steps."""
     kind = dtype or (float if any(isinstance(b, float) for b in bounds) else int)
-    return _finished(np.arange(*bounds, dtype=dtypes.numpy_dtype(kind)), None, requires_grad, device)
+    return _finished(
+        np.arange(*bounds, dtype=dtypes.numpy_dtype(kind)), None, requires_grad, device
+    )
 
 
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None,
@@ -155,7 +163,7 @@ class Generator:
 
 
 default_generator = Generator()
-default_generator.manual_seed(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
+default_generator.manual_seed(secrets.randbits(62))
 
 
 def manual_seed(seed: int) -> Generator:

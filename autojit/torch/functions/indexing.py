@@ -9,7 +9,8 @@ import numpy as np
 
 from autojit.torch.engine.recording import compute, record, wrap
 from autojit.torch.engine.rules import Operation
-from autojit.torch.tensor import Tensor, assign, view
+from autojit.torch.tensor import Tensor
+from autojit.torch.views import assign, view
 
 from .making import axis, in_dtype
 from .pointwise import masked_fill, where
@@ -133,11 +134,11 @@ def setitem(x: Tensor, index: Any, new: Any) -> None:
         assign(getitem(x, index), value)
         return
     (first, *rest) = items
-    if not rest and isinstance(first, Tensor) and first._data.dtype.kind == "b":
-        if value._data.size == 1:
-            mask = reshape(first, *first.shape, *(1,) * (x.ndim - first.ndim))
-            assign(x, where(mask, reshape(value, ()), x))
-            return
+    is_mask = not rest and isinstance(first, Tensor) and first._data.dtype.kind == "b"
+    if is_mask and value._data.size == 1:
+        mask = reshape(first, *first.shape, *(1,) * (x.ndim - first.ndim))
+        assign(x, where(mask, reshape(value, ()), x))
+        return
     arrays, kept = _parted(items)
     assign(x, record(_PUT, (x, value, *arrays), (kept, False)))
 
@@ -160,7 +161,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def _check_range(index: Tensor, n: int) -> None:
     data = index._data
-    if isinstance(data, np.ndarray) and data.size and not (0 <= data.min() and data.max() < n):
+    if isinstance(data, np.ndarray) and data.size and not (data.min() >= 0 and data.max() < n):
         wrong = data.max() if data.max() >= n else data.min()
         raise RuntimeError(f"index {wrong} is out of bounds for dimension with size {n}")
 
@@ -186,7 +187,9 @@ def _scattered(x: Any, index: Any, source: Any, a: int, adds: bool) -> Any:
 _SCATTER, _SCATTER_ADD = Operation("Scatter", _scattered), Operation("ScatterAdd", _scattered)
 
 
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None
+) -> Tensor:
     """A copy with elements set at indices along an axis."""
     a = axis(dim, input._data.ndim)
     _check_range(index, input._data.shape[a])
@@ -247,8 +250,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False,
            return_counts: bool = False, dim: int | None = None) -> Any:  # fmt: skip
     """The elements without repetitions, in order."""
-    found = np.unique(input._data, return_inverse=return_inverse, return_counts=return_counts,
-                      axis=dim)  # fmt: skip
+    options: Any = {"return_inverse": return_inverse, "return_counts": return_counts}
+    found: Any = np.unique(input._data, axis=dim, **options)
     return tuple(map(wrap, found)) if isinstance(found, tuple) else wrap(found)
 
 

@@ -83,7 +83,9 @@ def trace(input: Tensor) -> Tensor:
     return made
 
 
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
     """``beta * input + alpha * mat1 @ mat2``."""
     if beta == alpha == 1:
         if mat1._data.shape[-1] != mat2._data.shape[0]:
@@ -140,7 +142,7 @@ _QR = function("LinalgQr", lambda x: tuple(np.linalg.qr(x)))
 _POWER = function("MatrixPower", np.linalg.matrix_power)
 
 
-class linalg:  # noqa: N801 - a namespace, as torch.linalg
+class linalg:
     """``torch.linalg``."""
 
     inv = staticmethod(lambda A: _INV((A,)))

@@ -65,7 +65,8 @@ def binary(name: str, impl: Callable[..., Any], *, floats: bool = False) -> Call
         made: Tensor = record(operation, operands)
         return made
 
-    call.ufunc = impl if isinstance(impl, np.ufunc) and not floats else None  # type: ignore[attr-defined]
+    ufunc = impl if isinstance(impl, np.ufunc) and not floats else None
+    call.__dict__["ufunc"] = ufunc
     return call
 
 

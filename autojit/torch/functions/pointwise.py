@@ -12,7 +12,17 @@ from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.tensor import Tensor
 
-from .making import NUMBERS, binary, comparison, floating, function, in_dtype, question, tensors, unary
+from .making import (
+    NUMBERS,
+    binary,
+    comparison,
+    floating,
+    function,
+    in_dtype,
+    question,
+    tensors,
+    unary,
+)
 
 
 def _special(name: str) -> Callable[..., Any]:
@@ -98,9 +108,9 @@ def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """The quotient, rounded down (``"floor"``) or towards 0 (``"trunc"``) if that is said."""
     if rounding_mode == "floor":
-        return FUNCTIONS["floor_divide"](input, other)  # type: ignore[no-any-return]
+        return FUNCTIONS["floor_divide"](input, other)
     quotient = _div(input, other)
-    return quotient if rounding_mode is None else FUNCTIONS["trunc"](quotient)  # type: ignore[no-any-return]
+    return quotient if rounding_mode is None else FUNCTIONS["trunc"](quotient)
 
 
 def pow(input: Any, exponent: Any) -> Tensor:
@@ -141,9 +151,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """``value`` where the mask holds, else ``input``."""
-    made: Tensor = record(
-        _MASKED, (mask, in_dtype(value, input._data.dtype), input)
-    )
+    made: Tensor = record(_MASKED, (mask, in_dtype(value, input._data.dtype), input))
     return made
 
 

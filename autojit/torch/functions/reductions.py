@@ -16,7 +16,7 @@ from .making import axes, axis, floating, in_dtype
 from .pointwise import FUNCTIONS as POINTWISE
 
 
-class values_and_indices(NamedTuple):  # noqa: N801 - printed as PyTorch's
+class values_and_indices(NamedTuple):
     """Values, and where they were."""
 
     values: Tensor

@@ -10,7 +10,8 @@ import numpy as np
 
 from autojit.torch.engine.recording import record
 from autojit.torch.engine.rules import Operation
-from autojit.torch.tensor import Tensor, view
+from autojit.torch.tensor import Tensor
+from autojit.torch.views import view
 
 from .making import axes, axis, tensors
 
@@ -105,7 +106,9 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
     """A view in which axes of length 1 are repeated; -1 leaves one as it is."""
     size = _sizes(sizes)
     old = (1,) * (len(size) - input._data.ndim) + tuple(input._data.shape)
-    return view(_EXPAND, input, (tuple(o if n == -1 else n for n, o in zip(size, old, strict=True)),))
+    return view(
+        _EXPAND, input, (tuple(o if n == -1 else n for n, o in zip(size, old, strict=True)),)
+    )
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from autojit.torch.autograd.gradients import grad
 from autojit.torch.engine.modes import enable_grad, modes
-from autojit.torch.engine.nodes import SECOND_TIME, AccumulateGrad, Edge, Node
+from autojit.torch.engine.nodes import SECOND_TIME, AccumulateGrad, Edge, Node, numbers
 from autojit.torch.engine.recording import edge_of, wrap
 from autojit.torch.functions.factories import default_generator
 from autojit.torch.tensor import Tensor
@@ -19,9 +19,12 @@ class CheckpointFunctionBackward(Node):
     """The node of a function that is run again."""
 
     __slots__ = ("run", "types")
+    run: Any
+    types: Any
 
     def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
-        return self.types  # type: ignore[no-any-return]
+        types: Sequence[tuple[tuple[int, ...], np.dtype]] = self.types
+        return types
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         found = self._again([wrap(c) for c in cotangents], False)
@@ -43,7 +46,7 @@ class CheckpointFunctionBackward(Node):
         self.saved = self.run = None
 
 
-class _end:  # noqa: N801 - stands for a tensor in a list of inputs
+class _end:
     """An edge in the place of a tensor whose gradient is wanted."""
 
     requires_grad = True
@@ -64,35 +67,21 @@ def checkpoint(
     """``function(*args)``, whose intermediate values are computed again in the backward pass."""
     if not modes.grad:
         return function(*args, **kwargs)
+    call = _Call(function, args, kwargs)
     state = default_generator.get_state() if preserve_rng_state else None
 
-    def run() -> tuple[list[Any], list[Any], list[Edge]]:
-        # `x * 1` would copy: a detached leaf, whose edge tells where the function begins.
-        inside = [
-            a.detach().requires_grad_() if isinstance(a, Tensor) and a.requires_grad else a
-            for a in args
-        ]
-        stand_ins = [x for x, a in zip(inside, args, strict=True) if x is not a]
-        made = function(*inside, **kwargs)
-        outputs = [o for o in (made if isinstance(made, tuple) else (made,)) if isinstance(o, Tensor)]
-        own = {edge_of(x)[0] for x in stand_ins}
-        run.made = made  # type: ignore[attr-defined]
-        moving = [o for o in outputs if o.requires_grad]
-        return moving, stand_ins, _outside(moving, own, run.first)  # type: ignore[attr-defined]
-
     def again() -> Any:
+        if state is None:
+            return call.run()
         now = default_generator.get_state()
-        if state is not None:
-            default_generator.set_state(state)
+        default_generator.set_state(state)
         try:
-            return run()
+            return call.run()
         finally:
-            if state is not None:
-                default_generator.set_state(now)
+            default_generator.set_state(now)
 
-    run.first = Node(None, (), ()).number  # type: ignore[attr-defined]
-    outputs, _, outside = run()
-    made = run.made  # type: ignore[attr-defined]
+    outputs, _, outside = call.run()
+    made, call.made = call.made, None
     if not outputs:
         return made
     moving = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
@@ -108,6 +97,32 @@ def checkpoint(
         return out
 
     return tuple(map(linked, made)) if isinstance(made, tuple) else linked(made)
+
+
+class _Call:
+    """A function and its arguments."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        #: What is made from here on is the function's.
+        self.first = next(numbers)
+        self.made: Any = None
+
+    def run(self) -> tuple[list[Any], list[Any], list[Edge]]:
+        """The results that need gradients, the arguments that do as leaves, and the other edges
+        by which gradients leave the function."""
+        inside = [
+            a.detach().requires_grad_() if isinstance(a, Tensor) and a.requires_grad else a
+            for a in self.args
+        ]
+        leaves = [x for x, a in zip(inside, self.args, strict=True) if x is not a]
+        self.made = made = self.function(*inside, **self.kwargs)
+        results = made if isinstance(made, tuple) else (made,)
+        moving = [o for o in results if isinstance(o, Tensor) and o.requires_grad]
+        own = {edge_of(x)[0] for x in leaves}
+        return moving, leaves, _outside(moving, own, self.first)
 
 
 def _outside(outputs: list[Any], own: set[Node], first: int) -> list[Edge]:
