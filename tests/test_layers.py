@@ -242,6 +242,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 #: each other.  Modules beside packages (`autojit.errors`) have a floor of their own.
 FLOORS = (
     "cli", "autojit", "ode testing",
+    "torch", "torch.utils", "torch.autograd", "torch.functions", "torch.engine", "scalar",
     "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
     "scipy.linalg", "control_flow dispatch scipy",
     "functions.bounded functions.linalg transformations",

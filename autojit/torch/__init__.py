@@ -20,7 +20,7 @@ from typing import Any
 
 from . import autograd, func, utils
 from .compiling import compile
-from .dtypes import (
+from .engine.dtypes import (
     bfloat16,
     bool_,
     complex64,
@@ -45,14 +45,14 @@ from .engine.modes import (
     no_grad,
     set_grad_enabled,
 )
+from .engine.shapes import Device as device
+from .engine.shapes import Size
+from .engine.tensor import Tensor
 from .functions.factories import FUNCTIONS as _FACTORIES
 from .functions.factories import Generator, e, inf, nan, pi
 from .functions.linalg import linalg
 from .functions.shaping import broadcast_to
 from .methods import FUNCTIONS as _FUNCTIONS
-from .shapes import Device as device
-from .shapes import Size
-from .tensor import Tensor
 
 bool = bool_
 double, float, half, long, int, short = float64, float32, float16, int64, int32, int16
@@ -101,7 +101,7 @@ def is_floating_point(input: Tensor) -> Any:
 
 def result_type(a: Any, b: Any) -> dtype:
     """The dtype of two operands together."""
-    from . import dtypes
+    from .engine import dtypes
 
     return dtypes.of(dtypes.result_type([x._data if isinstance(x, Tensor) else x for x in (a, b)]))
 

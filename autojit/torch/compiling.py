@@ -17,8 +17,8 @@ from autojit.tracing.tracer import Tracer
 from .engine.modes import modes, no_grad
 from .engine.recording import record, wrap
 from .engine.rules import Operation, applied
+from .engine.tensor import Tensor
 from .functions.factories import default_generator
-from .tensor import Tensor
 
 
 def _is_tensor(x: Any) -> bool:

@@ -13,7 +13,7 @@ from autojit.tracing.tracer import Tracer
 from autojit.transformations import batching, derivatives, gradients, jacobians
 
 from .engine.recording import wrap
-from .tensor import Tensor
+from .engine.tensor import Tensor
 
 
 def _array_of(x: Any) -> Any:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from .engine import dtypes
 from .engine.modes import modes
 from .engine.recording import counter_of, quiet, wrap
+from .engine.shapes import Device, Size
+from .engine.tensor import Tensor
+from .engine.views import alias, assign, check_in_place
 from .functions import factories, indexing, linalg, pointwise, reductions, shaping
 from .functions.making import NUMBERS, in_dtype
-from .shapes import Device, Size
-from .tensor import Tensor
-from .views import alias, assign, check_in_place
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **pointwise.FUNCTIONS, **reductions.FUNCTIONS, **shaping.FUNCTIONS, **indexing.FUNCTIONS,
@@ -184,6 +184,23 @@ def _to_any(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **_
 def _type(self: Tensor, dtype: Any = None) -> Any:
     """In another dtype, or the name of its class."""
     return f"torch.{self.dtype.name.title()}Tensor" if dtype is None else _to_any(self, dtype)
+
+
+@_set("__init__")
+def _begin(self: Tensor, data: Any = ()) -> None:
+    """A tensor of data in the default dtype."""
+    made = factories.tensor(data, dtype=dtypes.default.float)
+    for name in (
+        "_data",
+        "_needs",
+        "_edge",
+        "grad",
+        "_counter",
+        "_base",
+        "_accumulate_ref",
+        "_hooks",
+    ):
+        setattr(self, name, getattr(made, name))
 
 
 @_set("size")

@@ -1,5 +1,6 @@
 """``torch.autograd``."""
 
+from autojit.torch.engine.gradients import backward, grad
 from autojit.torch.engine.modes import (
     detect_anomaly,
     enable_grad,
@@ -12,7 +13,6 @@ from autojit.torch.engine.modes import (
 from . import forward_ad, functional, graph
 from .checking import GradcheckError, gradcheck, gradgradcheck
 from .function import Function
-from .gradients import backward, grad
 
 __all__ = [
     "Function",

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from autojit.torch.engine.gradients import grad
 from autojit.torch.engine.recording import wrap
+from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions.factories import randn
-from autojit.torch.tensor import Tensor
-
-from .gradients import grad
 
 
 class GradcheckError(RuntimeError):

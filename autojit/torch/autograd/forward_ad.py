@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from autojit.torch.engine.modes import enable_grad
-from autojit.torch.tensor import Tensor
+from autojit.torch.engine.tensor import Tensor
 
 from .functional import pushed
 

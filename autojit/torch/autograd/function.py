@@ -11,7 +11,7 @@ import numpy as np
 from autojit.torch.engine.modes import modes, no_grad
 from autojit.torch.engine.nodes import SECOND_TIME, Node, changed_in_place
 from autojit.torch.engine.recording import counter_of, edge_of, from_saved, wrap
-from autojit.torch.tensor import Tensor
+from autojit.torch.engine.tensor import Tensor
 
 
 class Context:

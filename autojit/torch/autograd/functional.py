@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autojit.torch.engine.gradients import grad
 from autojit.torch.engine.modes import enable_grad
 from autojit.torch.engine.recording import wrap
+from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions.factories import FUNCTIONS as FACTORIES
 from autojit.torch.functions.shaping import reshape, stack
-from autojit.torch.tensor import Tensor
-
-from .gradients import grad
 
 
 def _leaves(inputs: Any, create_graph: bool) -> tuple[Tensor, ...]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from autojit.torch import dtypes
+from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import wrap
-from autojit.torch.shapes import Device
-from autojit.torch.tensor import Tensor
+from autojit.torch.engine.shapes import Device
+from autojit.torch.engine.tensor import Tensor
 from autojit.tracing.tracer import Tracer
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from autojit.torch.engine.recording import compute, record, wrap
 from autojit.torch.engine.rules import Operation
-from autojit.torch.tensor import Tensor
-from autojit.torch.views import assign, view
+from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.views import assign, view
 
 from .making import axis, in_dtype
 from .pointwise import masked_fill, where

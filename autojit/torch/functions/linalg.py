@@ -9,7 +9,7 @@ import numpy as np
 
 from autojit.torch.engine.recording import record
 from autojit.torch.engine.rules import Operation
-from autojit.torch.tensor import Tensor
+from autojit.torch.engine.tensor import Tensor
 
 from .making import axes, axis, function, tensors
 from .pointwise import add, mul

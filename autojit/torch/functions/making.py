@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autojit.torch import dtypes
+from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import compute, constant, record
 from autojit.torch.engine.rules import Operation
-from autojit.torch.tensor import Tensor
+from autojit.torch.engine.tensor import Tensor
 
 NUMBERS = (bool, int, float, complex)
 _CAST = Operation("ToCopy", lambda x, d: x.astype(d))

@@ -10,7 +10,7 @@ import numpy as np
 
 from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
-from autojit.torch.tensor import Tensor
+from autojit.torch.engine.tensor import Tensor
 
 from .making import (
     NUMBERS,

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.torch import dtypes
+from autojit.torch.engine import dtypes
 from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
-from autojit.torch.tensor import Tensor
+from autojit.torch.engine.tensor import Tensor
 
 from .making import axes, axis, floating, in_dtype
 from .pointwise import FUNCTIONS as POINTWISE

@@ -10,8 +10,8 @@ import numpy as np
 
 from autojit.torch.engine.recording import record
 from autojit.torch.engine.rules import Operation
-from autojit.torch.tensor import Tensor
-from autojit.torch.views import view
+from autojit.torch.engine.tensor import Tensor
+from autojit.torch.engine.views import view
 
 from .making import axes, axis, tensors
 

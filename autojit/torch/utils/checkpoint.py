@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from autojit.torch.autograd.gradients import grad
+from autojit.torch.engine.gradients import grad
 from autojit.torch.engine.modes import enable_grad, modes
 from autojit.torch.engine.nodes import SECOND_TIME, AccumulateGrad, Edge, Node, numbers
 from autojit.torch.engine.recording import edge_of, wrap
+from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions.factories import default_generator
-from autojit.torch.tensor import Tensor
 
 
 class CheckpointFunctionBackward(Node):

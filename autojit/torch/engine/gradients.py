@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autojit.torch.engine.backward import initial, run_backward
-from autojit.torch.engine.recording import edge_of, wrap
-from autojit.torch.tensor import Tensor
+from .backward import initial, run_backward
+from .recording import Kind, edge_of, wrap
 
 
 def _listed(x: Any) -> list[Any]:
     return list(x) if isinstance(x, (tuple, list)) else [x]
 
 
-def _cotangents(outputs: Sequence[Tensor], given: Any) -> list[Any]:
+def _cotangents(outputs: Sequence[Any], given: Any) -> list[Any]:
     given = [None] * len(outputs) if given is None else _listed(given)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
@@ -88,5 +87,5 @@ def grad(
                 "One of the differentiated Tensors appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        results.append(g if g is None or isinstance(g, Tensor) else wrap(g))
+        results.append(g if g is None or isinstance(g, Kind.tensor) else wrap(g))
     return tuple(results)

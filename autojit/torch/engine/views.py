@@ -8,9 +8,9 @@ import numpy as np
 
 from autojit.tracing.tracer import Tracer
 
-from .engine.modes import modes
-from .engine.recording import attach, counter_of, edge_of, record, wrap
-from .engine.rules import Operation
+from .modes import modes
+from .recording import attach, counter_of, edge_of, record, wrap
+from .rules import Operation
 from .tensor import Tensor
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from autojit.tracing.tracer import Tracer
 
 from . import dtypes
-from .engine.modes import enable_grad
-from .engine.nodes import Edge, Handle, Node, add_hook
-from .engine.recording import Kind, counter_of, edge_of, record, wrap
+from .modes import enable_grad
+from .nodes import Edge, Handle, Node, add_hook
+from .recording import Kind, counter_of, edge_of, record, wrap
 from .shapes import Device, Size
 
 if TYPE_CHECKING:
@@ -45,13 +45,6 @@ class Tensor:
 
         def __setitem__(self, index: Any, new: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
-
-    def __init__(self, data: Any = ()) -> None:
-        from .functions.factories import tensor
-
-        for name in ("_data", "_needs", "_edge", "grad", "_counter", "_base", "_accumulate_ref",
-                     "_hooks"):  # fmt: skip
-            setattr(self, name, getattr(tensor(data), name))
 
     # -- what it is -----------------------------------------------------------
 
@@ -147,7 +140,7 @@ class Tensor:
             create_graph: whether the backward pass is recorded, for higher derivatives.
             inputs: the tensors whose gradients are wanted; all leaves if left out.
         """
-        from .autograd.gradients import backward
+        from .gradients import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
