@@ -183,7 +183,9 @@ def _to_any(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **_
 @_set("type")
 def _type(self: Tensor, dtype: Any = None) -> Any:
     """In another dtype, or the name of its class."""
-    return f"torch.{self.dtype.name.title()}Tensor" if dtype is None else _to_any(self, dtype)
+    name = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int"}
+    word = name.get(self.dtype.name, self.dtype.name.title())
+    return f"torch.{word}Tensor" if dtype is None else _to_any(self, dtype)
 
 
 @_set("__init__")

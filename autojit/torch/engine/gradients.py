@@ -78,13 +78,13 @@ def grad(
         ends, cotangents, retain_graph=retain_graph, create_graph=create_graph, targets=edges
     )
     results = []
-    for x, edge in zip(wanted, edges, strict=True):
+    for i, (x, edge) in enumerate(zip(wanted, edges, strict=True)):
         g = found.get(edge)
         if g is None and materialize_grads:
             g = wrap(x._data * 0)
         elif g is None and not allow_unused:
             raise RuntimeError(
-                "One of the differentiated Tensors appears to not have been used in the graph. "
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
         results.append(g if g is None or isinstance(g, Kind.tensor) else wrap(g))

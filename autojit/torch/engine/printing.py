@@ -23,7 +23,10 @@ class _Format:
         self.width = 1
         if self.is_float:
             self._choose(values)
-        shown = [self.text(v, pad=False) for v in values.ravel()]
+        counted = values.ravel()
+        if self.is_float:
+            counted = counted[np.isfinite(counted) & (counted != 0)]
+        shown = [self.text(v, pad=False) for v in counted]
         self.width = max(map(len, shown), default=1)
 
     def _choose(self, values: np.ndarray) -> None:
@@ -59,7 +62,7 @@ def _joined(array: np.ndarray, form: _Format, indent: int, summarize: bool) -> s
     cut = summarize and n > 2 * EDGE
     picks = [*range(EDGE), None, *range(n - EDGE, n)] if cut else list(range(n))
     if array.ndim == 1:
-        words = ["..." if i is None else form.text(array[i]) for i in picks]
+        words = [" ..." if i is None else form.text(array[i]) for i in picks]
         room = max(1, (WIDTH - indent) // (form.width + 2))
         lines = [", ".join(words[k : k + room]) for k in range(0, len(words), room)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"

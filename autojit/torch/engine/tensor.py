@@ -247,11 +247,16 @@ class Tensor:
             )
         return bool(self._data)
 
+    def _number(self) -> Any:
+        if self._data.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._data.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
 
     def __index__(self) -> int:
         if self._data.dtype.kind not in "iub":
@@ -259,7 +264,7 @@ class Tensor:
         return int(self.item())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
 
     def __len__(self) -> int:
         if not self.shape:

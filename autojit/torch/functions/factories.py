@@ -22,6 +22,8 @@ def _finished(array: Any, dtype: Any, requires_grad: bool, device: Any = None) -
     if dtype is not None:
         array = array.astype(dtypes.numpy_dtype(dtype), copy=False)
     made: Tensor = wrap(array)
+    if requires_grad and array.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_() if requires_grad else made
 
 

@@ -106,7 +106,8 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     if all(map(_is_basic, items)):
         _check(x, items)
         fixed = tuple(map(_fixed, items))
-        kind = next((type(i) for i in fixed if type(i) in _BASIC), _Slice)
+        steps = [type(i) for i in fixed if type(i) in _BASIC and i != (None, None, None)]
+        kind = steps[-1] if steps else _Slice
         return view(_BASIC[kind], x, fixed)
     arrays, kept = _parted(items)
     made: Tensor = record(_INDEX, (x, *arrays), (kept,))

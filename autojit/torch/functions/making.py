@@ -62,12 +62,30 @@ def binary(name: str, impl: Callable[..., Any], *, floats: bool = False) -> Call
             operands = tensors(input, other)
         if floats and operands[0]._data.dtype.kind in "biu":
             operands = tuple(map(floating, operands))
-        made: Tensor = record(operation, operands)
+        try:
+            made: Tensor = record(operation, operands)
+        except ValueError as error:
+            raise _shapes_differ(*operands) or error from None
         return made
 
     ufunc = impl if isinstance(impl, np.ufunc) and not floats else None
     call.__dict__["ufunc"] = ufunc
     return call
+
+
+def _shapes_differ(a: Tensor, b: Tensor) -> RuntimeError | None:
+    """The error where two shapes do not broadcast, in PyTorch's words."""
+    left, right = a._data.shape, b._data.shape
+    n = max(len(left), len(right))
+    pairs = zip((1,) * (n - len(left)) + left, (1,) * (n - len(right)) + right, strict=True)
+    wrong = [(k, p, q) for k, (p, q) in enumerate(pairs) if p != q and 1 not in (p, q)]
+    if not wrong:
+        return None
+    k, p, q = wrong[-1]
+    return RuntimeError(
+        f"The size of tensor a ({p}) must match the size of tensor b ({q}) at non-singleton "
+        f"dimension {k}"
+    )
 
 
 def comparison(impl: Callable[..., Any]) -> Callable[..., Tensor]:

@@ -22,6 +22,9 @@ class values_and_indices(NamedTuple):
     values: Tensor
     indices: Tensor
 
+    def __repr__(self) -> str:
+        return f"torch.return_types(\nvalues={self.values!r},\nindices={self.indices!r})"
+
 
 class _Reduction:
     """A reduction; its nodes have two names, without and with axes."""

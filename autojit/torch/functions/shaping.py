@@ -188,12 +188,35 @@ _STACK = Operation("Stack", lambda *x: np.stack(x[:-1], x[-1]))
 def cat(tensors_: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after the other along an axis."""
     given = [x for x in tensors_ if tuple(x._data.shape) != (0,)] or list(tensors_)
+    _check_alike(given, axis(dim, given[0]._data.ndim))
     made: Tensor = record(_CAT, tensors(*given), (axis(dim, given[0]._data.ndim),))
     return made
 
 
+def _check_alike(given: Sequence[Tensor], a: int) -> None:
+    first = tuple(given[0]._data.shape)
+    for number, x in enumerate(given):
+        shape = tuple(x._data.shape)
+        if len(shape) != len(first):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
+        for k, (p, q) in enumerate(zip(first, shape, strict=True)):
+            if k != a and p != q:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {a}. Expected size {p} but "
+                    f"got size {q} for tensor number {number} in the list."
+                )
+
+
 def stack(tensors_: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors side by side along a new axis."""
+    for number, x in enumerate(tensors_):
+        if x._data.shape != tensors_[0]._data.shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got "
+                f"{list(tensors_[0].shape)} at entry 0 and {list(x.shape)} at entry {number}"
+            )
     made: Tensor = record(_STACK, tensors(*tensors_), (axis(dim, tensors_[0]._data.ndim + 1),))
     return made
 
