@@ -37,6 +37,7 @@ from autojit.tracing.running.trace import trace_flat
 from . import listed
 from .name_patching import Maker, Names, StandIn
 from .pandas_methods import PandasMethods
+from .scipy_names import ScipyNames
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
 Answer = Callable[..., Any]
@@ -226,20 +227,21 @@ def _names() -> tuple[Names, ...]:
             makers[name] = functools.partial(_Wrapper, answer=answers[found])
     for original, answer in answers.items():
         call_as(original, functools.partial(answer, original))
-    for module in (np, np.linalg):
+    for module in (np, np.linalg, np.fft):
         for name in listed.covered(module):
             call_as(getattr(module, name), listed.Listed(getattr(module, name)))
     return (
         Names(np, makers),
         Names(np.linalg, dict.fromkeys(listed.covered(np.linalg), listed.Listed)),
+        Names(np.fft, dict.fromkeys(listed.covered(np.fft), listed.Listed)),
     )
 
 
-_pandas = PandasMethods()
+_others = PandasMethods(), ScipyNames()
 
 
-def _all_names() -> tuple[Names | PandasMethods, ...]:
-    return (*_names(), _pandas)
+def _all_names() -> tuple[Names | PandasMethods | ScipyNames, ...]:
+    return (*_names(), *_others)
 
 
 @contextmanager

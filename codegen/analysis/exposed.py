@@ -62,6 +62,12 @@ class Written:
                 del known[position]
                 low, high = min(low, first), max(high, last)
         known.append((low, high))
+        for term in terms:
+            step = term[0]
+            if isinstance(step, Step) and abs(step.size) <= high - low + 1:  # no gaps are left
+                ends = step.start * step.size, step.last * step.size
+                self.add(terms - {term}, low + min(ends), high + max(ends))
+                return
 
     def covers(self, index: Affine, count: int, bounds: Bounds) -> bool:
         """Whether all elements from an index on are written, wherever open loops are."""
@@ -175,7 +181,7 @@ class Reads:
         self.bounds[s.var] = (s.start, s.stop - 1)
         self.follow(s.body)
         for buffer, written in self.written.items():
-            if s.share is None and s.only is None:
+            if s.share is None and not s.is_partial:
                 written.close(s.var, s.start, s.stop)
             else:
                 self._close_in_part(buffer, written, s)

@@ -202,6 +202,7 @@ def _factorization(s: Factorization, n: _Names) -> str:
     operands = ", ".join(_operand(o, n) for o in s.inputs)
     more = [] if s.dtype == s.inputs[0].buffer.dtype else [s.dtype]
     more += [f"{s.k} right-hand sides"] if s.k else []
+    more += [f"gives {' '.join(s.gives)}"] if s.gives else []
     more += [f"{name}={print_static(value)}" for name, value in s.params.items()]
     words = "".join(f", {word}" for word in more)
     return f"{results} = {s.name}({operands}) {{{_sizes(s)}[{s.m},{s.n}]{words}}}"
@@ -251,6 +252,8 @@ _ROLES = {"map": "", "reduce": "  # reduces", "sequence": "  # in turn"}
 def _print_loop(s: Loop, names: _Names, indent: str, lines: list[str]) -> None:
     words = "" if s.share is None else f", share {names.var(s.share)}"
     words += "" if s.only is None else f", only {names.scalar(s.only)}"
+    words += "" if s.lower is None else f", from {names.scalar(s.lower)}"
+    words += "" if s.upper is None else f", below {names.scalar(s.upper)}"
     remarks = _ROLES.get(s.role, f"  # {s.role}")
     remarks += ("  # unrolled" if s.unroll else "") + ("  # outlined" if s.outlined else "")
     remarks += names.remarks.get(id(s), "")
