@@ -52,11 +52,16 @@ def takes_arrays(*tuples: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        names = tuple(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters
+        names = tuple(parameters)
+        takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if current_trace() is None:
+                return function(*args, **kwargs)
+            if takes_any:
+                args, kwargs = all_as_arrays(bare(args), bare(kwargs))
                 return function(*args, **kwargs)
             given = dict(zip(names, bare(args), strict=False)) | bare(kwargs)
             arrays = {n: x if n in tuples else _as_array(x) for n, x in given.items()}

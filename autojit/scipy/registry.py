@@ -12,14 +12,17 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeVar, cast
 
+from autojit.errors import UncoveredFunctionError
 from autojit.protocols.lists import takes_arrays
+from autojit.protocols.way_out import offer
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
+from autojit.tracing.hooks import hooks
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: SciPy's public name -> what answers for it, with the same signature.
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS: dict[str, Callable[..., Any]] = hooks.scipys_functions
 
 #: The attribute in which a stand-in holds SciPy's own function.
 OWN = "__scipys_own__"
@@ -46,7 +49,10 @@ def answers(
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if is_traced((args, kwargs)) or (callables and _may_use_traced(args, kwargs)):
-                return traced(*args, **kwargs)
+                try:
+                    return traced(*args, **kwargs)
+                except UncoveredFunctionError as error:
+                    raise offer(error, original(name), args, kwargs) from None
             return original(name)(*args, **kwargs)
 
         FUNCTIONS[name] = call
