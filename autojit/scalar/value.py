@@ -383,6 +383,6 @@ def _value_of(_: Any, children: Any) -> Any:
     return Value(data.item() if isinstance(data, np.generic) else data)
 
 
-optree.register_pytree_node(cast(Any, Value), _number_of, _value_of, namespace=NAMESPACE)
+optree.register_pytree_node(cast(Any, Value), cast(Any, _number_of), _value_of, namespace=NAMESPACE)
 WRAPPERS[Value] = lambda value: value.data
 hooks.releases.append(_begin_tape)
