@@ -242,7 +242,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 #: each other.  Modules beside packages (`autojit.errors`) have a floor of their own.
 FLOORS = (
     "cli", "cli.coverage", "cli.coverage.calls", "autojit",
-    "torch", "torch.utils", "torch.autograd", "torch.functions", "torch.engine", "scalar",
+    "micrograd torch", "torch.utils", "torch.autograd", "torch.functions", "torch.engine", "scalar",
     "nn ode optim testing",
     "scipy.integrate scipy.interpolate scipy.ndimage scipy.optimize scipy.sparse scipy.spatial",
     "scipy.signal scipy.stats", "scipy.linalg",

@@ -240,6 +240,14 @@ def test_network() -> None:
     assert isinstance(model.layers[0], Layer)
 
 
+def test_the_modules_of_micrograd_are_there() -> None:
+    from autojit import micrograd
+    from autojit.micrograd import engine, nn
+
+    assert engine.Value is micrograd.Value is Value
+    assert (nn.MLP, nn.Layer, nn.Neuron) == (MLP, Layer, Neuron)
+
+
 def test_values_vanish_under_jit() -> None:
     def slope(x: Any) -> Any:
         v = Value(x)
