@@ -141,7 +141,9 @@ _LATER = {
     ),
     "Value": "scalar.value",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
+    **dict.fromkeys(
+        ("micrograd", "nn", "numpy", "ode", "optim", "scalar", "scipy", "testing", "torch"), ""
+    ),
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",
 }
