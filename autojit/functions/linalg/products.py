@@ -13,7 +13,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import TypeMismatch
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.contract import dot as dot_op
-from autojit.protocols.lifting import (
+from autojit.protocols.lifting import dtype_of, (
     as_tracer,
     dtype_of,
     perhaps_view,
@@ -144,6 +144,8 @@ def kron(a: Any, b: Any) -> Any:
 
 def vecdot(a: Any, b: Any) -> Any:
     """``np.vecdot``: the last axes run together."""
+    if np.result_type(dtype_of(a), dtype_of(b)) == bool:
+        return np.any(a & b, axis=-1)
     return np.sum(np.conj(a) * b, axis=-1)
 
 
