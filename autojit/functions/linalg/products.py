@@ -13,7 +13,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import TypeMismatch
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.contract import dot as dot_op
-from autojit.protocols.lifting import dtype_of, (
+from autojit.protocols.lifting import (
     as_tracer,
     dtype_of,
     perhaps_view,
