@@ -26,7 +26,7 @@ from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import ode, testing
+    from . import nn, ode, optim, testing
     from .control_flow.control import (
         associative_scan,
         cond,
@@ -65,7 +65,9 @@ __all__ = [
     "jvp",
     "linearize",
     "map",
+    "nn",
     "ode",
+    "optim",
     "parse",
     "peak_memory",
     "saved_residuals",
@@ -98,10 +100,7 @@ hooks.register_modules(
     f"{__name__}.interception.patches",
     f"{__name__}.capture.twins",
 )  # fmt: skip
-hooks.scipy.update(
-    linalg=f"{__name__}.scipy.linalg", special=f"{__name__}.scipy.special",
-    integrate=f"{__name__}.ode",
-)  # fmt: skip
+hooks.scipy["integrate"] = f"{__name__}.ode"
 
 
 def parse(text: str) -> Any:
@@ -133,8 +132,7 @@ _LATER = {
     ),
     "Value": "scalar.value",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    "ode": "",
-    "testing": "",
+    **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
 }
 
 

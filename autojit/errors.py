@@ -21,6 +21,7 @@ __all__ = [
     "DerivativeError",
     "DonationWarning",
     "DtypeError",
+    "FrozenRandomError",
     "HandledFailureError",
     "InPlaceError",
     "IntegerGradientError",
@@ -98,6 +99,10 @@ class CaptureError(TracingError, TypeError):
 
 class ShapesDifferError(CaptureError):
     """A value has one shape on one way through a branch or a loop, and another on another."""
+
+
+class FrozenRandomError(TracingError, TypeError):
+    """A random generator in a compiled function, which would draw once for all calls."""
 
 
 class HandledFailureError(TracingError, RuntimeError):

@@ -28,7 +28,7 @@ from autojit.tracing.values import lift
 from .aliases import Slot, relate_all, results_of
 from .block import Block
 from .checks import add_checks, first_failing
-from .loops import COUNTER, Captured, Grown, Loop, key_of
+from .loop import COUNTER, Captured, Grown, Loop, key_of
 from .truth import truth_of
 
 

@@ -26,8 +26,9 @@ from autojit.tracing.values import is_tracer
 from . import calls
 from .branches import capture_branch, capture_choice
 from .checks import failing
+from .loop import Loop
 from .loop_ops import emit
-from .loops import Loop, trace_loop
+from .loops import trace_loop
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of

@@ -24,8 +24,9 @@ from autojit.tracing.known import arguments_are_known
 from .block import Block
 from .branches import capture_branch
 from .independence import steps_are_independent
+from .loop import Captured, Loop
 from .loop_ops import emit
-from .loops import Captured, Loop, trace_loop
+from .loops import trace_loop
 from .sequences import Sequence
 from .truth import truth, truth_of, unknown
 

@@ -48,7 +48,8 @@ class Names:
     def __init__(self, module: ModuleType, makers: dict[str, Maker]) -> None:
         self._space = vars(module)
         self._makers = makers
-        self._values = itemgetter(*makers)
+        first, *others = makers
+        self._values = itemgetter(first, *(others or [first]))  # a tuple also of one name
         self._originals: dict[str, Any] = {}
         self._stand_ins: dict[str, StandIn] = {}
         self._before: tuple[Any, ...] = ()
@@ -58,9 +59,9 @@ class Names:
         found = self._values(self._space)
         if found != self._before:  # one C call, which looks at identities first
             self._before = found
-            self._originals = dict(zip(self._makers, found, strict=True))
+            self._originals = dict(zip(self._makers, found, strict=False))
             self._stand_ins = {name: self._makers[name](f) for name, f in self._originals.items()}
-            self._during = tuple(self._stand_ins.values())
+            self._during = self._values(self._stand_ins)
         self._space.update(self._stand_ins)
 
     def restore(self) -> None:

@@ -37,6 +37,7 @@ from autojit.tracing.running.trace import trace_flat
 from . import listed
 from .name_patching import Maker, Names, StandIn
 from .pandas_methods import PandasMethods
+from .scipy_names import ScipyNames
 
 #: A function that answers in the place of the original: ``answer(original, *args, **kwargs)``.
 Answer = Callable[..., Any]
@@ -235,11 +236,11 @@ def _names() -> tuple[Names, ...]:
     )
 
 
-_pandas = PandasMethods()
+_others = PandasMethods(), ScipyNames()
 
 
-def _all_names() -> tuple[Names | PandasMethods, ...]:
-    return (*_names(), _pandas)
+def _all_names() -> tuple[Names | PandasMethods | ScipyNames, ...]:
+    return (*_names(), *_others)
 
 
 @contextmanager

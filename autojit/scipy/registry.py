@@ -1,7 +1,7 @@
 """The table of SciPy's functions that autojit answers for on traced arrays.
 
 Each has SciPy's name and arguments.  Where nothing is traced, SciPy's own function is called,
-which is imported then.
+which is imported then.  `names` finds the answer for what the user calls by SciPy's own name.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, TypeVar, cast
 
 from autojit.protocols.lists import takes_arrays
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,13 +21,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: SciPy's public name -> what answers for it, with the same signature.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
+#: The attribute in which a stand-in holds SciPy's own function.
+OWN = "__scipys_own__"
 
-def answers(name: str, *, tuples: tuple[str, ...] = ()) -> Callable[[F], F]:
+
+def answers(
+    name: str, *, tuples: tuple[str, ...] = (), callables: bool = False
+) -> Callable[[F], F]:
     """Register what answers for a function of SciPy, such as ``"scipy.linalg.expm"``.
 
-    The function is called only where an argument is traced.  It is given traced arrays in the
-    place of arrays that were written to and of lists of traced numbers; the arguments named in
-    ``tuples`` stay as they are.
+    The function is called only where an argument is traced; with ``callables`` also in a trace
+    where an argument is a function, which may use traced values.  It is given traced arrays in
+    the place of arrays that were written to and of lists of traced numbers; the arguments named
+    in ``tuples`` stay as they are.
+
+    A class is registered as a function that makes objects of ours.  A method of a class
+    (``"scipy.interpolate.PPoly.__call__"``) is given SciPy's object first; a method of a public
+    object (``"scipy.stats.dirichlet.logpdf"``) is not.
     """
 
     def register(function: F) -> F:
@@ -33,7 +45,7 @@ def answers(name: str, *, tuples: tuple[str, ...] = ()) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if is_traced((args, kwargs)):
+            if is_traced((args, kwargs)) or (callables and _may_use_traced(args, kwargs)):
                 return traced(*args, **kwargs)
             return original(name)(*args, **kwargs)
 
@@ -43,9 +55,35 @@ def answers(name: str, *, tuples: tuple[str, ...] = ()) -> Callable[[F], F]:
     return register
 
 
+def _may_use_traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return current_trace() is not None and any(map(callable, (*args, *kwargs.values())))
+
+
 @functools.cache
-def original(name: str) -> Callable[..., Any]:
-    """SciPy's function of a public name."""
-    module, _, function = name.rpartition(".")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return found
+def original(name: str) -> Any:
+    """SciPy's function, class or method of a name."""
+    parts = name.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        try:
+            owner = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        return attribute(owner, parts[length:])
+    raise AttributeError(name)
+
+
+def attribute(owner: Any, path: list[str]) -> Any:
+    """What an object has at a path of names; never a stand-in."""
+    for part in path:
+        owner = getattr(owner, part)
+    return own(owner)
+
+
+def own(f: Any) -> Any:
+    """SciPy's own function in the place of its stand-in; all else as it is."""
+    inner = f.__func__ if isinstance(f, MethodType) else f
+    known = getattr(inner, "__dict__", None)
+    found = known.get(OWN) if isinstance(known, dict) else None
+    if found is None:
+        return f
+    return MethodType(found, f.__self__) if isinstance(f, MethodType) else found

@@ -69,7 +69,7 @@ class Hooks:
     def __init__(self) -> None:
         self._modules: tuple[str, ...] = ()
         self._lock = Lock()
-        #: Names of our modules in the place of SciPy's, by the names of SciPy's.
+        #: Our modules in the place of SciPy's that are not `autojit.scipy.NAME`, by SciPy's names.
         self.scipy: dict[str, str] = {}
 
     def register_modules(self, *names: str) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import operator
-import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,6 +23,7 @@ from .array_methods import ArrayMethods
 from .context import Trace, check_not_leaked
 from .hooks import hooks
 from .known import ONE_BY_ONE, at_hand, depends, is_batched, lost_derivative
+from .scipy_calls import calling, way_out
 from .source import user_instruction, user_source
 
 #: Assignment into an ordinary array asks for a number or an array.
@@ -52,56 +50,6 @@ _CHOOSE = (
     "Or choose element by element:\n"
     "    y = np.where(x > 0, a, b)          # not: a if x > 0 else b\n"
 )
-#: SciPy's functions in Python make arrays of what they are given.
-#: Frames in which a function of SciPy's is looked for.
-NEAREST = 12
-
-
-def _function_of_scipy() -> tuple[str, str] | None:
-    """Package and name of the function of SciPy's that the user's code has called, if it is among
-    the nearest on the stack."""
-    frame: FrameType | None = sys._getframe(2)
-    found = None
-    for _ in range(NEAREST):
-        if frame is None:
-            break
-        path = frame.f_globals.get("__name__", "").split(".")
-        if path[0] == "scipy":
-            found = _named(frame, path) or found
-        frame = frame.f_back
-    return found
-
-
-def _named(frame: FrameType, path: list[str]) -> tuple[str, str] | None:
-    """Package and name of what a frame in a module of SciPy's runs: a function, a method or class,
-    or what a decorator wraps."""
-    name, known = frame.f_code.co_name, frame.f_locals
-    if path[1:] and not path[1].startswith("_"):
-        if "self" in known:
-            own = type(known["self"]).__name__
-            name = own if name == "__init__" else f"{own}.{name}"
-        return path[1], name
-    for thing in known.values():
-        module = str(getattr(thing, "__module__", "")).split(".")
-        if callable(thing) and module[0] == "scipy" and module[1:] and module[1][0] != "_":
-            return module[1], getattr(thing, "__name__", name)
-    return None
-
-
-def _instead_of(package: str, name: str) -> str:
-    """What the user can write in the place of a function of SciPy's."""
-    place = hooks.scipy.get(package)
-    ours = importlib.import_module(place) if place is not None else None
-    if ours is None or not callable(getattr(ours, name, None)):
-        return (
-            "SciPy's own functions cannot be traced, but for ufuncs. Write it with NumPy's, or "
-            "give its derivative by a rule:\n"
-            "    @autojit.custom_jvp                            # or custom_vjp"
-        )
-    return (
-        "autojit has one that can be traced:\n"
-        f"    from {ours.__name__} import {name:<16} # not: from scipy.{package} import {name}"
-    )
 
 
 class Tracer(ArrayMethods):
@@ -343,11 +291,9 @@ class Tracer(ArrayMethods):
         found = self._without_loss()
         if found is not None:
             return np.array(found, dtype)
-        if (function := _function_of_scipy()) is not None:
+        if (function := calling()) is not None:
             name = "scipy." + ".".join(function)
-            self._refuse(
-                f"converting x to a NumPy array, which {name} does,", _instead_of(*function)
-            )
+            self._refuse(f"converting x to a NumPy array, which {name} does,", way_out(*function))
         self._refuse(
             "converting x to a NumPy array",
             f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"

@@ -175,7 +175,7 @@ class Reads:
         self.bounds[s.var] = (s.start, s.stop - 1)
         self.follow(s.body)
         for buffer, written in self.written.items():
-            if s.share is None and s.only is None:
+            if s.share is None and not s.is_partial:
                 written.close(s.var, s.start, s.stop)
             else:
                 self._close_in_part(buffer, written, s)

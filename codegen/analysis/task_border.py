@@ -75,7 +75,7 @@ class Border:
         ``outside`` is memory that is touched elsewhere in the program.
         """
         inner = list(walk(main.body))
-        if main.role == "sequence" or main.only is not None or main.share is not None:
+        if main.role == "sequence" or main.is_partial or main.share is not None:
             return "its iterations have to run in their order"
         if not all(map(_may_be_in_task, inner)):
             return "it holds a loop with steps, a branch or a call of a library"

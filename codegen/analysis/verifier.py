@@ -194,6 +194,7 @@ class _Check:
             "a loop with the variable of one around": s.var in self.bounds,
             "a loop that is shared and unrolled": shared and s.unroll,
             "a loop that is shared and run for one iteration": shared and s.only is not None,
+            "a loop that is shared and has bounds": shared and not (s.lower is s.upper is None),
             "a shared loop inside of another": shared and inside_of_share,
             "a shared loop outside of its tasks": shared and s.share is not self.task,
             "a shared loop whose steps run in turn": shared and s.role == "sequence",

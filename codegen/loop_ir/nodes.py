@@ -192,7 +192,7 @@ class Finish:
 
 
 @declare(
-    uses=lambda s: () if s.only is None else (s.only,),
+    uses=lambda s: tuple(x for x in (s.only, s.lower, s.upper) if x is not None),
     bodies=lambda s: [s.body],
     variables=lambda s: {s.var: (s.start, s.stop - 1)},
     share=lambda s: s.share,
@@ -219,6 +219,15 @@ class Loop:
     outlined: bool = False
     #: Where given, and not negative, the only iteration that has an effect: it alone is run.
     only: Scalar | None = None
+    #: Where given, iterations below ``lower``, and from ``upper`` on, have no effect: a target may
+    #: leave them out, but runs at least one iteration.
+    lower: Scalar | None = None
+    upper: Scalar | None = None
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it may run over less than its range."""
+        return not (self.only is self.lower is self.upper is None)
 
     @property
     def expanded(self) -> int:

@@ -105,7 +105,7 @@ def in_sequence(body: list[Any]) -> bool:
 def is_whole(loop: Loop) -> bool:
     """Whether a loop runs over all of its range, and is counted: passes that change the range, or
     put loops in its place, have to keep the number of iterations."""
-    return loop.share is None and loop.only is None and not loop.unroll
+    return loop.share is None and not loop.is_partial and not loop.unroll
 
 
 def memory(buffer: Buffer) -> Buffer:

@@ -49,7 +49,7 @@ def _coalesced(outer: Loop) -> Loop:
     (inner,) = outer.body
     if not isinstance(inner, Loop) or inner.start or inner.role not in ("map", "reduce"):
         return outer
-    if inner.share is not None or inner.only is not None:
+    if inner.share is not None or inner.is_partial:
         return outer
     if outer.role not in ("map", "reduce") or any(isinstance(s, Loop) for s in inner.body):
         return outer

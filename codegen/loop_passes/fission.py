@@ -88,7 +88,7 @@ def _fissioned(body: list[Any], name: str) -> list[Any]:
 def _may_fission(loop: Loop) -> bool:
     """Whether a loop is innermost and long, and its iterations depend on each other by sums
     only."""
-    if loop.role == "sequence" or loop.share is not None or loop.only is not None:
+    if loop.role == "sequence" or loop.share is not None or loop.is_partial:
         return False
     if any(bodies_of(s) for s in loop.body) or not all(isinstance(s, _PLAIN) for s in loop.body):
         return False

@@ -71,7 +71,7 @@ def _indices(body: list[Any]) -> Indices:
 
 def _split(loop: Loop, bounds: Bounds, known: Indices) -> list[Loop]:
     """The loop without its masks, and one iteration for each element where a mask holds."""
-    if loop.role != "map" or loop.share is not None or loop.only is not None:
+    if loop.role != "map" or loop.share is not None or loop.is_partial:
         return [loop]
     if not all(isinstance(s, (*_PURE, Store)) for s in loop.body):
         return [loop]

@@ -43,11 +43,10 @@ from autojit.codegen.loop_ir.nodes import (
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_named, buffers_of, memory, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
+from autojit.codegen.loop_passes.rows.one_hot_loops import Found, Product, Writer
+from autojit.codegen.loop_passes.rows.row_steps import conflict, touched
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
-
-from .one_hot_loops import Found, Product, Writer
-from .row_steps import conflict, touched
 
 #: Shorter rows gain nothing.
 LEAST = 16
@@ -127,7 +126,7 @@ def _may_be(loop: Loop) -> bool:
         and LEAST <= extent < MOST
         and loop.role in ("map", "reduce")
         and loop.share is None
-        and loop.only is None
+        and not loop.is_partial
         and not loop.unroll
         and all(isinstance(s, _PLAIN) for s in loop.body)
     )

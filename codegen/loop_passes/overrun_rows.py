@@ -104,7 +104,7 @@ def _widened(run: list[Any], bounds: Bounds) -> list[Any] | None:
 
 def _are_plain(loops: list[Loop]) -> bool:
     """Whether iterations may run in any order, and all of each range is run."""
-    return all(s.role == "map" and s.share is None and s.only is None for s in loops)
+    return all(s.role == "map" and s.share is None and not s.is_partial for s in loops)
 
 
 def _inside(load: Load, bounds: Bounds) -> bool:

@@ -15,6 +15,7 @@ from .coalesce import coalesced
 from .delinearize import delinearized
 from .fission import fissioned
 from .masked_fixups import masks_fixed_up
+from .narrow_loops import loops_narrowed
 from .one_hot_rows import one_hot_reduced
 from .overrun_rows import overrun_rows
 from .parallelize import parallelize_kernels
@@ -81,6 +82,11 @@ SHAPE = Pipeline(
         _place(
             parallelize_products,
             "Products that no loop has absorbed are cut into tasks by themselves.",
+        ),
+        _place(
+            loops_narrowed,
+            "Loops are final: passes above would have to keep the bounds, and a loop that is cut "
+            "into tasks has none.",
         ),
         _place(
             split_blocks,

@@ -95,7 +95,7 @@ def may_fission(loop: Loop) -> bool:
 
     Both keep their own order, so neither may access memory that the other one writes.
     """
-    if loop.role == "sequence" or loop.unroll or loop.share is not None or loop.only is not None:
+    if loop.role == "sequence" or loop.unroll or loop.share is not None or loop.is_partial:
         return False
     if not all(isinstance(s, _PLAIN) for s in loop.body):
         return False

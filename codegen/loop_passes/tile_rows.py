@@ -32,13 +32,20 @@ from autojit.codegen.loop_ir.nodes import AccumulateInto, Fill, Load, Loop
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of, memory, substituted
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar
+from autojit.codegen.loop_passes.rows.row_steps import (
+    Access,
+    RowStep,
+    as_rows,
+    conflict,
+    extents,
+    touched,
+)
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
 
 from .coalesce import coalesced
 from .products import chosen
-from .row_steps import Access, RowStep, as_rows, conflict, extents, touched
 from .strip_mine import BLOCK, strip_mined
 
 #: Parts of the second-level cache.  A matrix of at least its size is evicted before it is read

@@ -188,6 +188,10 @@ class _Function:
             numbers = self.part(numbers, s.share)
         if s.only is not None and self.of(s.only) >= 0:
             numbers = [int(self.of(s.only))]
+        if s.lower is not None:
+            numbers = [n for n in numbers if n >= self.of(s.lower)] or numbers[-1:]
+        if s.upper is not None:
+            numbers = [n for n in numbers if n < self.of(s.upper)] or numbers[:1]
         for number in self.order(numbers) if s.role == "map" else numbers:
             self.vars[s.var] = number
             self.body(s.body)

@@ -207,6 +207,10 @@ class Statements:
         while t.has(","):
             if t.has("share"):
                 made.share = self.scalars.known_variable()
+            elif t.has("from"):
+                made.lower = self.scalars.use()
+            elif t.has("below"):
+                made.upper = self.scalars.use()
             else:
                 t.word("only")
                 made.only = self.scalars.use()

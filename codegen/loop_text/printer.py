@@ -251,6 +251,8 @@ _ROLES = {"map": "", "reduce": "  # reduces", "sequence": "  # in turn"}
 def _print_loop(s: Loop, names: _Names, indent: str, lines: list[str]) -> None:
     words = "" if s.share is None else f", share {names.var(s.share)}"
     words += "" if s.only is None else f", only {names.scalar(s.only)}"
+    words += "" if s.lower is None else f", from {names.scalar(s.lower)}"
+    words += "" if s.upper is None else f", below {names.scalar(s.upper)}"
     remarks = _ROLES.get(s.role, f"  # {s.role}")
     remarks += ("  # unrolled" if s.unroll else "") + ("  # outlined" if s.outlined else "")
     remarks += names.remarks.get(id(s), "")

@@ -32,6 +32,7 @@ class Rewriter(Builder):
         super().__init__()
         self.rules = rules
         self._definition: dict[Value, Op] = {}
+        self._read: set[Value] = set()
         #: What rules have found out about an op, for the next time.
         self.notes: dict[Op, Any] = {}
 
@@ -44,6 +45,10 @@ class Rewriter(Builder):
         """The op that computes a value; None for what comes from outside."""
         return self._definition.get(value)
 
+    def is_read(self, value: Value) -> bool:
+        """Whether an op so far reads a value."""
+        return value in self._read
+
     def scalar(self, value: Value) -> Any:
         """The element that a constant repeats; None where the value is not a constant."""
         op = self._definition.get(value)
@@ -51,6 +56,7 @@ class Rewriter(Builder):
 
     def append(self, op: Op) -> None:
         self.ops.append(op)
+        self._read.update(op.operands)
         for value in op.results:
             self._definition[value] = op
 

@@ -44,10 +44,15 @@ def update_again(op: Op, at: Rewriter) -> Value | None:
 
 @rules(scatter)
 def scatter_again(op: Op, at: Rewriter) -> Value | None:
-    """The same places set twice → once"""
+    """The same places set twice → once
+
+    Not where something reads them in between: then all that is written lies in one array.
+    """
     x, v, *indices = op.operands
     inner = at.definition(x, scatter)
     if inner is None or list(inner.operands[2:]) != indices or inner.params != op.params:
+        return None
+    if at.is_read(x):
         return None
     return scatter(inner.operands[0], v, *indices, **op.params)
 

@@ -30,6 +30,7 @@ from autojit.codegen.loop_passes.coalesce import coalesced
 from autojit.codegen.loop_passes.delinearize import delinearized
 from autojit.codegen.loop_passes.fission import fissioned
 from autojit.codegen.loop_passes.masked_fixups import masks_fixed_up
+from autojit.codegen.loop_passes.narrow_loops import loops_narrowed
 from autojit.codegen.loop_passes.overrun_rows import overrun_rows
 from autojit.codegen.loop_passes.parallelize import parallelize
 from autojit.codegen.loop_passes.strip_mine import strip_mined
@@ -220,6 +221,23 @@ def long(*more: Any, **settings: Any) -> Kernel:
     return kernel(loop(ROW, [*body, *more, Store(Y, at(ROW), z)], **settings))
 
 
+def bounded(*more: Any, outside: float = 0.0, combine: str = "add", inner: bool = False,
+            **settings: Any) -> Kernel:  # fmt: skip
+    """A sum of the elements up to a bound."""
+    here, end, mask, x, other, chosen = scalar("i64"), scalar("i64"), scalar("bool"), *(
+        scalar() for _ in range(3)
+    )  # fmt: skip
+    bound = [number(3, end)]
+    body = [
+        *(bound if inner else ()), IndexValue(here, at(ROW)), Compute(mask, "lt", (here, end)),
+        Load(x, X, at(ROW), None), number(outside, other),
+        Compute(chosen, "select", (mask, x, other)),
+        AccumulateInto(ONE, Affine(0), combine, chosen), *more,
+    ]  # fmt: skip
+    settings.setdefault("role", "reduce")
+    return kernel(*(() if inner else bound), loop(ROW, body, **settings))
+
+
 #: By pass: what it changes, and what it leaves alone.
 TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, Any]]] = {
     strip_mined: (rows, ROWS),
@@ -270,6 +288,20 @@ TABLE: dict[Callable[[Kernel], Kernel], tuple[Callable[[], Kernel], dict[str, An
             "in turn": lambda: masked(role="sequence"),
             "in place": lambda: masked(*copied(T, at(ROW), Y, at(ROW))),
             "sums": lambda: masked(*added(Y, at(0)), role="reduce"),
+        },
+    ),
+    loops_narrowed: (
+        bounded,
+        {
+            "shared": lambda: bounded(share=Var(2)),
+            "one iteration": lambda: bounded(only=scalar("i64")),
+            "a number outside": lambda: bounded(outside=1.0),
+            "a product": lambda: bounded(combine="mul"),
+            "a bound of each iteration": lambda: bounded(inner=True),
+            "with a store": lambda: bounded(*copied(X, at(ROW), Y, at(ROW))),
+            "that set computed places": lambda: bounded(*scattered("set")),
+            "with a fill": lambda: bounded(Fill(T, at((20, ROW)), 20, 0.0)),
+            "with linear algebra": lambda: bounded(factorization()),
         },
     ),
     fissioned: (

@@ -43,6 +43,18 @@ PROMISES = {
         r"simulation by Numba [\d.]+ ms, value and gradient [\d.]+ ms",
         r"branches compiled: 2, loops compiled: 1",
     ],
+    "classifier.py": [
+        r"epoch 1: loss 1\.\d+",
+        r"epoch 8: loss 0\.0\d+",
+        r"held-out accuracy 9[6-9]\.\d% of 1000 digits",
+        r"one step: [\d.]+ ms, compiled once",
+    ],
+    "characters.py": [
+        r"traced and compiled in [\d.]+ s",
+        r"step 300: loss 0\.0\d+",
+        r"recited (9\d|100)% of the letters as they are:",
+        r"Twinkle, twinkle, little star,\n",
+    ],
     "black_scholes.py": [
         r"strike +delta +vega +theta +rho +gamma",
         r"largest difference from the closed forms: \de-1[0-9]",

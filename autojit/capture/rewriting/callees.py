@@ -1,4 +1,5 @@
-"""What is called in place of a callee: the twin of a function of the user's, or the callee."""
+"""What is called in place of a callee: the twin of a function of the user's, what answers for a
+function of SciPy's, or the callee."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
+
+from autojit.scipy.names import standing_for
 
 from .twins import is_twin_code, known_twin, twin_of
 
@@ -45,12 +48,10 @@ def is_users_file(file: str) -> bool:
 def converted(function: Any, runtime: type) -> Any:
     """What is called in place of a callee; it takes the same arguments."""
     kind = type(function)
-    if kind is FunctionType:
-        return _function(function, runtime)
     if kind is _BUILTIN:
         return function
-    convert = _CONVERT.get(kind)
-    return _object(function, runtime) if convert is None else convert(function, runtime)
+    found = _CONVERT.get(kind, _object)(function, runtime)
+    return standing_for(function) if found is function else found
 
 
 def _function(function: FunctionType, runtime: type) -> Any:
@@ -125,6 +126,7 @@ def _constructed(
 
 
 _CONVERT: dict[type, Callable[[Any, type], Any]] = {
+    FunctionType: _function,
     MethodType: _method,
     partial: _partial,
     type: _class,

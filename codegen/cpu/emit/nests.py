@@ -91,12 +91,29 @@ def loop(e: KernelContext, s: Loop) -> None:
         is_one = b.icmp_signed(">=", only, ir.Constant(I64, 0))
         start = b.select(is_one, only, start)
         stop = b.select(is_one, b.add(only, ir.Constant(I64, 1)), stop)
+    start, stop = _bounded(e, s, start, stop)
     _counted(e, s, start, stop)
+
+
+def _bounded(
+    e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """The range without iterations that have no effect; at least one, as counted loops have."""
+    b, one = e.builder, ir.Constant(I64, 1)
+    if s.lower is not None:
+        last, lower = b.sub(stop, one), e.registers[s.lower.number]
+        lower = b.select(b.icmp_signed("<", lower, last), lower, last)
+        start = b.select(b.icmp_signed(">", lower, start), lower, start)
+    if s.upper is not None:
+        least, upper = b.add(start, one), e.registers[s.upper.number]
+        upper = b.select(b.icmp_signed(">", upper, least), upper, least)
+        stop = b.select(b.icmp_signed("<", upper, stop), upper, stop)
+    return start, stop
 
 
 def _counted(e: KernelContext, s: Loop, start: ir.Value, stop: ir.Value) -> None:
     long = s.stop - s.start > MOST_UNROLLED
-    found = commoning(s) if long and s.only is None else Commoning([], s.body, False)
+    found = commoning(s) if long and not s.is_partial else Commoning([], s.body, False)
     e.vars[s.var] = start
     firsts = []
     for a, _ in found.carried:

@@ -1,0 +1,142 @@
+"""A loop as the user wrote it, and as it is captured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.capture.state.state import Access, Before, Key, Tree
+from autojit.errors import CaptureError, with_place
+from autojit.ir.core.program import Op, Value
+from autojit.ir.core.types import Type
+from autojit.ir.regions.scan import scan
+from autojit.ir.regions.switch import switch
+from autojit.ir.regions.while_ import while_
+from autojit.staging.trace_function import LeafType
+from autojit.tracing.tracer import Tracer
+
+from .aliases import Sharing, Slot
+from .block import Block
+
+#: The number of steps so far.
+COUNTER = LeafType(Type(np.dtype(np.int64), ()), int)
+
+
+class Loop(NamedTuple):
+    """A loop as the user wrote it.
+
+    ``step`` runs the body, given the traced number of steps before it; ``holds`` is asked before
+    each step, if there is more to ask than the number of steps, of which there are ``length`` at
+    most (None: any number).
+    """
+
+    step: Callable[[Any], None]
+    holds: Callable[[], Any] | None
+    length: Any
+    most: int | None
+    access: Access
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the number of steps is known."""
+        return self.holds is None and isinstance(self.length, int)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether there surely is a first step."""
+        return self.is_counted and self.length > 0
+
+
+class Carry(NamedTuple):
+    """A name or place that each step takes from the one before it."""
+
+    key: Key
+    tree: Tree
+    types: list[LeafType]
+    first: Any
+    #: Whether a step reads it; if not, it is only handed on to what comes after the loop.
+    read: bool
+    #: Whether it is bound after each step.
+    always: bool = True
+    #: Whether it is the last element of a list that grows.
+    is_last: bool = False
+
+
+class Grown(NamedTuple):
+    """A list to which each step appends."""
+
+    items: list[Any]
+    trees: list[Tree]
+    types: list[LeafType]
+    values: list[Value]
+    #: By the places of these arrays: what all of them may be, and what the last one may be.
+    same: list[tuple[int, list[Slot | int], list[Slot]]]
+
+
+class Step(NamedTuple):
+    """A body as it was traced the last time."""
+
+    block: Block
+    ends: dict[Any, Any]
+    appended: dict[int, tuple[list[Any], list[Any]]]
+    sharing: Sharing
+    inputs_of: dict[Slot, Tracer]
+
+
+class Captured(NamedTuple):
+    """A traced loop that is not yet recorded."""
+
+    carries: list[Carry]
+    roots: list[Tracer]
+    block: Block
+    outputs: list[Value]
+    ends: list[list[Any]]
+    before: Before
+    loop: Loop
+    inputs: list[Value]
+    grown: list[Grown]
+    sharing: Sharing
+    lost: list[Tracer]
+
+    @property
+    def size(self) -> int:
+        """The number of operations of a step."""
+        return _size(self.block.trace.builder.ops, self.block.inputs[:1])
+
+
+#: Steps that a loop is taken to have where their number is known only when it runs.
+_STEPS = 100
+#: Operations that a branch is worth: its gradient takes 7 ms to compile, an operation's 0.3.
+_BRANCH = 25
+
+
+def _size(ops: Iterable[Op], counters: Iterable[Value]) -> int:
+    """The number of operations that some stand for where loops are unrolled: Python computes
+    itself what depends on counters only."""
+    known, count = set(counters), 0
+    for op in ops:
+        if known.issuperset(op.operands) and not any(v.shape for v in op.results):
+            known.update(op.results)
+        else:
+            count += _inner(op) + (_BRANCH if op.kind is switch else 1)
+    return count
+
+
+def _inner(op: Op) -> int:
+    """The number of operations in the programs of an operation."""
+    first = op.params["constants"] if op.kind in (scan, while_) else None
+    sizes = [_size(p.ops, [] if first is None else p.inputs[first : first + 1])
+             for p in op.programs]  # fmt: skip
+    steps = op.params["length"] if op.kind is scan else _STEPS if op.kind is while_ else 1
+    return steps * sum(sizes)
+
+
+def key_of(key: Key) -> Any:
+    return key.name if key.place is None else (id(key.place.container), key.place.key)
+
+
+def refused(loop: Loop, reason: str) -> CaptureError:
+    """A loop that cannot be compiled."""
+    return CaptureError(with_place(reason, loop.access.source))

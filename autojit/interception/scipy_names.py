@@ -1,0 +1,153 @@
+"""SciPy's functions and methods, for code that has no twin: they stand behind stand-ins.
+
+A twin finds the answer by the function itself (see `autojit.scipy.names`).  Code without source
+finds stand-ins in SciPy's public modules and classes while any thread traces.  A stand-in answers
+where an argument is traced and is SciPy's own function elsewhere, which is also the case in threads
+that do not trace and for all that SciPy calls itself.  Only modules that are loaded are touched.
+"""
+
+from __future__ import annotations
+
+import functools
+import pkgutil
+import sys
+from collections.abc import Callable
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import autojit.scipy
+from autojit.scipy.names import load, resolved
+from autojit.scipy.registry import FUNCTIONS, OWN, own
+from autojit.tracing.context import current_trace
+
+from .name_patching import Names, StandIn
+
+
+class Answered(StandIn):
+    """Stands for a function or a class of a module."""
+
+    def __init__(self, original: Any, answer: Callable[..., Any]) -> None:
+        super().__init__(original)
+        self.answer = answer
+        setattr(self, OWN, original)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        f = self.original if current_trace() is None else self.answer
+        return f(*args, **kwargs)
+
+    # In the place of a class.
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, self.original)
+
+    def __subclasscheck__(self, kind: type) -> bool:
+        return issubclass(own(kind), self.original)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self.original,)
+
+
+def _method(original: Any, answer: Callable[..., Any]) -> Any:
+    """Stands for a method of a class, whose answer is given the object first."""
+
+    @functools.wraps(original)
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        f = original if current_trace() is None else answer
+        return f(self, *args, **kwargs)
+
+    setattr(method, OWN, original)
+    return method
+
+
+def _of_object(original: Any, answer: Callable[..., Any], kind: type) -> Callable[..., Any]:
+    """The same of a public object, whose answer is given the arguments alone."""
+
+    def answered(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(self) is kind:
+            return answer(*args, **kwargs)
+        return original(self, *args, **kwargs)
+
+    return answered
+
+
+class _Methods:
+    """Methods of one class that stand behind others."""
+
+    def __init__(self, kind: type, stand_ins: dict[str, Any]) -> None:
+        self._kind = kind
+        self._stand_ins = stand_ins
+        self._originals = {name: vars(kind)[name] for name in stand_ins}
+
+    def install(self) -> None:
+        self._put(self._originals, self._stand_ins)
+
+    def restore(self) -> None:
+        self._put(self._stand_ins, self._originals)
+
+    def _put(self, present: dict[str, Any], wanted: dict[str, Any]) -> None:
+        found = vars(self._kind)
+        for name, value in wanted.items():
+            if found.get(name) is present[name]:  # nobody else has changed it
+                setattr(self._kind, name, value)
+
+
+class ScipyNames:
+    """All of them, for the modules that are loaded when a trace begins."""
+
+    def __init__(self) -> None:
+        self._loaded: frozenset[str] = frozenset()
+        self._known = 0
+        self._places: list[Names | _Methods] = []
+        self._installed: list[Names | _Methods] = []
+
+    def install(self) -> None:
+        loaded = _packages() & sys.modules.keys()
+        if loaded != self._loaded or len(FUNCTIONS) != self._known:
+            for name in loaded:
+                load(name.rpartition(".")[2])
+            self._loaded, self._known = loaded, len(FUNCTIONS)
+            self._places = _places(loaded)
+        self._installed = self._places
+        for place in self._installed:
+            place.install()
+
+    def restore(self) -> None:
+        for place in self._installed:
+            place.restore()
+
+
+@functools.cache
+def _packages() -> frozenset[str]:
+    """Subpackages of SciPy that autojit has functions of."""
+    found = pkgutil.iter_modules(autojit.scipy.__path__)
+    return frozenset(f"scipy.{module.name}" for module in found)
+
+
+def _places(loaded: frozenset[str]) -> list[Names | _Methods]:
+    """The modules and classes, with what stands there."""
+    functions: dict[str, dict[str, Any]] = {}
+    methods: dict[type, dict[str, Any]] = {}
+    for name, answer in FUNCTIONS.items():
+        package = ".".join(name.split(".")[:2])
+        f = resolved(name) if package in loaded else None
+        owner, _, last = name.rpartition(".")
+        if f is None:
+            continue
+        if isinstance(sys.modules.get(owner), ModuleType):
+            functions.setdefault(owner, {})[last] = functools.partial(Answered, answer=answer)
+        else:
+            _add_method(methods, f, answer, owner, last)
+    makers = [Names(sys.modules[module], table) for module, table in functions.items()]
+    return [*makers, *(_Methods(kind, table) for kind, table in methods.items())]
+
+
+def _add_method(
+    methods: dict[type, dict[str, Any]], f: Any, answer: Any, owner: str, name: str
+) -> None:
+    """Note what stands for a method in the class that defines it."""
+    inner = f.__func__ if isinstance(f, MethodType) else f
+    kind = type(f.__self__) if isinstance(f, MethodType) else resolved(owner)
+    for base in kind.__mro__:
+        if own(vars(base).get(name)) is inner and type(inner) is FunctionType:
+            if isinstance(f, MethodType):
+                answer = _of_object(inner, answer, kind)
+            methods.setdefault(base, {})[name] = _method(inner, answer)

@@ -1,0 +1,124 @@
+"""Linear maps, rows of tables, and dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.transformations.derivatives import stop_gradient
+
+from .checks import need_integers, need_shape, need_value, no_negative, rows_at
+from .random import keep_mask
+
+
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    """``x @ weight.T + bias``.
+
+    Args:
+        x: an array of shape (…, inputs).
+        weight: an array of shape (outputs, inputs), as PyTorch has it.
+        bias: an array of shape (outputs,), or None.
+
+    Returns:
+        An array of shape (…, outputs).
+
+    Raises:
+        ShapeError: where the shapes do not fit.
+
+    >>> linear(np.array([1.0, 2.0]), np.array([[1.0, 1.0]]), np.array([0.5]))
+    array([3.5])
+    """
+    need_shape(weight.ndim == 2, f"weight has shape {weight.shape}; linear needs (outputs, inputs)")
+    need_shape(
+        x.ndim > 0 and x.shape[-1] == weight.shape[1],
+        f"x has shape {x.shape} and weight {weight.shape}: the last axis of each holds the "
+        "inputs. A weight of shape (inputs, outputs) is passed as weight.T",
+    )
+    need_shape(
+        bias is None or bias.shape == weight.shape[:1],
+        f"bias has shape {np.shape(bias)}; weight of shape {weight.shape} needs {weight.shape[:1]}",
+    )
+    product = x @ weight.T
+    return product if bias is None else product + bias
+
+
+def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Any:
+    """The rows of a table at given indices.
+
+    Args:
+        indices: an array of integers, of any shape.
+        weight: the table, of shape (rows, width).
+        padding_idx: a row that gets no gradient.
+
+    Returns:
+        An array of shape (\\*indices.shape, width).
+
+    Raises:
+        DtypeError: where the indices are no integers.
+        IndexError: where an index is negative or too large.
+
+    >>> embedding(np.array([2, 0]), np.array([[0.0], [1.0], [2.0]]))
+    array([[2.],
+           [0.]])
+    """
+    need_integers(indices, "indices")
+    need_shape(weight.ndim == 2, f"weight has shape {weight.shape}; embedding needs (rows, width)")
+    rows = rows_at(weight, no_negative(indices, weight.shape[0]))
+    if padding_idx is None:
+        return rows
+    need_value(
+        -weight.shape[0] <= padding_idx < weight.shape[0],
+        f"padding_idx={padding_idx} is not a row of the weight of shape {weight.shape}",
+    )
+    is_padding = indices == padding_idx % weight.shape[0]
+    return np.where(np.expand_dims(is_padding, -1), stop_gradient(rows), rows)
+
+
+def one_hot(labels: Any, num_classes: int, dtype: Any = np.int64) -> Any:
+    """Rows with a 1 at the label, and zeros elsewhere; all zeros where a label is no class.
+
+    >>> one_hot(np.array([2, 0]), 3)
+    array([[0, 0, 1],
+           [1, 0, 0]])
+    """
+    need_integers(labels, "labels")
+    return (np.expand_dims(labels, -1) == np.arange(num_classes)).astype(dtype)
+
+
+def dropout(
+    x: Any, p: float = 0.5, rng: Any = None, *, mask: Any = None, training: bool = True
+) -> Any:
+    """Zeros at random places with probability p, and the rest divided by 1 - p.
+
+    Args:
+        x: an array.
+        p: the probability of a zero.
+        rng: where the random numbers come from: a NumPy Generator, outside of compiled functions,
+            or a whole number, the seed, which may be traced: an argument of the compiled function.
+            A seed always gives the same places; see :func:`keep_mask`.
+        mask: instead of ``rng``, an array of bools that broadcasts to x: True where x stays.
+        training: without it x is returned as it is.
+
+    Raises:
+        ValueError: where p is not in [0, 1], or neither ``rng`` nor ``mask`` is given.
+        TracingError: where a Generator would be asked once, when the function is compiled.
+
+    Srivastava and others, "Dropout: a simple way to prevent neural networks from overfitting",
+    2014.
+
+    >>> dropout(np.ones(8), 0.5, 3)
+    array([0., 2., 2., 0., 0., 0., 0., 0.])
+    >>> dropout(np.ones(2), 0.5, mask=np.array([True, False]))
+    array([2., 0.])
+    """
+    need_value(0.0 <= p <= 1.0, f"p={p} is not a probability")
+    if not training or p == 0.0:
+        return x
+    if mask is None:
+        need_value(
+            rng is not None, "dropout needs random numbers: dropout(x, p, rng), or training=False"
+        )
+        mask = keep_mask(rng, 1.0 - p, x.shape)
+    kept = 1.0 - p or 1.0  # with p = 1 none is
+    return np.where(mask, x / kept, 0.0)

@@ -1,0 +1,85 @@
+"""Checks of arguments, with the user's line in the message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import DtypeError, ShapeError, with_place
+from autojit.protocols.lifting import as_tracer
+from autojit.staging.bodies import check_function
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer
+
+
+def need_shape(fits: bool, message: str) -> None:
+    """ShapeError with the user's line, unless the shapes fit."""
+    if not fits:
+        raise ShapeError(with_place(message, user_source()))
+
+
+def need_value(fits: bool, message: str) -> None:
+    """ValueError with the user's line, unless a setting is one that there is."""
+    if not fits:
+        raise ValueError(with_place(message, user_source()))
+
+
+def given_function(f: Any, name: str, of: str) -> Any:
+    """A function of the user's, with its control flow captured while a function is traced."""
+    return f if current_trace() is None else check_function(f, name, of)
+
+
+def need_integers(x: Any, name: str) -> None:
+    """DtypeError, unless an array holds integers."""
+    if np.dtype(x.dtype).kind not in "iu":
+        raise DtypeError(
+            with_place(
+                f"{name} has dtype {x.dtype}; it needs integers: {name}.astype(np.int64)",
+                user_source(),
+            )
+        )
+
+
+def no_negative(indices: Any, size: int) -> Any:
+    """Indices of which a negative one is out of range, instead of counting from the end."""
+    return np.where(indices < 0, size, indices)
+
+
+def rows_at(table: Any, indices: Any) -> Any:
+    """The rows of a table at indices, of which any may be traced.
+
+    >>> rows_at(np.array([10, 20]), np.array([1, 0]))
+    array([20, 10])
+    """
+    return (as_tracer(table) if is_tracer(indices) else table)[indices]
+
+
+def pair(x: Any, count: int, name: str) -> tuple[int, ...]:
+    """A setting for each of ``count`` axes: one number for all, or one each.
+
+    >>> pair(3, 2, "stride"), pair((1, 2), 2, "stride")
+    ((3, 3), (1, 2))
+    """
+    numbers = tuple(x) if isinstance(x, (tuple, list)) else (x,) * count
+    need_value(
+        len(numbers) == count,
+        f"{name}={x!r} has {len(numbers)} numbers; it needs one, or one for each of {count} axes",
+    )
+    return numbers
+
+
+def reduced(losses: Any, reduction: str) -> Any:
+    """The mean or the sum of losses, or all of them.
+
+    >>> float(reduced(np.array([1.0, 2.0]), "mean"))
+    1.5
+    """
+    need_value(
+        reduction in ("mean", "sum", "none"),
+        f"reduction={reduction!r} is not 'mean', 'sum' or 'none'",
+    )
+    if reduction == "none":
+        return losses
+    return np.mean(losses) if reduction == "mean" else np.sum(losses)

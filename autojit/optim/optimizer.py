@@ -1,0 +1,112 @@
+"""What an optimiser is, and how it is made from a rule for one array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from autojit.errors import with_place
+from autojit.protocols.lifting import dtype_of
+from autojit.staging.bodies import check_function
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.values import is_tracer
+
+from .trees import cast, leaves_of, like, same_leaves
+
+#: A learning rate, or a function from the number of updates so far to it.
+Rate = float | Callable[[Any], Any]
+Slots = dict[str, Any]
+
+
+class Update(Protocol):
+    """``update(params, grads, state, lr=None)`` returns ``(params, state)``."""
+
+    def __call__(
+        self, params: Any, grads: Any, state: Any, lr: Any = None
+    ) -> tuple[Any, dict[str, Any]]: ...
+
+
+class Optimizer(NamedTuple):
+    """Two functions: the first state, and one step.
+
+    ``init(params)`` makes a state: a dict of arrays and of trees like the parameters.
+    ``update(params, grads, state)`` returns the new parameters and the new state; ``lr=`` takes
+    the place of the learning rate that the optimiser was made with. Neither changes its arguments,
+    and both work under ``jit``.
+    """
+
+    init: Callable[[Any], dict[str, Any]]
+    update: Update
+
+
+class Rule(Protocol):
+    """The step of one array: ``rule(parameter, gradient, slots, step, lr)``.
+
+    ``step`` counts from 1.
+    """
+
+    def __call__(self, p: Any, g: Any, slots: Slots, step: Any, lr: Any) -> tuple[Any, Slots]: ...
+
+
+def by_leaf(lr: Rate, slots: Mapping[str, float], rule: Rule) -> Optimizer:
+    """An optimiser that treats every array by itself.
+
+    Args:
+        lr: the learning rate, or a schedule.
+        slots: what the state holds for each parameter, and with which number it is filled first.
+        rule: the step of one array.
+
+    >>> opt = by_leaf(0.5, {}, lambda p, g, slots, step, lr: (p - lr * g, slots))
+    >>> opt.update([np.ones(1)], [np.ones(1)], opt.init([np.ones(1)]))
+    ([array([0.5])], {'step': np.int64(1)})
+    """
+    if not (callable(lr) or is_tracer(lr)):
+        need(lr >= 0, f"lr={lr} is negative")
+
+    def init(params: Any) -> dict[str, Any]:
+        leaves = leaves_of(params)
+        filled = {
+            name: like(params, [np.full(np.shape(p), value, dtype_of(p)) for p in leaves])
+            for name, value in slots.items()
+        }
+        return {"step": np.int64(0), **filled}
+
+    own = lr
+
+    def update(params: Any, grads: Any, state: Any, lr: Any = None) -> tuple[Any, dict[str, Any]]:
+        parameters, gradients = leaves_of(params), same_leaves(grads, params, "grads")
+        kept = {name: same_leaves(state[name], params, f"state[{name!r}]") for name in slots}
+        lr = own if lr is None else lr
+        rate = rate_at(lr, state["step"])
+        step = state["step"] + 1
+        made = []
+        for k, (p, g) in enumerate(zip(parameters, gradients, strict=True)):
+            dtype = dtype_of(p)
+            values = {name: leaves[k] for name, leaves in kept.items()}
+            made.append(rule(p, cast(g, dtype), values, step, cast(rate, dtype)))
+        new = {name: like(params, [values[name] for _, values in made]) for name in slots}
+        return like(params, [p for p, _ in made]), {"step": step, **new}
+
+    return Optimizer(init, update)
+
+
+def rate_at(lr: Rate, step: Any) -> Any:
+    """A learning rate at a step, whether it is a number or a schedule.
+
+    >>> rate_at(0.5, 3), rate_at(lambda step: 1.0 / step, 4)
+    (0.5, 0.25)
+    """
+    if not callable(lr):
+        return lr
+    # The control flow of the user's function is captured while a function is traced.
+    schedule = lr if current_trace() is None else check_function(lr, "lr", "an optimiser")
+    return schedule(step)
+
+
+def need(fits: bool, message: str) -> None:
+    """ValueError with the user's line, unless a setting is one that there is."""
+    if not fits:
+        raise ValueError(with_place(message, user_source()))

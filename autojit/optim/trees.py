@@ -1,0 +1,78 @@
+"""Trees of parameters: one array function on all leaves, with checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import DtypeError, ShapeError, StructureError, with_place
+from autojit.protocols.lifting import dtype_of
+from autojit.staging import pytrees
+from autojit.tracing.source import user_source
+
+
+def leaves_of(params: Any) -> list[Any]:
+    """The arrays of a tree of parameters, or DtypeError where one is no real floating point.
+
+    >>> leaves_of({"w": np.ones(2), "rate": 1.0})
+    [1.0, array([1., 1.])]
+    """
+    leaves, _ = pytrees.flatten(params)
+    for k, leaf in enumerate(leaves):
+        if not pytrees.is_array(leaf) or dtype_of(leaf).kind != "f":
+            kind = dtype_of(leaf) if pytrees.is_array(leaf) else type(leaf).__name__
+            raise DtypeError(
+                with_place(
+                    f"{pytrees.paths(params, 'params')[k]} is {kind}; an optimiser needs real "
+                    "floating-point parameters: x.astype(float)",
+                    user_source(),
+                )
+            )
+    return leaves
+
+
+def same_leaves(tree: Any, params: Any, name: str) -> list[Any]:
+    """The arrays of a tree with the structure and shapes of the parameters.
+
+    >>> same_leaves([np.zeros(2)], [np.ones(2)], "grads")
+    [array([0., 0.])]
+    """
+    leaves, structure = pytrees.flatten(tree)
+    like, expected = pytrees.flatten(params)
+    if structure != expected:
+        raise StructureError(
+            with_place(
+                f"{name} has the structure {structure}, and params {expected}; they must be the "
+                "same",
+                user_source(),
+            )
+        )
+    for k, (leaf, parameter) in enumerate(zip(leaves, like, strict=True)):
+        if np.shape(leaf) != np.shape(parameter):
+            raise ShapeError(
+                with_place(
+                    f"{pytrees.paths(tree, name)[k]} has shape {np.shape(leaf)}, and the parameter "
+                    f"{np.shape(parameter)}",
+                    user_source(),
+                )
+            )
+    return leaves
+
+
+def like(params: Any, leaves: list[Any]) -> Any:
+    """Leaves in the structure of the parameters.
+
+    >>> like({"w": 1.0}, [2.0])
+    {'w': 2.0}
+    """
+    return pytrees.unflatten(pytrees.flatten(params)[1], leaves)
+
+
+def cast(number: Any, dtype: Any) -> Any:
+    """A number that does not widen arrays of a dtype.
+
+    >>> (np.ones(1, np.float32) * cast(np.float64(0.5), np.float32)).dtype
+    dtype('float32')
+    """
+    return number.astype(dtype) if hasattr(number, "astype") else number

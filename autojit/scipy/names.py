@@ -1,0 +1,129 @@
+"""SciPy's functions as the user calls them: by whatever name they were imported.
+
+A function, class or method is looked up by its identity, in a table that is made of the names in
+`registry` when something of that module of SciPy's is first called.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from types import MethodType
+from typing import Any, NamedTuple
+
+from autojit.errors import AutojitError, TracingError, UncoveredFunctionError, with_place
+from autojit.tracing.created_arrays import is_traced
+from autojit.tracing.scipy_calls import public_name, way_out
+from autojit.tracing.source import user_source
+
+from .registry import FUNCTIONS, attribute, own
+
+
+def standing_for(f: Any) -> Any:
+    """What is called in the place of something of SciPy's: the answer for traced arguments, or
+    SciPy's own function, with an error that names it where it cannot take them.  All that is not
+    SciPy's is returned as it is."""
+    f = own(f)
+    inner = _inner(f)
+    module = getattr(inner, "__module__", None)
+    if not isinstance(module, str) or not module.startswith("scipy."):
+        return f
+    table = _table(module, _loaded(module.split(".")[1]))
+    found = table.get(id(f)) or table.get(id(inner))
+    if found is None:
+        return functools.partial(_uncovered, f)
+    return found.bound(f)
+
+
+def load(package: str) -> None:
+    """Import autojit's module for a subpackage of SciPy, which registers its answers."""
+    place = f"autojit.scipy.{package}"
+    if place not in sys.modules and find_spec(place) is not None:
+        importlib.import_module(place)
+
+
+def resolved(name: str) -> Any:
+    """SciPy's function of a name in a module that is loaded; None where there is none."""
+    parts = name.split(".")
+    for length in range(len(parts) - 1, 1, -1):
+        module = sys.modules.get(".".join(parts[:length]))
+        if module is not None:
+            try:
+                return attribute(module, parts[length:])
+            except AttributeError:  # another version of SciPy
+                return None
+    return None
+
+
+class _Found(NamedTuple):
+    """SciPy's function, which is held so that its id stays its own, and what answers for it."""
+
+    original: Any
+    answer: Callable[..., Any]
+
+    def bound(self, f: Any) -> Callable[..., Any]:
+        """The answer for a function, a class, or a method with its object."""
+        if f is self.original:
+            return self.answer
+        owner = f.__self__ if isinstance(f, MethodType) else f
+        if isinstance(self.original, MethodType):  # a public object's, such as stats.dirichlet
+            same = type(owner) is type(self.original.__self__)
+            return self.answer if same else functools.partial(_uncovered, f)
+        return functools.partial(self.answer, owner)
+
+
+def _inner(f: Any) -> Any:
+    """What is looked up: the function of a method, and of an object that is called."""
+    if isinstance(f, MethodType):
+        return own(f.__func__)
+    if isinstance(f, type) or not type(f).__module__.startswith("scipy."):
+        return f
+    called = getattr(type(f), "__call__", None)  # noqa: B004
+    return f if called is None or hasattr(f, "__name__") else own(called)
+
+
+def _loaded(package: str) -> int:
+    """How many answers there are once those for a package are registered."""
+    load(package)
+    return len(FUNCTIONS)
+
+
+@functools.cache
+def _table(module: str, count: int) -> dict[int, _Found]:
+    """The answers for the functions of a subpackage, by ids, when a module of it is loaded."""
+    prefix = ".".join(module.split(".")[:2]) + "."
+    table = {}
+    for name, answer in FUNCTIONS.items():
+        if name.startswith(prefix):
+            f = resolved(name)
+            if f is not None:
+                key = _inner(f) if isinstance(f, MethodType) else f
+                table[id(key)] = _Found(f, answer)
+    return table
+
+
+def _uncovered(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A call of SciPy's own function, which is named where traced arguments are refused."""
+    if not is_traced((args, kwargs)):
+        return f(*args, **kwargs)
+    try:
+        return f(*args, **kwargs)
+    except Exception as error:
+        if isinstance(error, AutojitError) and not isinstance(error, TracingError):
+            raise
+        raise _refusal(f, error) from error
+
+
+def _refusal(f: Any, error: Exception) -> UncoveredFunctionError:
+    package, name = public_name(f)
+    why = "" if isinstance(error, AutojitError) else f" (it raises {type(error).__name__}: {error})"
+    return UncoveredFunctionError(
+        with_place(
+            f"scipy.{package}.{name} of traced values is not covered by autojit{why}.\n"
+            f"{way_out(package, name)}",
+            user_source(),
+        )
+    )
