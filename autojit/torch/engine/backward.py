@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,9 +174,13 @@ class Pass:
                 )
 
 
+#: Where the code of tensors lies.
+_OURS = str(Path(__file__).parents[1])
+
+
 def _last_line(text: str) -> str:
     """The last frame of a traceback that is not ours."""
-    frames = [f for f in text.split('  File "') if f and "/autojit/torch/" not in f]
+    frames = [f for f in text.split('  File "') if f and not f.startswith(_OURS)]
     return f'  File "{frames[-1].rstrip()}' if frames else ""
 
 

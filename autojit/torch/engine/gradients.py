@@ -84,8 +84,8 @@ def grad(
             g = wrap(x._data * 0)
         elif g is None and not allow_unused:
             raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
-                "Set allow_unused=True if this is the desired behavior."
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
             )
         results.append(g if g is None or isinstance(g, Kind.tensor) else wrap(g))
     return tuple(results)

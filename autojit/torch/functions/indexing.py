@@ -43,7 +43,9 @@ _NAMES = {int: "SelectBackward0", _Slice: "SliceBackward0", type(None): "Unsquee
 
 
 def _at(x: Any, *items: Any) -> Any:
-    return x[tuple(map(_loose, items))]
+    # With an ellipsis one element is a view as well, and no scalar.
+    rest = () if Ellipsis in items else (Ellipsis,)
+    return x[(*map(_loose, items), *rest)]
 
 
 _BASIC = {kind: Operation(name, _at) for kind, name in _NAMES.items()}

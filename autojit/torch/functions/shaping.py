@@ -123,7 +123,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return made
 
 
-_SELECT = Operation("Select", lambda x, a, i: x[(slice(None),) * a + (i,)])
+_SELECT = Operation("Select", lambda x, a, i: x[(*(slice(None),) * a, i, ...)])
 _NARROW = Operation("Slice", lambda x, a, i, j, k: x[(slice(None),) * a + (slice(i, j, k),)])
 
 
