@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import autograd, func, utils
+from . import autograd, func, nn, utils
 from .compiling import compile
 from .engine.dtypes import (
     bfloat16,
@@ -60,6 +60,8 @@ cfloat, cdouble = complex64, complex128
 globals().update(_FUNCTIONS)
 globals().update(_FACTORIES)
 vmap = func.vmap
+func.register(nn.Parameter)
+func.register(nn.Buffer)
 
 
 class cuda:
@@ -120,6 +122,6 @@ __all__ = [
     "Generator", "Size", "Tensor", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
     "device", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
     "get_default_dtype", "inf", "inference_mode", "int8", "int16", "is_grad_enabled",
-    "is_inference_mode_enabled", "linalg", "nan", "no_grad", "pi", "set_default_dtype",
+    "is_inference_mode_enabled", "linalg", "nan", "nn", "no_grad", "pi", "set_default_dtype",
     "set_grad_enabled", "uint8", "utils",
 ]  # fmt: skip

@@ -1,0 +1,86 @@
+"""Attention in several subspaces, with the weights if they are asked for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from autojit.torch.engine.tensor import Tensor
+from autojit.torch.functions import factories, linalg, pointwise, reductions
+
+from .activations import dropout
+from .layers import linear, scaled_dot_product_attention
+
+
+def shares(
+    query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None,
+    dropout_p: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """Which share of each source goes into each target."""
+    scale = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = linalg.matmul(query * scale, key.transpose(-1, -2))
+    if is_causal:
+        mask = causal_mask(query.shape[-2], key.shape[-2])
+    if mask is not None:
+        added = pointwise.where(mask, 0.0, -math.inf) if mask.dtype.name == "bool" else mask
+        scores = scores + added.to(scores.dtype)
+    return dropout(reductions.softmax(scores, -1), dropout_p, training=dropout_p > 0.0)
+
+
+def causal_mask(targets: int, sources: int) -> Tensor:
+    """True where a source is not after its target."""
+    import numpy as np
+
+    return factories.from_numpy(np.tri(targets, sources, dtype=bool))
+
+
+def joined_mask(attn_mask: Any, key_padding_mask: Any, heads: int) -> Any:
+    """Both masks as one of numbers to add, with axes for batch and heads; None for neither."""
+    made = None
+    if attn_mask is not None:
+        made = _as_numbers(attn_mask)
+        if made.ndim == 3:  # (N * heads, targets, sources)
+            made = made.reshape(-1, heads, *made.shape[1:])
+    if key_padding_mask is not None:
+        padding = _as_numbers(key_padding_mask)
+        padding = padding.reshape(padding.shape[0], 1, 1, padding.shape[1])
+        made = padding if made is None else made + padding
+    return made
+
+
+def _as_numbers(mask: Tensor) -> Tensor:
+    """PyTorch's bools of attention layers say where nothing is looked at."""
+    if mask.dtype.name == "bool":
+        made: Tensor = pointwise.where(mask, -math.inf, 0.0)
+        return made
+    return mask
+
+
+def multi_head_attention(
+    query: Tensor, key: Tensor, value: Tensor, num_heads: int, weights: Any, biases: Any,
+    out_weight: Tensor, out_bias: Any, mask: Any, dropout_p: float, is_causal: bool,
+    need_weights: bool, average: bool,
+) -> tuple[Tensor, Any]:  # fmt: skip
+    """Attention of (N, steps, width), and the shares (N, [heads,] targets, sources) or None."""
+    sources = (query, key, value)
+    q, k, v = (
+        _heads(linear(x, w, b), num_heads)
+        for x, w, b in zip(sources, weights, biases, strict=True)
+    )
+    weights_of_heads = None
+    if need_weights:
+        weights_of_heads = shares(q, k, mask, is_causal, None, dropout_p)
+        made = linalg.matmul(weights_of_heads, v)
+        if average:
+            weights_of_heads = weights_of_heads.mean(1)
+    else:
+        made = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    made = made.transpose(1, 2)
+    made = made.reshape(*made.shape[:2], -1)
+    return linear(made, out_weight, out_bias), weights_of_heads
+
+
+def _heads(x: Tensor, count: int) -> Tensor:
+    """(N, steps, width) as (N, heads, steps, width of a head)."""
+    made: Tensor = x.reshape(*x.shape[:2], count, -1).transpose(1, 2)
+    return made

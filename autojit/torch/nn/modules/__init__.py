@@ -1,0 +1,1 @@
+"""The modules: parameters and settings, and calls of the functions."""
