@@ -91,7 +91,7 @@ hooks.register_modules(
         for name in (
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
-            "linalg.matrices", "linalg.factorizations", "linalg.spectral", "methods",
+            "linalg.matrices", "linalg.factorizations", "linalg.spectral", "fourier", "methods",
             "bounded.slices", "bounded.table",
         )
     ),

@@ -227,12 +227,13 @@ def _names() -> tuple[Names, ...]:
             makers[name] = functools.partial(_Wrapper, answer=answers[found])
     for original, answer in answers.items():
         call_as(original, functools.partial(answer, original))
-    for module in (np, np.linalg):
+    for module in (np, np.linalg, np.fft):
         for name in listed.covered(module):
             call_as(getattr(module, name), listed.Listed(getattr(module, name)))
     return (
         Names(np, makers),
         Names(np.linalg, dict.fromkeys(listed.covered(np.linalg), listed.Listed)),
+        Names(np.fft, dict.fromkeys(listed.covered(np.fft), listed.Listed)),
     )
 
 

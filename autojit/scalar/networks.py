@@ -8,7 +8,7 @@ from typing import Any
 
 from autojit.ir.core.collection import seldom_collected
 
-from .value import Value
+from .value import Value, weighted_sum
 
 
 class Module:
@@ -40,7 +40,7 @@ class Neuron(Module):
         self.activation = activation
 
     def __call__(self, x: Sequence[Any]) -> Value:
-        total = sum((wi * xi for wi, xi in zip(self.w, x, strict=True)), self.b)
+        total = weighted_sum(self.w, x, self.b)
         return getattr(total, self.activation)() if self.nonlin else total
 
     def parameters(self) -> list[Value]:

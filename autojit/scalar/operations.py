@@ -111,8 +111,25 @@ def _name(made: Any, lines: list[str]) -> Any:
     return Expression(name)
 
 
-def _function_of(source: str) -> Callable[[Any, Any], None]:
-    scope: dict[str, Any] = dict(NAMES)
+def _function_of(source: str, name: str = "pull", **given: Any) -> Callable[..., None]:
+    scope: dict[str, Any] = {**NAMES, **given}
     exec(compile(source, "<autojit.scalar>", "exec"), scope)
-    made: Callable[[Any, Any], None] = scope["pull"]
+    made: Callable[..., None] = scope[name]
     return made
+
+
+def sweep(inlined: Sequence[Operation], untouched: float) -> Callable[..., None]:
+    """A function that pulls cotangents through the nodes of a tape, the last first.
+
+    What carries them through the given operations, which are frequent, is written into its loop.
+    Nodes whose gradient is ``untouched`` itself are left out.
+    """
+    lines = ["def sweep(tape):", "    for v in reversed(tape):", "        g = v.grad"]
+    lines += ["        if g is untouched:", "            continue", "        o = v._operation"]
+    for k, operation in enumerate(inlined):
+        body = pull_source(operation.function, operation.arity).splitlines()[1:]
+        lines.append(f"        {'elif' if k else 'if'} o is o{k}:")
+        lines += [f"        {line}" for line in body]
+    lines += ["        else:", "            o.pull(v, g)"]
+    given = {f"o{k}": operation for k, operation in enumerate(inlined)}
+    return _function_of("\n".join(lines), "sweep", untouched=untouched, **given)

@@ -9,17 +9,17 @@ the graph is walked.  Neither recurses.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from .operations import Operation
+from .operations import Operation, sweep
+from .walking import ZERO, Own, operands_of, walk_back
 from .words import NAMES, sigmoid
 
-#: The gradient that no backward pass has reached, told from others by identity.
-ZERO = 0.0
 #: How many of the last operations the tape holds: 16 MB of nodes that nobody else needs.
 LONGEST = 131_072
 
@@ -95,7 +95,7 @@ class Value:
 
     @property
     def _prev(self) -> set[Value]:
-        return set(_operands(self))
+        return set(operands_of(self))
 
     @property
     def _backward(self) -> Callable[[], None]:
@@ -105,7 +105,7 @@ class Value:
     def _backward(self, function: Callable[[], None]) -> None:
         own = Own(self._op)
         own.function = function
-        self._b, self._operation, self._a = _operands(self), own, None
+        self._b, self._operation, self._a = operands_of(self), own, None
 
     def __repr__(self) -> str:
         return f"Value(data={self.data}, grad={self.grad})"
@@ -251,33 +251,9 @@ class Value:
         tape = _begin_tape()
         if in_order:
             self.grad = 1.0
-            for node in reversed(tape):
-                cotangent = node.grad
-                if cotangent is not ZERO:
-                    node._operation.pull(node, cotangent)
+            _sweep()(tape)
         else:
-            _walk_back(self)
-
-
-class Own:
-    """An operation of the user's, with its own ``_backward``."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.function: Callable[[], None] | None = None
-
-    def pull(self, node: Value, cotangent: Any) -> None:
-        """Call it; it reads the node's ``grad``."""
-        if self.function is not None:
-            self.function()
-        elif node._b:
-            raise RuntimeError(
-                f"{node!r} was made from other Values (_op={self.name!r}) and has no _backward, so "
-                "their gradients are not known. Set it:\n"
-                "    out = Value(..., (x,), 'op')\n"
-                "    def _backward(): x.grad += ... * out.grad\n"
-                "    out._backward = _backward"
-            )
+            walk_back(self)
 
 
 def as_value(x: Any) -> Any:
@@ -301,10 +277,33 @@ def _recorded(operation: Operation, data: Any, a: Value, b: Value | None = None)
     return made
 
 
-def _operands(v: Value) -> tuple[Value, ...]:
-    if v._a is None:
-        return v._b or ()
-    return (v._a,) if v._b is None else (v._a, v._b)
+def weighted_sum(weights: Iterable[Value], inputs: Iterable[Any], total: Value) -> Value:
+    """``total + w0 * x0 + w1 * x1 + ...``, node by node, in half of the time of the operators."""
+    epoch, push, new = _epoch, _push, _new
+    for w, x in zip(weights, inputs, strict=True):
+        if x.__class__ is not Value:
+            x = as_value(x)
+        if x.__class__ is not Value or w.__class__ is not Value or total.__class__ is not Value:
+            total = total + w * x
+            continue
+        product = new(Value)
+        product.data = w.data * x.data
+        product.grad = ZERO
+        product._a = w
+        product._b = x
+        product._operation = MUL
+        product._epoch = epoch
+        push(product)
+        made = new(Value)
+        made.data = total.data + product.data
+        made.grad = ZERO
+        made._a = total
+        made._b = product
+        made._operation = ADD
+        made._epoch = epoch
+        push(made)
+        total = made
+    return total
 
 
 def _holds_all(tape: deque[Value], epoch: object) -> bool:
@@ -321,46 +320,6 @@ def _holds_all(tape: deque[Value], epoch: object) -> bool:
         ):
             return False
     return True
-
-
-def _walk_back(root: Value) -> None:
-    """The backward pass over a graph that is walked.
-
-    While it runs, ``grad`` of what was computed holds the cotangent of this pass alone; gradients
-    of earlier passes are added when it is over.
-    """
-    nodes = _topological(root)
-    before = [v.grad for v in nodes]
-    for v in nodes:
-        v.grad = ZERO
-    root.grad = 1.0
-    try:
-        for v in reversed(nodes):
-            if v.grad is not ZERO:
-                v._operation.pull(v, v.grad)
-    finally:
-        for v, grad in zip(nodes, before, strict=True):
-            if grad is not ZERO and v is not root:
-                v.grad = v.grad + grad
-
-
-def _topological(root: Value) -> list[Value]:
-    """What was computed, operands first; numbers that were given are left out."""
-    order: list[Value] = []
-    seen: set[Value] = set()
-    todo = [(root, False)]
-    while todo:
-        v, is_ready = todo.pop()
-        if is_ready:
-            order.append(v)
-        elif v not in seen:
-            seen.add(v)
-            if v._operation is not None:
-                todo.append((v, True))
-                todo += [(u, False) for u in _operands(v)]
-            elif v is root:
-                v.grad = 1.0
-    return order
 
 
 def _relu(x: Any) -> Any:
@@ -381,6 +340,12 @@ TANH, EXP, LOG = Operation("tanh", np.tanh), Operation("exp", np.exp), Operation
 SIN, COS, TAN = Operation("sin", np.sin), Operation("cos", np.cos), Operation("tan", np.tan)
 SQRT, ABS = Operation("sqrt", np.sqrt), Operation("abs", np.abs)
 RELU, SIGMOID = Operation("ReLU", _relu), Operation("sigmoid", _expit)
+
+
+@functools.cache
+def _sweep() -> Callable[[deque[Value]], None]:
+    return sweep((ADD, MUL), ZERO)
+
 
 _powers: dict[tuple[type, float], Operation] = {}
 

@@ -33,25 +33,27 @@ _IN_PLACE = [
 
 def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, (Tensor, *NUMBERS, np.generic)):
+        if not isinstance(other, (Tensor, *NUMBERS, np.generic, np.ndarray)):
             return NotImplemented
-        return function(self, other)
+        return function(self, operand(other))
 
     return call
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, (*NUMBERS, np.generic)):
+        if not isinstance(other, (*NUMBERS, np.generic, np.ndarray)):
             return NotImplemented
-        return function(in_dtype_of(other, self), self)
+        return function(operand(other), self)
 
     return call
 
 
-def in_dtype_of(number: Any, x: Tensor) -> Any:
-    """A number as it is for functions that take numbers."""
-    return number.item() if isinstance(number, np.generic) else number
+def operand(x: Any) -> Any:
+    """NumPy's numbers as Python's, and its arrays as tensors."""
+    if isinstance(x, np.ndarray):
+        return factories.from_numpy(x)
+    return x.item() if isinstance(x, np.generic) else x
 
 
 def _is_plain(x: Tensor, other: Any) -> bool:
@@ -111,7 +113,7 @@ def _operators() -> None:
         setattr(Tensor, f"__r{name}__", _reflected(f2))
         setattr(Tensor, f"__i{name}__", _in_place(f2))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(Tensor, f"__{name}__", _compared(f[name], name))
+        setattr(Tensor, f"__{name}__", _compared(f[name]))
     for name, function in (("neg", f["neg"]), ("pos", f["positive"]), ("abs", f["abs"]),
                            ("invert", f["bitwise_not"])):  # fmt: skip
         setattr(Tensor, f"__{name}__", _alone(function))
@@ -123,11 +125,11 @@ def _alone(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
     return lambda self: function(self)
 
 
-def _compared(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _compared(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, (Tensor, *NUMBERS, np.generic)):
+        if not isinstance(other, (Tensor, *NUMBERS, np.generic, np.ndarray)):
             return NotImplemented
-        return function(self, other)
+        return function(self, operand(other))
 
     return call
 

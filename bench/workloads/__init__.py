@@ -17,6 +17,7 @@ FILES = (
     "per_example",
     "lotka_volterra",
     "heat",
+    "phase_retrieval",
     "kalman",
     "recurrent",
     "newton",

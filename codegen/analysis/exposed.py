@@ -62,6 +62,12 @@ class Written:
                 del known[position]
                 low, high = min(low, first), max(high, last)
         known.append((low, high))
+        for term in terms:
+            step = term[0]
+            if isinstance(step, Step) and abs(step.size) <= high - low + 1:  # no gaps are left
+                ends = step.start * step.size, step.last * step.size
+                self.add(terms - {term}, low + min(ends), high + max(ends))
+                return
 
     def covers(self, index: Affine, count: int, bounds: Bounds) -> bool:
         """Whether all elements from an index on are written, wherever open loops are."""

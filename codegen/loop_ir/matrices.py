@@ -13,10 +13,16 @@ from .effects import Access, declare
 from .values import Buffer, Operand
 
 
-def _rest_of(o: Operand) -> Access:
+def _rest_of(o: Operand, dtype: str) -> Access:
     """What follows: results are contiguous, as far as they go."""
-    count = max(1, o.buffer.size - o.offset.constant)
-    return Access(o.buffer, o.offset, 0, count - 1, is_rest=True)
+    offset = o.offset * parts_of(dtype)
+    count = max(1, o.buffer.size - offset.constant)
+    return Access(o.buffer, offset, 0, count - 1, is_rest=True)
+
+
+def parts_of(dtype: str) -> int:
+    """How many scalars make up an element."""
+    return 2 if dtype[0] == "c" else 1
 
 
 @declare(
@@ -53,7 +59,7 @@ class MatrixProduct:
     @property
     def parts(self) -> int:
         """How many scalars make up an element; offsets and strides count elements."""
-        return 2 if self.dtype[0] == "c" else 1
+        return parts_of(self.dtype)
 
     @property
     def strides_of_results(self) -> tuple[int, ...]:
@@ -88,8 +94,16 @@ class MatrixProduct:
 
 
 @declare(
-    reads=lambda s: [Access(o.buffer, o.offset, is_rest=True) for o in s.inputs if s.is_some],
-    writes=lambda s: [_rest_of(o) for o in s.outputs if s.is_some],
+    reads=lambda s: [
+        Access(o.buffer, o.offset * parts_of(dtype), is_rest=True)
+        for o, dtype in zip(s.inputs, s.elements, strict=False)
+        if s.is_some
+    ],
+    writes=lambda s: [
+        _rest_of(o, dtype)
+        for o, dtype in zip(s.outputs, s.elements[len(s.inputs) :], strict=True)
+        if s.is_some
+    ],
     buffers=lambda s: s.buffers,
 )
 @dataclass(slots=True)
@@ -97,8 +111,9 @@ class Factorization:
     """A linear algebra op on every matrix of a batch.
 
     A matrix has ``m`` rows and ``n`` columns; ``k`` is the number of right-hand sides.  The
-    results are row-major and contiguous, and so are the matrices of all inputs but the last,
-    whose strides are free.  A step of the program, or a statement in the body of a loop.
+    results are contiguous, and row-major but for those of a Fourier transform.  The matrices of all
+    inputs but the last are both; the last's strides are free.  Offsets and strides count elements.
+    A step of the program, or a statement in the body of a loop.
     """
 
     name: str
@@ -110,6 +125,19 @@ class Factorization:
     params: dict[str, Any]
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
+    #: The dtypes of the results, where they are others than `elements` would say.
+    gives: tuple[str, ...] = ()
+
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """The dtypes of the elements of inputs, then of results: of complex matrices, floats in a
+        buffer are the parts of complex numbers."""
+        first, results = self.inputs, self.outputs
+        return (*map(self._element, first), *(self.gives or map(self._element, results)))
+
+    def _element(self, o: Operand) -> str:
+        is_complex = self.dtype[0] == "c" and o.buffer.dtype[0] == "f"
+        return self.dtype if is_complex else o.buffer.dtype
 
     @property
     def is_some(self) -> bool:

@@ -39,7 +39,6 @@ from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar, Trips
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.declaration import declaration
-from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import Type, dtype_from_name
 from autojit.ir.linalg.factorizations import Matrices
 
@@ -287,8 +286,8 @@ class _Function:
         kind = declaration(s.name)
         assert isinstance(kind, Matrices)
         inputs = [
-            self.matrix(o, shape, o.buffer.dtype)
-            for o, shape in zip(s.inputs, _shapes(s), strict=True)
+            self.matrix(o, shape, dtype)
+            for o, shape, dtype in zip(s.inputs, _shapes(s), s.elements, strict=False)
         ]
         # Operands that only derivatives need are not inputs: anything stands for them.
         inputs = [*inputs[:1] * kind.unread, *inputs]
@@ -296,10 +295,9 @@ class _Function:
         if len(s.outputs) == 1:
             results = (results,)
         types = kind.infer(*(Type(a.dtype, a.shape) for a in inputs), **s.params)
-        for o, result, type in zip(s.outputs, results, types, strict=True):
-            array, at = self.elements(
-                o.buffer, o.offset, row_major_strides(type.shape), type.shape, o.buffer.dtype
-            )
+        dtypes = s.elements[len(s.inputs) :]
+        for o, result, type, dtype in zip(s.outputs, results, types, dtypes, strict=True):
+            array, at = self.elements(o.buffer, o.offset, o.strides, type.shape, dtype)
             array[at] = result
 
 

@@ -131,6 +131,7 @@ class Calls:
         batch = self.batch()
         m, n = self.sizes()
         dtype, k, params = inputs[0][0].buffer.dtype, 0, dict[str, Any]()
+        gives: list[str] = []
         while t.has(","):
             token = t.next
             if token.kind == "number":
@@ -141,13 +142,16 @@ class Calls:
             elif token.text in _DTYPES and not t.is_at("=", 1):
                 t.at += 1
                 dtype = token.text
+            elif t.has("gives"):
+                while t.next.text in _DTYPES:
+                    gives.append(t.take("word", "a dtype").text)
             else:
                 word = t.take("word", "the name of a parameter").text
                 t.mark("=")
                 params[word] = self.static()
         t.mark("}")
-        operands = [tuple(o for o, _ in found) for found in (inputs, results)]
-        return Factorization(name, dtype, batch, m, n, k, params, *operands)
+        taken, made = (tuple(o for o, _ in found) for found in (inputs, results))
+        return Factorization(name, dtype, batch, m, n, k, params, taken, made, tuple(gives))
 
     def static(self) -> Any:
         """A parameter."""

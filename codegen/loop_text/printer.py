@@ -202,6 +202,7 @@ def _factorization(s: Factorization, n: _Names) -> str:
     operands = ", ".join(_operand(o, n) for o in s.inputs)
     more = [] if s.dtype == s.inputs[0].buffer.dtype else [s.dtype]
     more += [f"{s.k} right-hand sides"] if s.k else []
+    more += [f"gives {' '.join(s.gives)}"] if s.gives else []
     more += [f"{name}={print_static(value)}" for name, value in s.params.items()]
     words = "".join(f", {word}" for word in more)
     return f"{results} = {s.name}({operands}) {{{_sizes(s)}[{s.m},{s.n}]{words}}}"

@@ -13,10 +13,11 @@ from autojit.codegen.scheduling.materialization import LibraryCall
 from autojit.codegen.scheduling.traits import Traits
 from autojit.codegen.scheduling.views import Strided
 from autojit.ir.core.affine import Affine
-from autojit.ir.core.program import Value
+from autojit.ir.core.program import Op, Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name
 from autojit.ir.linalg.factorizations import Matrices
+from autojit.ir.linalg.fourier import Fourier
 from autojit.ir.ops.contract import Dot
 
 
@@ -30,6 +31,8 @@ def library_call(
     if not traits.factorizations:
         words = f"{call.op.kind.name} can be compiled for the CPU only"
         raise TargetError(words, call.op.source)
+    if isinstance(call.op.kind, Fourier):
+        return _transform(call, placement)
     return _factorization(call, placement)
 
 
@@ -52,7 +55,7 @@ def _factorization(call: LibraryCall, placement: Placement) -> Factorization:
     first, last = op.operands[0], op.operands[-1]
     assert isinstance(op.kind, Matrices)
     outer = first.type.ndim - op.kind.core
-    return Factorization(
+    made = Factorization(
         op.kind.name,
         dtype_name(first.dtype),
         first.shape[:outer],
@@ -63,6 +66,53 @@ def _factorization(call: LibraryCall, placement: Placement) -> Factorization:
         tuple(_operand(v, placement) for v in call.views),
         tuple(_whole(v, placement) for v in op.results),
     )
+    return _with_dtypes(made, op)
+
+
+def _with_dtypes(made: Factorization, op: Op) -> Factorization:
+    """The step, with the dtypes of the results where they are not those that it assumes."""
+    dtypes = tuple(dtype_name(v.dtype) for v in op.results)
+    if made.elements[len(made.inputs) :] != dtypes:
+        made.gives = dtypes
+    return made
+
+
+def _transform(call: LibraryCall, placement: Placement) -> Factorization:
+    """A Fourier transform of the rows of matrices, wherever the axis is: n is the number of points
+    that are given, m that of the rows, the longest of all other axes."""
+    op, (view,) = call.op, call.views
+    (x,), result, axis = op.operands, op.result, op.params["axis"]
+    source, target = _operand(view, placement), _whole(result, placement)
+    others = _collapsed(x.shape, source.strides, target.strides, axis)
+    rows = max(others, default=(1, 0, 0))
+    if others:
+        others.remove(rows)
+    batch = tuple(extent for extent, _, _ in others)
+    for operand, k in ((source, 1), (target, 2)):
+        operand.strides = (*(o[k] for o in others), rows[k], operand.strides[axis])
+    params = {**op.params, "axis": len(batch) + 1}
+    made = Factorization(
+        op.kind.name, dtype_name(x.dtype), batch, rows[0], x.shape[axis], 0, params, (source,),
+        (target,),
+    )  # fmt: skip
+    return _with_dtypes(made, op)
+
+
+def _collapsed(
+    shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...], axis: int
+) -> list[tuple[int, int, int]]:
+    """The extent and both strides of all axes but one; neighbours are one axis where both arrays
+    go on from the one to the other without a step."""
+    found: list[tuple[int, int, int]] = []
+    for k, each in enumerate(zip(shape, source, target, strict=True)):
+        if k == axis or each[0] == 1:
+            continue
+        extent, *strides = each
+        if found and all(a == extent * b for a, b in zip(found[-1][1:], strides, strict=True)):
+            found[-1] = (found[-1][0] * extent, *each[1:])
+        else:
+            found.append(each)
+    return found
 
 
 def _operand(view: Strided, placement: Placement) -> Operand:

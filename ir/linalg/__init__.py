@@ -3,6 +3,6 @@
 Importing this package declares the ops.
 """
 
-from . import cholesky, factorizations, order, spectral
+from . import cholesky, factorizations, fourier, order, spectral
 
-__all__ = ["cholesky", "factorizations", "order", "spectral"]
+__all__ = ["cholesky", "factorizations", "fourier", "order", "spectral"]

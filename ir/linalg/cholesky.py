@@ -17,6 +17,7 @@ from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 from autojit.ir.linalg.factorizations import (
     Matrices,
+    adjoint,
     check_square,
     matmul,
     places,
@@ -33,10 +34,11 @@ SMALL = 8
 
 
 class Cholesky(Matrices):
-    """``cholesky(a)``: the lower L with ``a = L Lᵀ``, zeros above; of a, only the lower triangle
+    """``cholesky(a)``: the lower L with ``a = L Lᴴ``, zeros above; of a, only the lower triangle
     is read.  Raises LinAlgError where a is not positive definite.
 
-    The derivative takes a as symmetric: a tangent is symmetrised, so a cotangent is symmetric.
+    The derivative takes a as symmetric (Hermitian): a tangent is symmetrised, so a cotangent is
+    symmetric.
     """
 
     arity = 1
@@ -53,11 +55,11 @@ class Cholesky(Matrices):
         (da,), factor = tangents, op.result
         if da is None:
             return (None,)
-        if factor.shape[-1] > SMALL:
+        if factor.shape[-1] > SMALL and factor.dtype.kind == "f":
             return (cholesky_tangent(factor, da),)
         half = _solve(factor, symmetrised(da))
-        # L⁻¹ dA L⁻ᵀ is symmetric, so it is also L⁻¹ (L⁻¹ dA)ᵀ.
-        inner = _solve(factor, swapped(half))
+        # L⁻¹ dA L⁻ᴴ is Hermitian, so it is also L⁻¹ (L⁻¹ dA)ᴴ.
+        inner = _solve(factor, adjoint(half))
         return (matmul(factor, _halved(inner)),)
 
 
@@ -69,6 +71,7 @@ class _Derivative(Matrices):
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         factor, x = types
         check_square(self.name, factor)
+        require(factor.dtype.kind == "f", f"{self.name} takes real matrices; got {factor}")
         require(factor == x, f"{self.name} takes two matrices of one type; got {factor} and {x}")
         return (x,)
 

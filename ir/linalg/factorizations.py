@@ -15,7 +15,7 @@ from autojit.ir.core.batching import Batched, along
 from autojit.ir.core.declaration import Declaration, MaybeValue, full, full_like, require
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
-from autojit.ir.ops.arithmetic import gt, select
+from autojit.ir.ops.arithmetic import conj, convert, gt, real, select
 from autojit.ir.ops.contract import dot
 from autojit.ir.ops.index import gather, scatter_add
 from autojit.ir.ops.linear import iota
@@ -147,7 +147,7 @@ def _factorise(a: Any, pivots: Any) -> None:
     """Gaussian elimination with partial pivoting, in place."""
     n = len(a)
     for k in range(n):
-        p = k + int(np.argmax(np.abs(a[k:, k])))
+        p = k + int(np.argmax(np.abs(a[k:, k].real) + np.abs(a[k:, k].imag)))  # as LAPACK does
         pivots[k] = p
         a[[k, p]] = a[[p, k]]
         if a[k, k] != 0:
@@ -231,8 +231,8 @@ class Solve(_LinearInRight):
 
 def check_matrix(name: str, a: Type) -> None:
     require(
-        a.dtype.kind == "f" and a.ndim >= 2,
-        f"{name} takes real floating-point matrices in the last two axes; got {a}",
+        a.dtype.kind in "fc" and a.ndim >= 2,
+        f"{name} takes floating-point or complex matrices in the last two axes; got {a}",
     )
 
 
@@ -264,6 +264,32 @@ def swapped(a: Value) -> Value:
     return transpose(a, axes=(*range(n - 2), n - 1, n - 2))
 
 
+def adjoint(a: Value) -> Value:
+    """The conjugated transposed matrices."""
+    turned = swapped(a)
+    return conj(turned) if turned.dtype.kind == "c" else turned
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the parts of complex numbers."""
+    return np.empty(0, dtype).real.dtype
+
+
+def complex_of(dtype: np.dtype) -> np.dtype:
+    """The dtype of complex numbers with parts of a dtype."""
+    return np.result_type(dtype, np.complex64)
+
+
+def real_part(a: Value) -> Value:
+    return real(a) if a.dtype.kind == "c" else a
+
+
+def as_dtype(a: Value, dtype: np.dtype) -> Value:
+    """Real numbers as complex ones, where the dtype is complex."""
+    made: Value = a if a.dtype == dtype else convert(a, dtype=dtype)
+    return made
+
+
 def matmul(a: Value, b: Value, *, transposed: bool = False) -> Value:
     """``a @ b`` of two stacks of matrices with the same outer axes (``aᵀ @ b`` if transposed)."""
     n = a.type.ndim - 2
@@ -276,7 +302,8 @@ def minus(a: MaybeValue, b: Value) -> Value:
 
 
 def symmetrised(a: Value) -> Value:
-    return (a + swapped(a)) * 0.5
+    """The Hermitian part; of real matrices, the symmetric one."""
+    return (a + adjoint(a)) * 0.5
 
 
 def places(type: Type) -> tuple[Value, Value]:

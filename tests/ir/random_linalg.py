@@ -12,7 +12,7 @@ import numpy as np
 from autojit.ir.core.declaration import Declaration, full
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
-from autojit.ir.linalg import cholesky, factorizations, order, spectral
+from autojit.ir.linalg import cholesky, factorizations, fourier, order, spectral
 from autojit.ir.ops import arithmetic, elementary, move
 from autojit.ir.ops.linear import iota
 
@@ -116,11 +116,35 @@ def argsort(grow: Any, kind: order.Argsort) -> Any:
     return kind(numbers)
 
 
+def eig(grow: Any, kind: spectral.Eig) -> Any:
+    """The values alone, real parts: vectors have signs, and pairs an order, of their own."""
+    a = regular(grow, graded=True)
+    if a is None:
+        return None
+    square = arithmetic.convert(factorizations.symmetrised(a), dtype=np.dtype(np.float64))
+    return arithmetic.real(kind(square)[0])
+
+
+def transform(grow: Any, kind: fourier.Fourier) -> Any:
+    name = ("forward", "backward", "real", "half")[grow.integer(0, 3)]
+    x = grow.value("f" if name == "real" else "c", min_ndim=1)
+    if x is None:
+        return None
+    axis = grow.integer(0, x.type.ndim - 1)
+    extent = x.shape[axis]
+    length = 2 * extent - 1 - int(grow.flag()) if name == "half" else extent
+    if length < 1:
+        return None
+    return kind(x, axis=axis, kind=name, length=length, scale=0.5 if grow.flag() else 1.0)
+
+
 LINALG: dict[type[Declaration], Any] = {
     cholesky.Cholesky: one_matrix,
     cholesky.CholeskyTangent: cholesky_derivative,
     cholesky.CholeskyCotangent: cholesky_derivative,
     factorizations.LU: one_matrix,
+    fourier.Fourier: transform,
+    spectral.Eig: eig,
     factorizations.TriangularSolve: triangular_solve,
     factorizations.Permutation: permutation,
     order.Argsort: argsort,

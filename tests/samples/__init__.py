@@ -13,6 +13,7 @@ from tests.samples.assignment import ASSIGNMENT
 from tests.samples.calls import CALLS
 from tests.samples.control import CONTROL
 from tests.samples.elementwise import ARITHMETIC, BINARY, CHOICES, COMPLEX, UNARY
+from tests.samples.fft import FOURIER
 from tests.samples.formulas import FORMULAS
 from tests.samples.kinds import Sample
 from tests.samples.linalg import FACTORS
@@ -26,6 +27,6 @@ __all__ = ["SAMPLES", "Sample"]
 
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
-    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *SORTING, *FORMULAS, *CALLS,
+    *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *FOURIER, *SORTING, *FORMULAS, *CALLS,
     *CONTROL,
 ]  # fmt: skip

@@ -67,7 +67,115 @@ def _logarithm(a: Any) -> Any:
     return (vectors * np.log(values)) @ vectors.T
 
 
+def both(*shape: int) -> tuple[Draw, Draw]:
+    """The parts of complex matrices far from singular."""
+    return graded(*shape), real(*shape, low=-0.5, high=0.5)
+
+
+def _parts(*arrays: Any) -> tuple[Any, ...]:
+    """Complex results as real ones, which differences take."""
+    return tuple(part for a in arrays for part in (np.real(a), np.imag(a)))
+
+
+def _projectors(v: Any) -> Any:
+    """What does not change with the phases of columns."""
+    return v[..., :, None, :] * np.conj(v)[..., None, :, :]
+
+
+def _complex(name: str, function: Any, *shape: int, **kwargs: Any) -> Sample:
+    """A function of complex matrices, by their parts."""
+    return Sample(f"{name}, complex", lambda a, b: _parts(*function(a + 1j * b)),
+                  both(*(shape or (3, 3))), **kwargs)  # fmt: skip
+
+
+def _h(a: Any) -> Any:
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+def _positive(a: Any) -> Any:
+    return a @ _h(a) + np.eye(a.shape[-1])
+
+
+def _complement(q: Any, n: int) -> Any:
+    """The projector on the columns that were added."""
+    return q[:, n:] @ _h(q[:, n:])
+
+
+def _full_svd(a: Any) -> Any:
+    u, s, vh = np.linalg.svd(a)
+    k = s.shape[-1]
+    return (u[:, :k] * s) @ vh[:k], s, _complement(u, k), _complement(_h(vh), k)
+
+
+def _reconstructed(u: Any, s: Any, vh: Any) -> Any:
+    return (u * s**2) @ vh, s, _projectors(u), _projectors(_h(vh))
+
+
+def _full_qr(a: Any) -> Any:
+    q, r = np.linalg.qr(a, "complete")
+    return q[:, : a.shape[1]], r, _complement(q, a.shape[1])
+
+
+def _hermitian_functions(a: Any) -> Any:
+    h = a + _h(a)
+    w, v = np.linalg.eigh(h, "U")
+    return w, _projectors(v), np.linalg.svd(h, hermitian=True)[1]
+
+
+def _general(a: Any) -> Any:
+    w, v = np.linalg.eig(a)
+    return w, _projectors(v)
+
+
+COMPLEX_FACTORS = [
+    _complex("solve and inv", lambda a: (np.linalg.solve(a, a.T), np.linalg.inv(a))),
+    _complex("det and slogdet", lambda a: (np.linalg.det(a), *np.linalg.slogdet(a))),
+    _complex("cholesky", lambda a: (np.linalg.cholesky(_positive(a), upper=True),), 2, 2),
+    _complex("eigh", _hermitian_functions),
+    _complex("eig", _general),
+    _complex("qr", lambda a: tuple(np.linalg.qr(a)), 4, 3),
+    _complex("qr complete", _full_qr, 4, 2),
+    _complex("svd full", _full_svd, 2, 3),
+    _complex("svd", lambda a: _reconstructed(*np.linalg.svd(a, full_matrices=False)), 4, 2),
+    _complex("pinv", lambda a: (np.linalg.pinv(a),), 4, 2),
+    _complex("lstsq", lambda a: np.linalg.lstsq(a, a[:, 0] * 1j + np.arange(4))[:2], 4, 2),
+    _complex("norms", lambda a: (np.linalg.norm(a), np.linalg.norm(a, "nuc"),
+                                 np.linalg.norm(a, 3, axis=0), np.linalg.cond(a, 1))),
+    _complex("vecdot", lambda a: (np.linalg.vecdot(a, a.T, axis=0), np.linalg.trace(a),
+                                  np.linalg.outer(a[0], a[1]))),
+    _complex("scipy cho_solve",
+             lambda a: (linalg.cho_solve(linalg.cho_factor(_positive(a)), a),)),
+    _complex("scipy solve her", lambda a: (linalg.solve(_positive(a), a, assume_a="her"),)),
+    _complex("scipy polar", lambda a: linalg.polar(a, side="left"), 2, 3),
+    _complex("scipy lu", lambda a: linalg.lu(a, permute_l=True), 4, 3),
+]  # fmt: skip
+
 FACTORS = [
+    *COMPLEX_FACTORS,
+    Sample("eigvals", lambda a: np.linalg.eigvals(a).real, (graded(3, 3),),
+           lambda t, a: t.linalg.eigvals(a).real),
+    Sample("svd full", _full_svd, (graded(2, 4),)),
+    Sample("qr complete", _full_qr, (graded(4, 2),)),
+    Sample("pinv hermitian", lambda a: np.linalg.pinv(a + a.T, hermitian=True), (graded(3, 3),)),
+    Sample("tensorsolve axes", lambda a, b: np.linalg.tensorsolve(a, b, axes=(0, 2)),
+           (lambda rng: np.moveaxis(regular(4, 4)(rng).reshape(4, 2, 2), 0, 1), real(4)), **H),
+    Sample("matrix_rank", lambda a: np.linalg.matrix_rank(a), (graded(3, 2),), order=0),
+    Sample("linalg shapes",
+           lambda a: (np.linalg.diagonal(a, offset=1), np.linalg.matrix_transpose(a),
+                      np.linalg.tensordot(a, a, axes=1), np.linalg.matmul(a, a)),
+           (graded(3, 3),), **H),
+    Sample("scipy eigh of a pair",
+           lambda a, b: _even(*linalg.eigh(a + a.T, symmetric(b), subset_by_index=[0, 1])),
+           (graded(3, 3), graded(3, 3))),
+    Sample("scipy eigvalsh of type 3", lambda a, b: linalg.eigvalsh(a + a.T, symmetric(b), type=3),
+           (graded(3, 3), graded(3, 3))),
+    *(Sample(f"scipy lu {shape}", lambda a: linalg.lu(a)[1:], (graded(*shape),))
+      for shape in ((3, 3), (4, 2), (2, 4))),
+    Sample("scipy polar", linalg.polar, (graded(4, 2),)),
+    Sample("scipy least squares",
+           lambda a, b: (*linalg.lstsq(a, b)[:2], linalg.svdvals(a), linalg.pinv(a), *linalg.qr(
+               a, mode="economic"), linalg.norm(a), np.linalg.cond(a[:2], 1)),
+           (graded(4, 2), real(4))),
     cholesky(1, 1), cholesky(3, 3), cholesky(5, 5), cholesky(9, 9), cholesky(2, 3, 3),
     Sample("cholesky upper", lambda a: np.linalg.cholesky(symmetric(a), upper=True),
            (regular(3, 3),)),

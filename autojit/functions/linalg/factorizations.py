@@ -19,7 +19,7 @@ from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import convert, eq
 from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
-from autojit.protocols.registry import implements, reject, uncovered
+from autojit.protocols.registry import implements, reject
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -36,8 +36,6 @@ def matrices(name: str, *arrays: Any) -> list[Value]:
     tracers = [as_tracer(a) for a in arrays]
     kinds = [t.dtype if t.dtype.kind in "fc" else np.dtype(np.float64) for t in tracers]
     dtype = np.result_type(*kinds)
-    if dtype.kind == "c":
-        raise uncovered(name, " of complex matrices")
     return [as_value(t, dtype) for t in tracers]
 
 
@@ -105,6 +103,11 @@ def swapped(a: Any) -> Any:
     return np.swapaxes(a, -1, -2)
 
 
+def adjoint(a: Any) -> Any:
+    """The conjugated transposed matrices."""
+    return np.conjugate(swapped(a)) if a.dtype.kind == "c" else swapped(a)
+
+
 def identity(like: Value) -> Value:
     """Unit matrices of a type."""
     rows, columns = factorizations.places(like.type)
@@ -118,7 +121,7 @@ def cholesky_factor(x: Value, *, lower: bool) -> Tracer:
     """The lower factor from the lower triangle, or the upper one from the upper triangle."""
     if lower:
         return tracer(lower_factor(x))
-    return tracer(factorizations.swapped(lower_factor(factorizations.swapped(x))))
+    return tracer(factorizations.adjoint(lower_factor(factorizations.adjoint(x))))
 
 
 @implements(np.linalg.cholesky)
@@ -156,8 +159,22 @@ def pivots_product(x: Value, dtype: Any) -> tuple[Any, Any]:
     places = iota(dtype=pivots.dtype, shape=pivots.shape, axis=len(pivots.shape) - 1)
     exchanged = tracer(pivots) != tracer(places)
     odd = np.sum(exchanged, axis=-1) % 2
-    sign = np.prod(np.sign(diagonal), axis=-1) * (1 - 2 * odd).astype(dtype)
-    return sign, np.sum(np.log(np.abs(diagonal)), axis=-1)
+    size = np.abs(diagonal)
+    if diagonal.dtype.kind == "c":
+        sign = _product(diagonal / np.where(size == 0, size.dtype.type(1), size))
+    else:
+        sign = np.prod(np.sign(diagonal), axis=-1)
+    return sign * (1 - 2 * odd).astype(diagonal.dtype), np.sum(np.log(size), axis=-1)
+
+
+def _product(x: Any) -> Any:
+    """The product of complex numbers along the last axis, as a tree."""
+    while x.shape[-1] > 1:
+        half = x.shape[-1] // 2
+        both = x[..., :half] * x[..., half : 2 * half]
+        odd = x.shape[-1] % 2
+        x = np.concatenate([both, x[..., 2 * half :]], axis=-1) if odd else both
+    return x[..., 0] if x.shape[-1] else np.ones(x.shape[:-1], x.dtype)
 
 
 @implements(np.linalg.slogdet)
@@ -179,14 +196,17 @@ def det(a: Any) -> Any:
 def tensorinv(a: Any, ind: int = 2) -> Any:
     old = shape_of(a)
     if ind <= 0:
-        raise uncovered("np.linalg.tensorinv", " with ind= below 1")
+        raise ValueError("Invalid ind argument.")
     inverse_shape = old[ind:] + old[:ind]
     return np.reshape(inv(np.reshape(a, (int(np.prod(old[:ind])), -1))), inverse_shape)
 
 
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    reject("np.linalg.tensorsolve", axes=axes)
+    if axes is not None:  # these axes of a are those of the unknown, behind the others
+        named = [shapes.normalize_axis(int(k), np.ndim(a)) for k in axes]
+        rest = [k for k in range(np.ndim(a)) if k not in named]
+        a = np.transpose(a, (*rest, *named))
     unknown = shape_of(a)[len(shape_of(b)) :]
     size = int(np.prod(unknown))
     return np.reshape(solve(np.reshape(a, (-1, size)), np.ravel(b)), unknown)

@@ -80,3 +80,18 @@ def trace(
 ) -> Any:
     reject("np.trace", out=out)
     return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+@implements(np.linalg.diagonal)
+def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return diagonal(x, offset, -2, -1)
+
+
+@implements(np.linalg.trace)
+def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return trace(x, offset, -2, -1, dtype)
+
+
+@implements(np.linalg.matrix_transpose)
+def linalg_matrix_transpose(x: Any, /) -> Any:
+    return np.swapaxes(x, -1, -2)

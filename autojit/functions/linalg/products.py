@@ -155,6 +155,28 @@ for _product in (vecdot, matvec, vecmat):
         PRODUCTS[getattr(np, _product.__name__)] = _product
 
 
+@implements(np.linalg.vecdot)
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return vecdot(np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1))
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1: Any, x2: Any, /) -> Any:
+    return matmul(x1, x2)
+
+
+@implements(np.linalg.outer)
+def linalg_outer(x1: Any, x2: Any, /) -> Any:
+    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
+        raise _mismatch("np.linalg.outer", x1, x2, "both are vectors")
+    return outer(x1, x2)
+
+
+@implements(np.linalg.tensordot)
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return tensordot(x1, x2, axes)
+
+
 @implements(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     x, y = promoted(a, b)

@@ -11,15 +11,16 @@ from autojit.errors import ShapeError, with_place
 from autojit.functions.reductions import safe_sqrt, squared
 from autojit.ir.core import shapes
 from autojit.ir.core.program import Value
-from autojit.ir.linalg import spectral
-from autojit.protocols.lifting import as_tracer, tracer
+from autojit.ir.linalg import factorizations, spectral
+from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.protocols.registry import implements, uncovered
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
-from .factorizations import matrices, square, swapped
+from .factorizations import inv, matrices, square, swapped
 
+_EIG: Any = type(np.linalg.eig(np.eye(1)))
 _EIGH: Any = type(np.linalg.eigh(np.eye(1)))
 _QR: Any = type(np.linalg.qr(np.eye(1)))
 _SVD: Any = type(np.linalg.svd(np.eye(1)))
@@ -61,18 +62,41 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     return _eigh("np.linalg.eigvalsh", a, UPLO)[0]
 
 
+def general_eig(name: str, a: Any) -> list[Any]:
+    """Eigenvalues and eigenvectors, complex ones also where all of them are real."""
+    x = square(name, a)
+    single = factorizations.real_dtype(x.dtype) == np.dtype(np.float32)
+    if not single:
+        return _tracers(*spectral.eig(x))
+    # In double precision, as NumPy computes it.
+    wide = as_value(tracer(x), np.dtype("c16" if x.dtype.kind == "c" else "f8"))
+    return [t.astype(np.complex64) for t in _tracers(*spectral.eig(wide))]
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """Traced, the results are complex, where NumPy looks whether all of them are real."""
+    return _EIG(*general_eig("np.linalg.eig", a))
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    return general_eig("np.linalg.eigvals", a)[0]
+
+
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """The first columns must be linearly independent for there to be a derivative."""
     x: Any = tracer(matrix("np.linalg.qr", a))
     m, n = x.shape[-2:]
-    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
-        raise uncovered("np.linalg.qr", f" with mode={mode!r} of {m} rows and {n} columns")
+    if mode not in ("reduced", "r", "complete"):
+        raise uncovered("np.linalg.qr", f" with mode={mode!r}")
     if m >= n:
-        q, r = _tracers(*spectral.qr(x.value))
+        more = {"complete": True} if mode == "complete" and m > n else {}
+        q, r = _tracers(*spectral.qr(x.value, **more))
     else:  # the factors of the first columns turn the others
         q, left = _tracers(*spectral.qr(x[..., :m].value))
-        rest: Any = swapped(q) @ x[..., m:]
+        rest: Any = np.conjugate(swapped(q)) @ x[..., m:]
         r = np.concatenate([left, rest], axis=-1)
     return r if mode == "r" else _QR(q, r)
 
@@ -82,13 +106,23 @@ def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """The vectors have a derivative where the singular values are distinct and not 0."""
-    x = matrix("np.linalg.svd", a)
     if hermitian:
-        raise uncovered("np.linalg.svd", " with hermitian=True")
-    if compute_uv and full_matrices and x.shape[-1] != x.shape[-2]:
-        raise uncovered("np.linalg.svd", " with full_matrices=True (pass full_matrices=False)")
-    u, s, vt = _tracers(*spectral.svd(x))
-    return _SVD(u, s, vt) if compute_uv else s
+        u, s, vh = _hermitian_svd(a)
+    else:
+        x = matrix("np.linalg.svd", a)
+        full = compute_uv and full_matrices and x.shape[-1] != x.shape[-2]
+        u, s, vh = _tracers(*spectral.svd(x, **({"full": True} if full else {})))
+    return _SVD(u, s, vh) if compute_uv else s
+
+
+def _hermitian_svd(a: Any) -> tuple[Any, Any, Any]:
+    """By the eigenvalues, as NumPy does it: their magnitudes, the largest first."""
+    values, vectors = _eigh("np.linalg.svd", a, "L")
+    order = np.argsort(np.abs(values), axis=-1)[..., ::-1]
+    values = np.take_along_axis(values, order, axis=-1)
+    vectors = np.take_along_axis(vectors, order[..., None, :], axis=-1)
+    turned = vectors * np.sign(values)[..., None, :]
+    return vectors, np.abs(values), np.conjugate(swapped(turned))
 
 
 @implements(np.linalg.svdvals)
@@ -102,9 +136,7 @@ def svdvals(x: Any, /) -> Any:
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Tracer:
     """The derivative is that along matrices of the same rank."""
-    x = matrix("np.linalg.pinv", a)
-    if hermitian:
-        raise uncovered("np.linalg.pinv", " with hermitian=True")
+    x = hermitian_matrix("np.linalg.pinv", a) if hermitian else matrix("np.linalg.pinv", a)
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     given = rtol if rcond is None else rcond
@@ -112,6 +144,14 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     if is_tracer(tolerance) or np.ndim(tolerance):
         raise uncovered("np.linalg.pinv", " with a tolerance that is not a number")
     return tracer(spectral.pinv(x, rtol=float(tolerance)))
+
+
+def hermitian_matrix(name: str, a: Any, *, lower: bool = True) -> Value:
+    """The Hermitian matrices that have that triangle; the other one is not read."""
+    x = square(name, a)
+    below = factorizations.triangle(x, lower=lower, diagonal=False)
+    middle = factorizations.as_dtype(factorizations.real_part(spectral.diagonal(x)), x.dtype)
+    return below + factorizations.adjoint(below) + spectral.on_diagonal(middle)
 
 
 def _default(x: Value) -> float:
@@ -132,14 +172,32 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
             )
         )
     tolerance = _default(x.value) if rcond is None else float(rcond)
+    if tolerance < 0:
+        tolerance = float(np.finfo(x.dtype).eps)
     solution: Any = tracer(spectral.pinv(x.value, rtol=tolerance)) @ y
     values = svd(x, compute_uv=False)
     rank = np.sum(values > tolerance * np.max(values, initial=0.0))
     m, n = x.shape
-    residuals: Any = np.zeros(0, x.dtype)
+    residuals: Any = np.zeros(0, values.dtype)
     if m > n:
-        residuals = np.sum(np.square(y - x @ solution), axis=0).reshape(-1)
+        residuals = np.sum(squared(y - x @ solution), axis=0).reshape(-1)
     return solution, residuals, rank.astype(np.int32), values
+
+
+@implements(np.linalg.matrix_rank)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    if tol is not None and rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    x = as_tracer(A)
+    if x.ndim < 2:
+        return np.any(x != 0).astype(np.int64)
+    values = svd(x, compute_uv=False, hermitian=hermitian)
+    if tol is None:
+        relative = max(x.shape[-2:]) * np.finfo(values.dtype).eps if rtol is None else rtol
+        tol = np.max(values, axis=-1, keepdims=True) * np.asarray(relative)[..., None]
+    else:
+        tol = np.asarray(tol)[..., None]
+    return np.count_nonzero(values > tol, axis=-1)
 
 
 # -- norms --------------------------------------------------------------------
@@ -233,10 +291,14 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
-    if p not in (None, 2, -2):
-        raise uncovered("np.linalg.cond", " with p= other than None, 2 and -2")
-    values = svd(x, compute_uv=False)
-    largest, smallest = values[..., 0], values[..., -1]
-    ratio = smallest / largest if p == -2 else largest / smallest
+    """Other than by singular values, a singular matrix raises LinAlgError, where NumPy's number is
+    infinite."""
+    if p in (None, 2, -2):
+        values = svd(x, compute_uv=False)
+        largest, smallest = values[..., 0], values[..., -1]
+        ratio = smallest / largest if p == -2 else largest / smallest
+    else:
+        x = tracer(square("np.linalg.cond", x))
+        ratio = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
     undefined = np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1))
     return np.where(undefined, ratio.dtype.type(np.inf), ratio)

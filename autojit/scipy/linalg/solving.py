@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from autojit.functions.linalg import factorizations as linalg
+from autojit.functions.linalg.spectral import hermitian_matrix
 from autojit.ir.core.program import Value
 from autojit.ir.linalg import factorizations as ops
-from autojit.ir.ops.arithmetic import convert
+from autojit.ir.ops.arithmetic import conj, convert
 from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.protocols.registry import uncovered
 from autojit.scipy.registry import answers
@@ -21,7 +22,8 @@ from autojit.scipy.registry import answers
 #: SciPy's names of the structures for which `solve` does what it does for any matrix.
 _GENERAL = (None, "gen", "general")
 _POSITIVE = ("pos", "positive definite")
-_SYMMETRIC = ("sym", "symmetric", "her", "hermitian")
+_HERMITIAN = ("her", "hermitian")
+_SYMMETRIC = ("sym", "symmetric", *_HERMITIAN)
 _TRIANGULAR = {"upper triangular": False, "lower triangular": True}
 
 #: How SciPy says that a matrix is transposed.
@@ -73,8 +75,10 @@ def _cho_solve(name: str, c: Any, lower: bool, b: Any) -> Any:
     x, y = linalg.matrices(name, c, b)
 
     def both(t: Value, b: Value) -> Value:
-        half = ops.triangular_solve(t, b, lower=lower, transpose=not lower, unit=False)
-        made: Value = ops.triangular_solve(t, half, lower=lower, transpose=lower, unit=False)
+        turned = _conjugate(t)
+        first, second = (t, turned) if lower else (turned, t)
+        half = ops.triangular_solve(first, b, lower=lower, transpose=not lower, unit=False)
+        made: Value = ops.triangular_solve(second, half, lower=lower, transpose=lower, unit=False)
         return made
 
     return linalg.solved_for(name, linalg.checked_square(name, x), y, both)
@@ -102,6 +106,7 @@ def solve_triangular(
            [ 0.   ,  0.125]])
     """
     x, y = linalg.matrices("scipy.linalg.solve_triangular", a, b)
+    x = _conjugate(x) if _is_adjoint(trans) else x
     return _triangular(x, y, _transposed(trans), lower, unit_diagonal)
 
 
@@ -115,6 +120,14 @@ def _triangular(x: Value, y: Value, transpose: bool, lower: bool, unit: bool) ->
         return made
 
     return linalg.solved_for(name, linalg.checked_square(name, x), y, solve)
+
+
+def _conjugate(x: Value) -> Value:
+    return conj(x) if x.dtype.kind == "c" else x
+
+
+def _is_adjoint(trans: Any) -> bool:
+    return trans in (2, "C")
 
 
 def _transposed(trans: Any) -> bool:
@@ -152,17 +165,21 @@ def solve(
     if assume_a in _GENERAL:
         return linalg.solved(name, x, y, transpose=transposed)
     if assume_a in _POSITIVE:
+        x = _conjugate(x) if transposed else x
         factor = linalg.cholesky_factor(x, lower=lower)
         return _cho_solve(name, factor, lower, tracer(y))
     if assume_a in _SYMMETRIC:
-        return linalg.solved(name, _mirrored(x, lower), y)
+        mirrored = _mirrored(x, lower, conjugate=assume_a in _HERMITIAN)
+        return linalg.solved(name, mirrored, y, transpose=transposed)
     if assume_a in _TRIANGULAR:
         return _triangular(x, y, transposed, _TRIANGULAR[assume_a], False)
     raise uncovered(name, f" with assume_a={assume_a!r}")
 
 
-def _mirrored(x: Value, lower: bool) -> Value:
-    """The symmetric matrix with that triangle."""
+def _mirrored(x: Value, lower: bool, *, conjugate: bool) -> Value:
+    """The symmetric, or Hermitian, matrix with that triangle."""
+    if conjugate:
+        return hermitian_matrix("scipy.linalg.solve", tracer(x), lower=lower)
     own = ops.triangle(x, lower=lower, diagonal=True)
     return own + ops.swapped(ops.triangle(x, lower=lower, diagonal=False))
 
@@ -192,7 +209,9 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
            [0., 2.]])
     """
     # As SciPy: the pivots are multiplied in double precision, whatever the matrix has.
-    sign, logarithm = linalg.pivots_product(linalg.square("scipy.linalg.det", a), np.float64)
+    x = linalg.square("scipy.linalg.det", a)
+    dtype = np.dtype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    sign, logarithm = linalg.pivots_product(x, dtype)
     return sign * np.exp(logarithm)
 
 
@@ -226,6 +245,7 @@ def lu_solve(
     packed, pivots = lu_and_piv
     name = "scipy.linalg.lu_solve"
     x, y = linalg.matrices(name, packed, b)
+    x = _conjugate(x) if _is_adjoint(trans) else x
     rows = ops.permutation(as_value(as_tracer(pivots), np.dtype(np.int64)))
     transpose = _transposed(trans)
 

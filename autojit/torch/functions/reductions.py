@@ -300,11 +300,13 @@ def _top(x: Any, a: int, largest: bool, k: int) -> Any:
 _TOPK = Operation("Topk", _top)
 
 
+_FLAT = Operation("View", lambda x: x.reshape(-1))
+
+
 def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """The lower median of all elements; along an axis its place too."""
     if dim is None:
-        flat = record(Operation("View", lambda x: x.reshape(-1)), (input,))
-        return median(flat, 0).values
+        return median(record(_FLAT, (input,)), 0).values
     a = axis(dim, input._data.ndim)
     return values_and_indices(*record(_MEDIAN, (input,), (a, bool(keepdim))))
 

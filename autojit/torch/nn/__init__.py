@@ -10,9 +10,7 @@ torch.Size([3, 1])
 """
 
 from . import functional, init, utils
-from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from .module import Module
-from .modules.activation import (
+from .activation import (
     ELU,
     GELU,
     GLU,
@@ -39,7 +37,8 @@ from .modules.activation import (
     Tanh,
     Threshold,
 )
-from .modules.convolution import (
+from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .convolution import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveMaxPool1d,
@@ -51,8 +50,8 @@ from .modules.convolution import (
     MaxPool1d,
     MaxPool2d,
 )
-from .modules.linear import Bilinear, Embedding, Flatten, Identity, Linear, Unflatten
-from .modules.losses import (
+from .linear import Bilinear, Embedding, Flatten, Identity, Linear, Unflatten
+from .losses import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineSimilarity,
@@ -68,10 +67,11 @@ from .modules.losses import (
     SmoothL1Loss,
     SoftMarginLoss,
 )
-from .modules.normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, RMSNorm
-from .modules.recurrent import LSTM
-from .modules.transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
+from .module import Module
+from .normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm, RMSNorm
 from .parameter import Buffer, Parameter
+from .recurrent import LSTM
+from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
     "ELU", "GELU", "GLU", "LSTM", "SELU", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d",

@@ -94,7 +94,7 @@ def check_name(module: Any, name: Any, kind: str, own: dict[str, Any]) -> None:
     if not isinstance(name, str):
         raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
     if "." in name:
-        raise KeyError(f"{kind} name can't contain \".\"")
+        raise KeyError(f'{kind} name can\'t contain "."')
     if name == "":
         raise KeyError(f'{kind} name can\'t be empty string ""')
     if hasattr(module, name) and name not in own:
@@ -119,9 +119,7 @@ def text(module: Any) -> str:
     """A module and all within, one in a line."""
     extra = module.extra_repr()
     extra_lines = extra.split("\n") if extra else []
-    children = [
-        f"({key}): {_indented(text_of(child))}" for key, child in module._modules.items()
-    ]
+    children = [f"({key}): {_indented(text_of(child))}" for key, child in module._modules.items()]
     lines = extra_lines + children
     name = module._get_name()
     if not lines:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import importlib
 import sys
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -43,6 +44,11 @@ _PYARRAY_GET_FUNCTIONS = 365
 _STABLE_ARGSORT = 21 + 12 + 3 + 2
 #: What the names of NumPy's sorting functions begin with.
 ARGSORT = "argsort_"
+#: What the names of the loops of NumPy's generalized ufuncs, and of their data, begin with; module,
+#: ufunc and types follow, with blanks between.
+GUFUNC, GUFUNC_DATA = "gufunc ", "gufunc_data "
+#: Where ``PyUFuncObject`` has the loops and their data: behind three counts and the identity.
+_UFUNC_LOOPS, _UFUNC_DATA = HEADER + 16, HEADER + 24
 
 _PYTHON = (
     "PyEval_SaveThread",
@@ -176,9 +182,12 @@ def _numpy_api() -> Any:
 
 @cache
 def library_function(name: str) -> int:
-    """The address of a function of the BLAS or LAPACK that SciPy ships, or of NumPy's sorting."""
+    """The address of a function of the BLAS or LAPACK that SciPy ships, of NumPy's sorting, or
+    of its ufuncs."""
     if name.startswith(ARGSORT):
         return _sorting_function(name)
+    if name.startswith((GUFUNC, GUFUNC_DATA)):
+        return _loop_of_ufunc(name)
     import scipy  # where its libraries lie, for the operating system  # noqa: F401
 
     blas, lapack = map(extension, ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"))
@@ -201,6 +210,26 @@ def _sorting_function(name: str) -> int:
     if not found:
         raise TargetError(f"NumPy {np.__version__} has no function that sorts {dtype}")
     return found
+
+
+def _loop_of_ufunc(name: str) -> int:
+    """A loop of a ufunc, which needs no lock of the interpreter's, or the data that it is given.
+
+    ``void loop(char **arrays, npy_intp *extents, npy_intp *strides, void *data)``
+    """
+    kind, module, function, types = name.split(" ")
+    ufunc = getattr(importlib.import_module(module), function, None)
+    if not isinstance(ufunc, np.ufunc) or types not in ufunc.types:
+        raise TargetError(f"NumPy {np.__version__} has no {module}.{function} of types {types}")
+    counts = (ctypes.c_int * 3).from_address(id(ufunc) + HEADER)
+    if tuple(counts) != (ufunc.nin, ufunc.nout, ufunc.nargs):
+        raise TargetError(f"NumPy {np.__version__} lays out its ufuncs in another way")
+    offset = _UFUNC_LOOPS if f"{kind} " == GUFUNC else _UFUNC_DATA
+    array = ctypes.c_void_p.from_address(id(ufunc) + offset).value
+    if not array:  # loops that are given no data
+        return 0
+    entries = ctypes.cast(array, ctypes.POINTER(ctypes.c_void_p))
+    return entries[ufunc.types.index(types)] or 0
 
 
 class MethodDef(ctypes.Structure):

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from autojit.codegen.cpu.matmul.blas import scalar
 from autojit.codegen.loop_ir.errors import NO_EIGENVALUES, NO_SVD
 
 from . import cholesky, lapack, sorting
-from .lapack import call, failed, transpose_in_place
+from .lapack import call, failed, product, transpose_in_place
 from .matrices import I32, Matrix, MatrixEmitter
 
 #: Columns that the routines for orthogonal factors work on at a time, at most.
@@ -47,18 +46,20 @@ def eigh(e: MatrixEmitter, a: Matrix, values: Matrix, vectors: Matrix) -> None:
 
 
 def qr(e: MatrixEmitter, a: Matrix, q: Matrix, r: Matrix) -> None:
-    m, n, size = e.step.m, e.step.n, e.step.n * _BLOCK
-    columns = Matrix(e.scratch(e.step.dtype, m * n), 1, m, e.step.dtype)
+    m, n = e.step.m, e.step.n
+    made = m if e.step.params.get("complete") else n
+    size = made * _BLOCK
+    columns = Matrix(e.scratch(e.step.dtype, m * made), 1, m, e.step.dtype)
     factors, work = e.scratch(e.step.dtype, n), e.scratch(e.step.dtype, size)
     info = e.allocas.alloca(I32)
     e.copy(a, columns, m, n)
     call(e, "geqrf", m, n, columns.pointer, m, factors, work, size, info)
-    with e.loop(0, n * n) as place:
+    with e.loop(0, made * n) as place:
         e.store(e.number(0), r._replace(row=1), place)
     with e.loop(0, n) as i, e.loop(i, n) as j:
         e.store(e.load(columns, i, j), r, i, j)
-    call(e, "orgqr", m, n, n, columns.pointer, m, factors, work, size, info)
-    e.copy(columns, q, m, n)
+    call(e, "orgqr", m, made, n, columns.pointer, m, factors, work, size, info)
+    e.copy(columns, q, m, made)
 
 
 class _Singular(NamedTuple):
@@ -71,24 +72,27 @@ class _Singular(NamedTuple):
 def _decompose(e: MatrixEmitter, a: Matrix, values: ir.Value) -> _Singular:
     m, n, dtype = e.step.m, e.step.n, e.step.dtype
     k, prefix = min(m, n), "s" if dtype == "f32" else "d"
+    full = bool(e.step.params.get("full"))
+    left, right = (m, n) if full else (k, k)
     columns = Matrix(e.scratch(dtype, m * n), 1, m, dtype)
-    u = Matrix(e.scratch(dtype, m * k), 1, m, dtype)
-    vt = Matrix(e.scratch(dtype, k * n), 1, k, dtype)
-    (size,) = _sizes(f"{prefix}gesdd_lwork", m, n, 1, 0)
+    u = Matrix(e.scratch(dtype, m * left), 1, m, dtype)
+    vt = Matrix(e.scratch(dtype, right * n), 1, right, dtype)
+    (size,) = _sizes(f"{prefix}gesdd_lwork", m, n, 1, int(full))
     work, numbers = e.scratch(dtype, size), e.scratch("i32", 8 * k)
     info = e.allocas.alloca(I32)
     e.copy(a, columns, m, n)
-    call(e, "gesdd", "S", m, n, columns.pointer, m, values, u.pointer, m, vt.pointer, k,
-         work, size, numbers, info)  # fmt: skip
+    call(e, "gesdd", "A" if full else "S", m, n, columns.pointer, m, values, u.pointer, m,
+         vt.pointer, right, work, size, numbers, info)  # fmt: skip
     e.fail_if(failed(e, info), NO_SVD)
     return _Singular(u, vt)
 
 
 def svd(e: MatrixEmitter, a: Matrix, u: Matrix, values: Matrix, vt: Matrix) -> None:
-    k = min(e.step.m, e.step.n)
+    m, n = e.step.m, e.step.n
+    left, right = (m, n) if e.step.params.get("full") else (min(m, n),) * 2
     found = _decompose(e, a, values.pointer)
-    e.copy(found.u, u, e.step.m, k)
-    e.copy(found.vt, vt, k, e.step.n)
+    e.copy(found.u, u, m, left)
+    e.copy(found.vt, vt, right, n)
 
 
 def pinv(e: MatrixEmitter, a: Matrix, x: Matrix) -> None:
@@ -105,8 +109,7 @@ def pinv(e: MatrixEmitter, a: Matrix, x: Matrix) -> None:
         factor = b.select(large, inverse, e.number(0))
         with e.loop(0, n) as j:
             e.store(b.fmul(e.load(vt, i, j), factor), vt, i, j)
-    one, zero = (scalar(e.module, dtype, 1, number) for number in (1.0, 0.0))
-    call(e, "gemm", "N", "N", m, n, k, one, u.pointer, m, vt.pointer, k, zero, x.pointer, m)
+    product(e, u, vt, x.pointer, (m, n, k))
 
 
 #: By op: ``emit(emitter, *inputs, *results)`` for one element of the batch.

@@ -11,11 +11,11 @@ from llvmlite import ir
 from autojit.codegen.cpu.llvm.scalars import constant, llvm_type
 from autojit.codegen.cpu.matmul.blas import character, integer, scalar
 from autojit.codegen.loop_ir.errors import SINGULAR
-from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.loop_ir.matrices import Factorization, parts_of
 
-from .matrices import I32, I64, Matrix, MatrixEmitter
+from .matrices import I32, I64, Matrix, MatrixEmitter, part_of
 
-_PREFIX = {"f32": "s", "f64": "d"}
+_PREFIX = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 _ROUTINES = {
     "cholesky": ("potrf",),
     "cholesky_tangent": ("trsm", "trmm"),
@@ -31,7 +31,13 @@ _ROUTINES = {
 def function_names(step: Factorization) -> list[str]:
     """The library functions that a step calls."""
     routines = _ROUTINES.get(step.name) or ("trsv" if step.k == 1 else "trsm",)
-    return [_PREFIX[step.dtype] + routine for routine in routines]
+    return [_full_name(step, routine) for routine in routines]
+
+
+def _full_name(step: Factorization, routine: str) -> str:
+    if step.dtype[0] == "c":  # orthogonal factors are unitary ones
+        routine = routine.replace("orgqr", "ungqr")
+    return _PREFIX[step.dtype] + routine
 
 
 def triangular_solve(e: MatrixEmitter, t: Matrix, b: Matrix, x: Matrix) -> None:
@@ -54,8 +60,13 @@ def _solve_in_place(
         call(e, "trsv", uplo, turned, diagonal, n, t.pointer, lead, x.pointer, 1)
         return
     turned = "T" if transpose else "N"
-    one = scalar(e.module, e.step.dtype, 1, 1.0)
+    one = number_of(e)
     call(e, "trsm", "R", uplo, turned, diagonal, k, n, one, t.pointer, lead, x.pointer, k)
+
+
+def number_of(e: MatrixEmitter, number: float = 1.0) -> ir.Value:
+    """A number where a routine takes a factor."""
+    return scalar(e.module, part_of(e.step.dtype), parts_of(e.step.dtype), number)
 
 
 def lu(e: MatrixEmitter, a: Matrix, packed: Matrix, pivots: Matrix) -> None:
@@ -91,8 +102,7 @@ def solve(e: MatrixEmitter, packed: Matrix, pivots: Matrix, b: Matrix, x: Matrix
     """With the factors of :func:`lu`: rows exchanged, and two triangular solutions."""
     n, transpose = e.step.n, e.step.params["transpose"]
     with e.loop(0, n) as i:
-        zero = e.builder.fcmp_ordered("==", e.load(packed, i, i), e.number(0))
-        e.fail_if(zero, SINGULAR)
+        e.fail_if(_is_zero(e, e.load(packed, i, i)), SINGULAR)
     if not e.step.k:
         return
     e.copy(b, x, n, e.step.k)
@@ -102,6 +112,14 @@ def solve(e: MatrixEmitter, packed: Matrix, pivots: Matrix, b: Matrix, x: Matrix
         _solve_in_place(e, packed, x, lower=lower, transpose=transpose, unit=lower)
     if transpose:
         _exchange(e, pivots, x, backwards=True)
+
+
+def _is_zero(e: MatrixEmitter, element: ir.Value) -> ir.Value:
+    b = e.builder
+    zero = b.fcmp_ordered("==", element, e.number(0))
+    if e.step.dtype[0] != "c":
+        return zero
+    return b.and_(*(b.extract_element(zero, ir.Constant(I32, k)) for k in range(2)))
 
 
 def _exchange(e: MatrixEmitter, pivots: Matrix, x: Matrix, *, backwards: bool) -> None:
@@ -117,7 +135,7 @@ def _exchange(e: MatrixEmitter, pivots: Matrix, x: Matrix, *, backwards: bool) -
 
 def call(e: MatrixEmitter, routine: str, *arguments: ir.Value | int | str) -> None:
     """Call a routine: numbers and letters are passed by reference, as all else is."""
-    e.call(_PREFIX[e.step.dtype] + routine, *(_reference(e, a) for a in arguments))
+    e.call(_full_name(e.step, routine), *(_reference(e, a) for a in arguments))
 
 
 def _reference(e: MatrixEmitter, argument: ir.Value | int | str) -> ir.Value:
@@ -129,3 +147,17 @@ def _reference(e: MatrixEmitter, argument: ir.Value | int | str) -> ir.Value:
 def failed(e: MatrixEmitter, info: ir.Value) -> ir.Value:
     """Whether a routine says that it did not succeed."""
     return e.builder.icmp_unsigned("!=", e.builder.load(info, typ=I32), constant(0, "i32"))
+
+
+def product_name(step: Factorization) -> str:
+    """The name of the routine of :func:`product`."""
+    return _full_name(step, "gemm")
+
+
+def product(
+    e: MatrixEmitter, a: Matrix, b: Matrix, result: ir.Value, sizes: tuple[int, int, int]
+) -> None:
+    """Two matrices by columns multiplied, with the sizes m, n and k."""
+    m, n, k = sizes
+    one, zero = number_of(e), number_of(e, 0.0)
+    call(e, "gemm", "N", "N", m, n, k, one, a.pointer, m, b.pointer, k, zero, result, m)

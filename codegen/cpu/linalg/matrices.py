@@ -17,7 +17,7 @@ from autojit.codegen.cpu.llvm.counted import MOST_UNROLLED, CountedLoop
 from autojit.codegen.cpu.llvm.failures import Failures
 from autojit.codegen.cpu.llvm.scalars import CONTRACT, constant, llvm_type
 from autojit.codegen.loop_ir.cost import itemsize
-from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.loop_ir.matrices import Factorization, parts_of
 from autojit.codegen.loop_ir.values import Operand
 
 I1, I32, I64, POINTER = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.PointerType()
@@ -27,6 +27,17 @@ ON_STACK = 512
 
 #: An index: an int, or a value that is known only when the code runs.
 Place = Any
+
+
+def part_of(dtype: str) -> str:
+    """The dtype of the scalars of an element."""
+    return {"c64": "f32", "c128": "f64"}.get(dtype, dtype)
+
+
+def element_type(dtype: str) -> ir.Type:
+    """The type of an element in a register: a complex number is a vector of its parts."""
+    kind = llvm_type(part_of(dtype))
+    return kind if dtype[0] != "c" else ir.VectorType(kind, 2)
 
 
 class Matrix(NamedTuple):
@@ -79,18 +90,21 @@ class MatrixEmitter:
     def _operands(self, index: list[ir.Value]) -> list[Matrix]:
         """The matrices of one element of the batch: inputs, then results."""
         found = []
-        for argument, operand in zip(self.pointers, self.places, strict=True):
-            pointer = self.moved(argument, operand, index)
+        elements = self.step.elements
+        for argument, operand, dtype in zip(self.pointers, self.places, elements, strict=True):
+            pointer = self.moved(argument, operand, index, dtype)
             row, column = (*operand.strides[len(index) :], 1)[:2]
-            found.append(Matrix(pointer, row, column, operand.buffer.dtype))
+            found.append(Matrix(pointer, row, column, dtype))
         return found
 
-    def moved(self, pointer: ir.Value, operand: Operand, index: list[ir.Value]) -> ir.Value:
+    def moved(
+        self, pointer: ir.Value, operand: Operand, index: list[ir.Value], dtype: str
+    ) -> ir.Value:
         """The pointer to an element of the batch (the argument is that to the first)."""
         total: Place = 0
         for i, stride in zip(index, operand.strides, strict=False):
             total = self.add(total, self.times(i, stride))
-        return self._gep(pointer, total, operand.buffer.dtype)
+        return self._gep(pointer, total, dtype)
 
     def _report(self) -> None:
         b = self.builder
@@ -101,8 +115,8 @@ class MatrixEmitter:
     def scratch(self, dtype: str, size: int) -> ir.Value:
         """Memory to work in, for the matrices of each element of the batch in turn."""
         if size <= ON_STACK:
-            return self.allocas.alloca(llvm_type(dtype), size=size)
-        count = ir.Constant(I64, size * itemsize(dtype))
+            return self.allocas.alloca(element_type(dtype), size=size)
+        count = ir.Constant(I64, size * itemsize(part_of(dtype)) * parts_of(dtype))
         signature = ir.FunctionType(POINTER, [I64])
         made = self._fixed(self.allocas, "malloc", signature, count)
         self._allocated.append(made)
@@ -145,7 +159,7 @@ class MatrixEmitter:
         if isinstance(offset, int) and offset == 0:
             return pointer
         return self.builder.gep(
-            pointer, [_index(offset)], inbounds=True, source_etype=llvm_type(dtype)
+            pointer, [_index(offset)], inbounds=True, source_etype=element_type(dtype)
         )
 
     def at(self, m: Matrix, i: Place, j: Place = 0) -> ir.Value:
@@ -155,11 +169,11 @@ class MatrixEmitter:
         )
 
     def load(self, m: Matrix, i: Place, j: Place = 0) -> ir.Value:
-        kind = llvm_type(m.dtype)
-        return self.builder.load(self.at(m, i, j), align=itemsize(m.dtype), typ=kind)
+        kind = element_type(m.dtype)
+        return self.builder.load(self.at(m, i, j), align=itemsize(part_of(m.dtype)), typ=kind)
 
     def store(self, value: ir.Value, m: Matrix, i: Place, j: Place = 0) -> None:
-        self.builder.store(value, self.at(m, i, j), align=itemsize(m.dtype))
+        self.builder.store(value, self.at(m, i, j), align=itemsize(part_of(m.dtype)))
 
     def copy(self, source: Matrix, target: Matrix, rows: int, columns: int) -> None:
         """The elements of one matrix into another of the same shape (which is not empty)."""
@@ -169,7 +183,12 @@ class MatrixEmitter:
     # -- arithmetic -----------------------------------------------------------
 
     def number(self, value: float) -> ir.Constant:
-        return constant(value, self.step.dtype)
+        one = constant(value, part_of(self.step.dtype))
+        if self.step.dtype[0] != "c":
+            return one
+        return ir.Constant(
+            element_type(self.step.dtype), [one, constant(0.0, part_of(self.step.dtype))]
+        )
 
     def minus_product(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
         """``a - b * c``."""
@@ -187,8 +206,12 @@ class MatrixEmitter:
 
     def function_of(self, name: str, signature: ir.FunctionType) -> ir.Value:
         """A library function, from the table."""
+        return self.address_of(name, signature.as_pointer())
+
+    def address_of(self, name: str, kind: ir.Type | None = None) -> ir.Value:
+        """What the table has by a name."""
         position = abi.OWN_SLOTS + self.functions.index(name)
-        return abi.load(self.builder, self.table, position, signature.as_pointer())
+        return abi.load(self.builder, self.table, position, kind)
 
 
 def _index(i: Place) -> ir.Value:

@@ -26,6 +26,8 @@ Rows = list[ir.Value]
 
 def is_small(step: Factorization) -> bool:
     """Whether a step is done without a library."""
+    if step.dtype[0] == "c":
+        return False
     return step.name in SMALL and (step.n <= LARGEST or step.name == "permutation")
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
-from autojit.codegen.loop_ir.matrices import Factorization
+from autojit.codegen.loop_ir.matrices import Factorization, parts_of
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.ir.core.affine import Affine
 
-from . import lapack, sorting
+from . import gufuncs, lapack, sorting
 from .decompositions import LARGE
 from .matrices import MatrixEmitter
 from .small_matrices import SMALL, is_small
@@ -24,7 +24,9 @@ def needed(program: LoopProgram) -> set[str]:
     for step in statements(program):
         if not isinstance(step, Factorization) or is_small(step):
             continue
-        if step.name == "argsort":
+        if gufuncs.has(step):
+            found.update(gufuncs.function_names(step))
+        elif step.name == "argsort":
             found.update(sorting.function_names(step))
         else:
             found.update(lapack.function_names(step))
@@ -43,6 +45,10 @@ def call(
 ) -> None:
     """Write the function of a step, and call it."""
     emitter = MatrixEmitter(module, step, symbol, functions)
-    function = emitter.emit((SMALL if is_small(step) else LARGE)[step.name])
-    arguments = [address(o.buffer, o.offset) for o in emitter.places]
+    table_of = SMALL if is_small(step) else gufuncs.LOOPS if gufuncs.has(step) else LARGE
+    function = emitter.emit(table_of[step.name])
+    arguments = [
+        address(o.buffer, o.offset * parts_of(dtype))
+        for o, dtype in zip(emitter.places, step.elements, strict=True)
+    ]
     builder.call(function, [*arguments, status, table])

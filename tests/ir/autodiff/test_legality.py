@@ -183,6 +183,7 @@ FAILING = {
     "add_at": ("%x: f64[3], %a: f64[], %i: i64[]", "%y: f64[3] = add_at %x, %a, %i {axes=(0,)}",
                [TABLE[:3], 1.0, 3]),
     "cholesky": ("%a: f64[2,2]", "%y: f64[2,2] = cholesky %a", [-np.eye(2)]),
+    "eig": ("%a: f64[2,2]", "%y: c128[2], %v: c128[2,2] = eig %a", [np.full((2, 2), np.nan)]),
     "svd": ("%a: f64[2,2]", "%u: f64[2,2], %y: f64[2], %v: f64[2,2] = svd %a",
             [np.full((2, 2), np.nan)]),
     "pinv": ("%a: f64[2,2]", "%y: f64[2,2] = pinv %a {rtol=1e-15}", [np.full((2, 2), np.nan)]),

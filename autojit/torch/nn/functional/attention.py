@@ -64,8 +64,7 @@ def multi_head_attention(
     """Attention of (N, steps, width), and the shares (N, [heads,] targets, sources) or None."""
     sources = (query, key, value)
     q, k, v = (
-        _heads(linear(x, w, b), num_heads)
-        for x, w, b in zip(sources, weights, biases, strict=True)
+        _heads(linear(x, w, b), num_heads) for x, w, b in zip(sources, weights, biases, strict=True)
     )
     weights_of_heads = None
     if need_weights:

@@ -101,6 +101,4 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = (generator or default_generator).numbers.permutation(total).tolist()
     ends = list(accumulate(sizes))
-    return [
-        Subset(dataset, order[end - n : end]) for n, end in zip(sizes, ends, strict=True)
-    ]
+    return [Subset(dataset, order[end - n : end]) for n, end in zip(sizes, ends, strict=True)]

@@ -6,10 +6,11 @@ from typing import Any
 
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import factories, shaping
-from autojit.torch.nn import functional as F
-from autojit.torch.nn import init
-from autojit.torch.nn.module import Module
-from autojit.torch.nn.parameter import Parameter
+
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
 
 
 def fresh(*shape: int, dtype: Any = None) -> Parameter:

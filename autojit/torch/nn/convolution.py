@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from autojit.torch.engine.tensor import Tensor
-from autojit.torch.nn import init
-from autojit.torch.nn.functional import _FUNCTIONS as F
-from autojit.torch.nn.module import Module
 
+from . import init
+from .functional import _FUNCTIONS as F
 from .linear import fresh
+from .module import Module
 
 
 def _each(x: Any, ndim: int) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.torch.engine.tensor import Tensor
-from autojit.torch.nn.functional import _FUNCTIONS as F
-from autojit.torch.nn.module import Module
+
+from .functional import _FUNCTIONS as F
+from .module import Module
 
 
 class _Loss(Module):

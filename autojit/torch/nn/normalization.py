@@ -8,9 +8,10 @@ from autojit.torch.engine import dtypes
 from autojit.torch.engine.modes import no_grad
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import factories
-from autojit.torch.nn.functional import _FUNCTIONS as F
-from autojit.torch.nn.module import Module
-from autojit.torch.nn.parameter import Parameter
+
+from .functional import _FUNCTIONS as F
+from .module import Module
+from .parameter import Parameter
 
 
 def _ones(*shape: int, dtype: Any) -> Parameter:
@@ -41,8 +42,7 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
 
 
@@ -64,8 +64,7 @@ class RMSNorm(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
 
 

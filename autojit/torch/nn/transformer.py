@@ -8,16 +8,16 @@ from typing import Any
 
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import factories
-from autojit.torch.nn import init
-from autojit.torch.nn.containers import ModuleList
-from autojit.torch.nn.functional import _FUNCTIONS as F
-from autojit.torch.nn.functional.attention import joined_mask, multi_head_attention
-from autojit.torch.nn.module import Module
-from autojit.torch.nn.parameter import Parameter
 
+from . import init
 from .activation import Dropout
+from .containers import ModuleList
+from .functional import _FUNCTIONS as F
+from .functional.attention import joined_mask, multi_head_attention
 from .linear import Linear, fresh
+from .module import Module
 from .normalization import LayerNorm
+from .parameter import Parameter
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -6,10 +6,11 @@ from typing import Any
 
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import factories
-from autojit.torch.nn import init
-from autojit.torch.nn.functional import _FUNCTIONS as F
-from autojit.torch.nn.module import Module
-from autojit.torch.nn.parameter import Parameter
+
+from . import init
+from .functional import _FUNCTIONS as F
+from .module import Module
+from .parameter import Parameter
 
 
 class Setting:

@@ -6,12 +6,12 @@ from typing import Any
 
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import factories
-from autojit.torch.nn import init
-from autojit.torch.nn.functional.activations import dropout
-from autojit.torch.nn.functional.recurrent import lstm
-from autojit.torch.nn.module import Module
 
+from . import init
+from .functional.activations import dropout
+from .functional.recurrent import lstm
 from .linear import fresh
+from .module import Module
 
 
 class LSTM(Module):

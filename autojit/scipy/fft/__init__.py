@@ -1,0 +1,31 @@
+"""``scipy.fft``: Fourier, cosine and sine transforms."""
+
+from .cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
+from .fourier import (
+    fft,
+    fft2,
+    fftn,
+    fftshift,
+    hfft,
+    hfft2,
+    hfftn,
+    ifft,
+    ifft2,
+    ifftn,
+    ifftshift,
+    ihfft,
+    ihfft2,
+    ihfftn,
+    irfft,
+    irfft2,
+    irfftn,
+    rfft,
+    rfft2,
+    rfftn,
+)
+
+__all__ = [
+    "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftn", "fftshift", "hfft", "hfft2", "hfftn",
+    "idct", "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2",
+    "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn",
+]  # fmt: skip

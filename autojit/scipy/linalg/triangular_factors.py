@@ -1,0 +1,107 @@
+"""Orthogonal and triangular factors as ``scipy.linalg`` has them.
+
+Traced, ``overwrite_…``, ``check_finite``, ``driver`` and ``lwork`` are ignored: nothing is
+overwritten, and NaN and infinities go through.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.functions.linalg import spectral
+from autojit.functions.linalg.factorizations import swapped
+from autojit.ir.linalg import factorizations as ops
+from autojit.protocols.lifting import tracer
+from autojit.protocols.registry import uncovered
+from autojit.scipy.registry import answers
+
+
+@answers("scipy.linalg.qr")
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """``a = q @ r``, q square by default (``mode="economic"``: no larger than a).
+
+    >>> from autojit import jit
+    >>> from autojit.scipy import linalg
+    >>> q, r = jit(lambda a: linalg.qr(a, mode="economic"))(np.array([[3.0], [4.0]]))
+    >>> r.round(12)
+    array([[-5.]])
+    """
+    if pivoting:
+        raise uncovered("scipy.linalg.qr", " with pivoting=True")
+    if mode not in ("full", "r", "economic"):
+        raise uncovered("scipy.linalg.qr", f" with mode={mode!r}")
+    q, r = spectral.qr(a, "reduced" if mode == "economic" else "complete")
+    return (r,) if mode == "r" else (q, r)
+
+
+@answers("scipy.linalg.lu")
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+) -> Any:
+    """``a = p @ l @ u``, with pivots by rows.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy import linalg
+    >>> p, l, u = jit(linalg.lu)(np.array([[1.0, 2.0], [2.0, 8.0]]))
+    >>> u
+    array([[ 2.,  8.],
+           [ 0., -2.]])
+    """
+    x: Any = tracer(spectral.matrix("scipy.linalg.lu", a))
+    m, n = x.shape[-2:]
+    if m > n:
+        rows, lower, upper = _tall(x)
+    else:  # the pivots of the first columns are those of all
+        rows, lower, upper = _square(x[..., :m])
+        rest = tracer(ops.taken_rows(x[..., m:].value, rows.value))
+        more = ops.triangular_solve(lower.value, rest.value, lower=True, transpose=False, unit=True)
+        upper = np.concatenate([upper, tracer(more)], axis=-1)
+    places: Any = np.argsort(rows, axis=-1)
+    if permute_l:
+        return tracer(ops.taken_rows(lower.value, places.value)), upper
+    if p_indices:
+        return places.astype(np.int32), lower, upper
+    return (places[..., None] == np.arange(m)).astype(_real(x)), lower, upper
+
+
+def _real(x: Any) -> np.dtype:
+    return ops.real_dtype(x.dtype)
+
+
+def _square(x: Any) -> tuple[Any, Any, Any]:
+    """The order of rows, and both factors."""
+    packed, pivots = ops.lu(x.value)
+    lower = tracer(ops.triangle(packed, lower=True, diagonal=False)) + np.eye(
+        x.shape[-1], dtype=x.dtype
+    )
+    upper = tracer(ops.triangle(packed, lower=False, diagonal=True))
+    return tracer(ops.permutation(pivots)), lower, upper
+
+
+def _tall(x: Any) -> tuple[Any, Any, Any]:
+    """Zeros beside it do not change the pivots; the rows in that order are factorised without."""
+    m, n = x.shape[-2:]
+    zeros = np.zeros((*x.shape[:-1], m - n), x.dtype)
+    rows, _, _ = _square(np.concatenate([x, zeros], axis=-1))
+    ordered: Any = tracer(ops.taken_rows(x.value, rows.value))
+    inner, lower, upper = _square(ordered[..., :n, :])
+    below = ops.triangular_solve(
+        upper.value, swapped(ordered[..., n:, :]).value, lower=False, transpose=True, unit=False
+    )
+    lower = np.concatenate([lower, swapped(tracer(below))], axis=-2)
+    rest = np.broadcast_to(np.arange(n, m), (*x.shape[:-2], m - n))
+    order = np.concatenate([inner, rest], axis=-1)
+    return np.take_along_axis(rows, order, axis=-1), lower, upper

@@ -1,1 +1,0 @@
-"""The modules: parameters and settings, and calls of the functions."""
