@@ -71,7 +71,7 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True) -> Any:
 
 def _described(x: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
     """A tree as JSON; tensors go into ``arrays``, by their paths."""
-    if isinstance(x, Tensor) or isinstance(x, np.ndarray):
+    if isinstance(x, (Tensor, np.ndarray)):
         return _placed(x, path or "tensor", arrays)
     if x is None or isinstance(x, (bool, int, float, str)):
         return x

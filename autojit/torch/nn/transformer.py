@@ -86,10 +86,8 @@ class MultiheadAttention(Module):
             raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
         batched = query.ndim == 3
         tensors = [x if batched else x.unsqueeze(1) for x in (query, key, value)]
-        if batched and self.batch_first:
-            first = tensors
-        else:
-            first = [x.transpose(0, 1) for x in tensors]
+        as_given = batched and self.batch_first
+        first = tensors if as_given else [x.transpose(0, 1) for x in tensors]
         if key_padding_mask is not None and not batched:
             key_padding_mask = key_padding_mask.unsqueeze(0)
         weights = self._weights()
@@ -100,7 +98,7 @@ class MultiheadAttention(Module):
             *first, self.num_heads, parts, biases, self.out_proj.weight, self.out_proj.bias, mask,
             self.dropout if self.training else 0.0, False, need_weights, average_attn_weights,
         )  # fmt: skip
-        if not (batched and self.batch_first):
+        if not as_given:
             made = made.transpose(0, 1)
         if not batched:
             made = made.squeeze(1)

@@ -144,9 +144,9 @@ class Adagrad(Optimizer):
 def _plain(differentiable: bool) -> None:
     if differentiable:
         raise NotImplementedError(
-            "differentiable=True is not covered. autojit.optim's updates are pure functions, which "
-            "can be differentiated:\n    params, state = autojit.optim.sgd(lr).update(params, grads,"
-            " state)"
+            "differentiable=True is not covered. The updates of autojit.optim are pure functions, "
+            "which can be differentiated:\n"
+            "    params, state = autojit.optim.sgd(lr).update(params, grads, state)"
         )
 
 

@@ -13,8 +13,14 @@ from typing import Any
 from . import activations as _activations
 from . import layers as _layers
 from . import losses as _losses
+from .attention import scaled_dot_product_attention
 
-_FUNCTIONS = {**_activations.FUNCTIONS, **_layers.FUNCTIONS, **_losses.FUNCTIONS}
+_FUNCTIONS = {
+    **_activations.FUNCTIONS,
+    **_layers.FUNCTIONS,
+    **_losses.FUNCTIONS,
+    "scaled_dot_product_attention": scaled_dot_product_attention,
+}
 globals().update(_FUNCTIONS)
 
 

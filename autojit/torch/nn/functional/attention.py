@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from autojit import nn
+from autojit.torch.engine.recording import wrap
 from autojit.torch.engine.tensor import Tensor
-from autojit.torch.functions import factories, linalg, pointwise, reductions
+from autojit.torch.functions import linalg, pointwise, reductions
 
 from .activations import dropout
-from .layers import linear, scaled_dot_product_attention
+from .layers import linear
+from .shells import shell
 
 
 def shares(
@@ -29,9 +34,8 @@ def shares(
 
 def causal_mask(targets: int, sources: int) -> Tensor:
     """True where a source is not after its target."""
-    import numpy as np
-
-    return factories.from_numpy(np.tri(targets, sources, dtype=bool))
+    made: Tensor = wrap(np.tri(targets, sources, dtype=bool))
+    return made
 
 
 def joined_mask(attn_mask: Any, key_padding_mask: Any, heads: int) -> Any:
@@ -83,3 +87,24 @@ def _heads(x: Tensor, count: int) -> Tensor:
     """(N, steps, width) as (N, heads, steps, width of a head)."""
     made: Tensor = x.reshape(*x.shape[:2], count, -1).transpose(1, 2)
     return made
+
+
+_ATTENTION = shell(
+    "ScaledDotProductAttention",
+    lambda q, k, v, mask, causal, scale: nn.scaled_dot_product_attention(
+        q, k, v, mask, 0.0, causal, scale
+    ),
+)
+
+
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+) -> Tensor:  # fmt: skip
+    """``softmax(query @ key.T * scale) @ value``."""
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
+    if dropout_p == 0.0:
+        made: Tensor = _ATTENTION(query, key, value, attn_mask, is_causal, scale)
+        return made
+    return linalg.matmul(shares(query, key, attn_mask, is_causal, scale, dropout_p), value)

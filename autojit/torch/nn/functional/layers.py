@@ -12,7 +12,7 @@ from autojit.torch.engine.modes import no_grad
 from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
-from autojit.torch.functions import linalg, reductions
+from autojit.torch.functions import reductions
 
 from .shells import same_dtype, settings, shell
 
@@ -278,34 +278,10 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return reductions.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-_ATTENTION = shell(
-    "ScaledDotProductAttention",
-    lambda q, k, v, mask, causal, scale: nn.scaled_dot_product_attention(
-        q, k, v, mask, 0.0, causal, scale
-    ),
-)
-
-
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
-) -> Tensor:  # fmt: skip
-    """``softmax(query @ key.T * scale) @ value``."""
-    if attn_mask is not None and is_causal:
-        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
-    if dropout_p == 0.0:
-        made: Tensor = _ATTENTION(query, key, value, attn_mask, is_causal, scale)
-        return made
-    from .attention import shares
-
-    return linalg.matmul(shares(query, key, attn_mask, is_causal, scale, dropout_p), value)
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (linear, bilinear, conv1d, conv2d, layer_norm, rms_norm, group_norm, batch_norm,
-              embedding, one_hot, pad, normalize, cosine_similarity, pairwise_distance,
-              scaled_dot_product_attention)
+              embedding, one_hot, pad, normalize, cosine_similarity, pairwise_distance)
 }  # fmt: skip
 FUNCTIONS.update(
     max_pool1d=max_pool1d, max_pool2d=max_pool2d, avg_pool1d=avg_pool1d, avg_pool2d=avg_pool2d,
