@@ -26,7 +26,7 @@ from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import nn, ode, optim, testing
+    from . import drawing, nn, ode, optim, testing, torch
     from .control_flow.control import (
         associative_scan,
         cond,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         switch,
         while_loop,
     )
+    from .drawing.recorded import make_dot
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
@@ -53,6 +54,7 @@ __all__ = [
     "custom_root",
     "custom_vjp",
     "disable_jit",
+    "drawing",
     "errors",
     "fixed_point",
     "fori_loop",
@@ -64,6 +66,7 @@ __all__ = [
     "jit",
     "jvp",
     "linearize",
+    "make_dot",
     "map",
     "nn",
     "ode",
@@ -75,6 +78,7 @@ __all__ = [
     "stop_gradient",
     "switch",
     "testing",
+    "torch",
     "trace",
     "value_and_grad",
     "vjp",
@@ -131,8 +135,9 @@ _LATER = {
         "control_flow.control",
     ),
     "Value": "scalar.value",
+    "make_dot": "drawing.recorded",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
+    **dict.fromkeys(("drawing", "nn", "ode", "optim", "testing", "torch"), ""),
 }
 
 
