@@ -27,6 +27,8 @@ from .version import VERSION
 
 if TYPE_CHECKING:
     from . import drawing, nn, ode, optim, testing, torch
+    from .callbacks.numba_functions import numba_callback
+    from .callbacks.pure import pure_callback
     from .control_flow.control import (
         associative_scan,
         cond,
@@ -69,10 +71,12 @@ __all__ = [
     "make_dot",
     "map",
     "nn",
+    "numba_callback",
     "ode",
     "optim",
     "parse",
     "peak_memory",
+    "pure_callback",
     "saved_residuals",
     "scan",
     "stop_gradient",
@@ -96,10 +100,15 @@ hooks.register_modules(
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
             "linalg.matrices", "linalg.factorizations", "linalg.spectral", "fourier", "methods",
-            "bounded.slices", "bounded.table",
+            "bounded.slices", "bounded.table", "bounded.masks", "statistics.quantiles",
+            "statistics.histograms", "polynomials.algebra", "shapes.padding", "shapes.elements",
+            "shapes.positions", "shapes.bits", "signals.rows", "statistics.extremes",
         )
     ),
     f"{__name__}.control_flow.cumulative",
+    f"{__name__}.control_flow.ufunc_methods",
+    f"{__name__}.control_flow.applied",
+    f"{__name__}.control_flow.integers",
     f"{__name__}.interception.promotion",
     f"{__name__}.interception.patches",
     f"{__name__}.capture.twins",
@@ -138,6 +147,8 @@ _LATER = {
     "make_dot": "drawing.recorded",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
     **dict.fromkeys(("drawing", "nn", "ode", "optim", "testing", "torch"), ""),
+    "numba_callback": "callbacks.numba_functions",
+    "pure_callback": "callbacks.pure",
 }
 
 

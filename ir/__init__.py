@@ -1,5 +1,5 @@
 """The intermediate representation: programs, ops, transformations, passes."""
 
-from . import linalg, ops, regions, tools
+from . import linalg, ops, regions, special, tools
 
-__all__ = ["linalg", "ops", "regions", "tools"]
+__all__ = ["linalg", "ops", "regions", "special", "tools"]

@@ -19,6 +19,7 @@ from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import owned
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
@@ -158,6 +159,9 @@ class Runtime(PlainRuntime):
 
     def call(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         return calls.call(f, args, kwargs, twin)
+
+    def own(self, x: Any) -> Any:
+        return owned(x)
 
     def and_(self, first: Any, *rest: Callable[[], Any]) -> Any:
         return calls.and_(first, *rest)

@@ -193,6 +193,30 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
+@app.command()
+@reporting()
+def coverage(
+    namespaces: Annotated[
+        list[str] | None, typer.Argument(metavar="NAMESPACE", help="numpy, scipy.special …")
+    ] = None,
+    run: Annotated[bool, typer.Option("--run", help="Run a sample call of each.")] = False,
+    compiled: Annotated[bool, typer.Option("--compiled", help="Compile these, too.")] = False,
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json or markdown.")] = "text",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file.")
+    ] = None,
+) -> None:
+    """Say which functions of NumPy and SciPy take traced arrays."""
+    from .coverage import report as command
+    from .terminal import give
+
+    try:
+        text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
+    except ValueError as error:
+        raise Failure(str(error)) from None
+    give(text, output)
+
+
 cache = typer.Typer(
     help="Look at the compiled code that is kept on disk, or remove it.", no_args_is_help=True
 )

@@ -14,7 +14,7 @@ import numpy as np
 from autojit.errors import ShapeError, with_place
 from autojit.functions.manipulation import along_one_axis, moveaxis
 from autojit.functions.mathematics import without_nan
-from autojit.functions.reductions import accumulator_dtype, check_ordered
+from autojit.functions.reductions import accumulator_dtype
 from autojit.protocols.lifting import as_tracer, dtype_of, shape_of
 from autojit.protocols.registry import implements, reject, uncovered
 from autojit.protocols.ufuncs import resolve
@@ -106,16 +106,22 @@ for _name, _ufunc in (("cumulative_sum", np.add), ("cumulative_prod", np.multipl
         implements(getattr(np, _name))(_cumulative(_name, _ufunc))
 
 
+def _repeats(ufunc: Any, kind: np.dtype) -> bool:
+    """Whether a ufunc is applied to its results in their own dtype."""
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        return False
+    *_, result = resolve(ufunc, (kind, kind), None)
+    return resolve(ufunc, (result, result), None)[-1] == result
+
+
 def accumulate_ufunc(
     ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """``ufunc.accumulate``; mind that its axis is 0 unless given."""
     name = f"np.{ufunc.__name__}.accumulate"
     reject(name, out=out)
-    if ufunc not in _NEUTRAL and ufunc not in _OTHERS:
+    if ufunc not in _NEUTRAL and ufunc not in _OTHERS and not _repeats(ufunc, dtype_of(array)):
         raise uncovered(name)
-    if ufunc in _OTHERS:
-        check_ordered(name, dtype_of(array))
     return _running(ufunc, array, axis, dtype)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
 import numpy as np
 
 from autojit.codegen.driver.executable import canonical
+from autojit.errors import MissingDtypeError
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.session.background import start
@@ -28,7 +29,13 @@ from autojit.staging.execute import (
 )
 from autojit.staging.failing_lines import FAILURES, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
-from autojit.staging.trace_function import LeafType, Traced, leaf_type, trace_function
+from autojit.staging.trace_function import (
+    LeafType,
+    Traced,
+    check_dtypes,
+    leaf_type,
+    trace_function,
+)
 from autojit.staging.transformed import P, Q, R, look_like
 from autojit.tracing.values import is_tracer
 
@@ -267,6 +274,8 @@ class CompiledFunction(Generic[P, R]):
     def _specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Specialization]:
+        if self.static.find_settings(args, kwargs):
+            self._by_static = None  # whose calls know of fewer settings
         static, dynamic = self.static.split(args, kwargs)
         leaves, structure = pytrees.flatten(dynamic)
         types = self._types(leaves, dynamic)
@@ -300,7 +309,11 @@ class CompiledFunction(Generic[P, R]):
             if not pytrees.is_array(leaf):
                 for each, path in zip(leaves, pytrees.call_paths(*dynamic), strict=True):
                     pytrees.check_argument(each, path, "jit(f, static_argnums=...)")
-        return tuple(map(leaf_type, leaves))
+        try:
+            return tuple(map(leaf_type, leaves))
+        except MissingDtypeError:
+            check_dtypes(leaves, pytrees.call_paths(*dynamic))
+            raise
 
     def remember(self, programs: Sequence[tuple[Signature, Traced]]) -> None:
         """Take over signatures that were traced before, in another process."""

@@ -76,7 +76,9 @@ def jit(
     Args:
         f: a function of arrays, numbers, or trees of them. Omitted in ``@jit(...)``.
         static_argnums: positions of arguments that are settings, not arrays; they must be
-            hashable, and each new value compiles anew.
+            hashable, and each new value compiles anew. Texts, enums, functions, classes and other
+            hashable objects that are compared by what they are (ranges, dtypes, paths) are static
+            by themselves. Numbers and bools are traced unless they are named here.
         static_argnames: the same by name.
         donate_argnums: for programs that come from JAX, which overwrites such arguments. Here
             inputs are never written to: anything but ``()`` is warned of, and has no effect.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from numbers import Number
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -30,9 +33,19 @@ class StaticArguments:
         self.given: tuple[int, ...] = tuple(numbers)
         self.numbers: set[int] = _numbers_of(function, names)
         self.names: set[str] = set(names) | _names_of(function, numbers)
+        #: Positions and names at which calls have had settings: static where they have one.
+        self.found: set[int] = set()
+        self.found_names: set[str] = set()
 
     def __bool__(self) -> bool:
-        return bool(self.given or self.names)
+        return bool(self.given or self.names or self.found or self.found_names)
+
+    def find_settings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Note which arguments are settings; whether there are new ones."""
+        before = len(self.found) + len(self.found_names)
+        self.found.update(i for i, a in enumerate(args) if is_setting(a))
+        self.found_names.update(name for name, a in kwargs.items() if is_setting(a))
+        return len(self.found) + len(self.found_names) > before
 
     def positions(self, n: int) -> set[int]:
         """Which of so many arguments by position are static; and of more."""
@@ -41,18 +54,22 @@ class StaticArguments:
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Static, Any]:
         """The static arguments (hashable), and the others as (positional, by name)."""
         n = len(args)
-        numbers = self.positions(n)
+        numbers, names = self.positions(n), self.names
+        if self.found or self.found_names:
+            numbers = numbers | {i for i in self.found if i < n and is_setting(args[i])}
+            more = {k for k in self.found_names if k in kwargs and is_setting(kwargs[k])}
+            names = names | more
         static: list[tuple[Any, Any]] = []
         for i in sorted(numbers):
             if i < n:
                 self._check_hashable(args[i], f"argument {i}")
                 static.append((i, args[i]))
-        for name in sorted(self.names):
+        for name in sorted(names):
             if name in kwargs:
                 self._check_hashable(kwargs[name], f"argument {name!r}")
                 static.append((name, kwargs[name]))
         positional = tuple(None if i in numbers else a for i, a in enumerate(args))
-        by_name = {k: v for k, v in sorted(kwargs.items()) if k not in self.names}
+        by_name = {k: v for k, v in sorted(kwargs.items()) if k not in names}
         return tuple(static), (positional, by_name)
 
     def _check_hashable(self, value: Any, what: str) -> None:
@@ -112,6 +129,38 @@ def _hashable_form(value: Any) -> str:
     return "..., " + f"frozenset({value!r:.40})" if isinstance(value, set) else "...)"[:-1]
 
 
+#: What NumPy, or another library of arrays, takes for an array.
+_ARRAYS = ("__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__")
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, np.ufunc, type)
+
+
+def is_setting(value: Any) -> bool:
+    """Whether an argument is static by itself: a text, an enum, a function, a class, or another
+    hashable object that is equal to others by what it is, and neither a number nor an array.
+
+    Objects with an identity alone are not: they may change unnoticed.
+
+    >>> [is_setting(x) for x in ("mode", np.sin, 1.0, np.ones(3), [1], object())]
+    [True, True, False, False, False, False]
+    """
+    kind = type(value)
+    found = _settings.get(kind)
+    if found is None:
+        found = _settings[kind] = _is_setting(kind)
+    return found
+
+
+_settings: dict[type, bool] = {}
+
+
+def _is_setting(kind: type) -> bool:
+    if kind.__hash__ is None or issubclass(kind, (tuple, Number, np.generic, type(None))):
+        return False
+    if dataclasses.is_dataclass(kind) or any(hasattr(kind, name) for name in _ARRAYS):
+        return False
+    return issubclass(kind, _FUNCTIONS) or kind.__hash__ is not object.__hash__
+
+
 class StaticCalls:
     """The native functions by the static arguments of calls, whose others are given by position."""
 
@@ -152,7 +201,7 @@ class _Form:
     """Calls with so many arguments by position, and static ones by name."""
 
     def __init__(self, static: StaticArguments, count: int, names: list[str]) -> None:
-        positions = static.positions(count)
+        positions = static.positions(count) | static.found
         self.names = names
         self.static = sorted(positions.intersection(range(count)))
         self.rest = [i for i in range(count) if i not in positions]

@@ -12,7 +12,6 @@ from autojit.errors import (
     MissingDtypeError,
     RefusedInPlaceError,
     ShapeError,
-    UncoveredFunctionError,
     with_place,
 )
 from autojit.ir.core.program import Value
@@ -37,7 +36,15 @@ from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .indices import Masked, Window, has_ellipsis, has_traced_slice, masked_part, selection
+from .indices import (
+    Masked,
+    Window,
+    has_ellipsis,
+    has_mask_or_places,
+    has_traced_slice,
+    masked_part,
+    selection,
+)
 
 
 def setitem(x: Tracer, index: Any, value: Any) -> None:
@@ -46,12 +53,20 @@ def setitem(x: Tracer, index: Any, value: Any) -> None:
     x, value = here(x), bare(value)
     if isinstance(value, Tracer) and not value.is_bounded:
         value = here(value)
-    if getattr(value, "is_bounded", False) or has_traced_slice(index):
+    if has_traced_slice(index):
         return hooks.set_bounded(x, index, value)
-    masked = masked_part(index, x)
-    if masked is None or (_has_rows(masked, value) and value_of(masked.mask) is not None):
-        return _set_picked(x, index, value)
-    return _set_where(x, masked, value)
+    is_bounded = getattr(value, "is_bounded", False)
+    if has_mask_or_places(index):
+        index = hooks.mask_in(bare(index), x)
+        masked = masked_part(index, x)
+        if masked is not None and value_of(masked.mask) is None:
+            many = is_bounded or _has_rows(masked, value)
+            return hooks.set_masked(x, masked, value) if many else _set_where(x, masked, value)
+        if masked is not None and not _has_rows(masked, value):
+            return _set_where(x, masked, value)
+    if is_bounded:
+        return hooks.set_bounded(x, index, value)
+    return _set_picked(x, index, value)
 
 
 def _has_rows(masked: Masked, value: Any) -> bool:
@@ -129,16 +144,6 @@ def _set_where(x: Tracer, masked: Masked, value: Any) -> None:
     cut = max(0, len(new.shape) - after)
     first, rest = new.shape[:cut], new.shape[cut:]
     if first:  # its last axis is one for all places where the mask holds
-        if first[-1] != 1:
-            raise UncoveredFunctionError(
-                with_place(
-                    f"x[mask] = v with a traced mask and v of shape {new.shape}: the mask, which "
-                    "is not known while the function is traced, need not hold in that many "
-                    "places. Give a value for each element:\n"
-                    "    x = np.where(mask, values, x)      # not: x[mask] = values[mask]",
-                    user_source(),
-                )
-            )
         new = move.reshape(new, shape=(*first[:-1], *(1,) * mask.ndim, *rest))
     dims = tuple(range(at, at + mask.ndim))
     chosen = move.broadcast(as_value(mask), shape=old.shape, dims=dims)
@@ -155,8 +160,9 @@ def target(name: str, x: Any) -> Tracer:
     raise RefusedInPlaceError(
         with_place(
             f"{name} would write a traced value into an array that was made outside of the traced "
-            "function. Write into a copy that is made inside:\n"
-            "    y = np.array(x)                    # in the traced function",
+            "function, or that something else refers to (a cache, a list). Write into a copy "
+            "that is made inside:\n"
+            "    y = x.copy()                       # in the traced function",
             user_source(),
         )
     )

@@ -167,3 +167,39 @@ def meshgrid(
         grids = [np.swapaxes(g, 0, 1) for g in grids]
     full = tuple(grids) if sparse else np.broadcast_arrays(*grids)
     return tuple(map(np.copy, full)) if copy else tuple(full)
+
+
+@implements(np.logspace, known=("num",))
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0,
+) -> Any:  # fmt: skip
+    if np.ndim(base):
+        ndim = max(np.ndim(x) for x in (start, stop, base))
+        base = np.expand_dims(
+            np.reshape(base, (1,) * (ndim - np.ndim(base)) + np.shape(base)), axis
+        )
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    points = np.power(base, exponents)
+    return points if dtype is None else points.astype(dtype)
+
+
+@implements(np.geomspace, known=("num",))
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Neither end is zero; both real ones have the same sign."""
+    asked = np.zeros((), dtype).dtype
+    kind = np.result_type(dtype_of(start), dtype_of(stop), float(num), asked)
+    first, last = (as_tracer(x).astype(kind) for x in (start, stop))
+    direction = np.sign(first)
+    ends = [np.log10(x / direction) for x in (first, last)]
+    exponents = linspace(ends[0], ends[1], num, endpoint)
+    points = np.moveaxis(np.power(10.0, exponents), 0, -1)
+    points = points * np.asarray(1, kind) * direction[..., None]
+    if num > 0:  # the ends exactly
+        at = np.arange(num)
+        points = np.where(at == 0, first[..., None], points)
+        points = np.where((at == num - 1) & endpoint & (num > 1), last[..., None], points)
+    points = np.moveaxis(points, -1, axis)
+    return points if dtype is None else points.astype(dtype)

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import ShapeError, UncoveredFunctionError, with_place
+from autojit.errors import ShapeError, with_place
 from autojit.ir.core import shapes
 from autojit.protocols.lifting import as_tracer, as_value, shape_of, tracer, view
-from autojit.protocols.registry import implements, reject
-from autojit.tracing.created_arrays import fresh
+from autojit.protocols.registry import any_bounded, implements, reject
+from autojit.tracing.created_arrays import bare, fresh
 from autojit.tracing.hooks import hooks
 from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .indices import has_ellipsis, has_traced_slice, selection
+from .indices import has_ellipsis, has_mask_or_places, has_traced_slice, masked_part, selection
 from .manipulation import along_one_axis
 
 
@@ -24,6 +24,13 @@ def getitem(x: Tracer, index: Any) -> Tracer:
     """``x[index]``."""
     if has_traced_slice(index):
         return hooks.get_bounded(x, index)
+    if has_mask_or_places(index):
+        index = hooks.mask_in(bare(index), x)
+        if any_bounded(index if isinstance(index, tuple) else (index,)):
+            return hooks.get_at(x, index)
+        found = masked_part(index, x)
+        if found is not None and value_of(found.mask) is None:
+            return hooks.get_masked(x, found)
     picked = selection(index, x)
     if (not picked.shape and not has_ellipsis(index)) or picked.copies:  # a scalar is no view
         return tracer(picked.read(as_value(x)))
@@ -82,13 +89,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         if x is None and y is None and (values := value_of(as_tracer(condition))) is not None:
             return fresh(np.nonzero(values))
-        raise UncoveredFunctionError(
-            with_place(
-                "np.where(condition) has a shape that depends on values. "
-                "Use np.where(condition, x, y).",
-                user_source(),
-            )
-        )
+        if x is None and y is None:
+            return hooks.places_of(condition)
+        raise ValueError("either both or neither of x and y should be given")
     shape = common_shape(condition, x, y)
     a, b = promoted(x, y)
     chosen = truth(as_value(condition))

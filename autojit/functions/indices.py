@@ -16,7 +16,7 @@ from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.update import add_at, scatter, update
 from autojit.protocols.lifting import as_tracer, as_value, by_values, common_shape, shape_of
-from autojit.tracing.created_arrays import bare, is_traced, plain
+from autojit.tracing.created_arrays import TracedArray, bare, is_traced, plain
 from autojit.tracing.known import value_of
 from autojit.tracing.protocol import bounds_of
 from autojit.tracing.source import user_source
@@ -171,6 +171,16 @@ def has_traced_slice(index: Any) -> bool:
 
 def _is_unknown(bound: Any) -> bool:
     return is_traced(bound) and value_of(bare(bound)) is None
+
+
+def has_mask_or_places(index: Any) -> bool:
+    """Whether an index has a traced mask, or a bounded array."""
+    for item in index if index.__class__ is tuple else (index,):
+        if isinstance(item, (Tracer, TracedArray)):
+            item = bare(item)
+            if item.is_bounded or (item.dtype.kind == "b" and item.ndim):
+                return True
+    return False
 
 
 class Masked(NamedTuple):

@@ -275,43 +275,6 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tracer:
     return tracer(value)
 
 
-#: Modes of np.pad that repeat elements of the array itself.
-_REPEATING = ("edge", "reflect", "symmetric", "wrap")
-
-
-@implements(np.pad, known=("pad_width",))
-def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Tracer:
-    if mode != "constant" and (mode not in _REPEATING or kwargs):
-        reject("np.pad", mode=mode)
-    array = as_tracer(array)
-    widths = [
-        (int(low), int(high))
-        for low, high in np.broadcast_to(np.asarray(pad_width), (array.ndim, 2))
-    ]
-    if mode != "constant":
-        for axis, width in enumerate(widths):
-            places = np.pad(np.arange(array.shape[axis]), width, mode)  # type: ignore[call-overload]
-            array = np.take(array, places, axis=axis)
-        return array
-    fill = kwargs.pop("constant_values", 0)
-    if isinstance(fill, (int, float)) and not fill:
-        low, high = zip(*widths, strict=True) if widths else ((), ())
-        return tracer(move.pad(as_value(array), low=low, high=high, interior=(0,) * len(low)))
-    fills = np.broadcast_to(np.asarray(fill), (array.ndim, 2))
-    for axis, (width, each) in enumerate(zip(widths, fills, strict=True)):
-        array = _pad_axis(array, axis, width, each)
-    return array
-
-
-def _pad_axis(x: Tracer, axis: int, widths: tuple[int, int], fills: Any) -> Tracer:
-    def margin(width: int, fill: Any) -> np.ndarray:
-        return np.full((*x.shape[:axis], width, *x.shape[axis + 1 :]), fill).astype(x.dtype)
-
-    parts: list[Any] = [margin(widths[0], fills[0]), x, margin(widths[1], fills[1])]
-    joined: Any = np.concatenate(parts, axis=axis)
-    return joined
-
-
 def _broadcast_along(end: Any, like: Any, axis: int) -> Any:
     """What goes before or after an array: a number becomes one row of it."""
     if end is None or end is np._NoValue or np.ndim(end):

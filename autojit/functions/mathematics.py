@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import DtypeError, ShapeError, with_place
+from autojit.errors import DtypeError, with_place
 from autojit.ir.core import shapes
 from autojit.ir.ops.arithmetic import make_complex
-from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
-from autojit.protocols.registry import implements, reject, uncovered
+from autojit.protocols.lifting import (
+    as_tracer,
+    as_value,
+    dtype_of,
+    shape_of,
+    tracer,
+)
+from autojit.protocols.registry import implements, reject
 from autojit.tracing.source import user_source
 
-from .manipulation import moveaxis, sliding_window_view
+from .checks import ensured
+from .manipulation import moveaxis
 from .reductions import safe_sqrt, squared
 
 _MISSING = np._NoValue
@@ -68,6 +75,29 @@ def without_nan(a: Any, fill: Any) -> Any:
     if dtype_of(a).kind not in "fc":
         return a
     return np.where(np.isnan(a), dtype_of(a).type(fill), a)
+
+
+@implements(np.nanargmax)
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _MISSING) -> Any:
+    return _nan_position(np.argmax, a, axis, out, keepdims)
+
+
+@implements(np.nanargmin)
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = _MISSING) -> Any:
+    return _nan_position(np.argmin, a, axis, out, keepdims)
+
+
+def _nan_position(find: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    """The compiled call raises where a row is NaN throughout, as NumPy does."""
+    name = f"np.nan{find.__name__}"
+    reject(name, out=out)
+    a, wide = as_tracer(a), keepdims is not _MISSING and bool(keepdims)
+    worst = -np.inf if find is np.argmax else np.inf
+    found = find(without_nan(a, worst), axis, keepdims=wide)
+    if a.dtype.kind not in "fc":
+        return found
+    some = np.any(~np.isnan(a), axis, keepdims=wide)
+    return ensured(found, some, ValueError("All-NaN slice encountered"))
 
 
 @implements(np.nansum)
@@ -177,8 +207,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if dtype_of(f).kind in "iu":
         f = as_tracer(f).astype(np.float64)  # differences of integers may not fit their dtype
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    if any(np.ndim(h) for h in spacings):
-        raise uncovered("np.gradient", " with an array of positions")
+    if len(spacings) != len(axes):
+        raise TypeError(f"np.gradient: {len(spacings)} spacings for {len(axes)} axes")
     pairs = zip(axes, spacings, strict=True)
     results = tuple(_gradient_along(f, h, k, edge_order) for k, h in pairs)
     return results[0] if len(results) == 1 else results
@@ -186,81 +216,46 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 def _gradient_along(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     f = np.moveaxis(f, axis, -1)
-    inside = (f[..., 2:] - f[..., :-2]) / (2.0 * h)
+    if shape_of(f)[-1] < edge_order + 1:
+        words = f"np.gradient needs at least {edge_order + 1} elements along axis {axis}"
+        raise ValueError(words)
+    if np.ndim(h):
+        result = _uneven_gradient(f, np.diff(h), edge_order)
+    else:
+        inside = (f[..., 2:] - f[..., :-2]) / (2.0 * h)
+        result = _with_ends(f, h, h, inside, edge_order)
+    return np.moveaxis(result, -1, axis)
+
+
+def _uneven_gradient(f: Any, steps: Any, edge_order: int) -> Any:
+    """Differences of second order between points at uneven distances."""
+    if dtype_of(steps).kind in "iu":
+        steps = steps.astype(np.float64)
+    low, high = steps[:-1], steps[1:]
+    a, c = -high / (low * (low + high)), low / (high * (low + high))
+    b = (high - low) / (low * high)
+    inside = a * f[..., :-2] + b * f[..., 1:-1] + c * f[..., 2:]
     if edge_order == 1:
-        first, last = (f[..., 1] - f[..., 0]) / h, (f[..., -1] - f[..., -2]) / h
+        return _with_ends(f, steps[0], steps[-1], inside, 1)
+    (d1, d2), (e1, e2) = (steps[0], steps[1]), (steps[-2], steps[-1])
+    first = _edge(f[..., 0], f[..., 1], f[..., 2], d1, d2)
+    last = -_edge(f[..., -1], f[..., -2], f[..., -3], e2, e1)
+    return np.concatenate([first[..., None], inside, last[..., None]], axis=-1)
+
+
+def _edge(f0: Any, f1: Any, f2: Any, d1: Any, d2: Any) -> Any:
+    """The derivative at the first of three points, which are d1 and d2 apart."""
+    a = -(2.0 * d1 + d2) / (d1 * (d1 + d2))
+    return a * f0 + (d1 + d2) / (d1 * d2) * f1 - d1 / (d2 * (d1 + d2)) * f2
+
+
+def _with_ends(f: Any, first_step: Any, last_step: Any, inside: Any, edge_order: int) -> Any:
+    if edge_order == 1:
+        first, last = (f[..., 1] - f[..., 0]) / first_step, (f[..., -1] - f[..., -2]) / last_step
     else:
-        first = (-1.5 * f[..., 0] + 2.0 * f[..., 1] - 0.5 * f[..., 2]) / h
-        last = (0.5 * f[..., -3] - 2.0 * f[..., -2] + 1.5 * f[..., -1]) / h
-    joined = np.concatenate([first[..., None], inside, last[..., None]], axis=-1)
-    return np.moveaxis(joined, -1, axis)
-
-
-#: Tables up to this length are searched by comparing with each entry.
-_SHORT = 32
-
-
-@implements(np.interp)
-def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
-    reject("np.interp", period=period)
-    n = shape_of(xp)[0]
-    x, places, heights = (as_tracer(a) for a in (x, xp, fp))
-    x, places = x.astype(np.float64), places.astype(np.float64)
-    heights = heights.astype(np.result_type(heights, np.float64))
-    # The interval that x lies in: counting is as fast as searching, for short tables.
-    if n <= _SHORT:
-        below = np.sum(x[..., None] >= places, axis=-1)
-    else:
-        below = np.searchsorted(places, x, "right")
-    i = np.clip(below - 1, 0, max(n - 2, 0))
-    slope = (heights[i + 1] - heights[i]) / (places[i + 1] - places[i]) if n > 1 else 0.0
-    inside = heights[i] + slope * (x - places[i])
-    low = heights[0] if left is None else left
-    high = heights[-1] if right is None else right
-    return np.where(x < places[0], low, np.where(x > places[-1], high, inside))
-
-
-# -- polynomials and filters --------------------------------------------------
-
-
-@implements(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
-    result: Any = np.zeros(shape_of(x), dtype_of(x))
-    for coefficient in p:
-        result = result * x + coefficient
-    return result
-
-
-@implements(np.vander, known=("N",))
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    powers = range(shape_of(x)[0] if N is None else N)
-    x = x.astype(np.promote_types(dtype_of(x), int))
-    if not powers:
-        return x[:, None][:, :0]
-    return np.stack([x**k for k in (powers if increasing else reversed(powers))], axis=1)
-
-
-@implements(np.convolve)
-def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    a, v = np.ravel(as_tracer(a)), np.ravel(as_tracer(v))
-    if a.size < v.size:
-        a, v = v, a
-    m = v.size
-    margins = {"full": (m - 1, m - 1), "same": (m // 2, (m - 1) // 2), "valid": (0, 0)}
-    if mode not in margins or not m:
-        words = "both arrays must have elements" if not m else "use 'full', 'same' or 'valid'"
-        raise ShapeError(with_place(f"np.convolve, mode {mode!r}: {words}", user_source()))
-    return sliding_window_view(np.pad(a, margins[mode]), m) @ v[::-1]
-
-
-@implements(np.correlate)
-def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    a, v = np.ravel(as_tracer(a)), np.ravel(as_tracer(v))
-    if a.size < v.size:
-        return conjugate(correlate(v, a, mode))[::-1]
-    return convolve(a, conjugate(v)[::-1], mode)
+        first = (-1.5 * f[..., 0] + 2.0 * f[..., 1] - 0.5 * f[..., 2]) / first_step
+        last = (0.5 * f[..., -3] - 2.0 * f[..., -2] + 1.5 * f[..., -1]) / last_step
+    return np.concatenate([first[..., None], inside, last[..., None]], axis=-1)
 
 
 def conjugate(x: Any) -> Any:
@@ -276,14 +271,27 @@ def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
     fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    reject("np.cov", fweights=fweights, aweights=aweights)
     given = [as_tracer(a) for a in (m, y) if a is not None]
     kind = np.dtype(dtype) if dtype else np.result_type(*(a.dtype for a in given), np.float64)
     rows = [_as_rows(a.astype(kind), rowvar) for a in given]
     x = rows[0] if len(rows) == 1 else np.concatenate(rows)
     ddof = (0 if bias else 1) if ddof is None else ddof
-    centred = x - np.mean(x, axis=1, keepdims=True)
-    return np.squeeze(centred @ np.conj(centred.T) / max(x.shape[1] - ddof, 0))
+    if fweights is None and aweights is None:
+        centred = x - np.mean(x, axis=1, keepdims=True)
+        return np.squeeze(centred @ np.conj(centred.T) / max(x.shape[1] - ddof, 0))
+    return _weighted_covariance(x, ddof, fweights, aweights)
+
+
+def _weighted_covariance(x: Any, ddof: int, frequencies: Any, importance: Any) -> Any:
+    given = [as_tracer(w) for w in (frequencies, importance) if w is not None]
+    weights = given[0] if len(given) == 1 else given[0] * given[1]
+    if weights.shape != x.shape[1:]:
+        raise ValueError("np.cov: fweights and aweights have one entry for each observation")
+    total = np.sum(weights)
+    squares = total if importance is None else np.sum(weights * as_tracer(importance)) / total
+    count = total - ddof * (1 if importance is None else squares)
+    centred = x - np.sum(x * weights, axis=1, keepdims=True) / total
+    return np.squeeze(centred @ np.conj((centred * weights).T) / np.maximum(count, 0))
 
 
 def _as_rows(a: Any, rowvar: bool) -> Any:

@@ -12,7 +12,6 @@ from autojit.ir.core import shapes
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, move, reduce
-from autojit.ir.ops.linear import iota
 from autojit.protocols.lifting import as_value, dtype_of, shape_of, to_dtype, tracer
 from autojit.protocols.registry import implements, reject, uncovered
 from autojit.tracing.hooks import hooks
@@ -96,7 +95,6 @@ def _extreme(name: str, op: Any, ufunc: Any, lowest: str) -> Callable[..., Trace
     ) -> Tracer:
         reject(f"np.{name}", out=out)
         value = as_value(a)
-        check_ordered(f"np.{name}", value.dtype)
         axes = shapes.reduced_axes(axis, value.type.ndim)
         if initial is _MISSING and any_zero(value.shape, axes):
             raise ShapeError(
@@ -114,11 +112,29 @@ def _extreme(name: str, op: Any, ufunc: Any, lowest: str) -> Callable[..., Trace
                     user_source(),
                 )
             )
-        value = _masked(value, where, op.identity(value.dtype))
-        return _begun(f"np.{name}", ufunc, tracer(_reduced(op, value, axis, keepdims)), initial)
+        if value.dtype.kind == "c":
+            worst = complex(-np.inf, -np.inf) if op is reduce.max_ else complex(np.inf, np.inf)
+            result = _complex_extreme(op, _masked(value, where, worst), axes, keepdims)
+        else:
+            value = _masked(value, where, op.identity(value.dtype))
+            result = tracer(_reduced(op, value, axis, keepdims))
+        return _begun(f"np.{name}", ufunc, result, initial)
 
     function.__name__ = name
     return function
+
+
+def _complex_extreme(op: Any, value: Value, axes: tuple[int, ...], keepdims: Any) -> Any:
+    """The extreme of complex numbers: the element at its place."""
+    x, shape = tracer(value), value.shape
+    kept = [i for i in range(len(shape)) if i not in axes]
+    flat = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[i] for i in kept), -1))
+    if 0 in flat.shape:
+        return np.zeros(flat.shape[:-1], x.dtype)
+    places = (np.argmax if op is reduce.max_ else np.argmin)(flat, axis=-1, keepdims=True)
+    wide = keepdims is not _MISSING and keepdims
+    picked = np.take_along_axis(flat, places, -1)
+    return np.reshape(picked, shapes.keep_axes(shape, axes) if wide else flat.shape[:-1])
 
 
 def check_ordered(name: str, dtype: np.dtype) -> None:
@@ -293,49 +309,6 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = _MISSING) -> 
     return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
 
 
-# -- positions ----------------------------------------------------------------
-
-
-def _argument(name: str, extreme: Any) -> Callable[..., Tracer]:
-    def function(
-        a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = _MISSING
-    ) -> Tracer:
-        reject(f"np.{name}", out=out)
-        check_ordered(f"np.{name}", dtype_of(a))
-        shape = shape_of(a)
-        if axis is None:
-            a, along = np.ravel(a), 0
-        elif not shape:
-            shapes.reduced_axes(axis, 0)
-            a, along = np.reshape(a, (1,)), 0
-        else:
-            along = shapes.normalize_axis(axis, len(shape))
-        x = tracer(as_value(a))
-        best = extreme(x, along, keepdims=True)
-        hit = (x == best) | np.isnan(x) if x.dtype.kind in "fc" else x == best
-        index = np.dtype(np.int64)
-        positions = iota(dtype=index, shape=x.shape, axis=along)
-        beyond = full(x.shape[along], positions.type)
-        # The first of the best: the smallest position that attains the extreme (or is NaN).
-        first = reduce.min_(arithmetic.select(as_value(hit), positions, beyond), axes=(along,))
-        if keepdims is not _MISSING and keepdims:
-            kept = (1,) * len(shape) if axis is None else shapes.keep_axes(shape, (along,))
-            first = move.reshape(first, shape=kept)
-        return tracer(first)
-
-    function.__name__ = name
-    return function
-
-
-argmax = implements(np.argmax)(_argument("argmax", max))
-argmin = implements(np.argmin)(_argument("argmin", min))
-
-
-@implements(np.count_nonzero)
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
-    return sum(tracer(arithmetic.truth(as_value(a))), axis, np.int64, None, keepdims)
-
-
 # -- logarithms of sums -------------------------------------------------------
 
 
@@ -377,23 +350,20 @@ def reduce_ufunc(
     **kwargs: Any,
 ) -> Any:
     """``ufunc.reduce``; mind that its axis is 0 unless given."""
-    for keyword, value in kwargs.items():
-        reject(f"np.{ufunc.__name__}.reduce", **{keyword: value})
-    if ufunc == np.add:
-        return sum(array, axis, dtype, out, keepdims)
-    if ufunc == np.multiply:
-        return prod(array, axis, dtype, out, keepdims)
+    if ufunc in (np.add, np.multiply):
+        function = sum if ufunc == np.add else prod
+        return function(array, axis, dtype, out, keepdims, **kwargs)
     answers = {
         np.maximum: max,
         np.minimum: min,
         np.logical_or: any,
         np.logical_and: all,
     }
-    if ufunc in answers and dtype is None:
-        return answers[ufunc](array, axis, out, keepdims)
-    if ufunc == np.logaddexp and dtype is None and out is None:
+    if ufunc in answers and dtype is None and (ufunc.identity is None or "initial" not in kwargs):
+        return answers[ufunc](array, axis, out, keepdims, **kwargs)
+    if ufunc == np.logaddexp and dtype is None and out is None and not kwargs:
         return logsumexp(array, axis, keepdims=keepdims)
-    raise uncovered(f"np.{ufunc.__name__}.reduce")
+    return hooks.fold_ufunc(ufunc, array, axis, dtype, out, keepdims, **kwargs)
 
 
 hooks.reduce_ufunc = reduce_ufunc

@@ -1,4 +1,4 @@
-"""Sorted values, and what follows from an order: medians, quantiles, places in tables.
+"""Sorted values, and what follows from an order: partitions, places in tables, membership.
 
 The order itself has no derivative; sorted values are the elements at those places, so a gradient
 goes back to where each of them came from.
@@ -6,24 +6,18 @@ goes back to where each of them came from.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autojit.errors import UncoveredFunctionError, with_place
 from autojit.ir.core import shapes
-from autojit.ir.core.declaration import full
-from autojit.ir.core.types import Type
 from autojit.ir.linalg import order as ordering
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
-from autojit.protocols.registry import implements, reject, uncovered
-from autojit.tracing.created_arrays import fresh, with_values
-from autojit.tracing.source import user_source
+from autojit.protocols.registry import implements, reject
 from autojit.tracing.tracer import Tracer
-from autojit.tracing.values import is_tracer
 
-from .assignment import add_at, setitem
+from .assignment import setitem
 from .indexing import take_along_axis
 from .manipulation import along_one_axis, moveaxis
 from .reductions import check_ordered
@@ -32,17 +26,36 @@ from .reductions import check_ordered
 def _places(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) -> Tracer:
     """The permutation that sorts along an axis; a stable one is one of any other kind, too."""
     reject(name, order=order)
-    check_ordered(name, dtype_of(a))
     if kind not in (None, "quicksort", "heapsort", "stable", "mergesort"):
         raise ValueError(f"{name}: kind= must be 'quicksort', 'heapsort' or 'stable'; got {kind!r}")
     if kind is not None and stable is not None:
         raise ValueError(f"{name}: kind= and stable= cannot both be given")
-    if dtype_of(a) == np.dtype(np.bool_):
-        a = a.astype(np.uint8)
     axis = shapes.normalize_axis(axis, len(shape_of(a)))
     last = moveaxis(as_tracer(a), axis, -1)
-    places = ordering.argsort(as_value(last))
-    return moveaxis(tracer(places), -1, axis)
+    return moveaxis(_order(_keys(last)), -1, axis)
+
+
+def _keys(x: Tracer) -> tuple[Any, ...]:
+    """Real numbers to sort by, the first one first.  Complex numbers are sorted by their real part,
+    then by their imaginary one, behind them those with NaN in the imaginary part, then those with
+    NaN in the real part, as NumPy sorts them."""
+    if x.dtype.kind != "c":
+        return (x,)
+    real, imag = np.real(x), np.imag(x)
+    last = 2 * np.isnan(real).astype(np.int8) + np.isnan(imag)
+    return last, real, imag
+
+
+def _order(keys: Sequence[Any]) -> Tracer:
+    """The permutation that sorts the last axis by keys, the first one first: the order by the last
+    key, sorted anew by each one before, since equal elements keep their order."""
+    places: Any = None
+    for key in reversed(keys):
+        key = key.astype(np.uint8) if key.dtype.kind == "b" else key
+        moved = key if places is None else take_along_axis(key, places, -1)
+        step = tracer(ordering.argsort(as_value(moved)))
+        places = step if places is None else take_along_axis(places, step, -1)
+    return places
 
 
 @implements(np.argsort)
@@ -69,97 +82,45 @@ def sort_in_place(
     setitem(self, ..., sort(self, axis, kind, order, stable=stable))
 
 
-# -- medians and quantiles ----------------------------------------------------
+@implements(np.sort_complex)
+def sort_complex(a: Any) -> Any:
+    single = dtype_of(a) in map(np.dtype, (np.int8, np.uint8, np.int16, np.uint16, np.float32))
+    complex_ = np.complex64 if single else np.complex128
+    return sort(a if dtype_of(a).kind == "c" else as_tracer(a).astype(complex_))
 
 
-def _sorted_last(
-    name: str, a: Any, axis: Any, keepdims: bool, *, floating: bool = True
-) -> tuple[Tracer, tuple[int, ...]]:
-    """The values sorted along one last axis, and the shape of a result."""
-    check_ordered(name, dtype_of(a))
-    shape = shape_of(a)
-    axes = shapes.normalize_axes(axis, len(shape))
-    kept = [i for i in range(len(shape)) if i not in axes]
-    outer = tuple(shape[i] for i in kept)
-    x = as_tracer(a)
-    if floating and x.dtype.kind != "f":
-        x = x.astype(np.float64)
-    count = math.prod(shape[i] for i in axes)
-    ordered: Any = np.sort(np.reshape(np.transpose(x, (*kept, *axes)), (*outer, count)))
-    return ordered, shapes.keep_axes(shape, axes) if keepdims else outer
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The last key is the first to sort by."""
+    if len(shape_of(keys)) == 1 and not shape_of(keys[0]):
+        return np.int64(0)
+    rows = [moveaxis(as_tracer(key), axis, -1) for key in keys]
+    return moveaxis(_order([k for row in reversed(rows) for k in _keys(row)]), -1, axis)
 
 
-def _or_nan(ordered: Tracer, value: Any) -> Any:
-    """NaN where there is one among the values: it was sorted to the end."""
-    last = ordered[..., -1]
-    return np.where(np.isnan(last), last, value)
+def _check_places(name: str, kth: Any, extent: int) -> None:
+    places = np.asarray(kth)
+    if places.dtype.kind not in "iu" or np.any((places < -extent) | (places >= extent)):
+        raise ValueError(f"{name}: kth={kth!r} is no place among {extent} elements")
 
 
-@implements(np.median)
-def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+@implements(np.partition, known=("kth",))
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    reject("np.median", out=out)
-    ordered, shape = _sorted_last("np.median", a, axis, keepdims)
-    if not ordered.shape[-1]:
-        return np.full(shape, np.nan, ordered.dtype)[()]
-    half, odd = divmod(ordered.shape[-1], 2)
-    middle = ordered[..., half]
-    if not odd:
-        middle = (ordered[..., half - 1] + middle) / 2
-    return np.reshape(_or_nan(ordered, middle), shape)
+    """Sorted throughout, which is a partition at every place."""
+    a, axis = along_one_axis(a, axis)
+    _check_places("np.partition", kth, shape_of(a)[axis])
+    return sort(a, axis, order=order)
 
 
-@implements(np.quantile)
-def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: bool = False, *, weights: Any = None,
-    interpolation: Any = None,
-) -> Any:  # fmt: skip
-    """By the default method, "linear"."""
-    return _quantile("np.quantile", a, q, axis, keepdims, 1, method,
-                     out=out, weights=weights, interpolation=interpolation)  # fmt: skip
-
-
-@implements(np.percentile)
-def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: bool = False, *, weights: Any = None,
-    interpolation: Any = None,
-) -> Any:  # fmt: skip
-    """By the default method, "linear"."""
-    return _quantile("np.percentile", a, q, axis, keepdims, 100, method,
-                     out=out, weights=weights, interpolation=interpolation)  # fmt: skip
-
-
-def _quantile(
-    name: str, a: Any, q: Any, axis: Any, keepdims: bool, whole: int, method: str, **refused: Any
+@implements(np.argpartition, known=("kth",))
+def argpartition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    reject(name, **refused)
-    if method != "linear":
-        raise uncovered(name, f" with method={method!r}")
-    if not is_tracer(q) and not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= whole)):
-        raise ValueError(f"{name}: q must be in the range [0, {whole}]; got {q}")
-    # NumPy picks elements, and computes nothing, where q is an integer: 0 or 1.
-    picks = whole == 1 and dtype_of(q).kind in "iu" and dtype_of(a).kind in "biu"
-    ordered, shape = _sorted_last(name, as_tracer(a), axis, keepdims, floating=not picks)
-    n = ordered.shape[-1]
-    if not n:
-        raise ValueError(f"{name} of no elements has no value: the reduced axes are empty")
-    if picks:
-        value: Any = ordered[..., np.ravel(q) * (n - 1)]
-        return np.reshape(moveaxis(value, -1, 0), (*shape_of(q), *shape))
-    share = as_tracer(q) / whole if is_tracer(q) else np.asarray(q) / whole
-    place = np.ravel(share) * (n - 1)
-    below = np.clip(np.floor(place), 0, n - 1).astype(np.int64)
-    exact = ordered.dtype if isinstance(q, (int, float)) else np.result_type(share, ordered.dtype)
-    fraction = (place - below).astype(exact)
-    low, high = ordered[..., below], ordered[..., np.minimum(below + 1, n - 1)]
-    step = high - low
-    # From the nearer end, as NumPy does, so that the ends are exact.
-    value = np.where(fraction < 0.5, low + step * fraction, high - step * (1 - fraction))
-    value = np.where(np.isnan(ordered[..., -1:]), ordered[..., -1:], value)
-    return np.reshape(moveaxis(value, -1, 0), (*shape_of(q), *shape))
+    a, axis = along_one_axis(a, axis)
+    _check_places("np.argpartition", kth, shape_of(a)[axis])
+    return argsort(a, axis, order=order)
 
 
 # -- places in tables ---------------------------------------------------------
@@ -168,7 +129,8 @@ def _quantile(
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """By bisection: so many reads of the table as its length has binary digits."""
-    reject("np.searchsorted", sorter=sorter)
+    if sorter is not None:
+        a = np.take(a, sorter)
     if side not in ("left", "right"):
         raise ValueError(f"np.searchsorted: side must be 'left' or 'right'; got {side!r}")
     if len(shape_of(a)) != 1:
@@ -195,28 +157,31 @@ def _not_greater(a: Any, b: Any) -> Any:
     return (a <= b) | np.isnan(b) if a.dtype.kind == "f" else a <= b
 
 
-# -- sums by label ------------------------------------------------------------
+#: Up to this many elements, each is compared with.
+_FEW = 32
 
 
-@implements(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """The labels x are known numbers: how many there are is the shape of the result."""
-    x = with_values(x)
-    if is_tracer(x):
-        raise UncoveredFunctionError(
-            with_place(
-                "np.bincount of traced labels: the largest, which is not known while the function "
-                "is traced, says how long the result is. Say it yourself:\n"
-                "    sums = np.zeros(n)\n    np.add.at(sums, x, weights)        # or 1",
-                user_source(),
-            )
-        )
-    labels = np.asarray(x)
-    length = max(int(labels.max()) + 1 if labels.size else 0, minlength)
-    if labels.size and labels.min() < 0:
-        raise ValueError("np.bincount: x must have no negative elements")
-    if weights is None:
-        return fresh(np.bincount(labels, minlength=minlength))
-    sums = tracer(full(0.0, Type(np.dtype(np.float64), (length,))))
-    add_at(sums, labels, as_tracer(weights).astype(np.float64))
-    return sums
+@implements(np.isin)
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
+    kind: Any = None,
+) -> Any:  # fmt: skip
+    x, table = as_tracer(element), np.ravel(as_tracer(test_elements))
+    (n,) = table.shape
+    if not n:
+        return np.full(x.shape, invert)
+    if n <= _FEW or np.result_type(x.dtype, table.dtype).kind == "c":
+        found = np.any(x[..., None] == table, axis=-1)
+    else:
+        table = np.sort(table)
+        found = table[np.minimum(searchsorted(table, x), n - 1)] == x
+    return ~found if invert else found
+
+
+if hasattr(np, "in1d"):  # until NumPy 2.4
+
+    @implements(np.in1d)
+    def in1d(
+        ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+    ) -> Any:
+        return isin(np.ravel(as_tracer(ar1)), ar2, invert=invert)

@@ -14,7 +14,10 @@ from autojit.tracing.hooks import hooks
 from .name_patching import StandIn
 
 #: Functions that are given lists of arrays, which stay lists.
-_OF_ARRAYS = ("block", "select", "multi_dot", "lexsort", "piecewise")
+_OF_ARRAYS = (
+    "block", "select", "multi_dot", "lexsort", "piecewise", "choose", "histogramdd",
+    "ravel_multi_index", "poly1d",
+)  # fmt: skip
 
 
 class Listed(StandIn):
@@ -26,7 +29,7 @@ class Listed(StandIn):
 
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)
-        return Listed(found) if name in ("reduce", "accumulate", "outer") else found
+        return Listed(found) if name in ("reduce", "accumulate", "outer", "reduceat") else found
 
     # What a ufunc is asked with isinstance, its stand-in answers.
     @property  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from operator import itemgetter
 from types import ModuleType
@@ -30,9 +31,22 @@ class StandIn:
     def __hash__(self) -> int:
         return hash(self.original)
 
-    def __reduce__(self) -> str:
+    # Of a class: what is asked by isinstance, and what a subclass derives from.
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self.original)
+
+    def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
+        return (self.original,)
+
+    def __reduce__(self) -> Any:
+        """By its name while it has that, else as the function itself."""
         name: str = self.original.__name__
-        return name
+        module = sys.modules.get(getattr(self.original, "__module__", None) or "numpy")
+        return name if getattr(module, name, None) is self else (_itself, (self.original,))
+
+
+def _itself(function: Any) -> Any:
+    return function
 
 
 #: Makes what stands for a function.

@@ -27,15 +27,20 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.calls.calling import call_as, calls_of
+from autojit.capture.calls.vectorized import elementwise
+from autojit.errors import ConcreteValueError, UncoveredFunctionError, with_place
 from autojit.ir.core.locks import Lock
 from autojit.protocols import lists
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray, bare, fresh, is_traced, is_vague, plain
 from autojit.tracing.hooks import hooks
 from autojit.tracing.running.trace import trace_flat
+from autojit.tracing.source import user_source
 
-from . import listed
+from . import listed, numpy_polynomial
+from .concatenators import Concatenator
 from .name_patching import Maker, Names, StandIn
+from .numpy_polynomial import PolynomialNames
 from .pandas_methods import PandasMethods
 from .scipy_names import ScipyNames
 
@@ -65,6 +70,19 @@ class _Wrapper(StandIn):
         return self.answer(self.original, *args, **kwargs)
 
 
+class PythonUfunc(StandIn):
+    """What ``np.frompyfunc`` makes, which is asked for the function inside of it."""
+
+    def __init__(self, original: Any, function: Any) -> None:
+        super().__init__(original)
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not is_traced(args):
+            return self.original(*plain(args), **kwargs)
+        return elementwise(self.function, args, lambda f, *x: hooks.converted(f)(*x))
+
+
 # -- who calls ------------------------------------------------------------------
 
 _LIBRARIES = ("numpy", "scipy", "pandas", "numba", "llvmlite", "optree")
@@ -89,7 +107,8 @@ def _is_users(frame: FrameType) -> bool:
 def _is_of_library(filename: str) -> bool:
     if filename.startswith("<"):
         return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
-    return str(Path(filename).resolve()).startswith(_folders())
+    path = str(Path(filename).resolve())
+    return path.startswith(_folders()) and not path.startswith(_plain_numpy())
 
 
 @functools.cache
@@ -99,6 +118,12 @@ def _folders() -> tuple[str, ...]:
     found = [Path(s.origin).resolve().parent for s in specs if s is not None and s.origin]
     ours = (here, here.parent / "ir", here.parent / "codegen")
     return tuple(f"{folder}{os.sep}" for folder in (*ours, *found))
+
+
+@functools.cache
+def _plain_numpy() -> str:
+    """The folder of ``numpy.polynomial``: Python over NumPy's public names, as a user's is."""
+    return f"{Path(np.__file__).resolve().parent / 'polynomial'}{os.sep}"
 
 
 def _is_importing(frame: FrameType | None) -> bool:
@@ -211,6 +236,76 @@ def _taken(original: Any, *args: Any, **kwargs: Any) -> Any:
     return take(bare(given.pop("a")), given.pop("indices"), *args[2:], **given)
 
 
+@_answers("asarray_chkfinite")
+def _checked_finite(original: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+    if not is_traced(a):
+        return fresh(original(plain(a), *args, **kwargs))
+    from autojit.functions.shapes.elements import checked_finite
+
+    return checked_finite(bare(a), *args, **kwargs)
+
+
+@_answers("require")
+def _required(
+    original: Any, a: Any, dtype: Any = None, requirements: Any = None, **kwargs: Any
+) -> Any:
+    """Compiled code gets and makes arrays as they are required, apart from their dtype."""
+    if not is_traced(a):
+        return fresh(original(plain(a), dtype, requirements, **kwargs))
+    return _converted(np.asanyarray, a, dtype)
+
+
+@_answers("poly1d")
+def _poly1d(original: Any, c_or_r: Any, *args: Any, **kwargs: Any) -> Any:
+    from autojit.functions.polynomials.traced import Poly1d, coefficients
+
+    if not is_traced(coefficients(c_or_r)):
+        return original(c_or_r, *args, **kwargs)
+    return Poly1d(c_or_r, *args, **kwargs)
+
+
+@_answers("frompyfunc")
+def _from_python(original: Any, func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
+    return PythonUfunc(original(func, nin, nout, **kwargs), func)
+
+
+@_answers("ndenumerate")
+def _ndenumerate(original: Any, arr: Any) -> Any:
+    if not is_traced(arr):
+        return original(arr)
+    x = _converted(np.asarray, arr)
+    return ((at, x[at]) for at in np.ndindex(x.shape))
+
+
+@_answers("nditer", "nested_iters")
+def _nditer(original: Any, *args: Any, **kwargs: Any) -> Any:
+    if not is_traced((args, kwargs)):
+        return original(*args, **kwargs)
+    raise UncoveredFunctionError(
+        with_place(
+            f"np.{original.__name__} of a traced array is not covered by autojit: it hands out "
+            "pieces of memory. Go through the places, or over the elements:\n"
+            "    for at in np.ndindex(x.shape): x[at]\n"
+            "    for v in x.ravel(): v",
+            user_source(),
+        )
+    )
+
+
+@_answers("save", "savez", "savez_compressed", "savetxt", "array2string", "array_repr", "array_str")
+def _written(original: Any, *args: Any, **kwargs: Any) -> Any:
+    if not is_traced((args, kwargs)):
+        return original(*args, **kwargs)
+    raise ConcreteValueError(
+        with_place(
+            f"np.{original.__name__} needs the values of a traced array, and while a function is "
+            "traced there are none. Return the array, and write what the call returns:\n"
+            f"    y = jit(f)(x)\n    np.{original.__name__}(…, y)",
+            user_source(),
+        )
+    )
+
+
 # -- installing -----------------------------------------------------------------
 
 
@@ -221,6 +316,7 @@ _count = 0
 @functools.cache
 def _names() -> tuple[Names, ...]:
     makers: dict[str, Maker] = dict.fromkeys(listed.covered(np), listed.Listed)
+    makers |= dict.fromkeys(("r_", "c_"), Concatenator)
     answers = {getattr(np, name): answer for name, answer in ANSWERS.items()}
     for name, found in vars(np).items():  # np.concat is np.concatenate too
         if callable(found) and found in answers:
@@ -240,8 +336,8 @@ def _names() -> tuple[Names, ...]:
 _others = PandasMethods(), ScipyNames()
 
 
-def _all_names() -> tuple[Names | PandasMethods | ScipyNames, ...]:
-    return (*_names(), *_others)
+def _all_names() -> tuple[Names | PolynomialNames | PandasMethods | ScipyNames, ...]:
+    return (*_names(), numpy_polynomial.names(), *_others)
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 A twin finds the answer by the function itself (see `autojit.scipy.names`).  Code without source
 finds stand-ins in SciPy's public modules and classes while any thread traces.  A stand-in answers
 where an argument is traced and is SciPy's own function elsewhere, which is also the case in threads
-that do not trace and for all that SciPy calls itself.  Only modules that are loaded are touched.
+that do not trace and for all that SciPy calls itself.  Only public modules and classes that are
+loaded are touched.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def _places(loaded: frozenset[str]) -> list[Names | _Methods]:
         package = ".".join(name.split(".")[:2])
         f = resolved(name) if package in loaded else None
         owner, _, last = name.rpartition(".")
-        if f is None:
+        if f is None or "._" in owner:
             continue
         if isinstance(sys.modules.get(owner), ModuleType):
             functions.setdefault(owner, {})[last] = functools.partial(Answered, answer=answer)

@@ -10,6 +10,8 @@ import numpy as np
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import arithmetic, elementary
+from autojit.ir.special.elementary import FORMULAS
+from autojit.ir.special.holomorphic import COMPLEX
 
 #: The formulas by ufunc, on operands in the dtypes of NumPy's loop.
 COMPOSITES: dict[Any, Callable[..., Value]] = {}
@@ -89,6 +91,76 @@ def _is_zero_beside(x: Value, y: Value) -> Value:
     return arithmetic.bitwise_and(arithmetic.eq(x, 0), arithmetic.eq(y, y))
 
 
+# -- complex numbers ------------------------------------------------------------
+
+#: The formulas by ufunc, where the operands are complex.
+OF_COMPLEX: dict[Any, Callable[..., Value]] = {}
+
+
+def _before(compare: Callable[..., Value]) -> Callable[..., Value]:
+    """An order by the real part, then by the imaginary one, as NumPy's is."""
+    strict = arithmetic.lt if compare in (arithmetic.lt, arithmetic.le) else arithmetic.gt
+
+    def formula(a: Value, b: Value) -> Value:
+        (ar, ai), (br, bi) = ((arithmetic.real(x), arithmetic.imag(x)) for x in (a, b))
+        numbers = arithmetic.bitwise_and(arithmetic.eq(ai, ai), arithmetic.eq(bi, bi))
+        first = arithmetic.bitwise_and(strict(ar, br), numbers)
+        second = arithmetic.bitwise_and(arithmetic.eq(ar, br), compare(ai, bi))
+        return arithmetic.bitwise_or(first, second)
+
+    return formula
+
+
+_COMPARED = {
+    np.less: arithmetic.lt,
+    np.less_equal: arithmetic.le,
+    np.greater: arithmetic.gt,
+    np.greater_equal: arithmetic.ge,
+}
+OF_COMPLEX.update({ufunc: _before(compare) for ufunc, compare in _COMPARED.items()})
+
+
+def _extreme(compare: Any, *, of_nan: bool) -> Callable[..., Value]:
+    def formula(a: Value, b: Value) -> Value:
+        first = OF_COMPLEX[compare](a, b)
+        nan = arithmetic.isnan(a if of_nan else b)
+        return arithmetic.select(arithmetic.bitwise_or(first, nan), a, b)
+
+    return formula
+
+
+OF_COMPLEX.update({
+    np.maximum: _extreme(np.greater_equal, of_nan=True),
+    np.minimum: _extreme(np.less_equal, of_nan=True),
+    np.fmax: _extreme(np.greater_equal, of_nan=False),
+    np.fmin: _extreme(np.less_equal, of_nan=False),
+    np.rint: lambda z: arithmetic.make_complex(
+        arithmetic.rint(arithmetic.real(z)), arithmetic.rint(arithmetic.imag(z))
+    ),
+})  # fmt: skip
+
+
+def _direction(z: Value) -> Value:
+    """``np.sign``: the number by its magnitude; of one infinite part, its sign."""
+    size, parts = arithmetic.magnitude(z), (arithmetic.real(z), arithmetic.imag(z))
+    zero, one = full(0, size.type), full(1, size.type)
+    infinite = [arithmetic.isinf(part) for part in parts]
+    either, both = arithmetic.bitwise_or(*infinite), arithmetic.bitwise_and(*infinite)
+    safe = arithmetic.select(arithmetic.eq(size, 0), one, arithmetic.select(either, one, size))
+    limits = [
+        arithmetic.select(wild, arithmetic.sign(part), zero)
+        for wild, part in zip(infinite, parts, strict=True)
+    ]
+    limits[0] = arithmetic.select(both, full(np.nan, size.type), limits[0])
+    limits[1] = arithmetic.select(both, full(np.nan, size.type), limits[1])
+    pairs = zip(parts, limits, strict=True)
+    re, im = (arithmetic.select(either, limit, part / safe) for part, limit in pairs)
+    return arithmetic.make_complex(re, im)
+
+
+OF_COMPLEX[np.sign] = _direction
+
+
 @composite("scipy.special.xlogy")
 def _xlogy(x: Value, y: Value) -> Value:
     zero = _is_zero_beside(x, y)
@@ -111,3 +183,9 @@ def _logit(p: Value) -> Value:
 @composite("scipy.special.log_expit")
 def _log_expit(x: Value) -> Value:
     return -elementary.logaddexp(full(0, x.type), -x)
+
+
+for _name, _formula in FORMULAS.items():
+    composite(f"scipy.special.{_name}")(_formula)
+for _name in ("wofz", "hankel1", "hankel1e", "hankel2", "hankel2e"):  # of complex numbers only
+    composite(f"scipy.special.{_name}")(COMPLEX[_name])

@@ -52,7 +52,9 @@ def takes_arrays(*tuples: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        names = tuple(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters.values()
+        any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        names = () if any_number else tuple(p.name for p in parameters)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -60,7 +62,7 @@ def takes_arrays(*tuples: str) -> Callable[[F], F]:
                 return function(*args, **kwargs)
             given = dict(zip(names, bare(args), strict=False)) | bare(kwargs)
             arrays = {n: x if n in tuples else _as_array(x) for n, x in given.items()}
-            return function(*args[len(names) :], **arrays)
+            return function(*as_arrays(bare(args[len(names) :])), **arrays)
 
         return cast(F, call)
 

@@ -22,6 +22,8 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
+from .way_out import offer
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: NumPy function -> our implementation, with the same signature.
@@ -61,12 +63,15 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
         return hooks.bounded_function(function, args, kwargs)
     implementation = FUNCTIONS.get(function)
     if implementation is None:
-        raise uncovered(_name_of(function))
+        raise offer(uncovered(_name_of(function)), function, args, kwargs)
     parameters = KNOWN.get(function)
     if parameters is not None:
         args, kwargs = with_known(_name_of(function), parameters, args, kwargs)
     try:
         return implementation(*bare(args), **bare(kwargs))
+    except UncoveredFunctionError as error:
+        offer(error, function, args, kwargs)
+        raise
     except TypeMismatch as error:
         raise ShapeError(with_place(f"{_name_of(function)}: {error}", user_source())) from None
 

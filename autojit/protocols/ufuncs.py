@@ -10,12 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.errors import DtypeError, MissingDtypeError, ShapeError, TypeMismatch, with_place
+from autojit.errors import (
+    DtypeError,
+    MissingDtypeError,
+    ShapeError,
+    TypeMismatch,
+    UncoveredFunctionError,
+    with_place,
+)
 from autojit.ir.core.declaration import ANSWERS, Declaration, full
 from autojit.ir.core.program import Value, current_builder
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic
 from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.special.external import External, several
+from autojit.ir.special.holomorphic import COMPLEX
 from autojit.tracing.context import WEAK_TYPES, current_trace
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.hooks import hooks
@@ -23,7 +32,7 @@ from autojit.tracing.known import at_hand
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
-from .composites import COMPOSITES
+from .composites import COMPOSITES, OF_COMPLEX
 from .lifting import (
     as_value,
     by_values,
@@ -39,6 +48,7 @@ from .lifting import (
 from .lists import LISTS, as_arrays
 from .python_integers import EXACT
 from .registry import PRODUCTS, UFUNCS, any_bounded, uncovered
+from .way_out import offer
 
 
 @lru_cache(maxsize=1)
@@ -49,10 +59,12 @@ def _special_ufuncs(imported: bool) -> dict[Any, Any]:
     import scipy.special
 
     found: dict[Any, Any] = {}
-    for table in (ANSWERS, COMPOSITES):
+    for table in (ANSWERS, COMPOSITES, several()):
         for key, answer in table.items():
             if isinstance(key, str):
-                found[getattr(scipy.special, key.rpartition(".")[2])] = answer
+                ufunc = getattr(scipy.special, key.rpartition(".")[2], None)
+                if ufunc is not None:  # which an older SciPy may lack
+                    found[ufunc] = answer
     return found
 
 
@@ -62,6 +74,15 @@ def find_answer(ufunc: Any) -> Any:
     if answer is None:
         answer = _special_ufuncs("scipy.special" in sys.modules).get(ufunc)
     return answer
+
+
+#: Ufuncs of two results, which are computed one by one.
+_OF_TWO_RESULTS = (np.divmod, np.modf)
+
+
+def is_covered(ufunc: Any) -> bool:
+    """Whether a ufunc takes traced arrays."""
+    return ufunc in PRODUCTS or ufunc in _OF_TWO_RESULTS or find_answer(ufunc) is not None
 
 
 def covered_ufuncs() -> list[str]:
@@ -91,17 +112,17 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     inputs = bare(inputs)
     if ufunc in PRODUCTS and method == "__call__" and not any(kwargs.values()):
         return PRODUCTS[ufunc](*inputs)
-    if method in ("reduce", "accumulate"):
+    if method in ("reduce", "accumulate", "reduceat"):
         return _along_an_axis(ufunc, method, inputs, kwargs)
     if method == "outer" and not kwargs:
         a, b = inputs
         column = np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
         return call_ufunc(ufunc, "__call__", (column, b), {})
     if method != "__call__":
-        raise uncovered(f"{name_of(ufunc)}.{method}")
+        raise offer(uncovered(f"{name_of(ufunc)}.{method}"), getattr(ufunc, method), inputs, kwargs)
     dtype = _asked_dtype(ufunc, **kwargs)
-    if ufunc in (np.divmod, np.modf):
-        return _two_results(ufunc, *inputs)
+    if ufunc.nout > 1:
+        return _several_results(ufunc, inputs, None if dtype is None else np.dtype(dtype))
     return _apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
 
 
@@ -117,15 +138,19 @@ def _of_bounded(ufunc: Any, method: str, inputs: Any, kwargs: dict[str, Any]) ->
 def _at(ufunc: Any, x: Any, index: Any, *values: Any) -> Any:
     """``ufunc.at``, where a tuple is an index."""
     if ufunc not in (np.add, np.subtract):
-        raise uncovered(f"{name_of(ufunc)}.at")
+        return hooks.update_at(ufunc, x, index, *as_arrays(values))
     (value,) = as_arrays(values)
     return hooks.add_at(x, index, value if ufunc == np.add else np.negative(value))
 
 
 def _along_an_axis(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    answer = hooks.reduce_ufunc if method == "reduce" else hooks.accumulate_ufunc
+    answers = {
+        "reduce": hooks.reduce_ufunc,
+        "accumulate": hooks.accumulate_ufunc,
+        "reduceat": hooks.reduce_at,
+    }
     try:
-        return answer(ufunc, *inputs, **kwargs)
+        return answers[method](ufunc, *inputs, **kwargs)
     except TypeMismatch as error:
         words = f"{name_of(ufunc)}.{method}: {error}"
         raise ShapeError(with_place(words, user_source())) from None
@@ -164,6 +189,19 @@ def _two_results(ufunc: Any, *inputs: Any) -> Any:
     (x,) = inputs
     whole = np.trunc(x)
     return np.where(np.isinf(x), np.copysign(x.dtype.type(0), x), x - whole), whole
+
+
+def _several_results(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None) -> Any:
+    """A tuple of results: formulas of NumPy's, or for SciPy's an op each."""
+    if ufunc in _OF_TWO_RESULTS:
+        return _two_results(ufunc, *inputs)
+    answers = find_answer(ufunc)
+    if answers is None:
+        raise uncovered(name_of(ufunc))
+    loop = _real_loop(ufunc, resolve(ufunc, tuple([kind_and_shape(x)[0] for x in inputs]), dtype))
+    shape = common_shape_of([kind_and_shape(x)[1] for x in inputs])
+    values = [operand(x, operand_type(d, shape)) for x, d in zip(inputs, loop, strict=False)]
+    return tuple([tracer(answer(*values)) for answer in answers])
 
 
 _WEAK_KINDS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
@@ -219,9 +257,18 @@ def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
     exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
     if exact is not None:
         return exact(left, right)
+    if ufunc in _ORDERED:
+        _check_order(weak_type(left), weak_type(right))
     if ufunc is _POWER and type(right) in (int, float):
         return _power_of_number(left, right)
     return None
+
+
+def _check_order(left: Any, right: Any) -> None:
+    """Python's complex numbers have no order; NumPy's have one."""
+    if left is not None and right is not None and complex in (left, right):
+        names = f"{left.__name__!r} and {right.__name__!r}"
+        raise TypeError(f"an order is not supported between instances of {names}")
 
 
 def _repeated(ufunc: Any, left: Any, right: Any) -> Any:
@@ -277,7 +324,8 @@ def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
     return tracer(value, base.weak)
 
 
-_COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+_ORDERED = {np.less, np.less_equal, np.greater, np.greater_equal}
+_COMPARISONS = {np.equal, np.not_equal, *_ORDERED}
 
 
 def _by_value(x: Any, other: Any) -> Any:
@@ -302,7 +350,10 @@ def _apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -
     if ufunc in _COMPARISONS:
         a, b = inputs
         inputs = _by_value(a, b), _by_value(b, a)
-    plan = _plan(ufunc, dtype, *map(kind_and_shape, inputs))
+    try:
+        plan = _plan(ufunc, dtype, *map(kind_and_shape, inputs))
+    except UncoveredFunctionError as error:
+        raise offer(error, ufunc, inputs, {}) from None
     values = list(map(operand, inputs, plan.operands))
     if plan.result is not None:
         (result,) = current_builder().add(plan.answer, values, {}, (plan.result,))
@@ -350,6 +401,10 @@ def _answer_for(
     if answer is None:
         raise uncovered(name_of(ufunc))
     loop = resolve(ufunc, kinds, dtype)
+    if any(d.kind == "c" for d in loop) and ufunc.__name__ in COMPLEX:
+        return COMPLEX[ufunc.__name__], loop
+    if isinstance(answer, External):
+        loop = _real_loop(ufunc, loop)
     if loop[0].kind == "c":
         answer = _complex_answer(ufunc, answer)
     elif loop[0].kind == "b":
@@ -357,6 +412,13 @@ def _answer_for(
     if len(kinds) == 2 and loop[0] != loop[1] and {loop[0].kind, loop[1].kind} == {"i", "u"}:
         answer = _across_signs(answer)
     return answer, loop
+
+
+def _real_loop(ufunc: Any, loop: tuple[np.dtype, ...]) -> tuple[np.dtype, ...]:
+    """A loop of SciPy's where whole orders are floats, too."""
+    if any(d.kind == "c" for d in loop):
+        raise _without_complex(ufunc)
+    return (loop[-1],) * len(loop) if loop[-1].kind == "f" else loop
 
 
 def _across_signs(compare: Any) -> Any:
@@ -389,15 +451,19 @@ def _bool_answer(ufunc: Any, answer: Any) -> Any:
 def _complex_answer(ufunc: Any, answer: Any) -> Any:
     if ufunc == np.absolute:
         return arithmetic.magnitude
+    if ufunc in OF_COMPLEX:
+        return OF_COMPLEX[ufunc]
     if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
-        raise MissingDtypeError(
-            with_place(
-                f"{name_of(ufunc)} of complex operands is not covered by autojit. "
-                "Apply it to x.real and x.imag.",
-                user_source(),
-            )
-        )
+        raise _without_complex(ufunc)
     return answer
+
+
+def _without_complex(ufunc: Any) -> Exception:
+    words = (
+        f"{name_of(ufunc)} of complex operands is not covered by autojit. "
+        "Apply it to x.real and x.imag."
+    )
+    return MissingDtypeError(with_place(words, user_source()))
 
 
 def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple[np.dtype, ...]:

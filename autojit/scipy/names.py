@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from autojit.errors import AutojitError, TracingError, UncoveredFunctionError, with_place
 from autojit.tracing.created_arrays import is_traced
@@ -34,7 +34,7 @@ def standing_for(f: Any) -> Any:
     table = _table(module, _loaded(module.split(".")[1]))
     found = table.get(id(f)) or table.get(id(inner))
     if found is None:
-        return functools.partial(_uncovered, f)
+        return functools.partial(_run_uncovered, f)
     return found.bound(f)
 
 
@@ -71,7 +71,7 @@ class _Found(NamedTuple):
         owner = f.__self__ if isinstance(f, MethodType) else f
         if isinstance(self.original, MethodType):  # a public object's, such as stats.dirichlet
             same = type(owner) is type(self.original.__self__)
-            return self.answer if same else functools.partial(_uncovered, f)
+            return self.answer if same else functools.partial(_run_uncovered, f)
         return functools.partial(self.answer, owner)
 
 
@@ -105,21 +105,36 @@ def _table(module: str, count: int) -> dict[int, _Found]:
     return table
 
 
-def _uncovered(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _run_uncovered(f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A call of SciPy's own function, which is named where traced arguments are refused."""
     if not is_traced((args, kwargs)):
         return f(*args, **kwargs)
     try:
         return f(*args, **kwargs)
     except Exception as error:
-        if isinstance(error, AutojitError) and not isinstance(error, TracingError):
+        if isinstance(error, AutojitError) and not _is_about_scipy(error):
             raise
         raise _refusal(f, error) from error
 
 
+def _is_about_scipy(error: AutojitError) -> bool:
+    """Whether tracing has refused what SciPy's own function did, and no other function is named."""
+    return isinstance(error, TracingError) and not str(error).startswith("scipy.")
+
+
 def _refusal(f: Any, error: Exception) -> UncoveredFunctionError:
     package, name = public_name(f)
-    why = "" if isinstance(error, AutojitError) else f" (it raises {type(error).__name__}: {error})"
+    if isinstance(error, AutojitError):
+        return _error_about(package, name)
+    return _error_about(package, name, f" (it raises {type(error).__name__}: {error})")
+
+
+def uncovered(package: str, name: str) -> NoReturn:
+    """Raise the error for a function of SciPy's that is not covered."""
+    raise _error_about(package, name)
+
+
+def _error_about(package: str, name: str, why: str = "") -> UncoveredFunctionError:
     return UncoveredFunctionError(
         with_place(
             f"scipy.{package}.{name} of traced values is not covered by autojit{why}.\n"

@@ -6,20 +6,25 @@ which is imported then.  `names` finds the answer for what the user calls by Sci
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeVar, cast
 
+from autojit.errors import UncoveredFunctionError
 from autojit.protocols.lists import takes_arrays
+from autojit.protocols.way_out import offer
+from autojit.staging.bodies import check_function
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
+from autojit.tracing.hooks import hooks
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: SciPy's public name -> what answers for it, with the same signature.
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS: dict[str, Callable[..., Any]] = hooks.scipys_functions
 
 #: The attribute in which a stand-in holds SciPy's own function.
 OWN = "__scipys_own__"
@@ -31,7 +36,7 @@ def answers(
     """Register what answers for a function of SciPy, such as ``"scipy.linalg.expm"``.
 
     The function is called only where an argument is traced; with ``callables`` also in a trace
-    where an argument is a function, which may use traced values.  It is given traced arrays in
+    where an argument is a function that returns something traced.  It is given traced arrays in
     the place of arrays that were written to and of lists of traced numbers; the arguments named
     in ``tuples`` stay as they are.
 
@@ -43,10 +48,20 @@ def answers(
     def register(function: F) -> F:
         traced = takes_arrays(*tuples)(function)
 
+        def answered(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return traced(*args, **kwargs)
+            except UncoveredFunctionError as error:
+                raise offer(error, original(name), args, kwargs) from None
+
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if is_traced((args, kwargs)) or (callables and _may_use_traced(args, kwargs)):
-                return traced(*args, **kwargs)
+            if is_traced((args, kwargs)):
+                return answered(*args, **kwargs)
+            if callables and _may_use_traced(args, kwargs):
+                with contextlib.suppress(_TracedResultError):
+                    return original(name)(*_guarded(args), **_guarded(kwargs))
+                return answered(*args, **kwargs)
             return original(name)(*args, **kwargs)
 
         FUNCTIONS[name] = call
@@ -57,6 +72,43 @@ def answers(
 
 def _may_use_traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return current_trace() is not None and any(map(callable, (*args, *kwargs.values())))
+
+
+def answers_class(name: str) -> Callable[[type], type]:
+    """Register a class of ours, which stands for SciPy's where it is made of traced arrays."""
+
+    def register(kind: type) -> type:
+        def make(*args: Any, **kwargs: Any) -> Any:
+            return (kind if is_traced((args, kwargs)) else original(name))(*args, **kwargs)
+
+        FUNCTIONS[name] = make
+        return kind
+
+    return register
+
+
+class _TracedResultError(Exception):
+    """A function that was given known arguments returns something traced."""
+
+
+def _guarded(x: Any) -> Any:
+    """Functions, also in tuples, lists and dicts, that raise where their results are traced."""
+    if type(x) in (tuple, list):
+        return type(x)(_guarded(item) for item in x)
+    if type(x) is dict:
+        return {key: _guarded(item) for key, item in x.items()}
+    if not callable(x) or isinstance(x, type) or hasattr(x, "matvec"):
+        return x
+    function = check_function(x, "argument", "a function of SciPy")
+
+    @functools.wraps(x)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if is_traced(result):
+            raise _TracedResultError
+        return result
+
+    return call
 
 
 @functools.cache
@@ -75,8 +127,8 @@ def original(name: str) -> Any:
 def attribute(owner: Any, path: list[str]) -> Any:
     """What an object has at a path of names; never a stand-in."""
     for part in path:
-        owner = getattr(owner, part)
-    return own(owner)
+        owner = own(getattr(owner, part))
+    return owner
 
 
 def own(f: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,26 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
         return leaf
     if is_special_array(leaf):
         raise NotArrayError(f"{path}: " + SPECIAL.format(type(leaf).__name__))
+    kind = f"{type(leaf).__module__.partition('.')[0]}.{type(leaf).__name__}"
+    numbers = _as_numpys(leaf)
+    if numbers is not None:
+        raise NotArrayError(
+            f"{path} is a {kind}, which is no array of NumPy's. Pass its numbers:\n    {numbers}"
+        )
     raise NotArrayError(
         f"{path} is {leaf!r:.60} of type {type(leaf).__name__}, which is neither an array nor a "
         f"number. Make the argument static if it is a setting:\n    {keyword}"
     )
+
+
+def _as_numpys(leaf: Any) -> str | None:
+    """What makes an array or a number of what another library, or Python, has as one."""
+    if isinstance(leaf, Number):
+        return "float(x)"
+    if hasattr(leaf, "detach"):
+        return "x.detach().cpu().numpy()"
+    if hasattr(leaf, "to_numpy"):
+        return "x.to_numpy()"
+    if hasattr(leaf, "__array__") or hasattr(leaf, "__array_interface__"):
+        return "np.asarray(x)"
+    return "np.from_dlpack(x)" if hasattr(leaf, "__dlpack__") else None

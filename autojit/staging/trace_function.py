@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.errors import MissingDtypeError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
 from autojit.tracing.context import WEAK_TYPES, Paths, check_dtype, current_trace
@@ -51,6 +52,24 @@ def leaf_type(leaf: Any) -> LeafType:
     dtype = WEAK_TYPES[weak] if weak else leaf.dtype if hasattr(leaf, "dtype") else np.dtype(bool)
     check_dtype(dtype)
     return LeafType(Type(canonical_dtype(dtype), tuple(np.shape(leaf))), weak)
+
+
+#: What makes a dtype that programs can hold of others, by their kinds.
+_CONVERSIONS = {"f": "x.astype(np.float32)", "O": "x.astype(float)"}
+
+
+def check_dtypes(leaves: Sequence[Any], paths: Sequence[str]) -> None:
+    """Raise MissingDtypeError with the path of the first argument whose dtype is not supported."""
+    for leaf, path in zip(leaves, paths, strict=True):
+        dtype = getattr(leaf, "dtype", None)
+        try:
+            leaf_type(leaf)
+        except MissingDtypeError as error:
+            size = "float64" if dtype is not None and dtype.itemsize > 8 else "float32"
+            fix = _CONVERSIONS.get(getattr(dtype, "kind", ""), "").replace("float32", size)
+            words, mark, place = str(error).partition("\n\n  File ")
+            fix = f"\nConvert it:\n    {fix}" if fix else ""
+            raise MissingDtypeError(f"{path}: {words}{fix}{mark}{place}") from None
 
 
 def trace_function(

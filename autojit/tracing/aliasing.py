@@ -15,6 +15,7 @@ refused.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -25,7 +26,7 @@ from autojit.ir.core.program import Value, building
 from .blocks import here, original
 from .context import current_trace
 from .protocol import TracedValue
-from .source import user_source
+from .source import user_source, user_statement
 
 
 class View(Protocol):
@@ -174,12 +175,35 @@ def _check_own(x: TracedValue | Foreign, part: str) -> None:
             with_place(
                 f"{part}{x.argument_path} is changed in place. In NumPy the caller's array would "
                 "change with it, and transformed functions never write to their arguments.\n"
-                "Work on a copy, or bind the name anew:\n"
-                "    x = x.copy()                       # the function's first line\n"
-                "    x = x - y                          # not: x -= y",
+                f"{_instead(user_statement())}",
                 user_source(),
             )
         )
+
+
+def _instead(statement: ast.stmt | None) -> str:
+    """What to write, in the names of the statement that changes an argument."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        name = statement.target.id
+        right = ast.BinOp(statement.target, statement.op, statement.value)
+        lines = [(f"{name} = {ast.unparse(right)}", f"not: {ast.unparse(statement)}")]
+        lines.append((f"{name} = {name}.copy()", "or as the function's first line"))
+        return f"Bind the name anew, or work on a copy:\n{_beside(lines)}"
+    target: Any = statement
+    if isinstance(statement, ast.Assign):
+        target = statement.targets[0]
+    elif isinstance(statement, ast.AugAssign):
+        target = statement.target
+    array = target.value if isinstance(target, ast.Subscript) else ast.Name("x")
+    if isinstance(array, ast.Name):
+        line = f"{array.id} = {array.id}.copy()", "the function's first line"
+    else:
+        line = f"y = {ast.unparse(array)}.copy()", "and change y"
+    return f"Work on a copy:\n{_beside([line])}"
+
+
+def _beside(lines: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"    {code:<34} # {words}" for code, words in lines)
 
 
 def lose(arrays: Iterable[TracedValue]) -> None:

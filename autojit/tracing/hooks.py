@@ -48,12 +48,21 @@ class Hooks:
     get_bounded: Callable[[Any, Any], Any]
     set_bounded: Callable[[Any, Any, Any], None]
     write_bounded: Callable[[Any, Any], None]
+    #: Items through masks that are not known, places where these hold, an index of such places as
+    #: the mask, and items at bounded arrays of places.
+    get_masked: Callable[[Any, Any], Any]
+    set_masked: Callable[[Any, Any, Any], None]
+    places_of: Callable[[Any], tuple[Any, ...]]
+    mask_in: Callable[[Any, Any], Any]
+    get_at: Callable[[Any, Any], Any]
     #: A context in which NumPy's names see traced values.
     visible: Callable[[], AbstractContextManager[None]]
     #: A function as it is traced: its twin, whose control flow is captured (see ``capture``).
     converted: Callable[[Any], Any]
     #: A sentence: why the function that asks for the truth of a traced value was not captured.
     why_not_captured: Callable[[], str]
+    #: What to write where a library's code, or a function in C, wants numbers.
+    callback_instead: Callable[[bool], str]
     #: ``then() if test else orelse()`` for a traced bool whose value is not known.
     choose: Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
     #: Raises for a list that grows in a captured loop, whose length differs from step to step.
@@ -65,12 +74,18 @@ class Hooks:
     write_out: Callable[[str, Any, Any], Any]
     reduce_ufunc: Callable[..., Any]
     accumulate_ufunc: Callable[..., Any]
+    #: The same of any ufunc, and ``ufunc.reduceat``, as loops.
+    fold_ufunc: Callable[..., Any]
+    reduce_at: Callable[..., Any]
+    update_at: Callable[..., Any]
 
     def __init__(self) -> None:
         self._modules: tuple[str, ...] = ()
         self._lock = Lock()
         #: Our modules in the place of SciPy's that are not `autojit.scipy.NAME`, by SciPy's names.
         self.scipy: dict[str, str] = {}
+        #: SciPy's functions that are answered for, by their public names.
+        self.scipys_functions: dict[str, Any] = {}
 
     def register_modules(self, *names: str) -> None:
         """Name modules that are imported before the first trace."""

@@ -14,8 +14,11 @@ from .hooks import hooks
 NEAREST = 12
 
 _BY_A_RULE = (
-    "Write it with functions that are covered, or give its derivative by a rule:\n"
-    "    @autojit.custom_jvp                            # or custom_vjp"
+    "Write it with functions that are covered, or give its derivative by a rule, beside which "
+    "SciPy's own is called as it is:\n"
+    "    @autojit.custom_jvp                            # or custom_vjp\n"
+    "    def f(x):\n"
+    "        return autojit.pure_callback(g, y, x)      # g is SciPy's, y is like its result"
 )
 _OURS = (
     "autojit has one that can be traced:\n"
@@ -23,8 +26,18 @@ _OURS = (
 )
 
 
+_BY_THE_MODULE = (
+    "autojit answers for it, but the source of the function that calls it is not known. Call it by "
+    "the name in SciPy's module, which is followed while a function is traced:\n"
+    "    import scipy.{package}\n"
+    "    scipy.{package}.{name}(...)        # not: from scipy.{package} import {name}"
+)
+
+
 def way_out(package: str, name: str) -> str:
     """What the user can write in the place of a function of SciPy's."""
+    if f"scipy.{package}.{name}" in hooks.scipys_functions:
+        return _BY_THE_MODULE.format(package=package, name=name)
     place = hooks.scipy.get(package, f"autojit.scipy.{package}")
     ours = importlib.import_module(place) if _is_there(place) else None
     if not callable(getattr(ours, name, None)):

@@ -5,6 +5,8 @@ It is asked for at each operation, which is also where a trace that goes on and 
 
 from __future__ import annotations
 
+import ast
+import linecache
 import os
 import sys
 from pathlib import Path
@@ -56,6 +58,33 @@ def user_instruction() -> str:
 
     frame = _user_frame()
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame is not None else ""
+
+
+def user_frame(*, libraries: bool = True) -> FrameType | None:
+    """The innermost frame that is neither ours nor NumPy's nor SciPy's; without ``libraries`` it is
+    no other installed package's either."""
+    frame = _user_frame()
+    while frame is not None and not libraries and _is_installed(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _is_installed(filename: str) -> bool:
+    parts = Path(filename).parts
+    return is_internal(filename) or "site-packages" in parts or "dist-packages" in parts
+
+
+def user_statement() -> ast.stmt | None:
+    """The user's statement, where it stands on one line."""
+    frame = _user_frame()
+    if frame is None:
+        return None
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    try:
+        (found,) = ast.parse(line).body
+    except (SyntaxError, ValueError):
+        return None
+    return found
 
 
 def _user_frame() -> FrameType | None:

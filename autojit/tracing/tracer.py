@@ -35,10 +35,9 @@ _ASSIGN = (
 STORED = "Assigning x into an ordinary array"
 #: The same where that array is known to be an ordinary one.
 ASSIGNMENT_FIX = (
-    "The array that it is assigned into was not made in the traced function, or not by the name in "
-    "the module:\n"
-    "    y = np.copy(y0); y[0] = x          # not: y = y0.copy(), or y0 * 1.0\n"
-    "    out = np.zeros(3); out[0] = x      # not: from numpy import zeros"
+    "The array that it is assigned into comes from outside of the traced function, or something "
+    "else refers to it (a cache, a list). Assign into one of the function's own:\n"
+    "    y = y0.copy(); y[0] = x            # not: y0[0] = x"
 )
 _TAKE = (
     "To pick from an array that is known:\n"
@@ -167,7 +166,7 @@ class Tracer(ArrayMethods):
 
     # -- what needs a value -----------------------------------------------
 
-    def _refuse(self, what: str, fix: str, *, asked: bool = False) -> NoReturn:
+    def _refuse(self, what: str, fix: str, *, asked: bool = False, by_c: bool = False) -> NoReturn:
         check_not_leaked(self)
         if not asked and user_instruction() == "STORE_SUBSCR":
             what, fix = STORED, ASSIGNMENT_FIX
@@ -180,7 +179,7 @@ class Tracer(ArrayMethods):
         error = ConcreteValueError(
             with_place(
                 f"{what} needs the value of a traced array of type {self.type}, and {reason}\n"
-                f"{fix}",
+                f"{fix}{hooks.callback_instead(by_c)}",
                 user_source(),
             )
         )
@@ -293,13 +292,15 @@ class Tracer(ArrayMethods):
             return np.array(found, dtype)
         if (function := calling()) is not None:
             name = "scipy." + ".".join(function)
-            self._refuse(f"converting x to a NumPy array, which {name} does,", way_out(*function))
+            what = f"converting x to a NumPy array, which {name} does,"
+            self._refuse(what, way_out(*function), by_c=True)
         self._refuse(
             "converting x to a NumPy array",
             f"{_TAKE if self.dtype.kind in 'iu' else ''}{_ASSIGN}"
             "Convert by the name in the module, which is followed while a function is traced:\n"
             "    np.array([x, y])                   # not: from numpy import array\n"
             "    np.sum([x, y])                     # not: from numpy import sum",
+            by_c=True,
         )
 
     def stand_in(self, value: Value, trace: Trace) -> Tracer:

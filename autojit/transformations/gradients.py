@@ -6,13 +6,18 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, overload
 
-from autojit.errors import IntegerGradientError, NonScalarGradientError, StructureError
+from autojit.errors import (
+    IntegerGradientError,
+    MissingDtypeError,
+    NonScalarGradientError,
+    StructureError,
+)
 from autojit.ir.core.types import Type
 from autojit.ir.transforms.gradient import gradient
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
-from autojit.staging.trace_function import leaf_type, trace_function
+from autojit.staging.trace_function import check_dtypes, leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.known import Inputs
 
@@ -179,10 +184,16 @@ class _Problem:
 
     @staticmethod
     def _is_fine(leaf: Any) -> bool:
-        return pytrees.is_array(leaf) and leaf_type(leaf).type.is_inexact
+        if not pytrees.is_array(leaf):
+            return False
+        try:
+            return leaf_type(leaf).type.is_inexact
+        except MissingDtypeError:
+            return False
 
     def _refuse(self, leaf: Any, path: str) -> NoReturn:
         pytrees.check_argument(leaf, path, "grad(lambda x: f(x, setting))(x)")
+        check_dtypes([leaf], [path])
         raise IntegerGradientError(
             f"grad of {_name(self.f)} with respect to {path}, which is "
             f"{leaf_type(leaf).type.dtype.name}: only "

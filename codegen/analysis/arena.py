@@ -8,6 +8,7 @@ Legal where temporaries that live at the same step have bytes of their own.
 
 from __future__ import annotations
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import ALIGNMENT, Kernel, LoopProgram
@@ -42,7 +43,7 @@ def plan(program: LoopProgram) -> None:
         program.arena = max(program.arena, offset + size)
 
 
-def _used(step: Kernel | MatrixProduct | Factorization) -> list[Buffer]:
-    if isinstance(step, (MatrixProduct, Factorization)):
+def _used(step: Kernel | MatrixProduct | Factorization | Callback) -> list[Buffer]:
+    if isinstance(step, (MatrixProduct, Factorization, Callback)):
         return [memory(buffer) for buffer in buffers_named(step)]
     return step.buffers

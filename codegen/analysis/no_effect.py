@@ -24,6 +24,7 @@ from autojit.codegen.loop_ir.nodes import (
     InRange,
     Load,
     Loop,
+    ScatterInto,
     Store,
 )
 from autojit.codegen.loop_ir.traversal import memory
@@ -41,6 +42,15 @@ _BOUNDING: dict[str, Callable[[int], tuple[int, int]]] = {
     "gt": lambda c: (c + 1, _ANY[1]),
     "ge": lambda c: (c, _ANY[1]),
 }
+
+
+#: A buffer's memory, an index, and the numbers and strides of computed places.
+_Where = tuple[Buffer, Affine, tuple[tuple[int, int], ...]]
+
+
+def _where(s: Load | Gather | Store | ScatterInto) -> _Where:
+    places = s.places if isinstance(s, (Gather, ScatterInto)) else ()
+    return memory(s.buffer), s.index, tuple((p.scalar.number, p.stride) for p in places)
 
 
 def has_no_effect(
@@ -69,7 +79,7 @@ class _Walk:
         #: Scalars of the body.
         self.inside: set[int] = set()
         #: Where a scalar was read.
-        self.place: dict[int, tuple[Buffer, Affine]] = {}
+        self.place: dict[int, _Where] = {}
         #: Of sums that begin inside: whether they are neutral still.
         self.neutral: dict[int, bool] = {}
 
@@ -96,13 +106,17 @@ class _Walk:
 
     def _load(self, s: Load) -> bool:
         if s.guard is None:
-            self.place[s.result.number] = memory(s.buffer), s.index
+            self.place[s.result.number] = _where(s)
         elif self._is(s.guard, False):
             self._know(s.result, 0)
         return True
 
     def _gather(self, s: Gather) -> bool:
-        return (s.guard is not None and self._is(s.guard, False)) or all(map(self._fits, s.places))
+        if s.guard is None:
+            self.place[s.result.number] = _where(s)
+        elif self._is(s.guard, False):
+            return True
+        return all(map(self._fits, s.places))
 
     def _compute(self, s: Compute) -> bool:
         number, args = s.result.number, [a.number for a in s.args]
@@ -155,7 +169,12 @@ class _Walk:
         return True
 
     def _store(self, s: Store) -> bool:
-        return self.place.get(s.value.number) == (memory(s.buffer), s.index)
+        return self.place.get(s.value.number) == _where(s)
+
+    def _scatter(self, s: ScatterInto) -> bool:
+        nothing = s.combine == "add" and self._is(s.value, 0)
+        there = s.combine == "set" and self.place.get(s.value.number) == _where(s)
+        return (nothing or there) and all(map(self._fits, s.places))
 
     def _accumulate_into(self, s: AccumulateInto) -> bool:
         return s.combine == "add" and self._is(s.value, 0)
@@ -208,5 +227,5 @@ _STEPS: dict[type, Callable[[_Walk, Any], bool]] = {
     Constant: _Walk._constant, IndexValue: _Walk._pure, InRange: _Walk._pure, Load: _Walk._load,
     Gather: _Walk._gather, Compute: _Walk._compute, Begin: _Walk._begin,
     Accumulate: _Walk._accumulate, Finish: _Walk._finish, Store: _Walk._store,
-    AccumulateInto: _Walk._accumulate_into, Loop: _Walk._loop,
+    AccumulateInto: _Walk._accumulate_into, ScatterInto: _Walk._scatter, Loop: _Walk._loop,
 }  # fmt: skip

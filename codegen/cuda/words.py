@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.special.external import external
 
 from .helpers import Helpers, family, libdevice, numpy_type
 
@@ -47,6 +48,12 @@ class Words:
             return self.convert(args[0], operand, result)
         if name in _COMPARISONS:
             return f"{args[0]} {_COMPARISONS[name]} {args[1]}"
+        called = external(name)
+        if called is not None:
+            raise TargetError(
+                f"scipy.special.{called.function} cannot be compiled for CUDA: it is SciPy's code "
+                "for the CPU"
+            )
         by_kind = {"b": self._bool, "f": self._float, "i": self._integer, "u": self._integer}
         text = by_kind[operand[0]](name, args, operand)
         if text is None:

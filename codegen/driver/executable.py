@@ -14,6 +14,7 @@ from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type, canonical_dtype
+from autojit.ir.ops.callback import calls_functions
 
 #: Bytes of an array from which on it matters where a copy of it lies.
 LARGE = 1 << 17
@@ -194,7 +195,9 @@ class Executable:
             return self._natives[convention]
 
     def _key(self, convention: Convention) -> dict[str, Any] | None:
-        if self._cache is None:
+        if self._cache is None or calls_functions(
+            self.packed
+        ):  # another process has other functions
             return None
         from autojit.codegen.cpu.entry_point.key import key
 
@@ -276,13 +279,14 @@ def _callable(
 ) -> Callable[..., Any]:
     """The builtin that calls code with all that it asks for."""
     from autojit.codegen.cpu.abi import abi
+    from autojit.codegen.cpu.abi.callbacks import owners
     from autojit.codegen.cpu.abi.results import allocator
     from autojit.codegen.cpu.host import threads
 
     needs = native.needs
     allocators = [allocator(out_types[i].shape, out_types[i].dtype) for i in needs.pooled]
     own = [
-        *map(abi.library_function, needs.functions),
+        *map(_address, needs.functions),
         *map(id, allocators),
         *(a.ctypes.data for a in bound),
     ]
@@ -290,8 +294,18 @@ def _callable(
     numbers = [*abi.fixed_table(), 0, 0, *parallel, *own]
     table = (ctypes.c_int64 * len(numbers))(*numbers)
     return abi.native_function(
-        native.address, f"autojit_{name}", table, list(bound), allocators, native.owner
-    )
+        native.address, f"autojit_{name}", table, list(bound), allocators, native.owner,
+        owners(needs.functions),
+    )  # fmt: skip
+
+
+def _address(name: str) -> int:
+    """The address of a library function, or of a callback."""
+    from autojit.codegen.cpu.abi import abi
+    from autojit.codegen.cpu.abi.callbacks import address_of
+
+    found = address_of(name)
+    return abi.library_function(name) if found is None else found
 
 
 def run_loops(loops: LoopProgram, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -309,13 +323,12 @@ def run_loops(loops: LoopProgram, arrays: Sequence[np.ndarray]) -> list[np.ndarr
 def _begin_to_load(needs: Needs) -> None:
     """Import what the code will call in a thread: LLVM leaves the interpreter to others as it
     works.  Whoever needs it then waits for the rest, and is told of what goes wrong."""
-    from autojit.codegen.cpu.abi import abi
     from autojit.codegen.cpu.host import threads
 
     def load() -> None:
         with contextlib.suppress(Exception):
             for name in needs.functions:
-                abi.library_function(name)
+                _address(name)
             if needs.parallel:
                 threads.layer()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from autojit.ir.core.affine import Affine
 from autojit.ir.core.machine import Machine, current
+from autojit.ir.special.external import external
 
 from .matrices import MatrixProduct
 from .nodes import Compute, Constant, Gather, IndexValue, InRange, Load, Loop
@@ -43,6 +44,9 @@ def cost(s: Compute, machine: Machine) -> float:
     """The additions that a computation of one scalar amounts to."""
     if s.name in _DIVIDING:
         return machine.costs.division
+    called = external(s.name)
+    if called is not None:
+        return called.cost
     return machine.costs.function if is_function(s) else 1
 
 

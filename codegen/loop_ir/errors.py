@@ -19,8 +19,10 @@ ENSURED: Mapping[str, int] = MappingProxyType({
     "ensure_unequal_lengths": 1024, "ensure_empty_maximum": 2048, "ensure_empty_minimum": 4096,
     "ensure_empty_argument": 8192, "ensure_part_out_of_range": 16384,
 })  # fmt: skip
+#: A callback has raised an error of its own.
+CALLED = 32768
 #: The bit of the first error of the user's; the status has 64 bits, of which one is a sign.
-FIRST, LAST = 15, 62
+FIRST, LAST = 16, 62
 FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),

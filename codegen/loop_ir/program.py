@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .callbacks import Callback
 from .matrices import Factorization, MatrixProduct
 from .values import Buffer
 
@@ -27,7 +28,7 @@ class LoopProgram:
     name: str
     inputs: list[Buffer]
     outputs: list[Buffer]
-    steps: list[Kernel | MatrixProduct | Factorization]
+    steps: list[Kernel | MatrixProduct | Factorization | Callback]
     temps: dict[Buffer, int] = field(default_factory=dict)
     #: Temporaries in the memory of a buffer that is written when they are read last.
     taken: dict[Buffer, Buffer] = field(default_factory=dict)

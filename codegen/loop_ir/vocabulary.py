@@ -28,8 +28,9 @@ _INTEGERS = _words(
 )
 #: The words of floats, integers (`i` and `u`) and bools, and how many operands they have: every
 #: target has all of them.  Besides, operands of any dtype have the predicates, `select` and
-#: `convert`; and those of `ensure_…` are in `errors.py`.  They mean what NumPy's functions mean
-#: (see `loop_text/words.py`).
+#: `convert`; those of `ensure_…` are in `errors.py`, and `special: NAME` calls a function of
+#: `scipy.special` (`ir/special/external.py`), for which a target may have no code.  They mean what
+#: NumPy's functions mean (see `loop_text/words.py`).
 WORDS = {
     "f": _words(
         "neg abs sign floor ceil trunc rint sqrt cbrt exp exp2 expm1 log log2 log10 log1p "

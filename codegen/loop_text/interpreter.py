@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -300,6 +301,20 @@ class _Function:
             array, at = self.elements(o.buffer, o.offset, o.strides, type.shape, dtype)
             array[at] = result
 
+    def callback(self, s: Callback) -> None:
+        arrays = [
+            self._scalars(o, count).view(t.dtype).reshape(t.shape)
+            for o, count, t in zip(s.inputs, s.read, s.call.in_types, strict=True)
+        ]
+        made = s.call([np.array(a) for a in arrays])
+        for o, count, result in zip(s.outputs, s.written, made, strict=True):
+            array, at = self.elements(o.buffer, o.offset, (1,), (count,), o.buffer.dtype)
+            array[at] = flat(result, o.buffer)
+
+    def _scalars(self, o: Operand, count: int) -> np.ndarray:
+        array, at = self.elements(o.buffer, o.offset, (1,), (count,), o.buffer.dtype)
+        return np.ascontiguousarray(array[at])
+
 
 def _shapes(s: Factorization) -> list[tuple[int, ...]]:
     """The shapes of the inputs, from the sizes that are known and how many axes they have."""
@@ -348,4 +363,5 @@ _HANDLERS: dict[type, Callable[[_Function, Any], None]] = {
     Swap: _Function.swap,
     MatrixProduct: _Function.product,
     Factorization: _Function.factorization,
+    Callback: _Function.callback,
 }

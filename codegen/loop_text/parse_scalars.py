@@ -22,6 +22,7 @@ from autojit.codegen.loop_ir.vocabulary import SYMBOLS, usual_dtype
 from autojit.ir.core.affine import Affine, Atom, Quotient, Var
 from autojit.ir.core.types import DTYPE_NAMES
 from autojit.ir.ops.checks import failure_of, is_failure
+from autojit.ir.special.external import external
 
 from .tokens import Token, Tokens
 
@@ -122,19 +123,22 @@ class Scalars:
             t.mark(")")
             return made, name
         if t.next.kind == "string":
-            name = self.check(name)
+            name = self.named(name)
         args = [self.use()]
         while t.has(","):
             args.append(self.use())
         t.mark(")")
         return Compute(nothing, name, tuple(args)), None
 
-    def check(self, name: str) -> str:
-        """A check that names an error: its message, and a comma."""
+    def named(self, name: str) -> str:
+        """A check that names an error and its message, or a call that names a function."""
         t = self.tokens
         word = f"{name}: {ast.literal_eval(t.take('string', 'a message').text)}"
-        if not is_failure(failure_of(word)):
-            t.fail(f"expected ensure_ and the name of a builtin exception, got {name}")
+        if not is_failure(failure_of(word)) and external(word) is None:
+            t.fail(
+                "expected ensure_ and the name of a builtin exception, or special and a function "
+                f"of scipy.special, got {name}"
+            )
         t.mark(",")
         return word
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.names import BufferNames
@@ -119,7 +120,7 @@ def _compute(s: Compute, n: _Names) -> str:
     if s.name in SYMBOLS and len(s.args) == 2:
         a, b = map(n.scalar, s.args)
         return f"{n.result(s)} = {a} {SYMBOLS[s.name]} {b}"
-    name, mark, message = s.name.partition(": ")  # of a check, the error and its message
+    name, mark, message = s.name.partition(": ")  # of a check or a call
     words = f"{message!r}, " if mark else ""
     return f"{n.result(s)} = {name}({words}{arguments})"
 
@@ -208,6 +209,13 @@ def _factorization(s: Factorization, n: _Names) -> str:
     return f"{results} = {s.name}({operands}) {{{_sizes(s)}[{s.m},{s.n}]{words}}}"
 
 
+def _callback(s: Callback, n: _Names) -> str:
+    results = ", ".join(_operand(o, n, o.strides) for o in s.outputs)
+    operands = ", ".join(_operand(o, n, o.strides) for o in s.inputs)
+    types = ", ".join(map(str, s.call.in_types))
+    return f"{results} = call {s.call}({operands}) {{{types}}}"
+
+
 #: How statements on one line are written.
 _WRITERS: dict[type, Callable[[Any, _Names], str]] = {
     Compute: _compute,
@@ -225,6 +233,7 @@ _WRITERS: dict[type, Callable[[Any, _Names], str]] = {
     Finish: lambda s, n: f"{n.result(s)} = a{s.accumulator.number}",
     MatrixProduct: _product,
     Factorization: _factorization,
+    Callback: _callback,
     Release: lambda s, n: f"free {n.buffers(s.tapes)}",
     Keep: _keep,
     Recall: _recall,

@@ -9,6 +9,7 @@ import numpy as np
 
 from autojit.ir.core.types import dtype_from_name
 from autojit.ir.ops.checks import Failure, error_of, failure_of
+from autojit.ir.special.external import external
 
 #: Functions that NumPy calls otherwise.
 _NUMPY = {
@@ -50,6 +51,9 @@ def _function(name: str) -> Callable[..., Any]:
     own = _OWN.get(name)
     if own is not None:
         return own
+    called = external(name)
+    if called is not None:
+        return called.call
     failure = failure_of(name)
     if failure is not None:
         return _ensured(failure)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.values import Operand
 from autojit.codegen.loop_passes.products import chosen
-from autojit.codegen.scheduling.bufferization import Placement
+from autojit.codegen.scheduling.bufferization import Placement, parts_of
 from autojit.codegen.scheduling.materialization import LibraryCall
 from autojit.codegen.scheduling.traits import Traits
 from autojit.codegen.scheduling.views import Strided
@@ -18,17 +19,21 @@ from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.core.types import dtype_name
 from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.linalg.fourier import Fourier
+from autojit.ir.ops.callback import Callback as CallbackOp
+from autojit.ir.ops.callback import call_of
 from autojit.ir.ops.contract import Dot
 
 
 def library_call(
     call: LibraryCall, placement: Placement, traits: Traits, *, in_steps: bool
-) -> MatrixProduct | Factorization:
+) -> MatrixProduct | Factorization | Callback:
     """The step that a call is; ``in_steps`` in the body of a loop or a branch."""
     if isinstance(call.op.kind, Dot):
         product = _product(call, placement)
         return chosen(product, in_steps=in_steps) if traits.tiles else product
-    if not traits.factorizations:
+    if isinstance(call.op.kind, CallbackOp) and traits.callbacks:
+        return _callback(call, placement)
+    if not traits.factorizations or isinstance(call.op.kind, CallbackOp):
         words = f"{call.op.kind.name} can be compiled for the CPU only"
         raise TargetError(words, call.op.source)
     if isinstance(call.op.kind, Fourier):
@@ -113,6 +118,24 @@ def _collapsed(
         else:
             found.append(each)
     return found
+
+
+def _callback(call: LibraryCall, placement: Placement) -> Callback:
+    op = call.op
+    inputs = zip((_operand(view, placement) for view in call.views), op.operands, strict=True)
+    outputs = zip((_whole(v, placement) for v in op.results), op.results, strict=True)
+    return Callback(
+        call_of(op),
+        tuple(_scalars(o, v) for o, v in inputs),
+        tuple(_scalars(o, v) for o, v in outputs),
+        tuple(v.type.size * parts_of(v.dtype) for v in op.operands),
+        tuple(v.type.size * parts_of(v.dtype) for v in op.results),
+    )
+
+
+def _scalars(o: Operand, value: Value) -> Operand:
+    """A contiguous operand as scalars, of which complex numbers have two."""
+    return Operand(o.buffer, o.offset * parts_of(value.dtype), (1,))
 
 
 def _operand(view: Strided, placement: Placement) -> Operand:

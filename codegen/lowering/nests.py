@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any, Self
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
@@ -301,7 +302,7 @@ class Nests(ScalarCode):
 
     # -- library calls and copies -----------------------------------------
 
-    def _library_call(self, call: LibraryCall) -> MatrixProduct | Factorization:
+    def _library_call(self, call: LibraryCall) -> MatrixProduct | Factorization | Callback:
         return library_call(call, self.placement, self.traits, in_steps=self.in_steps)
 
     def copy(self, source: Location, target: Location, like: Value) -> None:

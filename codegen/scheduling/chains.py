@@ -10,10 +10,14 @@ too is copied (``Selection._prepare_update``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from autojit.ir.core.program import Op, Readers, Value
+from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.update import Update, is_sparse
+
+from .op_loops import UPDATING
 
 #: Chains of at most this many windows are a choice for each element.
 LONGEST_CHOICE = 8
@@ -45,3 +49,38 @@ def sparse_windows(ops: Iterable[Op]) -> set[Value]:
         and max(op.params["stride"], default=1) > 1
         and is_sparse(op.operands[1].type, op.result.type)
     }
+
+
+def may_read(
+    value: Value, array: Value, definers: Mapping[Value, Op], stored: AbstractSet[Value]
+) -> bool:
+    """Whether an element of a value is computed from an array as it was before some update, by way
+    of what is not stored before."""
+    root, open_, seen = _root(array, definers), [value], {value}
+    while open_:
+        v = open_.pop()
+        if v.type == array.type and _root(v, definers) is root:
+            return True
+        op = definers.get(v)
+        if op is None or v in stored or isinstance(op.kind, BodyOp):
+            continue
+        open_ += [x for x in op.operands if x not in seen]
+        seen.update(op.operands)
+    return False
+
+
+def _root(value: Value, definers: Mapping[Value, Op]) -> Value:
+    """The array that a value was before updates and loops."""
+    op = definers.get(value)
+    while op is not None:
+        if isinstance(op.kind, (*UPDATING, Update)):
+            value = op.operands[0]
+        elif isinstance(op.kind, BodyOp):
+            k, first = op.results.index(value), op.kind.initial(op.params)
+            if k >= len(first):
+                break
+            value = op.operands[first[k]]
+        else:
+            break
+        op = definers.get(value)
+    return value

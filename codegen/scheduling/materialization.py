@@ -27,6 +27,7 @@ from autojit.ir.core.program import Op, Program, Readers, Value, readers_of
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.ops.callback import Callback
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.ops.index import Gather
@@ -35,7 +36,7 @@ from autojit.ir.ops.move import Broadcast, Pad, Reshape, transpose
 from autojit.ir.ops.shear import Windows
 from autojit.ir.ops.update import is_sparse
 
-from .chains import long_chains, sparse_windows
+from .chains import long_chains, may_read, sparse_windows
 from .compared_extremes import compared_with_extremes
 from .kept_tapes import kept_tapes
 from .op_loops import REDUCING, UPDATING, Stored, as_loops, kept_outermost, loops_of, window
@@ -55,7 +56,7 @@ DEEPEST = 60
 
 @dataclass(eq=False)
 class LibraryCall:
-    """A matrix product by the BLAS, or linear algebra; ``operands`` are those that it reads."""
+    """A product, linear algebra or a function of the process; ``operands`` are what it reads."""
 
     op: Op
     operands: tuple[Value, ...]
@@ -138,8 +139,8 @@ class Selection:
         for op in self.ops:
             if isinstance(op.kind, Dot) and not as_loops(op):
                 self._prepare_product(op, ops)
-            elif isinstance(op.kind, Matrices):
-                self._prepare_matrices(op)
+            elif isinstance(op.kind, (Matrices, Callback)):
+                self._prepare_arrays(op)
             elif isinstance(op.kind, BodyOp):
                 self._prepare_bodies(op)
             ops.append(op)
@@ -180,17 +181,17 @@ class Selection:
             views.append(view)
         self.calls[op.result] = LibraryCall(op, tuple(operands), tuple(views))
 
-    def _prepare_matrices(self, op: Op) -> None:
-        """Matrices that are read in place are contiguous; the last operand is copied as it is."""
-        assert isinstance(op.kind, Matrices)
-        operands, views = op.operands[op.kind.unread :], []
+    def _prepare_arrays(self, op: Op) -> None:
+        """Arrays that are read in place are contiguous; the last matrix is copied as it is."""
+        operands, views = op.operands[getattr(op.kind, "unread", 0) :], []
         for position, value in enumerate(operands, 1):
+            strides = row_major_strides(value.shape)
             view = strided_view(value, self.definers, self.bases)
-            is_last = position == len(operands)
-            if view is None or not (is_last or is_row_major(view, value)):
-                view = Strided(value, 0, row_major_strides(value.shape))
-            self.forced.add(view.base)
-            views.append(view)
+            fits = view is not None and view.strides == strides
+            if view is not None and isinstance(op.kind, Matrices):
+                fits = position == len(operands) or is_row_major(view, value)
+            views.append(view if view is not None and fits else Strided(value, 0, strides))
+            self.forced.add(views[-1].base)
         call = LibraryCall(op, operands, tuple(views))
         self.calls.update((v, call) for v in op.results)
 
@@ -226,13 +227,13 @@ class Selection:
         self.ops = ops
 
     def _prepare_update(self, op: Op, readers: Readers, ops: list[Op]) -> Op:
-        base, *rest = op.operands
-        base = self._memory_of(base, readers)
+        base, rest = self._memory_of(op.operands[0], readers), op.operands[1:]
         alone = base in self.definers and readers[base] == 1
         if self.inside and (not alone or base in self.over_copies):
             # Where the copy turns out not to be needed, what is written is not read any more.
-            self.forced.update(v for v in rest if v in self.definers)
             self.forced.update(self.picked.get(base, ()))
+            made = [v for v in rest if v in self.definers]
+            self.forced.update(v for v in made if may_read(v, base, self.definers, self.forced))
             self.over_copies.add(op.result)
         if alone:
             self.forced.add(base)

@@ -12,6 +12,7 @@ from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.shapes import row_major_strides
 from autojit.ir.linalg.factorizations import Matrices
+from autojit.ir.ops.callback import Callback
 from autojit.ir.ops.contract import Dot, free_axes
 from autojit.ir.ops.index import ScatterAdd
 from autojit.ir.ops.move import transpose
@@ -26,7 +27,7 @@ SMALL_PRODUCT = 2048
 #: Ops that change an array in place.
 UPDATING = (Scatter, AddAt)
 #: Ops whose results are stored: they have loops, or a call, of their own.
-REDUCING = (Reduce, Dot, ScatterAdd, Matrices, *UPDATING)
+REDUCING = (Reduce, Dot, ScatterAdd, Matrices, Callback, *UPDATING)
 
 
 @dataclass(eq=False)

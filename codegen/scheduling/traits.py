@@ -21,6 +21,7 @@ class Traits:
     ``splits``   a loop is split where conditions on its index change
     ``bodies``   loops and branches with bodies are compiled
     ``factorizations``  there is linear algebra beyond products
+    ``callbacks``  functions of the process can be called
     ``tiles``    products of middling size are computed in tiles, without a library
     ``tasks``    long outermost loops run in blocks and are cut into tasks for threads
     ``split_blocks``   long straight-line kernels are split into several
@@ -33,6 +34,7 @@ class Traits:
     split_blocks: bool = True
     bodies: bool = True
     factorizations: bool = True
+    callbacks: bool = True
     tiles: bool = True
 
 
@@ -47,5 +49,6 @@ CUDA = Traits(
     split_blocks=False,
     bodies=False,
     factorizations=False,
+    callbacks=False,
     tiles=False,
 )

@@ -2,6 +2,7 @@
 
 from . import (
     arithmetic,
+    callback,
     checks,
     contract,
     elementary,
@@ -15,6 +16,7 @@ from . import (
 
 __all__ = [
     "arithmetic",
+    "callback",
     "checks",
     "contract",
     "elementary",

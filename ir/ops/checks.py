@@ -3,7 +3,7 @@
 Python's integers have no bound and no division by zero; the int64 that stands for one does.  The
 operations on them are NumPy's, and what they give passes through `ensure`.  So does a value that a
 `raise` or an `assert` of the user's guards.  A check belongs to its result: where nothing reads
-that, nothing is checked.
+that, nothing is checked.  What is checked of a `whole_number` is that nobody differentiates by it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.declaration import require
+from autojit.ir.core.errors import no_derivative
 from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
 from .arithmetic import bitwise_not, bitwise_or
-from .elementwise import Elementwise
+from .elementwise import FLOAT, Elementwise
 from .move import broadcast
 
 #: What may fail, by a name: the error, and its words.
@@ -180,4 +181,19 @@ def _complex_kernel(k: Any, x: Any, holds: Any, *, failure: Failure, **flags: bo
 
 ensure = Ensure(
     "ensure", np.asarray, [_derivative, None], kernel=_kernel, complex_kernel=_complex_kernel
+)
+
+
+def _no_derivative_by_whole(t: Value, y: Value, x: Value) -> Value:
+    raise no_derivative(
+        "A derivative is asked for by an argument that has to be an integer (a count, an order), "
+        "so there is none. Make it a constant, or an array of integers, or say that no derivative "
+        "is meant:\n"
+        "    k = autojit.stop_gradient(k)"
+    )
+
+
+#: A float that is an integer in truth: the number itself, by which a derivative is refused.
+whole_number = Elementwise(
+    "whole_number", np.positive, [_no_derivative_by_whole], kinds=FLOAT, kernel=lambda k, x: x
 )

@@ -7,9 +7,12 @@ of the backends; complex scalars are pairs with ``re`` and ``im``.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 _INFINITE = float("inf")
+_PI = math.pi
+_LN2, _LN10 = math.log(2.0), math.log(10.0)
 
 
 def _is_finite(k: Any, x: Any) -> Any:
@@ -167,4 +170,100 @@ def cos(k: Any, z: Any) -> Any:
 
 def tan(k: Any, z: Any) -> Any:
     re, im = tanh(k, k.pair(-z.im, z.re))
+    return im, -re
+
+
+# -- logarithms beside log, and inverses ------------------------------------------
+
+
+def exp2(k: Any, z: Any) -> Any:
+    factor = k.like(_LN2, z.re)
+    return exp(k, k.pair(z.re * factor, z.im * factor))
+
+
+def expm1(k: Any, z: Any) -> Any:
+    half = k("sin", z.im * k.like(0.5, z.im))
+    re = k("expm1", z.re) * k("cos", z.im) - k.like(2.0, half) * half * half
+    return re, k("exp", z.re) * k("sin", z.im)
+
+
+def log1p(k: Any, z: Any) -> Any:
+    return log(k, k.pair(z.re + k.like(1.0, z.re), z.im))
+
+
+def log2(k: Any, z: Any) -> Any:
+    re, im = log(k, z)
+    return re * k.like(1 / _LN2, re), im * k.like(1 / _LN2, im)
+
+
+def log10(k: Any, z: Any) -> Any:
+    re, im = log(k, z)
+    return re * k.like(1 / _LN10, re), im * k.like(1 / _LN10, im)
+
+
+def _roots(k: Any, z: Any, *, from_one: bool) -> tuple[Any, Any]:
+    """sqrt(1 - z), or sqrt(z - 1), and sqrt(1 + z), as pairs."""
+    one = k.like(1.0, z.re)
+    low = k.pair(one - z.re, -z.im) if from_one else k.pair(z.re - one, z.im)
+    return k.pair(*sqrt(k, low)), k.pair(*sqrt(k, k.pair(one + z.re, z.im)))
+
+
+def _is_far(k: Any, z: Any) -> Any:
+    return k("or", _is_infinite(k, z.re), _is_infinite(k, z.im))
+
+
+def arcsin(k: Any, z: Any) -> Any:
+    # W. Kahan, Branch cuts for complex elementary functions (1987).
+    a, b = _roots(k, z, from_one=True)
+    re = k("atan2", z.re, a.re * b.re - a.im * b.im)
+    im = k("asinh", a.re * b.im - a.im * b.re)
+    far, infinite = _is_far(k, z), k.like(_INFINITE, im)
+    re = k("select", far, k("atan2", z.re, k("abs", z.im)), re)
+    re = k("select", k("eq", z.re, 0.0), z.re, re)
+    return re, k("copysign", k("select", far, infinite, im), z.im)
+
+
+def arccos(k: Any, z: Any) -> Any:
+    a, b = _roots(k, z, from_one=True)
+    re = k("atan2", a.re, b.re)
+    im = k("asinh", b.re * a.im - b.im * a.re)
+    far, infinite = _is_far(k, z), k.like(_INFINITE, im)
+    re = k("select", far, k("atan2", k("abs", z.im), z.re), re + re)
+    re = k("select", k("eq", z.re, 0.0), k.like(_PI / 2, re), re)
+    return re, k("copysign", k("select", far, infinite, im), -z.im)
+
+
+def arccosh(k: Any, z: Any) -> Any:
+    a, b = _roots(k, z, from_one=False)
+    re = k("asinh", a.re * b.re + a.im * b.im)
+    im = k("atan2", a.im, b.re)
+    far, infinite = _is_far(k, z), k.like(_INFINITE, re)
+    re = k("select", far, infinite, re)
+    im = k("select", far, k("atan2", z.im, z.re), im + im)
+    upright = k("and", k("eq", z.re, 0.0), k("ne", z.im, z.im))
+    return re, k("select", upright, k.like(_PI / 2, im), im)
+
+
+def arctanh(k: Any, z: Any) -> Any:
+    # Half the difference of log(1 + z) and log(1 - z), in real parts.
+    one, two, four = (k.like(v, z.re) for v in (1.0, 2.0, 4.0))
+    x, y = k("abs", z.re), z.im
+    rest = (one - x) * (one - x) + y * y
+    re = k("log1p", four * x / rest) / four
+    im = k("atan2", two * y, (one - x) * (one + x) - y * y) / two
+    most = 1e150 if _is_double(x) else 1e18
+    far = k("or", _is_far(k, z), k("gt", x + k("abs", y), most))
+    re = k("select", k("or", far, k("eq", x, 0.0)), k.like(0.0, re), re)
+    quarter = k("copysign", k.like(_PI / 2, im), y)
+    quarter = k("select", k("eq", y, y), quarter, y)
+    return k("copysign", re, z.re), k("select", far, quarter, im)
+
+
+def arcsinh(k: Any, z: Any) -> Any:
+    re, im = arcsin(k, k.pair(-z.im, z.re))
+    return im, -re
+
+
+def arctan(k: Any, z: Any) -> Any:
+    re, im = arctanh(k, k.pair(-z.im, z.re))
     return im, -re

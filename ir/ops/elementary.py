@@ -58,12 +58,12 @@ def _special(name: str) -> Callable[..., Any]:
 # -- exponentials and logarithms ----------------------------------------------
 
 exp = _function("exp", np.exp, lambda t, y, x: t * y, complex_kernel=kernels.exp)
-exp2 = _function("exp2", np.exp2, lambda t, y, x: t * (y * _LN2))
-expm1 = _function("expm1", np.expm1, lambda t, y, x: t * (y + 1))
+exp2 = _function("exp2", np.exp2, lambda t, y, x: t * (y * _LN2), complex_kernel=kernels.exp2)
+expm1 = _function("expm1", np.expm1, lambda t, y, x: t * (y + 1), complex_kernel=kernels.expm1)
 log = _function("log", np.log, lambda t, y, x: t / x, complex_kernel=kernels.log)
-log2 = _function("log2", np.log2, lambda t, y, x: t / (x * _LN2))
-log10 = _function("log10", np.log10, lambda t, y, x: t / (x * _LN10))
-log1p = _function("log1p", np.log1p, lambda t, y, x: t / (x + 1))
+log2 = _function("log2", np.log2, lambda t, y, x: t / (x * _LN2), complex_kernel=kernels.log2)
+log10 = _function("log10", np.log10, lambda t, y, x: t / (x * _LN10), complex_kernel=kernels.log10)
+log1p = _function("log1p", np.log1p, lambda t, y, x: t / (x + 1), complex_kernel=kernels.log1p)
 logaddexp = _function(
     "logaddexp", np.logaddexp,
     lambda t, y, a, b: t * exp(a - y), lambda t, y, a, b: t * exp(b - y), cost=24,
@@ -107,9 +107,18 @@ cos: Elementwise = _function(
     "cos", np.cos, lambda t, y, x: -(t * sin(x)), complex_kernel=kernels.cos
 )
 tan = _function("tan", np.tan, lambda t, y, x: t * (y * y + 1), complex_kernel=kernels.tan)
-arcsin = _function("arcsin", np.arcsin, lambda t, y, x: t / sqrt(1 - x * x), kernel="asin")
-arccos = _function("arccos", np.arccos, lambda t, y, x: -(t / sqrt(1 - x * x)), kernel="acos")
-arctan = _function("arctan", np.arctan, lambda t, y, x: t / (x * x + 1), kernel="atan")
+arcsin = _function(
+    "arcsin", np.arcsin, lambda t, y, x: t / sqrt(1 - x * x),
+    kernel="asin", complex_kernel=kernels.arcsin,
+)  # fmt: skip
+arccos = _function(
+    "arccos", np.arccos, lambda t, y, x: -(t / sqrt(1 - x * x)),
+    kernel="acos", complex_kernel=kernels.arccos,
+)  # fmt: skip
+arctan = _function(
+    "arctan", np.arctan, lambda t, y, x: t / (x * x + 1),
+    kernel="atan", complex_kernel=kernels.arctan,
+)  # fmt: skip
 arctan2 = _function(
     "arctan2", np.arctan2,
     lambda t, y, a, b: t * (b / (a * a + b * b)),
@@ -124,11 +133,25 @@ cosh: Elementwise = _function(
     "cosh", np.cosh, lambda t, y, x: t * sinh(x), complex_kernel=kernels.cosh
 )
 tanh = _function("tanh", np.tanh, lambda t, y, x: t * (1 - y * y), complex_kernel=kernels.tanh)
-arcsinh = _function("arcsinh", np.arcsinh, lambda t, y, x: t / sqrt(x * x + 1), kernel="asinh")
+arcsinh = _function(
+    "arcsinh", np.arcsinh, lambda t, y, x: t / sqrt(x * x + 1),
+    kernel="asinh", complex_kernel=kernels.arcsinh,
+)  # fmt: skip
+
+
+def _arccosh_rule(t: Value, y: Value, x: Value) -> Value:
+    if x.dtype.kind == "c":  # the root of the product has another sign at the left
+        return t / (sqrt(x - 1) * sqrt(x + 1))
+    return t / sqrt((x - 1) * (x + 1))
+
+
 arccosh = _function(
-    "arccosh", np.arccosh, lambda t, y, x: t / sqrt((x - 1) * (x + 1)), kernel="acosh"
+    "arccosh", np.arccosh, _arccosh_rule, kernel="acosh", complex_kernel=kernels.arccosh
 )
-arctanh = _function("arctanh", np.arctanh, lambda t, y, x: t / ((1 - x) * (x + 1)), kernel="atanh")
+arctanh = _function(
+    "arctanh", np.arctanh, lambda t, y, x: t / ((1 - x) * (x + 1)),
+    kernel="atanh", complex_kernel=kernels.arctanh,
+)  # fmt: skip
 
 # -- scipy.special ------------------------------------------------------------
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.host import HostFunction
 from autojit.ir.core.program import Op, Program, Value
-from autojit.ir.core.types import TypeMismatch
+from autojit.ir.core.types import Type, TypeMismatch
 
 from .text import program_lines
 
@@ -79,10 +80,11 @@ def _check_static(op: Op, name: str, value: Any) -> None:
             _check_static(op, name, item)
     elif isinstance(value, Program):
         verify(value)
-    elif type(value) not in _STATIC and not isinstance(value, np.dtype):
+    elif type(value) not in _STATIC and not isinstance(value, (np.dtype, Type, HostFunction)):
         raise _Fault(
             f"parameter {name} of {op.kind.name} holds a {type(value).__name__}; parameters are "
-            f"Python numbers, strings, None, dtypes, programs and tuples of those"
+            f"Python numbers, strings, None, dtypes, types, programs, functions of the process and "
+            "tuples of those"
         )
 
 

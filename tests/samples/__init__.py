@@ -21,6 +21,8 @@ from tests.samples.movement import INDEXING, MOVEMENT
 from tests.samples.products import CONTRACTIONS
 from tests.samples.reductions import REDUCTIONS
 from tests.samples.sorting import SORTING
+from tests.samples.special import SPECIAL
+from tests.samples.statistics import PARTS, POLYNOMIALS, STATISTICS
 from tests.samples.steps import STEPS
 
 __all__ = ["SAMPLES", "Sample"]
@@ -28,5 +30,5 @@ __all__ = ["SAMPLES", "Sample"]
 SAMPLES = [
     *UNARY, *BINARY, *COMPLEX, *ARITHMETIC, *CHOICES, *STEPS, *REDUCTIONS, *MOVEMENT, *INDEXING,
     *ASSIGNMENT, *CONTRACTIONS, *FACTORS, *FOURIER, *SORTING, *FORMULAS, *CALLS,
-    *CONTROL,
+    *CONTROL, *SPECIAL, *STATISTICS, *POLYNOMIALS, *PARTS,
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit import checkpoint, custom_jvp, custom_linear_solve, custom_root, custom_vjp
+from autojit.scipy.whole import without_derivative
 from tests.samples.kinds import Sample, positive, real
 
 softplus = custom_jvp(lambda x: np.log1p(np.exp(x)))
@@ -35,4 +36,6 @@ CALLS = [
     Sample("checkpoint", checkpoint(lambda x: np.sin(np.exp(x))), (real(3),)),
     Sample("linear_solve", _diagonal_system, (positive(3), real(3))),
     Sample("root", _square_root, (positive(3),)),
+    # A derivative by it is refused.
+    Sample("whole number", without_derivative, (real(3),), order=0),
 ]

@@ -66,7 +66,28 @@ BINARY = [
 
 COMPLEX = [
     Sample(f"complex {f.__name__}", f, (complexes(3),), **H)
-    for f in (np.exp, np.log, np.sqrt, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh)
+    for f in (
+        np.exp,
+        np.log,
+        np.sqrt,
+        np.sin,
+        np.cos,
+        np.tan,
+        np.sinh,
+        np.cosh,
+        np.tanh,
+        np.exp2,
+        np.expm1,
+        np.log1p,
+        np.log2,
+        np.log10,
+        np.arcsin,
+        np.arccos,
+        np.arctan,
+        np.arcsinh,
+        np.arccosh,
+        np.arctanh,
+    )
 ] + [
     Sample("complex abs", np.abs, (complexes(3),)),
     Sample("complex conj", np.conj, (complexes(3),)),

@@ -16,6 +16,7 @@ from autojit.ir.ops.arithmetic import floor_divide, maximum, select
 from autojit.protocols.lifting import as_value
 from autojit.tracing.hooks import hooks
 from autojit.tracing.protocol import LARGEST, with_bounds
+from autojit.tracing.tracer import Tracer
 
 from .refusals import refuse
 from .scalars import any_traced, is_integer, is_traced, python_number, settled
@@ -213,7 +214,10 @@ def length(x: Any) -> Any:
     """``len(x)``, traced for a range with traced bounds."""
     if type(x) is list and x and getattr(type(x[0]), "list_grows", False):
         hooks.check_length(x)
-    return x.count() if type(x) is TracedRange else len(x)
+    if type(x) is TracedRange:
+        return x.count()
+    is_part = isinstance(x, Tracer) and x.is_bounded and x.ndim
+    return x.shape[0] if is_part else len(x)
 
 
 def arange_of(r: range) -> Value:

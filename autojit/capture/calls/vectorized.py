@@ -43,16 +43,53 @@ def call_vectorize(f: np.vectorize, args: tuple[Any, ...], call: Call) -> Any:
     """A call of what ``np.vectorize`` has made."""
     if not is_traced(args):
         return f(*plain(args))
-    if f.signature is not None or f.excluded:
-        raise UncoveredFunctionError(
-            with_place(
-                "np.vectorize with signature= or excluded= is not covered by autojit. "
-                "Use autojit.vmap(f, in_axes=...).",
-                user_source(),
-            )
-        )
-    result = elementwise(f.pyfunc, args, call)
+    function, taken = _without_excluded(f, args)
+    if f.signature is not None:
+        result = by_signature(function, f.signature, taken, call)
+    else:
+        result = elementwise(function, taken, call)
     return _cast(result, f.otypes) if f.otypes else result
+
+
+def _without_excluded(
+    f: np.vectorize, args: tuple[Any, ...]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function of the arguments that are taken apart, and these."""
+    fixed = {i: x for i, x in enumerate(args) if i in f.excluded}
+    if not fixed:
+        return f.pyfunc, args
+
+    def function(*taken: Any) -> Any:
+        rest = iter(taken)
+        return f.pyfunc(*(fixed[i] if i in fixed else next(rest) for i in range(len(args))))
+
+    return function, tuple(x for i, x in enumerate(args) if i not in fixed)
+
+
+def by_signature(
+    f: Callable[..., Any], signature: str, args: tuple[Any, ...], call: Call
+) -> Any:  # fmt: skip
+    """A function of arrays of the axes that a signature names, ``"(m,n),(n)->(m)"``, for all other
+    axes, which broadcast."""
+    inputs = signature.replace(" ", "").partition("->")[0]
+    cores = [len([n for n in part.split(",") if n]) for part in inputs[1:-1].split("),(")]
+    operands = [as_tracer(bare(np.asarray(x) if isinstance(x, (list, tuple)) else x)) for x in args]
+    if len(operands) != len(cores):
+        words = f"np.vectorize with the signature {signature!r} takes {len(cores)} arguments"
+        raise TypeError(with_place(words, user_source()))
+    split = [x.ndim - core for x, core in zip(operands, cores, strict=True)]
+    pairs = list(zip(operands, split, strict=True))
+    loop = np.broadcast_shapes(*(x.shape[:at] for x, at in pairs))
+    if not loop:
+        return call(f, *operands)
+    rows = [
+        np.reshape(np.broadcast_to(x, (*loop, *x.shape[at:])), (-1, *x.shape[at:]))
+        for x, at in pairs
+    ]
+    results = vmap(lambda *cores: call(f, *cores))(*rows)
+    if isinstance(results, tuple):
+        return tuple(np.reshape(r, (*loop, *shape_of(r)[1:])) for r in results)
+    return np.reshape(results, (*loop, *shape_of(results)[1:]))
 
 
 def _cast(result: Any, types: str) -> Any:

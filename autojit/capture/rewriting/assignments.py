@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import Any
 
 from .build import assign, constant, do, lazy, load, pair, place, runtime, store
 from .expressions import Expressions
 
+#: Expressions that may make an array.
+_MAKING = (ast.BinOp, ast.Call, ast.Compare, ast.IfExp, ast.Subscript, ast.UnaryOp)
 _OPERATORS = {
     ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv",
     ast.FloorDiv: "ifloordiv", ast.Mod: "imod", ast.Pow: "ipow", ast.MatMult: "imatmul",
@@ -16,11 +19,21 @@ _OPERATORS = {
 }  # fmt: skip
 
 
+#: Names of functions and methods that change an array.
+_WRITERS = frozenset((
+    "at", "copyto", "fill", "fill_diagonal", "partition", "place", "put", "put_along_axis",
+    "putmask", "sort",
+))  # fmt: skip
+
+
 class Assignments(Expressions):
     """Rewrites the statements that assign."""
 
+    #: Whether the function may change an array in place, or calls one that does.
+    writes = False
+
     def assign(self, node: ast.Assign) -> list[ast.stmt]:
-        value = self.expression(node.value)
+        value = self._own(node.value)
         if not any(map(_has_item, node.targets)):
             node.targets = [self.target(target) for target in node.targets]
             node.value = value
@@ -34,6 +47,23 @@ class Assignments(Expressions):
         found = [assign(name, value, node)]
         for target in node.targets:
             found += self.stored(target, load(name, node))
+        return found
+
+    def _own(self, node: ast.expr) -> ast.expr:
+        """A value that gets a name, and that the function may change afterwards."""
+        if isinstance(node, ast.Tuple | ast.List):
+            node.elts = [self._own(item) for item in node.elts]
+            return node
+        value = self.expression(node)
+        return (
+            self.ask("own", [value], node) if self.writes and isinstance(node, _MAKING) else value
+        )
+
+    def comprehension(self, node: Any) -> ast.expr:
+        makes = self.writes and isinstance(node, ast.ListComp) and isinstance(node.elt, _MAKING)
+        found: Any = super().comprehension(node)
+        if makes:
+            found.elt = self.ask("own", [found.elt], node)
         return found
 
     def _in_any_order(self, target: ast.Subscript, value: ast.expr) -> bool:
@@ -138,6 +168,25 @@ class Assignments(Expressions):
                 return [*before, assign(target.id, runtime("unbound", target), target)]
             return [ast.Delete(targets=[target], **place(target))]
         return [ast.Delete(targets=[self.target(target)], **place(target))]
+
+
+def may_write(node: ast.AST) -> bool:
+    """Whether a function may change an array in place, or calls one that does."""
+    return any(map(_may_write, ast.walk(node)))
+
+
+def _may_write(node: ast.AST) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return not isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store)
+    if not isinstance(node, ast.Call):
+        return False
+    f = node.func
+    if isinstance(f, ast.Name):
+        return not hasattr(builtins, f.id)
+    by_name = isinstance(f, ast.Attribute) and f.attr in _WRITERS
+    return by_name or any(k.arg == "out" for k in node.keywords)
 
 
 def _has_item(target: ast.expr) -> bool:

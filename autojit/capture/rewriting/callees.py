@@ -18,6 +18,8 @@ from .twins import is_twin_code, known_twin, twin_of
 LIBRARIES = frozenset(
     ("autojit", "jax", "jaxlib", "llvmlite", "numba", "numpy", "optree", "pandas", "scipy", "torch")
 )
+#: Python over NumPy's public names, which is traced as the user's functions are.
+_PLAIN_PYTHON = "numpy.polynomial."
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 #: What `is_users` has found, by file.
@@ -30,7 +32,7 @@ def is_users(function: FunctionType) -> bool:
     """Whether a function is neither the standard library's nor one of ``LIBRARIES``'."""
     module = function.__globals__.get("__name__")
     if isinstance(module, str) and module.partition(".")[0] in LIBRARIES:
-        return False
+        return module.startswith(_PLAIN_PYTHON)
     file = function.__code__.co_filename
     known = _users.get(file)
     if known is None:

@@ -69,6 +69,8 @@ class Context:
         """Whether a callee is one of NumPy's functions, or looks at the frame of its caller."""
         last = func.attr if isinstance(func, ast.Attribute) else None
         while isinstance(func, ast.Attribute):
+            if func.attr in self.numpy_names:
+                return False
             func = func.value
         if not isinstance(func, ast.Name) or not self.is_outside(func.id, scope):
             return False

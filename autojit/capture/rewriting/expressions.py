@@ -341,5 +341,5 @@ _REWRITE: dict[type, Callable[[Any, Any], Any]] = {
     ast.Call: Expressions.call,
     ast.Subscript: Expressions.subscript,
     ast.Lambda: Expressions.lambda_,
-    **dict.fromkeys(COMPREHENSIONS, Expressions.comprehension),
+    **dict.fromkeys(COMPREHENSIONS, lambda self, node: self.comprehension(node)),
 }

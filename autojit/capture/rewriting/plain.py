@@ -37,6 +37,10 @@ class PlainRuntime:
 
     # -- statements
 
+    def own(self, x: Any) -> Any:
+        """A value that is about to get a name."""
+        return x
+
     def branch(
         self, site: int, test: Any, then: _Thunk, orelse: _Thunk | None,
         get: _Thunk, put: _Put, seen: _Thunk,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from .assignments import Assignments
+from .assignments import Assignments, may_write
 from .blocks import all_statements, heads, without_declarations
 from .build import (
     ask,
@@ -39,6 +39,7 @@ class Statements(Assignments):
             node.body = self.expression(node.body)
             return
         self.first = first_parameter(node.args)
+        self.writes = may_write(node)
         forms = NormalForms(self.scope)
         body = forms.body(without_declarations(node.body))
         Definite(self.scope).block(body, set(self.scope.params))

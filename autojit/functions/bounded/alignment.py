@@ -67,11 +67,13 @@ def frame(operands: Sequence[Any]) -> tuple[Ranges, tuple[int, ...]]:
 def moved(x: Value, axis: int, given: Placed, wanted: Placed) -> Value:
     """A value with the elements of one range at the places of another."""
     (source, extent), (target, size) = given, wanted
+    if not isinstance(source, Range):
+        x, source = source.to_the_front(x, axis), Range(0, source.length, 1)
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
     if extent == 0:
         return full(0, Type(x.dtype, shape))
     along = source.start if source.step == 1 else None
-    if target.step == 1 and along is not None:  # one offset for all
+    if isinstance(target, Range) and target.step == 1 and along is not None:  # one offset for all
         places = iota(dtype=_INT, shape=(size,), axis=0)
         index = places + _along(source.start - target.start, size)
     else:

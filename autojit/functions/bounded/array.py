@@ -41,7 +41,9 @@ _INT = np.dtype(np.int64)
 #: What to write instead.
 _REWRITE = (
     "Its length depends on a traced value. Keep the whole array, and choose by a mask:\n"
-    "    np.where(np.arange(len(x)) < i, x, 0)      # not: x[:i]"
+    "    np.where(np.arange(len(x)) < i, x, 0)      # not: x[:i]\n"
+    "    np.where(m, x, 0)                          # not: x[m]\n"
+    "    np.where(m, np.log(np.where(m, x, 1)), 0)  # not: np.log(x[m])"
 )
 
 _USE = "This use (a result, a carry of a loop, an argument of a function that is not covered)"
@@ -51,7 +53,8 @@ def refuse(what: str) -> NoReturn:
     """Raise the error for a use of a part that is not covered."""
     raise UncoveredFunctionError(
         with_place(
-            f"{what} is not covered by autojit for a slice whose bounds are traced.\n{_REWRITE}",
+            f"{what} is not covered by autojit for a slice whose bounds are traced, or for what a "
+            f"traced mask picks.\n{_REWRITE}",
             user_source(),
         )
     )
@@ -71,9 +74,14 @@ class Range(NamedTuple):
         """The same with a length that raises as the code runs, if it does not fit."""
         return self._replace(length=length, is_checked=self.is_checked or length is not self.length)
 
+    def place(self, p: Any) -> Any:
+        """Where element p lies."""
+        return self.start + self.step * p
+
     def is_at(self, other: Range) -> bool:
         """Whether element p of both lies at one place."""
-        return self.step == other.step and equal(self.start, other.start)
+        is_range = isinstance(other, Range)
+        return is_range and self.step == other.step and equal(self.start, other.start)
 
     def mask(self, extent: int) -> Value | None:
         """Which places of an axis are in it; None where all of them are."""

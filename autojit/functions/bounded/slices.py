@@ -160,7 +160,7 @@ def _place(i: Any, found: Range) -> Any:
         below = arithmetic.lt(value, as_int(found.length))
         holds = arithmetic.bitwise_and(arithmetic.ge(value, 0), below)
         i = checked(i, holds, "part_out_of_range")
-    return found.start + found.step * i
+    return found.place(i)
 
 
 def _is_integer(item: Any) -> bool:
@@ -172,6 +172,8 @@ def _is_integer(item: Any) -> bool:
 def _narrowed(found: Range, item: slice) -> Range:
     if item == slice(None):
         return found
+    if not isinstance(found, Range):
+        refuse("A slice of it")
     inner = range_of(item, found.length)
     start = found.start + found.step * inner.start
     return Range(start, inner.length, found.step * inner.step)
@@ -219,6 +221,9 @@ class _Part:
             return
         result = range_of(item, extent) if found is None else _narrowed(found, item)
         self.ranges.append(result)
+        if not isinstance(result, Range):
+            self.key.append(result)
+            return
         self.key.append((form_of(result.start), form_of(result.length), result.step))
 
 
@@ -246,7 +251,8 @@ def _read(storage: Tracer, part: _Part) -> Any:
     return Bounded(found, tuple(part.ranges), origin=(storage, part.key))
 
 
-def _note() -> None:
+def note_slices() -> None:
+    """Note that the trace has arrays whose length is a value."""
     trace = current_trace()
     while trace is not None and not trace.slices:
         trace.slices, trace = True, trace.around
@@ -254,14 +260,14 @@ def _note() -> None:
 
 def get(x: Any, index: Any) -> Any:
     """``x[index]`` of a bounded array, or with slices of traced bounds: a view."""
-    _note()
+    note_slices()
     x, index = bare(x), bare(index)
     return _read(x.storage if isinstance(x, Bounded) else x, _part(x, index))
 
 
 def put(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value`` likewise, or of a bounded value."""
-    _note()
+    note_slices()
     x, index, value = bare(x), bare(index), bare(value)
     storage, picked = x.storage if isinstance(x, Bounded) else x, _part(x, index)
     if not picked.ranges:  # an item, of which there are no views

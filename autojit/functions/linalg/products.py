@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,15 @@ from autojit.ir.core.program import Value
 from autojit.ir.core.types import TypeMismatch
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.contract import dot as dot_op
-from autojit.protocols.lifting import as_tracer, perhaps_view, promoted, shape_of, to_dtype, tracer
+from autojit.protocols.lifting import (
+    as_tracer,
+    dtype_of,
+    perhaps_view,
+    promoted,
+    shape_of,
+    to_dtype,
+    tracer,
+)
 from autojit.protocols.registry import PRODUCTS, implements, reject
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
@@ -196,14 +205,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     for keyword, given in {"out": out, **kwargs}.items():
         reject("np.einsum", **{keyword: given})
-    if not isinstance(operands[0], str):
-        raise ShapeError(
-            with_place(
-                "np.einsum is covered with subscripts in a string: np.einsum('ij,jk->ik', a, b)",
-                user_source(),
-            )
-        )
-    subscripts, *arrays = operands
+    subscripts, *arrays = operands if isinstance(operands[0], str) else _in_letters(operands)
     inputs, output = _parse_subscripts(subscripts, arrays)
     values = promoted(*arrays)
     extents = _extents(subscripts, inputs, arrays)
@@ -221,6 +223,31 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if len(arrays) == 1 and set(output) == set(inputs[0]):  # a view where one is possible
         return perhaps_view(as_tracer(arrays[0]), result)
     return tracer(result)
+
+
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase
+
+
+def _in_letters(operands: tuple[Any, ...]) -> list[Any]:
+    """Operands and lists of numbers in turn, as a string and the operands."""
+    inputs = [_as_letters(labels) for labels in operands[1::2]]
+    text = ",".join(inputs[: len(operands) // 2])
+    if len(operands) % 2:
+        arrays = list(operands[:-1:2])
+        return [f"{text}->{_as_letters(operands[-1])}", *arrays]
+    return [text, *operands[::2]]
+
+
+def _as_letters(labels: Any) -> str:
+    return "".join("..." if label is Ellipsis else _LETTERS[label] for label in labels)
+
+
+@implements(np.einsum_path)
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """It depends on shapes only."""
+    subscripts, *arrays = operands if isinstance(operands[0], str) else _in_letters(operands)
+    models = [np.broadcast_to(np.zeros((), dtype_of(a)), shape_of(a)) for a in arrays]
+    return np.einsum_path(subscripts, *models, optimize=optimize)
 
 
 def _parse_subscripts(subscripts: str, arrays: list[Any]) -> tuple[list[str], str]:

@@ -23,6 +23,8 @@ from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.types import DTYPE_NAMES, dtype_from_name
 
+from . import special_functions
+
 HEADER = object.__basicsize__  # reference count and type
 TYPE_OFFSET = HEADER - ctypes.sizeof(ctypes.c_void_p)
 ARRAY_DATA = HEADER
@@ -57,7 +59,9 @@ _PYTHON = (
     "Py_IncRef",
     "Py_DecRef",
     "PyLong_AsLongLong",
+    "PyLong_FromVoidPtr",
     "PyObject_CallNoArgs",
+    "PyObject_CallOneArg",
     "PyErr_Occurred",
     "PyErr_Clear",
     "PyErr_SetString",
@@ -114,7 +118,7 @@ class Convention(NamedTuple):
 class Needs(NamedTuple):
     """What a program's own part of the table holds."""
 
-    #: BLAS and LAPACK functions by name.
+    #: BLAS, LAPACK and special functions by name.
     functions: tuple[str, ...]
     #: The results, by number, that come from the pool.
     pooled: tuple[int, ...]
@@ -182,12 +186,14 @@ def _numpy_api() -> Any:
 
 @cache
 def library_function(name: str) -> int:
-    """The address of a function of the BLAS or LAPACK that SciPy ships, of NumPy's sorting, or
-    of its ufuncs."""
+    """The address of a function of the BLAS or LAPACK that SciPy ships, of its special functions,
+    of NumPy's sorting, or of its ufuncs."""
     if name.startswith(ARGSORT):
         return _sorting_function(name)
     if name.startswith((GUFUNC, GUFUNC_DATA)):
         return _loop_of_ufunc(name)
+    if name.startswith((special_functions.FUNCTION, special_functions.DATA)):
+        return special_functions.address(name)
     import scipy  # where its libraries lie, for the operating system  # noqa: F401
 
     blas, lapack = map(extension, ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"))

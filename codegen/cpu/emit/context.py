@@ -19,6 +19,7 @@ from autojit.codegen.cpu.llvm.scalars import (
     memory_type,
 )
 from autojit.codegen.cpu.llvm.vectors import loop_labels
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import ENSURED
 from autojit.codegen.loop_ir.matrices import Factorization
 from autojit.codegen.loop_ir.nodes import Constant
@@ -58,8 +59,9 @@ class KernelContext:
         fails: bool = False,
     ) -> None:
         self.module = module
-        #: The BLAS functions of the program, in the order of the table.
+        #: The library functions of the program, in the order of the table; entries read so far.
         self.functions = functions
+        self.entries: dict[str, ir.Value] = {}
         #: The bits of the status for the checks of the program.
         self.bits = bits
         self.kernel = kernel
@@ -125,8 +127,9 @@ class KernelContext:
     ) -> Self:
         """The context of another function in the same module, which is called from here."""
         return type(self)(
-            self.module, kernel, symbol, indices, given, bits=self.bits, fails=self.fails
-        )
+            self.module, kernel, symbol, indices, given, self.functions, bits=self.bits,
+            fails=self.fails,
+        )  # fmt: skip
 
     def emit(self) -> ir.Function:
         """The finished function."""
@@ -203,7 +206,7 @@ class KernelContext:
         if not any(map(can_fail, inner)):
             return None
         found = self.failures.found
-        if any(isinstance(s, Factorization) for s in inner):  # it marks the call itself
+        if any(isinstance(s, (Factorization, Callback)) for s in inner):  # they mark the call
             found = b.or_(found, b.load(self.status, typ=I64))
         return b.icmp_unsigned("==", found, ir.Constant(I64, 0))
 

@@ -16,6 +16,7 @@ from autojit.codegen.cpu.llvm.scalars import (
     memory_type,
 )
 from autojit.codegen.cpu.matmul import blas, tiles
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import NEGATIVE_POWER, OUT_OF_BOUNDS, is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
@@ -38,8 +39,9 @@ from autojit.codegen.loop_ir.nodes import (
 from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_ir.values import Place
+from autojit.ir.special.external import external
 
-from . import accumulators, nests, outlined, sequences
+from . import accumulators, callbacks, nests, outlined, sequences, special_functions
 from .context import I64, KernelContext
 from .tapes import Room
 from .tasks import emit_run
@@ -82,6 +84,9 @@ class KernelEmitter(KernelContext):
         if is_check(s.name):
             self.fail_if(self.builder.not_(args[0]), self.bits[s.name])
             self.registers[s.result.number] = args[1]
+            return
+        if external(s.name) is not None:
+            self.registers[s.result.number] = special_functions.call(self, s, args)
             return
         operand = s.operand_dtype
         if can_fail(s) and is_signed(operand):
@@ -190,6 +195,13 @@ class KernelEmitter(KernelContext):
             self.table,
         )  # fmt: skip
 
+    def callback(self, s: Callback) -> None:
+        symbol = f"{self.function.name}_callback{len(self.module.functions)}"
+        callbacks.call(
+            self.module, self.builder, s, symbol, self.functions, self.address, self.status,
+            self.table,
+        )  # fmt: skip
+
 
 _EMITTERS: dict[type, Any] = {
     Compute: KernelEmitter.compute,
@@ -209,6 +221,7 @@ _EMITTERS: dict[type, Any] = {
     RunTasks: KernelEmitter.run_tasks,
     MatrixProduct: KernelEmitter.product,
     Factorization: KernelEmitter.factorization,
+    Callback: KernelEmitter.callback,
     Repeat: sequences.repeat,
     Steps: sequences.steps,
     Release: sequences.release,

@@ -107,4 +107,6 @@ def emit(emitter: KernelContext, loop: Loop, constants: list[Constant]) -> None:
     arguments += [emitter.pointer(b) for b in inner.arguments]
     if inner.checks:
         arguments.append(emitter.status)
+    if inner.needs_table:
+        arguments.append(emitter.table)
     emitter.builder.call(function, arguments)

@@ -47,6 +47,8 @@ def emit_run(emitter: KernelContext, step: RunTasks) -> None:
     arguments = [emitter.places.fixed[b] for b in task.arguments]
     if task.checks:
         arguments.append(emitter.status)
+    if task.needs_table:
+        arguments.append(emitter.table)
     data = _pack(emitter, arguments)
     _launch(emitter, runner, data, measured=tasks.measured)
 

@@ -17,6 +17,7 @@ from llvmlite import ir
 from autojit.codegen.cpu.abi import abi, arrays
 from autojit.codegen.cpu.abi.abi import Convention
 from autojit.codegen.cpu.abi.results import POOLED
+from autojit.codegen.cpu.emit import callbacks, special_functions
 from autojit.codegen.cpu.emit.context import I64, POINTER
 from autojit.codegen.cpu.emit.kernels import KernelEmitter
 from autojit.codegen.cpu.emit.places import poison
@@ -26,6 +27,7 @@ from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.llvm.scalars import memory_type
 from autojit.codegen.cpu.matmul import blas, tiles
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import FAILURES, bits, raised
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Compute, RunTasks
@@ -37,8 +39,7 @@ from autojit.ir.core.types import Type, dtype_name
 
 from . import alike
 
-I32 = ir.IntType(32)
-_NULL = ir.Constant(POINTER, None)
+I32, _NULL = ir.IntType(32), ir.Constant(POINTER, None)
 
 #: What tells loops of equal text apart.
 _LOOP_LABEL = re.compile(r", !llvm\.loop !\d+")
@@ -57,7 +58,8 @@ class Module:
         self.in_types = in_types
         self.out_types = out_types
         self.module = ir.Module("autojit")
-        self.functions = sorted({*blas.needed(program), *linalg.needed(program)})
+        needs = (blas.needed, linalg.needed, callbacks.needed, special_functions.needed)
+        self.functions = sorted({name for needed in needs for name in needed(program)})
         #: Results that come from the pool.
         self.pooled = [i for i, t in enumerate(out_types) if t.shape and t.nbytes >= POOLED]
         #: The bits of the status for the checks.
@@ -96,13 +98,10 @@ class Module:
             elif isinstance(step, MatrixProduct):
                 function = blas.load(builder, table, self.functions, step)
                 blas.emit(self.module, builder, function, step, _addresses(builder, places))
-            elif isinstance(step, Factorization):
-                symbol = f"matrices{number}"
-                addresses = _addresses(builder, places)
-                linalg.call(
-                    self.module, builder, step, symbol, self.functions, addresses,
-                    self.status, table,
-                )  # fmt: skip
+            elif isinstance(step, (Factorization, Callback)):
+                call: Any = linalg.call if isinstance(step, Factorization) else callbacks.call
+                more = self.functions, _addresses(builder, places), self.status, table
+                call(self.module, builder, step, f"call{number}", *more)
             else:
                 self._call_kernel(builder, step, number, places)
         builder.ret_void()
@@ -343,9 +342,10 @@ class _Entry:
 
     def _check(self, status: ir.Value) -> None:
         """Raise what the kernels' status asks for."""
-        b = self.builder
+        b, owner = self.builder, self.owner
         found = b.load(status, typ=I64)
-        checks = {bit: raised(word) for word, bit in self.owner.bits.items()}
+        checks = {bit: raised(word) for word, bit in owner.bits.items()}
+        callbacks.raise_errors(b, self.table, status, found, owner.functions, self.failed)
         for failure, (exception, words) in {**FAILURES, **checks}.items():
             fine, bad = b.append_basic_block("fine"), b.append_basic_block("bad")
             mark = b.and_(found, ir.Constant(I64, failure))

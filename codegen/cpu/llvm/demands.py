@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from autojit.codegen.cpu.llvm.scalars import is_float
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Compute, Gather, RunTasks, ScatterInto
 from autojit.codegen.loop_ir.sequences import Recall, Repeat
+from autojit.ir.special.external import external
 
 
 def can_fail(statement: Any) -> bool:
@@ -18,13 +20,15 @@ def can_fail(statement: Any) -> bool:
         return power or is_check(statement.name)
     if isinstance(statement, Repeat):
         return bool(statement.tapes)
-    return isinstance(statement, (Gather, ScatterInto, Factorization))
+    return isinstance(statement, (Gather, ScatterInto, Factorization, Callback))
 
 
 def needs_table(s: Any) -> bool:
     """Whether a statement calls what only the table knows."""
     if isinstance(s, MatrixProduct):
         return not s.tiled
-    return isinstance(s, (RunTasks, Factorization)) or (
+    if isinstance(s, Compute):
+        return external(s.name) is not None
+    return isinstance(s, (RunTasks, Factorization, Callback)) or (
         isinstance(s, (Repeat, Recall)) and bool(s.tapes)
     )

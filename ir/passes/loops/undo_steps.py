@@ -23,6 +23,7 @@ from autojit.ir.regions.while_ import While
 from autojit.ir.rewriting.dce import with_outputs
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
+from .recomputed_streams import recomputed_streams
 from .undone import Change, changes_of, put_back, repeated
 
 
@@ -33,6 +34,7 @@ from .undone import Change, changes_of, put_back, repeated
 )
 def run(program: Program) -> Program:
     """The program without such streams."""
+    program = recomputed_streams(program)
     while program.has(While):
         found = next(filter(None, map(_find, program.ops)), None)
         if found is None:

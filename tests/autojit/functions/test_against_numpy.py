@@ -40,7 +40,8 @@ LEFT_OUT = {
     np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.select,
     np.einsum, np.linalg.multi_dot, np.copyto, np.put, np.putmask, np.place, np.fill_diagonal,
     np.put_along_axis, np.bincount, np.empty_like, np.linalg.pinv, np.linalg.tensorsolve,
-    np.result_type, np.cov, np.corrcoef,
+    np.result_type, np.cov, np.corrcoef, np.common_type, np.min_scalar_type, np.polydiv,
+    np.histogramdd,
 }  # fmt: skip
 COVERED = [f for f in registry.FUNCTIONS if f not in LEFT_OUT and hasattr(f, "__wrapped__")]
 SHAPES = [(), (3,), (2, 3), (0,), (0, 3)]

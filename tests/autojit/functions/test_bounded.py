@@ -274,7 +274,7 @@ REFUSED = [
     (lambda x, i: np.linalg.solve(M[:i, :i], x[:i]), "np.linalg.solve is not covered"),
     (lambda x, i: np.einsum("i,i", x[:i], x[:i]), "einsum is not covered"),
     (lambda x, i: x[:i], "This use"),
-    (lambda x, i: len(x[:i]), r"len\(x\), which Python wants to be a known integer"),
+    (lambda x, i: range(x[:i].__len__()), r"len\(x\), which Python wants to be a known integer"),
     (lambda x, i: [v for v in x[:i]], "Iteration is not covered"),
     (lambda x, i: 1 if x[:i] else 2, "This use"),
     (eval("lambda x, i: 1 if x[:i] else 2"), r"bool\(x\)"),

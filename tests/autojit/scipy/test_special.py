@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,27 @@ EVERY: dict[str, Callable[[Any], Any]] = {
     "special.logsumexp": special.logsumexp,
     "special.softmax": lambda a: special.softmax(a, axis=1),
     "special.log_softmax": lambda a: special.log_softmax(x=a, axis=0),
+    "special.softplus": special.softplus,
+    "special.comb": lambda a: special.comb(a, 2),
+    "special.perm": lambda a: special.perm(a, k=2),
+    "special.factorial": special.factorial,
+    "special.zeta": lambda a: special.zeta(a),
+    "special.polygamma": lambda a: special.polygamma(1, a),
+    "special.multigammaln": lambda a: special.multigammaln(a, 2),
+    "special.lambertw": special.lambertw,
+    **{
+        f"special.{name}": partial(getattr(special, name), 2)
+        for name in (
+            "jvp",
+            "yvp",
+            "ivp",
+            "kvp",
+            "spherical_jn",
+            "spherical_yn",
+            "spherical_in",
+            "spherical_kn",
+        )
+    },
     "linalg.cholesky": linalg.cholesky,
     "linalg.cho_factor": lambda a: linalg.cho_factor(a)[0],
     "linalg.cho_solve": lambda a: linalg.cho_solve(c_and_lower=(a, True), b=a[0]),
@@ -76,12 +98,7 @@ def test_every_function_is_here() -> None:
     """Those of special, and those that solve systems; the table of others wraps them likewise."""
     solving = sys.modules["autojit.scipy.linalg.solving"].__name__
     public = [f"linalg.{n}" for n in linalg.__all__ if getattr(linalg, n).__module__ == solving]
-    own = [
-        name
-        for name, f in vars(special).items()
-        if getattr(f, "__module__", "") == special.__name__
-    ]
-    assert set(EVERY) == {*public, *(f"special.{name}" for name in own)}
+    assert set(EVERY) == {*public, *(f"special.{name}" for name in special.__all__)}
 
 
 @pytest.mark.parametrize("name", EVERY)

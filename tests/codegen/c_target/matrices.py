@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from math import prod
 from typing import TYPE_CHECKING
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.values import Operand
@@ -92,6 +93,11 @@ def factorization(lines: Statements, s: Factorization) -> None:
                 if word[-1] == "+":
                     found += map(str, o.strides[len(index) :])
         lines.line(f"{s.name}_{s.dtype}({', '.join(found)});")
+
+
+def callback(lines: Statements, s: Callback) -> None:
+    """C that is kept knows no function of this process."""
+    raise TargetError(f"{s.call} cannot be written in C: it is a function of Python's process")
 
 
 def _matrix(lines: Statements, o: Operand, index: list[str]) -> str:

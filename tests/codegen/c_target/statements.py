@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.errors import ENSURED, OUT_OF_MEMORY, is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
@@ -303,4 +304,5 @@ PRINTERS: dict[type, Callable[[Statements, Any], None]] = {
     Swap: Statements.swap,
     MatrixProduct: matrices.product,
     Factorization: matrices.factorization,
+    Callback: matrices.callback,
 }

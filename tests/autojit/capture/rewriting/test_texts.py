@@ -60,10 +60,10 @@ def test_expressions(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -
 STATEMENTS = [
     ("x[i] = a", "set_item(x, i, a)"),
     ("x[i] += a", "update_item(x, i, 'iadd', lambda: a)"),
-    ("x[y[0]] = len(a)", "__aj_u_1 = call(len, a)\nset_item(x, y[0], __aj_u_1)"),
+    ("x[y[0]] = len(a)", "__aj_u_1 = own(call(len, a))\nset_item(x, y[0], __aj_u_1)"),
     (
         "x[0], a = a, x[i]",
-        "__aj_u_1, __aj_u_2 = (a, item(x, i))\nset_item(x, 0, __aj_u_1)\na = __aj_u_2",
+        "__aj_u_1, __aj_u_2 = (a, own(item(x, i)))\nset_item(x, 0, __aj_u_1)\na = __aj_u_2",
     ),
     ("assert a < b, len(x)", "assert_(0, a < b, lambda: call(len, x))"),
     ("del a\nx[i] = 1", "del a\nset_item(x, i, 1)"),

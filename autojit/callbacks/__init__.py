@@ -1,0 +1,1 @@
+"""Functions that are called as they are from traced and compiled code."""

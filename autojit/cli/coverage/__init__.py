@@ -1,0 +1,1 @@
+"""``autojit coverage``: which functions of NumPy and SciPy take traced arrays."""

@@ -1,0 +1,41 @@
+"""Why public functions are not covered, or not counted."""
+
+from __future__ import annotations
+
+#: Functions that no array of numbers is given to.  They are not counted.
+OTHERS: dict[str, dict[str, str]] = {
+    "numpy": {
+        "files": "fromfile fromregex genfromtxt load loadtxt save savetxt savez savez_compressed",
+        "text and bytes": "array2string array_repr array_str base_repr binary_repr "
+        "format_float_positional format_float_scientific frombuffer fromstring from_dlpack",
+        "dates": "busday_count busday_offset datetime_as_string datetime_data is_busday isnat",
+        "settings of NumPy": "get_include get_printoptions getbufsize geterr geterrcall info "
+        "printoptions set_printoptions setbufsize seterr seterrcall show_config show_runtime test",
+    },
+    "numpy.polynomial": {"settings of NumPy": "set_default_printstyle"},
+}  # fmt: skip
+
+#: Functions of arrays that are refused.
+REFUSED: dict[str, dict[str, str]] = {
+    "numpy": {
+        "the layout in memory is not known": "isfortran may_share_memory nested_iters "
+        "shares_memory",
+        "np.matrix is not covered": "asmatrix bmat",
+    },
+    "numpy.linalg": {},
+    "numpy.polynomial": {
+        "the shape depends on values": "chebyshev.chebtrim hermite.hermtrim hermite_e.hermetrim "
+        "laguerre.lagtrim legendre.legtrim polynomial.polytrim",
+    },
+}  # fmt: skip
+
+
+def reasons(table: dict[str, dict[str, str]], namespace: str) -> dict[str, str]:
+    """The reason by name.
+
+    >>> reasons(REFUSED, "numpy")["bmat"]
+    'np.matrix is not covered'
+    """
+    return {
+        name: reason for reason, names in table.get(namespace, {}).items() for name in names.split()
+    }

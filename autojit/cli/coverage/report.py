@@ -1,0 +1,140 @@
+"""The table of ``autojit coverage``, as text, JSON or Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from .catalogue import NAMESPACES, Function, functions
+from .evidence import by_function
+
+_FORMATS = ("text", "json", "markdown")
+
+Evidence = dict[str, dict[str, str]]
+
+
+def table(namespaces: Sequence[str], *, run: bool, compiled: bool, format: str) -> str:
+    """The table of some namespaces, or of all.  Raises ValueError for one that is not known."""
+    if format not in _FORMATS:
+        raise ValueError(f"--format is text, json or markdown; got {format!r}")
+    unknown = [name for name in namespaces if name not in NAMESPACES]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is none of {', '.join(NAMESPACES)}")
+    rows = [f for name in namespaces or NAMESPACES for f in functions(name)]
+    evidence: Evidence = dict(by_function(compiled=compiled)) if run or compiled else {}
+    return {"text": as_text, "json": as_json, "markdown": as_markdown}[format](rows, evidence)
+
+
+class Count:
+    """How many functions of a namespace are in which state."""
+
+    def __init__(self, rows: Sequence[Function]) -> None:
+        states = [row.state for row in rows]
+        self.covered, self.refused = states.count("covered"), states.count("refused")
+        self.missing, self.other = states.count("missing"), states.count("other")
+
+    @property
+    def share(self) -> str:
+        counted = self.covered + self.refused + self.missing
+        return f"{100 * self.covered / counted:.0f} %" if counted else "-"
+
+
+def by_namespace(rows: Sequence[Function]) -> dict[str, list[Function]]:
+    found: dict[str, list[Function]] = {}
+    for row in rows:
+        found.setdefault(row.namespace, []).append(row)
+    return found
+
+
+def as_text(rows: Sequence[Function], evidence: Evidence) -> str:
+    """Counts, then what is missing or refused, and samples that fail."""
+    groups = by_namespace(rows)
+    width = max(map(len, groups))
+    lines = [f"{'':{width}}  covered  refused  missing  share"]
+    for name, group in groups.items():
+        count = Count(group)
+        lines.append(
+            f"{name:{width}}  {count.covered:7}  {count.refused:7}  {count.missing:7}"
+            f"  {count.share:>5}"
+        )
+    for name, group in groups.items():
+        for words, names in without(group).items():
+            lines += ["", f"{name}, {words}:", *_wrapped(names)]
+    failing = [f"  {name}: {_words(row)}" for name, row in evidence.items() if "no" in row.values()]
+    return "\n".join([*lines, *(["", "sample calls that fail:", *failing] if failing else [])])
+
+
+def without(group: Sequence[Function]) -> dict[str, list[str]]:
+    """Functions that are not covered, by the reason."""
+    found: dict[str, list[str]] = {}
+    for row in group:
+        if row.state == "missing":
+            found.setdefault("missing", []).append(row.name)
+        elif row.state == "refused":
+            found.setdefault(f"refused: {row.reason}", []).append(row.name)
+        elif row.state == "other":
+            found.setdefault(f"not counted: {row.reason}", []).append(row.name)
+    return found
+
+
+def _wrapped(names: Sequence[str]) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(", ".join(names), 96, initial_indent="  ", subsequent_indent="  ")
+
+
+def _words(row: dict[str, str]) -> str:
+    return ", ".join(f"{column} {outcome}" for column, outcome in row.items())
+
+
+def as_json(rows: Sequence[Function], evidence: Evidence) -> str:
+    return json.dumps(
+        [
+            {
+                "name": row.full_name,
+                "state": row.state,
+                **({"reason": row.reason} if row.reason else {}),
+                **evidence.get(row.full_name.replace("numpy", "np", 1), {}),
+            }
+            for row in rows
+        ],
+        indent=1,
+    )
+
+
+def versions() -> str:
+    import scipy
+
+    return f"NumPy {np.__version__}, SciPy {scipy.__version__}"
+
+
+def as_markdown(rows: Sequence[Function], evidence: Evidence) -> str:
+    """A page: counts, and for each namespace what is covered and what is not."""
+    groups = by_namespace(rows)
+    lines = [
+        "# Coverage",
+        "",
+        f"The public functions of {versions()}. `autojit coverage --format markdown` writes this",
+        "page. A function is counted unless no array of numbers is given to it.",
+        "",
+        "| | covered | refused | missing | share |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, group in groups.items():
+        count = Count(group)
+        lines.append(
+            f"| `{name}` | {count.covered} | {count.refused} | {count.missing} | {count.share} |"
+        )
+    for name, group in groups.items():
+        covered = [row.name for row in group if row.state == "covered"]
+        lines += ["", f"## `{name}`"]
+        for words, names in {"covered": covered, **without(group)}.items():
+            if names:
+                lines += ["", f"**{words[0].upper()}{words[1:]}:** {_listed(names)}"]
+    return "\n".join([*lines, ""])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) + "."

@@ -1,0 +1,243 @@
+"""Arrays that a traced mask picks: ``x[m]``, ``np.nonzero(m)``, ``np.compress(m, x)``.
+
+How many elements there are is known only as the code runs, so they stay at their places: the array
+is kept whole, and the mask says which places count.  What is computed of them element by element
+and summed up, or assigned back through the same mask, never moves an element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autojit.functions.indices import Masked, masked_part
+from autojit.ir.core.program import Op, Value, current_builder
+from autojit.ir.ops import arithmetic, move, reduce
+from autojit.ir.ops.index import gather
+from autojit.ir.ops.linear import iota
+from autojit.protocols.lifting import as_tracer, as_value, to_dtype, tracer
+from autojit.protocols.registry import FUNCTIONS, implements, reject
+from autojit.tracing.aliasing import assign
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import value_of
+from autojit.tracing.protocol import with_bounds
+from autojit.tracing.tracer import Tracer
+
+from .alignment import entered, frame
+from .array import Bounded, masked, refuse
+from .integers import as_int
+from .slices import note_slices, write
+
+_INT = np.dtype(np.int64)
+#: How many operations back two masks are compared.
+DEEPEST = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """The places of an axis where a mask holds."""
+
+    holds: Tracer
+    #: How many they are.
+    length: Any
+    #: Whether the length has been checked, so that the check is read by whatever is masked.
+    is_checked: bool = False
+    step = 1
+
+    def of_length(self, length: Any) -> Picked:
+        """The same with a length that raises as the code runs, if it does not fit."""
+        return Picked(self.holds, length, self.is_checked or length is not self.length)
+
+    def place(self, p: Any) -> Any:
+        """Where element p lies."""
+        return tracer(as_value(self._order[p]), int)
+
+    @property
+    def _order(self) -> Any:
+        """The places that count, then the others."""
+        return np.argsort(~self.holds, kind="stable")
+
+    def is_at(self, other: Any) -> bool:
+        """Whether element p of both lies at one place."""
+        if not isinstance(other, Picked):
+            return False
+        return _is_same(as_value(self.holds), as_value(other.holds), DEEPEST)
+
+    def mask(self, extent: int) -> Value:
+        """Which places of an axis are in it."""
+        holds = as_value(self.holds)
+        if not self.is_checked:
+            return holds
+        some = arithmetic.ge(as_int(self.length), 0)  # which it is, once it has been checked
+        along = move.broadcast(some, shape=(extent,), dims=())
+        return arithmetic.bitwise_and(holds, along)
+
+    def numbers(self, extent: int) -> Value:
+        """Which element each place of an axis is: p, if it is one."""
+        return as_value(np.cumsum(self.holds)) - 1
+
+    def to_the_front(self, x: Value, axis: int) -> Value:
+        """A value with these elements in front of all others."""
+        picked = gather(x, as_value(self._order), axes=(axis,))
+        rest = range(axis + 1, x.type.ndim)
+        return move.transpose(picked, axes=(*range(1, axis + 1), 0, *rest)) if axis else picked
+
+
+def _is_same(a: Value, b: Value, depth: int) -> bool:
+    """Whether two values are computed alike from the same ones."""
+    if a is b:
+        return True
+    if a.type != b.type or not depth:
+        return False
+    made = {v: op for op in current_builder().ops[::-1] for v in op.results if v in (a, b)}
+    return len(made) == 2 and _are_alike(made[a], made[b], depth - 1)
+
+
+def _are_alike(a: Op, b: Op, depth: int) -> bool:
+    if a.kind is not b.kind or len(a.operands) != len(b.operands) or a.programs:
+        return False
+    if len(a.results) != 1 or a.kind.key(a.params) != b.kind.key(b.params):
+        return False
+    return all(_is_same(x, y, depth) for x, y in zip(a.operands, b.operands, strict=True))
+
+
+# -- reading -----------------------------------------------------------------------------
+
+
+def _flat(x: Value, found: Masked) -> Value:
+    """A value with the axes of the mask as one."""
+    _, mask, at = found
+    shape = (*x.shape[:at], mask.size, *x.shape[at + mask.ndim :])
+    return x if shape == x.shape else move.reshape(x, shape=shape)
+
+
+def _count(holds: Value) -> Any:
+    total = reduce.sum_(to_dtype(holds, _INT), axes=(0,))
+    return with_bounds(tracer(total, int), (0, holds.shape[0]))
+
+
+def _picked(x: Tracer, found: Masked) -> Bounded:
+    note_slices()
+    part, mask, at = found
+    holds = as_value(mask)
+    holds = holds if mask.ndim == 1 else move.reshape(holds, shape=(mask.size,))
+    storage = tracer(_flat(part.read(as_value(x)), found))
+    ranges: list[Any] = [None] * storage.ndim
+    ranges[at] = Picked(tracer(holds), _count(holds))
+    return Bounded(storage, tuple(ranges))
+
+
+def get_masked(x: Tracer, found: Masked) -> Any:
+    """``x[mask]``: a copy, as in NumPy."""
+    return _picked(x, found)
+
+
+def set_masked(x: Tracer, found: Masked, value: Any) -> None:
+    """``x[mask] = value`` with a value for each place where the mask holds."""
+    picked = _picked(x, found)
+    write(picked, value)
+    part = found.part
+    old = part.read(as_value(x))
+    new = as_value(picked.storage)
+    new = new if new.shape == old.shape else move.reshape(new, shape=old.shape)
+    assign(x, part.write(as_value(x), new))
+
+
+# -- places ------------------------------------------------------------------------------
+
+
+class Places(Bounded):
+    """One axis of the places where a mask holds, as ``np.nonzero`` gives them."""
+
+    __slots__ = ("axis", "mask")
+    mask: Tracer
+    axis: int
+
+
+def places_of(mask: Any) -> tuple[Places, ...]:
+    """``np.nonzero`` of an array whose values are not known."""
+    mask = as_tracer(mask)
+    truth = mask if mask.dtype.kind == "b" else as_tracer(mask != 0)
+    found = []
+    for axis in range(truth.ndim):
+        along = iota(dtype=_INT, shape=truth.shape, axis=axis)
+        masked_places = masked_part(truth, tracer(along))
+        assert masked_places is not None
+        storage = _picked(tracer(along), masked_places)
+        made = Places(storage.storage, storage.ranges)
+        made.mask, made.axis = truth, axis
+        found.append(made)
+    return tuple(found)
+
+
+def mask_in(index: Any, x: Tracer) -> Any:
+    """An index with the mask in the place of what ``np.nonzero`` has made of it."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not items or not all(isinstance(item, Places) for item in items):
+        return index
+    mask = items[0].mask
+    whole = [(mask, axis) for axis in range(mask.ndim)]
+    found = [(item.mask, item.axis) for item in items]
+    fits = mask.shape == x.shape[: mask.ndim] and len(found) == len(whole)
+    same = all(a is b and i == j for (a, i), (b, j) in zip(found, whole, strict=False))
+    return mask if fits and same else index
+
+
+def get_at(x: Tracer, index: Any) -> Any:
+    """``x[places]`` where how many places there are is not known."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(item, Bounded) and item.dtype.kind in "iu" for item in items):
+        refuse("An index with such a part beside others, or of truth values,")
+    ranges, shape = frame(items)
+    places = [entered(item, ranges, shape) for item in items]
+    safe = [tracer(masked(as_value(p), ranges, 0)) for p in places]
+    storage = as_tracer(x[tuple(safe)])
+    return Bounded(storage, (*ranges, *(None,) * (storage.ndim - len(ranges))))
+
+
+# -- NumPy's functions ---------------------------------------------------------------------
+
+
+def _is_unknown(x: Any) -> bool:
+    x = bare(x)
+    return isinstance(x, Tracer) and not x.is_bounded and value_of(x) is None
+
+
+def _or_else(function: Any, answer: Any) -> None:
+    """Answer for a function where the values of its first argument are not known."""
+    known = FUNCTIONS[function]
+
+    @implements(function)
+    def either(first: Any, *args: Any, **kwargs: Any) -> Any:
+        given = answer if _is_unknown(first) else known
+        return given(first, *args, **kwargs)
+
+
+def _flatnonzero(a: Any) -> Any:
+    return places_of(np.ravel(a))[0]
+
+
+def _extract(condition: Any, arr: Any) -> Any:
+    return as_tracer(np.ravel(arr))[as_tracer(np.ravel(condition)) != 0]
+
+
+def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    reject("np.compress", out=out)
+    a, axis = (np.ravel(a), 0) if axis is None else (as_tracer(a), axis % np.ndim(a))
+    short = a.shape[axis] - np.size(condition)
+    condition = as_tracer(condition) != 0
+    if short:  # places that it does not name are left out
+        condition = np.concatenate([condition, np.zeros(short, bool)])
+    return as_tracer(a)[(slice(None),) * axis + (condition,)]
+
+
+_or_else(np.nonzero, places_of)
+_or_else(np.flatnonzero, _flatnonzero)
+_or_else(np.extract, _extract)
+_or_else(np.compress, _compress)
+
+hooks.get_masked, hooks.set_masked = get_masked, set_masked
+hooks.places_of, hooks.mask_in, hooks.get_at = places_of, mask_in, get_at

@@ -1,0 +1,1 @@
+"""NumPy's polynomials on traced coefficients and points."""

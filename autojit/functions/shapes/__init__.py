@@ -1,0 +1,1 @@
+"""Padding, and functions that say or change how elements are counted."""

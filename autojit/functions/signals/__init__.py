@@ -1,0 +1,1 @@
+"""Interpolation, and products with shifted rows."""

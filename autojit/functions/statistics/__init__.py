@@ -1,0 +1,1 @@
+"""NumPy's quantiles, histograms, and what follows from an order, on traced arrays."""

@@ -1,0 +1,129 @@
+"""What to write where a function is not covered: the user's own call, made by ``pure_callback``."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import AutojitError
+from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype
+from autojit.tracing.context import outside_of_traces
+from autojit.tracing.created_arrays import bare, plain
+from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_frame
+from autojit.tracing.tracer import Tracer
+
+#: What the user's line begins with, in a message.
+_PLACE = "\n\n  File "
+#: A function is tried out on arrays of at most so many elements, to know the type of its result.
+MOST_TRIED = 100_000
+
+
+def offer(
+    error: AutojitError, function: Callable[..., Any], args: Any, kwargs: Any
+) -> AutojitError:
+    """The error with what to write instead, where that is known to run."""
+    types = _types_of_result(function, args, kwargs)
+    if types is not None:
+        _add(error, _call(types))
+    return error
+
+
+def way_out(by_c: bool) -> str:
+    """What to write where a library's code, or a function in C, wants numbers; the result is taken
+    to be like the first argument.  Nothing for the user's own code."""
+    if not by_c and user_frame() is user_frame(libraries=False):
+        return ""
+    words = _call(None) or (
+        "Or let Python call the function on NumPy arrays:\n"
+        '    autojit.pure_callback(f, "f64[3]", x)'
+    )
+    return f"\n{words}"
+
+
+def _add(error: AutojitError, words: str | None) -> None:
+    message = error.args[0]
+    if words is None or "pure_callback" in message:
+        return
+    text, mark, place = message.partition(_PLACE)
+    error.args = (f"{text}\n{words}{mark}{place}",)
+
+
+def _call(types: str | None) -> str | None:
+    """The user's call by ``pure_callback``."""
+    call = _users_call(user_frame(libraries=False))
+    if call is None:
+        return None
+    result = types or next((ast.unparse(a) for a in call.args if isinstance(a, ast.Name)), None)
+    if result is None:
+        return None
+    function = ast.unparse(call.func)
+    named = [f"{k.arg}={ast.unparse(k.value)}" if k.arg else f"**{ast.unparse(k.value)}"
+             for k in call.keywords]  # fmt: skip
+    given = ", ".join([function, result, *map(ast.unparse, call.args), *named])
+    return (
+        "Or let Python call it on NumPy arrays (a derivative it has by autojit.custom_jvp):\n"
+        f"    autojit.pure_callback({given})"
+    )
+
+
+def _users_call(frame: FrameType | None) -> ast.Call | None:
+    """The call that a frame is in the middle of: the one that ends where its instruction does."""
+    if frame is None:
+        return None
+    code = frame.f_code
+    _, last, _, end = list(code.co_positions())[frame.f_lasti // 2]
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except SyntaxError:
+        return None
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return next((c for c in calls if (c.end_lineno, c.end_col_offset) == (last, end)), None)
+
+
+# -- the type of the result ---------------------------------------------------------------
+
+
+def _types_of_result(function: Callable[..., Any], args: Any, kwargs: Any) -> str | None:
+    """The type of the result as it is written; None where it is not known or is no array."""
+    try:
+        given, named = _example(bare(plain(args))), _example(bare(plain(kwargs)))
+        with outside_of_traces(), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return _written(function(*given, **named))
+    except Exception:  # whatever NumPy says of these numbers, the user has not called it
+        return None
+
+
+def _example(x: Any) -> Any:
+    if type(x) in (tuple, list):
+        return type(x)(_example(item) for item in x)
+    if type(x) is dict:
+        return {key: _example(item) for key, item in x.items()}
+    if not isinstance(x, Tracer):
+        return x
+    if x.size > MOST_TRIED:
+        raise ValueError("this takes too long")
+    if x.dtype.kind in "fc":
+        made = np.linspace(0.1, 0.9, x.size).reshape(x.shape).astype(x.dtype)
+    else:
+        made = np.ones(x.shape, x.dtype)
+    return made[()] if x.is_scalar else made
+
+
+def _written(result: Any) -> str:
+    if isinstance(result, tuple):
+        return f"({', '.join(_written(r) for r in result)},)"
+    if not isinstance(result, (np.ndarray, np.generic, bool, int, float, complex)):
+        raise TypeMismatch("no array")
+    array = np.asarray(result)
+    return f'"{Type(canonical_dtype(array.dtype), array.shape)}"'
+
+
+hooks.callback_instead = way_out

@@ -1,0 +1,84 @@
+"""Arguments of SciPy's functions: as arrays, as known numbers, refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import AutojitError, ConcreteValueError, UncoveredFunctionError, with_place
+from autojit.protocols.lifting import as_tracer
+from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import is_traced, plain, with_values
+from autojit.tracing.source import user_source
+
+
+def floating(x: Any) -> Any:
+    """An array of floats or complex numbers, traced; whole numbers become float64."""
+    array = as_tracer(x)
+    return array if array.dtype.kind in "fc" else array.astype(np.float64)
+
+
+def known(x: Any, what: str, of: str) -> Any:
+    """An argument that the trace has to know; ConcreteValueError if it depends on traced values."""
+    found = plain(with_values(x))
+    if not is_traced(found):
+        return found
+    raise ConcreteValueError(
+        with_place(
+            f"{what} of {of} decides what is computed, so it must be known when the function is "
+            "traced. Pass a plain number or array, or an argument of the function as static:\n"
+            "    jit(f, static_argnums=1)",
+            user_source(),
+        )
+    )
+
+
+def known_integer(x: Any, what: str, of: str) -> int:
+    """The same of a whole number."""
+    return int(np.asarray(known(x, what, of)).item())
+
+
+def refused(of: str, why: str) -> AutojitError:
+    """The error for what a function does not do with traced values, and what to write."""
+    return UncoveredFunctionError(with_place(f"{of} of traced values: {why}", user_source()))
+
+
+def last(x: Any, axis: int) -> Any:
+    """The array with an axis moved to the end."""
+    return np.moveaxis(x, axis, -1)
+
+
+def unlast(x: Any, axis: int) -> Any:
+    """The last axis moved back."""
+    return np.moveaxis(x, -1, axis)
+
+
+def zeros(x: Any, *shape: int) -> Any:
+    """Known zeros of the dtype of an array."""
+    return np.zeros(shape, x.dtype)
+
+
+def size(shape: Any) -> int:
+    """The number of elements of a shape."""
+    return math.prod(shape)
+
+
+def either(x: Any) -> Any:
+    """An array of floats or complex numbers: traced inside of a trace, else NumPy's own."""
+    if current_trace() is not None:
+        return floating(x)
+    array = np.asarray(x)
+    return array if array.dtype.kind in "fc" else array.astype(np.float64)
+
+
+def at_hand(x: Any) -> np.ndarray | None:
+    """A known array of numbers, for checks; None of what is traced."""
+    return None if is_traced(x) else np.asarray(plain(x), float)
+
+
+def pad(x: Any, widths: Any, mode: str, fill: Any = 0.0) -> Any:
+    """``np.pad``, where the fill value goes with the constant mode alone."""
+    how: Any = np.pad
+    return how(x, widths, mode=mode, **({"constant_values": fill} if mode == "constant" else {}))

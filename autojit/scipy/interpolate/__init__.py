@@ -1,0 +1,40 @@
+"""``scipy.interpolate`` for traced values; its classes take plain ones as well."""
+
+from . import objects as objects  # registers what answers for SciPy's own interpolators
+from .bsplines import (
+    BSpline,
+    InterpolatedUnivariateSpline,
+    UnivariateSpline,
+    make_interp_spline,
+    splantider,
+    splder,
+    splev,
+    splint,
+    splrep,
+)
+from .grids import RectBivariateSpline, RegularGridInterpolator, interp1d, interpn
+from .piecewise import (
+    Akima1DInterpolator,
+    CubicHermiteSpline,
+    CubicSpline,
+    PchipInterpolator,
+    PPoly,
+)
+from .scattered import (
+    BarycentricInterpolator,
+    KroghInterpolator,
+    RBFInterpolator,
+    barycentric_interpolate,
+    griddata,
+    krogh_interpolate,
+    lagrange,
+)
+
+__all__ = [
+    "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicHermiteSpline",
+    "CubicSpline", "InterpolatedUnivariateSpline", "KroghInterpolator", "PPoly",
+    "PchipInterpolator", "RBFInterpolator", "RectBivariateSpline", "RegularGridInterpolator",
+    "UnivariateSpline", "barycentric_interpolate", "griddata", "interp1d", "interpn",
+    "krogh_interpolate", "lagrange", "make_interp_spline", "splantider", "splder", "splev",
+    "splint", "splrep",
+]  # fmt: skip

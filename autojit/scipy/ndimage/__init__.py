@@ -1,0 +1,42 @@
+"""``scipy.ndimage`` for traced arrays: with plain ones only, each function is SciPy's own."""
+
+from .correlation import (
+    convolve,
+    convolve1d,
+    correlate,
+    correlate1d,
+    gaussian_filter,
+    gaussian_filter1d,
+    gaussian_gradient_magnitude,
+    gaussian_laplace,
+    laplace,
+    maximum_filter,
+    median_filter,
+    minimum_filter,
+    prewitt,
+    rank_filter,
+    sobel,
+    uniform_filter,
+    uniform_filter1d,
+)
+from .geometry import affine_transform, map_coordinates, rotate, shift, spline_filter, zoom
+from .measurements import (
+    center_of_mass,
+    maximum,
+    mean,
+    median,
+    minimum,
+    standard_deviation,
+    sum,
+    sum_labels,
+    variance,
+)
+
+__all__ = [
+    "affine_transform", "center_of_mass", "convolve", "convolve1d", "correlate", "correlate1d",
+    "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
+    "laplace", "map_coordinates", "maximum", "maximum_filter", "mean", "median", "median_filter",
+    "minimum", "minimum_filter", "prewitt", "rank_filter", "rotate", "shift", "sobel",
+    "spline_filter", "standard_deviation", "sum", "sum_labels", "uniform_filter",
+    "uniform_filter1d", "variance", "zoom",
+]  # fmt: skip

@@ -1,0 +1,300 @@
+"""Minima and least squares, with the names and arguments of ``scipy.optimize``.
+
+Whatever the method is called, compiled searches are damped Newton steps with exact Hessians: where
+there are several minima, another one may be found.  Bounds and constraints are refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.control_flow.control import while_loop
+from autojit.scipy.arguments import floating, known, refused
+from autojit.scipy.registry import answers
+from autojit.staging.bodies import check_function
+from autojit.tracing.created_arrays import is_traced
+from autojit.transformations.derivatives import stop_gradient
+from autojit.transformations.gradients import grad
+from autojit.transformations.jacobians import jacfwd
+
+from .roots import result, tuple_of
+from .searching import least_squares_smooth, minimize_smooth, rooted_elements
+
+GOLDEN = (np.sqrt(5.0) - 1) / 2
+#: Golden sections that narrow an interval to the root of a rounding.
+SECTIONS, WIDENINGS = 40, 60
+
+
+@answers("scipy.optimize.minimize", tuples=("args", "bounds", "constraints"), callables=True)
+def minimize(
+    fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, jac: Any = None,
+    hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: Any = (),
+    tol: Any = None, callback: Any = None, options: Any = None,
+) -> Any:  # fmt: skip
+    """SciPy's object with ``x``, where a function of a vector is least, ``fun``, ``jac`` and
+    ``success``; x is NaN where that is not found.
+
+    Traced, ``method``, ``jac``, ``hess`` and ``options`` have no effect: the function is
+    differentiated. ``bounds``, ``constraints`` and ``callback`` are refused.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import minimize
+    >>> f = lambda a: minimize(lambda x: np.sum((x**2 - a) ** 2), np.ones(1)).x[0]
+    >>> round(float(grad(f)(4.0)), 9)
+    0.25
+    """
+    name = "scipy.optimize.minimize"
+    if bounds is not None or constraints:
+        raise refused(name, "bounds and constraints are not covered; change the variables:\n"
+                      "    minimize(lambda u: f(np.exp(u)), u0)   # for x > 0")  # fmt: skip
+    if callback is not None:
+        raise refused(name, "callback= is not covered.")
+    f, more = check_function(fun, "argument 0", "minimize"), tuple_of(args)
+
+    def scalar(x: Any) -> Any:
+        made = f(x, *more)
+        return np.reshape(floating(made[0] if jac is True else made), ())
+
+    found, success, n = minimize_smooth(scalar, np.reshape(floating(x0), (-1,)), tol or 1e-5)
+    return result(
+        x=found, fun=scalar(found), jac=grad(scalar)(found), success=success, nit=n,
+        status=np.where(success, 0, 1),
+    )  # fmt: skip
+
+
+@answers("scipy.optimize.minimize_scalar", tuples=("args", "bounds", "bracket"), callables=True)
+def minimize_scalar(
+    fun: Callable[..., Any], bracket: Any = None, bounds: Any = None, args: Any = (),
+    method: Any = None, tol: Any = None, options: Any = None,
+) -> Any:  # fmt: skip
+    """SciPy's object with ``x``, where a function of a number is least, and ``fun``.
+
+    Traced, by golden sections and Newton's steps, from known or traced bounds, or from a bracket
+    (0 and 1 if not given) that is widened downhill. A minimum at a bound moves with it.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import minimize_scalar
+    >>> round(float(grad(lambda a: minimize_scalar(lambda x: (x - a) ** 2).x)(3.0)), 9)
+    1.0
+    """
+    if options:
+        raise refused("scipy.optimize.minimize_scalar", "options= is not covered.")
+    f, more = check_function(fun, "argument 0", "minimize_scalar"), tuple_of(args)
+
+    def scalar(x: Any) -> Any:
+        return np.reshape(floating(f(x, *more)), ())
+
+    if bounds is not None:
+        low, high = (floating(b) for b in bounds)
+    else:
+        ends = (0.0, 1.0) if bracket is None else (bracket[0], bracket[-1])
+        low, high = _widened(scalar, *(stop_gradient(floating(e)) for e in ends))
+    x = _narrowed(scalar, stop_gradient(low), stop_gradient(high))
+    slope = grad(scalar)
+    for _ in range(2):
+        bend = grad(slope)(x)
+        x = np.where(bend > 0, x - slope(x) / np.where(bend > 0, bend, 1.0), x)
+    found = rooted_elements(slope, x)
+    if bounds is not None:
+        found = np.where(x <= low, low, np.where(x >= high, high, found))
+    return result(x=found, fun=scalar(found), success=np.isfinite(found))
+
+
+def _widened(f: Callable[[Any], Any], a: Any, b: Any) -> tuple[Any, Any]:
+    """Ends between which f has a minimum: steps downhill that grow."""
+    downhill = f(b) < f(a)
+    a, b = np.where(downhill, a, b), np.where(downhill, b, a)
+
+    def step(state: Any) -> Any:
+        _, b, c, n = state
+        return b, c, c + (c - b) / GOLDEN, n + 1
+
+    unfinished = lambda s: np.logical_and(s[3] < WIDENINGS, f(s[2]) < f(s[1]))  # noqa: E731
+    a, _, c, _ = while_loop(unfinished, step, (a, b, b + (b - a) / GOLDEN, np.int64(0)))
+    return np.minimum(a, c), np.maximum(a, c)
+
+
+def _narrowed(f: Callable[[Any], Any], a: Any, b: Any) -> Any:
+    def step(state: Any) -> Any:
+        a, b, n = state
+        left, right = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
+        lower = f(left) < f(right)
+        return np.where(lower, a, left), np.where(lower, right, b), n + 1
+
+    a, b, _ = while_loop(lambda s: s[2] < SECTIONS, step, (a, b, np.int64(0)))
+    return (a + b) / 2
+
+
+def _unbounded(name: str, bounds: Any) -> None:
+    if hasattr(bounds, "lb"):
+        bounds = (bounds.lb, bounds.ub)
+    low, high = (np.asarray(known(b, "bounds", name), float) for b in bounds)
+    if np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
+        raise refused(f"scipy.optimize.{name}", "bounds are not covered; change the variables.")
+
+
+@answers("scipy.optimize.least_squares", tuples=("args", "bounds", "kwargs"), callables=True)
+def least_squares(
+    fun: Callable[..., Any], x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf),
+    method: str = "trf", ftol: Any = 1e-8, xtol: Any = 1e-8, gtol: Any = 1e-8,
+    x_scale: Any = None, loss: Any = "linear", f_scale: float = 1.0, diff_step: Any = None,
+    tr_solver: Any = None, tr_options: Any = None, jac_sparsity: Any = None,
+    max_nfev: Any = None, verbose: int = 0, args: Any = (), kwargs: Any = None,
+    callback: Any = None, workers: Any = None,
+) -> Any:  # fmt: skip
+    """SciPy's object with ``x``, where the sum of squared residuals is least, ``cost``, ``fun``,
+    ``jac`` and ``grad``; x is NaN where that is not found.
+
+    ``bounds`` and losses other than ``"linear"`` are refused.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import least_squares
+    >>> f = lambda a: least_squares(lambda x: x**2 - a, np.ones(1)).x[0]
+    >>> round(float(grad(f)(4.0)), 9)
+    0.25
+    """
+    _unbounded("least_squares", bounds)
+    if loss != "linear":
+        raise refused("scipy.optimize.least_squares", f"loss={loss!r} is not covered.")
+    f, more, names = (
+        check_function(fun, "argument 0", "least_squares"),
+        tuple_of(args),
+        kwargs or {},
+    )
+
+    def residuals(x: Any) -> Any:
+        return np.reshape(floating(f(x, *more, **names)), (-1,))
+
+    start = np.reshape(floating(x0), (-1,))
+    found, success, n = least_squares_smooth(residuals, start, xtol or 1e-8)
+    r, jacobian = residuals(found), jacfwd(residuals)(found)
+    return result(
+        x=found, cost=np.sum(r**2) / 2, fun=r, jac=jacobian, grad=jacobian.T @ r,
+        optimality=np.max(np.abs(jacobian.T @ r)), success=success, nfev=n,
+        status=np.where(success, 1, 0),
+    )  # fmt: skip
+
+
+@answers("scipy.optimize.curve_fit", tuples=("bounds",), callables=True)
+def curve_fit(
+    f: Callable[..., Any], xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None,
+    absolute_sigma: bool = False, check_finite: Any = None, bounds: Any = (-np.inf, np.inf),
+    method: Any = None, jac: Any = None, *, full_output: bool = False, nan_policy: Any = None,
+    **kwargs: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """``(parameters, covariance)`` of ``f(x, *parameters)`` fitted to data by least squares.
+
+    ``bounds`` and ``full_output`` are refused; ``jac`` has no effect.
+
+    >>> from autojit import jacfwd
+    >>> from autojit.scipy.optimize import curve_fit
+    >>> x = np.array([0.0, 1.0, 2.0])
+    >>> np.round(jacfwd(lambda y: curve_fit(lambda x, a, b: a * x + b, x, y)[0])(x), 6) + 0.0
+    array([[-0.5     ,  0.      ,  0.5     ],
+           [ 0.833333,  0.333333, -0.166667]])
+    """
+    name = "scipy.optimize.curve_fit"
+    _unbounded("curve_fit", bounds)
+    if full_output or nan_policy is not None:
+        raise refused(name, "full_output and nan_policy are not covered.")
+    if p0 is None:
+        count = len(inspect.getfullargspec(f).args) - 1
+        if count < 1:
+            raise ValueError("Unable to determine number of fit parameters.")
+        p0 = np.ones(count)
+    model = check_function(f, "argument 0", "curve_fit")
+    start, y = np.atleast_1d(floating(p0)), floating(ydata)
+    x = floating(xdata) if is_traced(xdata) or isinstance(xdata, (list, tuple)) else xdata
+    n = start.shape[0]
+
+    def residuals(p: Any) -> Any:
+        return _scaled(np.ravel(model(x, *(p[i] for i in range(n))) - y), sigma)
+
+    found, _, _ = least_squares_smooth(residuals, start, 1e-8)
+    jacobian, r = jacfwd(residuals)(found), residuals(found)
+    covariance = np.linalg.inv(jacobian.T @ jacobian)
+    if not absolute_sigma:
+        free = r.shape[0] - n
+        covariance = covariance * (np.sum(r**2) / free) if free > 0 else covariance * np.inf
+    return found, covariance
+
+
+def _scaled(r: Any, sigma: Any) -> Any:
+    if sigma is None:
+        return r
+    s = floating(sigma)
+    if s.ndim == 2:
+        return np.linalg.solve(np.linalg.cholesky(s), r)
+    return r / s
+
+
+@answers("scipy.optimize.lsq_linear", tuples=("bounds",))
+def lsq_linear(
+    A: Any, b: Any, bounds: Any = (-np.inf, np.inf), method: str = "trf", tol: float = 1e-10,
+    lsq_solver: Any = None, lsmr_tol: Any = None, max_iter: Any = None, verbose: int = 0, *,
+    lsmr_maxiter: Any = None,
+) -> Any:  # fmt: skip
+    """SciPy's object with ``x``, where ``norm(A @ x - b)`` is least; bounds are refused."""
+    _unbounded("lsq_linear", bounds)
+    a, y = floating(A), floating(b)
+    x = np.linalg.lstsq(a, y, rcond=None)[0]
+    r = a @ x - y
+    return result(x=x, fun=r, cost=np.sum(r**2) / 2, success=True, status=3)
+
+
+@answers("scipy.optimize.nnls")
+def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = None) -> tuple[Any, Any]:
+    """``(x, norm(A @ x - b))``, where the norm is least for ``x >= 0`` (Lawson and Hanson, "Solving
+    Least Squares Problems", 1974, chapter 23).
+
+    The derivative holds the elements at 0 there.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import nnls
+    >>> grad(lambda b: nnls(np.eye(2), b)[0].sum())(np.array([1.0, -1.0]))
+    array([1., 0.])
+    """
+    a, y = floating(A), floating(b)
+    normal, right = a.T @ a, a.T @ y
+    n = normal.shape[0]
+
+    def restricted(free: Any) -> Any:
+        both = np.logical_and(free[:, None], free)
+        rest = np.diag(np.where(free, 0.0, 1.0))
+        return np.linalg.solve(np.where(both, normal, 0.0) + rest, np.where(free, right, 0.0))
+
+    tolerance = 10 * n * np.finfo(float).eps * np.max(np.abs(right))
+
+    def gain(x: Any, free: Any) -> Any:
+        return np.where(free, -np.inf, right - normal @ x)
+
+    def infeasible(state: Any) -> Any:
+        _, free, k = state
+        falls = np.any(np.logical_and(free, restricted(free) <= 0))
+        return np.logical_and(k < 3 * n, falls)
+
+    def outer(state: Any) -> Any:
+        x, free, k = state
+        free = np.logical_or(free, np.arange(n) == np.argmax(gain(x, free)))
+        x, free, _ = while_loop(infeasible, inner, (x, free, np.int64(0)))
+        return restricted(free), free, k + 1
+
+    def inner(state: Any) -> Any:
+        x, free, k = state
+        s = restricted(free)
+        falls = np.logical_and(free, s <= 0)
+        share = np.min(np.where(falls, x / np.where(falls, x - s, 1.0), np.inf))
+        new = x + share * (s - x)
+        kept = np.logical_and(free, new > 1e-14 * np.max(np.abs(new)))
+        return np.where(kept, new, 0.0), kept, k + 1
+
+    first = (0.0 * right, np.zeros(n, bool), np.int64(0))
+    most = 3 * n if maxiter is None else int(maxiter)
+    more = lambda s: np.logical_and(s[2] < most, np.max(gain(s[0], s[1])) > tolerance)  # noqa: E731
+    _, free, _ = while_loop(more, outer, first)
+    x = restricted(free)
+    return x, np.linalg.norm(a @ x - y)

@@ -1,0 +1,5 @@
+"""``scipy.spatial`` for traced arrays."""
+
+from . import distance
+
+__all__ = ["distance"]

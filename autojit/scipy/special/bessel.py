@@ -1,0 +1,84 @@
+"""Spherical Bessel functions, and derivatives of Bessel functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.special import bessel
+from autojit.protocols.registry import uncovered
+from autojit.scipy.registry import answers
+
+from .applying import elementwise, known
+
+
+def _spherical(letter: str, op: Any, lower: float, upper: float) -> Callable[..., Any]:
+    name = f"spherical_{letter}n"
+
+    def function(n: Any, z: Any, derivative: bool = False) -> Any:
+        whole = np.asarray(known(name, "n", n), float)  # SciPy's loop is that of float64, too
+        if getattr(z, "dtype", np.dtype(float)).kind == "c":
+            raise uncovered(f"scipy.special.{name}", " of complex numbers")
+        if not derivative:
+            return elementwise(op, whole, z)
+        below = elementwise(op, np.maximum(whole - 1, 0), z) * (whole * lower)
+        above = elementwise(op, whole + 1, z) * ((whole + 1) * upper)
+        return (below + above) / (2 * whole + 1)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""A spherical Bessel function, or its derivative (DLMF 10.51).
+
+    The order must be known when the function is traced.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.special import {name}
+    >>> g = grad(lambda z: {name}(2, z))(1.5)
+    >>> bool(np.isclose(g, {name}(2, 1.5, derivative=True), rtol=1e-12))
+    True
+    """
+    return answers(f"scipy.special.{name}")(function)
+
+
+spherical_jn = _spherical("j", bessel.spherical_jn, 1.0, -1.0)
+spherical_yn = _spherical("y", bessel.spherical_yn, 1.0, -1.0)
+spherical_in = _spherical("i", bessel.spherical_in, 1.0, 1.0)
+spherical_kn = _spherical("k", bessel.spherical_kn, -1.0, -1.0)
+
+
+def _derived(name: str, op: Any, sign: float, turn: float) -> Callable[..., Any]:
+    """The n-th derivative of a function with f' = turn (f_(v-1) + sign f_(v+1)) / 2."""
+
+    def function(v: Any, z: Any, n: int = 1) -> Any:
+        order = known(name, "n", n)
+        if order != int(order) or order < 0:
+            raise ValueError(f"n must be a whole number >= 0, got {order!r}")
+        if getattr(z, "dtype", np.dtype(float)).kind == "c":
+            raise uncovered(f"scipy.special.{name}", " of complex numbers")
+        terms = [
+            elementwise(op, v - order + 2 * k, z) * (sign**k * comb(order, k))
+            for k in range(order + 1)
+        ]
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return total * (turn / 2) ** order
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""The n-th derivative of ``{name[:-1]}`` by z (DLMF 10.6.7, 10.29.5).
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.special import {name}
+    >>> g = grad(lambda z: {name}(0.5, z, 1))(1.5)
+    >>> bool(np.isclose(g, {name}(0.5, 1.5, 2), rtol=1e-12))
+    True
+    """
+    return answers(f"scipy.special.{name}")(function)
+
+
+jvp = _derived("jvp", bessel.jv, -1.0, 1.0)
+yvp = _derived("yvp", bessel.yv, -1.0, 1.0)
+ivp = _derived("ivp", bessel.iv, 1.0, 1.0)
+kvp = _derived("kvp", bessel.kv, 1.0, -1.0)

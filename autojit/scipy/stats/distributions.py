@@ -1,0 +1,174 @@
+"""The methods of SciPy's distributions on traced values, and distributions with traced parameters.
+
+>>> from autojit import grad
+>>> from scipy.stats import norm
+>>> grad(lambda mu: norm.logpdf(0.5, mu, 2.0))(0.0)
+np.float64(0.125)
+>>> grad(lambda scale: norm(0.0, scale).ppf(0.75))(1.0).round(6)
+np.float64(0.67449)
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autojit.errors import FrozenRandomError, with_place
+from autojit.scipy.names import uncovered
+from autojit.scipy.registry import FUNCTIONS, answers
+from autojit.tracing.source import user_source
+
+from . import discrete, half_line, intervals, real_line
+from .family import FAMILIES, Family
+from .methods import METHODS, Uncovered
+
+_tables = (real_line, half_line, intervals, discrete)  # which register their families
+
+#: Densities by whether they are masses, and the methods that take parameters alone.
+_DENSITIES = {False: ("pdf", "logpdf"), True: ("pmf", "logpmf")}
+_OF_PARAMETERS = ("mean", "var", "std", "median", "entropy", "support")
+_KINDS = {False: "rv_continuous", True: "rv_discrete"}
+
+
+def _family_of(distribution: Any, method: str) -> Family:
+    """The family of one of SciPy's distributions, as SciPy has made it."""
+    name = str(distribution.name)
+    public: Any = getattr(sys.modules["scipy.stats"], name, None)
+    if type(public) is not type(distribution):
+        uncovered("stats", f"{type(distribution).__name__}.{method}")
+    if (public.a, public.b) != (distribution.a, distribution.b) or name not in FAMILIES:
+        uncovered("stats", f"{name}.{method}")
+    return FAMILIES[name]
+
+
+def _parameters(distribution: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Shape parameters, location and scale of a call, as SciPy reads them."""
+    shapes = distribution.shapes.split(", ") if distribution.shapes else []
+    is_discrete = FAMILIES[distribution.name].is_discrete
+    names = [*shapes, "loc"] if is_discrete else [*shapes, "loc", "scale"]
+    given = dict(zip(names, args, strict=False))
+    name = distribution.name
+    if len(args) > len(names):
+        raise TypeError(f"{name} takes {', '.join(names)}, and {len(args)} numbers were given")
+    for key, value in kwargs.items():
+        if key not in names or key in given:
+            raise TypeError(f"{name} got {key!r} twice, or has no such parameter: {names}")
+        given[key] = value
+    missing = [shape for shape in shapes if shape not in given]
+    if missing:
+        raise TypeError(f"{name} lacks a shape parameter: {', '.join(missing)}")
+    return [given[shape] for shape in shapes], given.get("loc", 0), given.get("scale", 1)
+
+
+def _ask(method: str, distribution: Any, points: Any, args: Any, kwargs: Any) -> Any:
+    family = _family_of(distribution, method)
+    try:
+        return METHODS[method](family, *points, *_parameters(distribution, args, kwargs))
+    except Uncovered:
+        uncovered("stats", f"{family.name}.{method}")
+
+
+def _of_points(method: str, argument: str) -> Callable[..., Any]:
+    """A method of a point, which has SciPy's name in SciPy's signature."""
+
+    def answer(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if argument in kwargs:
+            args = (kwargs.pop(argument), *args)
+        if not args:
+            raise TypeError(f"{self.name}.{method}() lacks its first argument, {argument}")
+        return _ask(method, self, args[:1], args[1:], kwargs)
+
+    return answer
+
+
+def _of_parameters(method: str) -> Callable[..., Any]:
+    def answer(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return _ask(method, self, (), args, kwargs)
+
+    return answer
+
+
+def _moments(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``stats``: the mean and the variance."""
+    moments = kwargs.pop("moments", "mv")
+    if not set(moments) <= {"m", "v"}:
+        uncovered("stats", f"{self.name}.stats(moments={moments!r})")
+    found = {"m": "mean", "v": "var"}
+    results = [_ask(found[letter], self, (), args, kwargs) for letter in "mv" if letter in moments]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _moment(self: Any, /, order: Any, *args: Any, **kwargs: Any) -> Any:
+    """``moment``: the first and the second, about 0."""
+    if order not in (1, 2):
+        uncovered("stats", f"{self.name}.moment({order})")
+    mean = _ask("mean", self, (), args, kwargs)
+    if order == 1:
+        return mean
+    return _ask("var", self, (), args, kwargs) + np.square(mean)
+
+
+def _samples(self: Any, /, *args: Any, **kwargs: Any) -> NoReturn:
+    raise FrozenRandomError(
+        with_place(
+            f"scipy.stats.{self.name}.rvs draws numbers, which would "
+            "become constants of a traced function. Draw standard ones outside, and make them an "
+            "argument:\n"
+            "    noise = rng.standard_normal(n)\n"
+            "    jit(f)(mu, sigma, noise)           # in f: mu + sigma * noise, or ppf(noise)",
+            user_source(),
+        )
+    )
+
+
+def _freeze(self: Any, /, *args: Any, **kwargs: Any) -> Frozen:
+    return Frozen(self, args, kwargs)
+
+
+class Frozen:
+    """A distribution with traced parameters: what ``norm(mu, sigma)`` is then."""
+
+    def __init__(self, dist: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
+        self.dist, self.args, self.kwds = dist, args, kwds
+        _family_of(dist, "__call__")
+        _parameters(dist, args, kwds)
+
+    def __getattr__(self, name: str) -> Any:
+        kind = _KINDS[FAMILIES[self.dist.name].is_discrete]
+        answer = FUNCTIONS.get(f"scipy.stats.{kind}.{name}")
+        if answer is None:
+            uncovered("stats", f"{self.dist.name}.{name}")
+        return functools.partial(_of_frozen, answer, self)
+
+
+def _of_frozen(answer: Callable[..., Any], self: Any, /, *first: Any, **kwargs: Any) -> Any:
+    """A method of a frozen distribution, whose parameters follow those of the call."""
+    return answer(self.dist, *first, *self.args, **kwargs, **self.kwds)
+
+
+# -- what answers for which method ---------------------------------------------------------
+#
+# The methods of a distribution that SciPy has frozen with plain parameters call these.
+
+
+def _register(kind: str, method: str, answer: Callable[..., Any]) -> None:
+    answers(f"scipy.stats.{kind}.{method}")(answer)
+
+
+for _is_discrete, _kind in _KINDS.items():
+    _point = "k" if _is_discrete else "x"
+    for _name in (*_DENSITIES[_is_discrete], "cdf", "logcdf", "sf", "logsf"):
+        _register(_kind, _name, _of_points(_name, _point))
+    for _name in ("ppf", "isf"):
+        _register(_kind, _name, _of_points(_name, "q"))
+    for _name in _OF_PARAMETERS:
+        _register(_kind, _name, _of_parameters(_name))
+    _register(_kind, "interval", _of_points("interval", "confidence"))
+    _register(_kind, "stats", _moments)
+    _register(_kind, "moment", _moment)
+    _register(_kind, "rvs", _samples)
+    _register(_kind, "freeze", _freeze)  # which __call__ calls

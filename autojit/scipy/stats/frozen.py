@@ -1,0 +1,74 @@
+"""Multivariate distributions with parameters: ``multivariate_normal(mu, cov)``.
+
+Where a parameter is traced, the object is ours; where only the point is, it is SciPy's, whose
+methods answer with its parameters.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from autojit.scipy.names import uncovered
+from autojit.scipy.registry import FUNCTIONS, answers
+
+from . import multivariate
+
+_table = multivariate  # which registers the densities
+
+#: The parameters of each distribution, in SciPy's order, and SciPy's attributes with them.
+PARAMETERS: dict[str, dict[str, str]] = {
+    "multivariate_normal": {"mean": "mean", "cov": "cov"},
+    "multivariate_t": {"loc": "loc", "shape": "shape", "df": "df"},
+    "matrix_normal": {"mean": "mean", "rowcov": "rowcov", "colcov": "colcov"},
+    "dirichlet": {"alpha": "alpha"},
+    "multinomial": {"n": "n", "p": "p"},
+    "wishart": {"df": "df", "scale": "scale"},
+    "invwishart": {"df": "df", "scale": "scale"},
+}
+_OF_POINTS = ("pdf", "logpdf", "pmf", "logpmf")
+
+
+class Frozen:
+    """A multivariate distribution with traced parameters."""
+
+    def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        known = PARAMETERS[name]
+        given = dict(zip(known, args, strict=False)) | kwargs
+        if given.pop("allow_singular", False):
+            uncovered("stats", f"{name} with allow_singular=True")
+        if len(args) > len(known) or not given.keys() <= known.keys():
+            raise TypeError(f"{name} takes {', '.join(known)}; got {', '.join(given)}")
+        self.name, self.parameters = name, given
+
+    def __getattr__(self, method: str) -> Any:
+        answer = FUNCTIONS.get(f"scipy.stats.{self.name}.{method}")
+        if answer is None or method.startswith("__"):
+            uncovered("stats", f"{self.name}.{method}")
+        return functools.partial(answer, **self.parameters)
+
+
+def _freeze(name: str, /, *args: Any, **kwargs: Any) -> Frozen:
+    return Frozen(name, args, kwargs)
+
+
+def _of_scipys(name: str, method: str) -> Any:
+    """A density of a distribution that SciPy has made with plain parameters."""
+
+    def answer(self: Any, x: Any) -> Any:
+        parameters = {key: getattr(self, place) for key, place in PARAMETERS[name].items()}
+        return FUNCTIONS[f"scipy.stats.{name}.{method}"](x, **parameters)
+
+    def of_matrices(self: Any, X: Any) -> Any:
+        return answer(self, X)
+
+    return of_matrices if name == "matrix_normal" else answer
+
+
+for _name in PARAMETERS:
+    answers(f"scipy.stats.{_name}.__call__")(functools.partial(_freeze, _name))
+    for _method in _OF_POINTS:
+        if f"scipy.stats.{_name}.{_method}" in FUNCTIONS:
+            answers(f"scipy.stats._multivariate.{_name}_frozen.{_method}")(
+                _of_scipys(_name, _method)
+            )

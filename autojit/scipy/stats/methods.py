@@ -1,0 +1,234 @@
+"""The methods that distributions have, from the formulas of their families.
+
+Each takes a point or probability, which `Standardized` has checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.scipy.whole import without_derivative
+from autojit.tracing.tracer import Tracer
+
+from .family import Family
+from .standardized import (
+    Standardized,
+    chosen,
+    either,
+    holds_everywhere,
+    holds_nowhere,
+    number,
+)
+
+Method = Callable[..., Any]
+
+
+class Uncovered(Exception):
+    """A family has no formula for a method."""
+
+
+#: The methods by SciPy's names, each given a family, its shape parameters, location and scale.
+METHODS: dict[str, Method] = {}
+
+
+def _method(*names: str) -> Callable[[Method], Method]:
+    def register(method: Method) -> Method:
+        METHODS.update(dict.fromkeys(names, method))
+        return method
+
+    return register
+
+
+def _asked(formula: Callable[..., Any] | None) -> Callable[..., Any]:
+    if formula is None:
+        raise Uncovered
+    return formula
+
+
+# -- densities -------------------------------------------------------------------------
+
+
+@_method("logpdf", "logpmf")
+def log_density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s, outside = _at(family, x, shapes, loc, scale)
+    result = family.log_density(chosen(outside, s.inside, s.z), *s.shapes)
+    if not s.has_unit_scale:
+        result = result - np.log(s.scale)
+    return s.complete(chosen(outside, -np.inf, result))
+
+
+@_method("pdf", "pmf")
+def density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s, outside = _at(family, x, shapes, loc, scale)
+    z = chosen(outside, s.inside, s.z)
+    if family.density is None:
+        result = np.exp(family.log_density(z, *s.shapes))
+    else:
+        result = family.density(z, *s.shapes)
+    result = result if s.has_unit_scale else result / s.scale
+    return s.complete(chosen(outside, 0.0, result))
+
+
+def _at(family: Family, x: Any, shapes: Any, loc: Any, scale: Any) -> tuple[Standardized, Any]:
+    """A point, and whether there is no density: outside of the support, or between integers."""
+    s = Standardized(family, x, shapes, loc, scale)
+    outside = either(*s.beyond(s.z, family.is_open, family.is_open))
+    if family.is_discrete:
+        broken = s.z != np.floor(s.z)
+        if not holds_nowhere(broken) and not _is_integer(x):
+            outside = np.logical_or(outside, broken & (s.z == s.z))
+        s.z = without_derivative(s.z)
+    return s, outside
+
+
+def _is_integer(x: Any) -> bool:
+    return getattr(x, "dtype", np.dtype(type(x))).kind in "iub"
+
+
+# -- distribution functions ------------------------------------------------------------
+
+
+@_method("cdf")
+def cdf(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    return _distribution(_cdf_of(family), (0.0, 1.0), family, x, shapes, loc, scale)
+
+
+@_method("sf")
+def sf(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    return _distribution(_sf_of(family), (1.0, 0.0), family, x, shapes, loc, scale)
+
+
+@_method("logcdf")
+def logcdf(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    def formula(z: Any, *shapes: Any) -> Any:
+        return np.log(_cdf_of(family)(z, *shapes))
+
+    ends = -np.inf, 0.0
+    return _distribution(family.logcdf or formula, ends, family, x, shapes, loc, scale)
+
+
+@_method("logsf")
+def logsf(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    def formula(z: Any, *shapes: Any) -> Any:
+        return np.log(_sf_of(family)(z, *shapes))
+
+    ends = 0.0, -np.inf
+    return _distribution(family.logsf or formula, ends, family, x, shapes, loc, scale)
+
+
+def _cdf_of(family: Family) -> Callable[..., Any]:
+    if family.cdf is None and family.sf is not None:
+        upper = family.sf
+        return lambda z, *shapes: 1 - upper(z, *shapes)
+    return _asked(family.cdf)
+
+
+def _sf_of(family: Family) -> Callable[..., Any]:
+    if family.sf is None:
+        lower = _asked(family.cdf)
+        return lambda z, *shapes: 1 - lower(z, *shapes)
+    return family.sf
+
+
+def _distribution(
+    formula: Callable[..., Any], ends: tuple[float, float], family: Family, x: Any,
+    shapes: Sequence[Any], loc: Any, scale: Any,
+) -> Any:  # fmt: skip
+    """A function that is constant on both sides of the support."""
+    s = Standardized(family, x, shapes, loc, scale)
+    z = np.floor(s.z) if family.is_discrete else s.z
+    low, high = s.beyond(z, not family.is_discrete, True)
+    safe = chosen(low, s.inside, chosen(high, s.inside, z))
+    result = formula(safe, *s.shapes)
+    return s.complete(chosen(low, ends[0], chosen(high, ends[1], result)))
+
+
+# -- their inverses --------------------------------------------------------------------
+
+
+@_method("ppf")
+def ppf(family: Family, q: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    if family.ppf is None and family.isf is not None:
+        upper = family.isf
+        return _inverse(lambda q, *a: upper(1 - q, *a), family, q, shapes, loc, scale)
+    return _inverse(_asked(family.ppf), family, q, shapes, loc, scale)
+
+
+@_method("isf")
+def isf(family: Family, q: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    if family.isf is None:
+        lower = _asked(family.ppf)
+        return _inverse(lambda q, *a: lower(1 - q, *a), family, q, shapes, loc, scale)
+    return _inverse(family.isf, family, q, shapes, loc, scale)
+
+
+def _inverse(
+    formula: Callable[..., Any], family: Family, q: Any, shapes: Sequence[Any], loc: Any, scale: Any
+) -> Any:
+    if family.is_discrete:
+        raise Uncovered
+    s = Standardized(family, None, shapes, loc, scale)
+    q = number(q)
+    valid = (q >= 0) & (q <= 1)
+    if not holds_everywhere(valid):
+        q = np.where(valid, q, np.nan)
+    s.result_shape = np.broadcast_shapes(s.result_shape, np.shape(q))
+    return s.scaled(formula(q, *s.shapes))
+
+
+@_method("median")
+def median(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    if family.median is not None:
+        s = Standardized(family, None, shapes, loc, scale)
+        return s.scaled(family.median(*s.shapes))
+    return ppf(family, 0.5, shapes, loc, scale)
+
+
+@_method("interval")
+def interval(family: Family, confidence: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    confidence = number(confidence)
+    if not isinstance(confidence, Tracer) and np.any((confidence > 1) | (confidence < 0)):
+        raise ValueError("confidence must be between 0 and 1 inclusive")
+    ends = (1 - confidence) / 2, (1 + confidence) / 2
+    return tuple(ppf(family, q, shapes, loc, scale) for q in ends)
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+@_method("mean")
+def mean(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s = Standardized(family, None, shapes, loc, scale)
+    return s.scaled(_asked(family.mean)(*s.shapes))
+
+
+@_method("var")
+def var(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s = Standardized(family, None, shapes, loc, scale)
+    result = _asked(family.var)(*s.shapes)
+    return s.complete(result if s.has_unit_scale else result * s.scale * s.scale)
+
+
+@_method("std")
+def std(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s = Standardized(family, None, shapes, loc, scale)
+    result = np.sqrt(_asked(family.var)(*s.shapes))
+    return s.complete(result if s.has_unit_scale else result * s.scale)
+
+
+@_method("entropy")
+def entropy(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s = Standardized(family, None, shapes, loc, scale)
+    result = _asked(family.entropy)(*s.shapes)
+    return s.complete(result if s.has_unit_scale else result + np.log(s.scale))
+
+
+@_method("support")
+def support(family: Family, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    s = Standardized(family, None, shapes, loc, scale)
+    return s.scaled(np.asarray(s.lower)[()] if not isinstance(s.lower, Tracer) else s.lower), (
+        s.scaled(np.asarray(s.upper)[()] if not isinstance(s.upper, Tracer) else s.upper)
+    )

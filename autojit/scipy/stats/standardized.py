@@ -1,0 +1,150 @@
+"""A point in the terms of a family, with the checks of SciPy's methods.
+
+What SciPy checks in each call is checked where it is not known beforehand.  Where a parameter is
+not valid, the scale (or the point) becomes NaN, and with it the result and its derivatives: a
+check of a parameter that is a number stays outside of loops over data.  Points outside of the
+support are replaced by one inside before a formula sees them, so that their derivative is 0 and
+not NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.protocols.lifting import as_value, to_dtype, tracer
+from autojit.scipy.whole import without_derivative
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.tracer import Tracer
+
+from .family import REAL, Family
+
+_FLOAT = np.dtype(np.float64)
+
+
+def number(x: Any) -> Any:
+    """An argument in double precision, in which SciPy computes."""
+    x = bare(x)
+    if isinstance(x, Tracer):
+        return tracer(to_dtype(as_value(x), _FLOAT))
+    return np.asarray(x, _FLOAT)[()]
+
+
+def holds_everywhere(condition: Any) -> bool:
+    """Whether a condition is known to hold."""
+    return not isinstance(condition, Tracer) and bool(np.all(condition))
+
+
+def holds_nowhere(condition: Any) -> bool:
+    """Whether a condition is known not to hold."""
+    return not isinstance(condition, Tracer) and not np.any(condition)
+
+
+def either(a: Any, b: Any) -> Any:
+    """Whether one of two conditions holds, of which one may be known to hold nowhere."""
+    if holds_nowhere(a):
+        return b
+    return a if holds_nowhere(b) else np.logical_or(a, b)
+
+
+def chosen(condition: Any, a: Any, b: Any) -> Any:
+    """``np.where``, which is left out if the condition is known to hold nowhere."""
+    return b if holds_nowhere(condition) else np.where(condition, a, b)
+
+
+class Standardized:
+    """A point, or the lack of one, in the terms of a family: its shapes, location and scale."""
+
+    def __init__(self, family: Family, x: Any, shapes: Any, loc: Any, scale: Any) -> None:
+        self.family = family
+        self.shapes = [self._shape(i, shape) for i, shape in enumerate(shapes)]
+        self.loc, self.scale = number(loc), number(scale)
+        valid = self._valid()
+        known = holds_everywhere(valid)
+        #: 0 where the parameters are valid, else NaN; None where they are known to be.
+        self.fault = None if known else np.where(valid, 0.0, np.nan)
+        in_scale = isinstance(self.scale, Tracer) and not known
+        if in_scale:
+            self.scale = self.scale + self.fault
+        arrays = [*self.shapes, self.loc, self.scale]
+        self.x = None if x is None else number(x)
+        if x is not None:
+            arrays.append(self.x)
+            self.z = self._moved()
+            if not known and not in_scale:
+                self.z = self.z + self.fault
+        self.result_shape = np.broadcast_shapes(*map(np.shape, arrays))
+        bounds, inside = family.bounds, family.inside
+        self.lower, self.upper = bounds(*self.shapes) if callable(bounds) else bounds
+        self.inside = inside(*self.shapes) if callable(inside) else inside
+
+    def _shape(self, position: int, given: Any) -> Any:
+        shape = number(given)
+        return without_derivative(shape) if position in self.family.whole else shape
+
+    def _valid(self) -> Any:
+        valid = self.family.valid(*self.shapes) if self.shapes else True
+        for position in self.family.whole:
+            shape = self.shapes[position]
+            valid = valid & (shape == np.floor(shape))
+        positive = self.scale > 0
+        if holds_everywhere(positive):
+            return valid
+        return positive if valid is True else valid & positive
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether points may lie outside of the support."""
+        return self.family.bounds is not REAL
+
+    @property
+    def has_unit_scale(self) -> bool:
+        """Whether the scale is known to be 1."""
+        return _is(self.scale, 1.0)
+
+    def _moved(self) -> Any:
+        #: The point relative to the location, which lies at a bound of 0 whatever the scale is.
+        self.shifted = self.x if _is(self.loc, 0.0) else self.x - self.loc
+        return self.shifted if self.has_unit_scale else self.shifted / self.scale
+
+    def beyond(self, z: Any, at_low: bool, at_high: bool) -> tuple[Any, Any]:
+        """Whether points lie below and above the support, or at its ends where these count."""
+        low, high = (
+            self.shifted if z is self.z and _is(bound, 0.0) else z
+            for bound in (self.lower, self.upper)
+        )
+        return below(low, self.lower, at_low), above(high, self.upper, at_high)
+
+    def scaled(self, z: Any) -> Any:
+        """A point in the user's terms."""
+        z = z if self.has_unit_scale else z * self.scale
+        z = z if _is(self.loc, 0.0) else z + self.loc
+        return self.complete(z)
+
+    def complete(self, result: Any) -> Any:
+        """A result with the shape of all arguments together."""
+        if self.fault is not None and (self.x is None or self.shapes or self.is_bounded):
+            result = result + self.fault  # a power to 0 is 1, of NaN too
+        if np.shape(result) != self.result_shape:
+            return np.broadcast_to(result, self.result_shape)
+        return result
+
+
+def below(z: Any, lower: Any, closed: bool) -> Any:
+    """``z < lower``, or ``z <= lower``; known where a support has no lower end."""
+    if _is(lower, -np.inf):
+        return np.False_
+    return z <= lower if closed else z < lower
+
+
+def above(z: Any, upper: Any, closed: bool) -> Any:
+    """``z > upper``, or ``z >= upper``; known where a support has no upper end."""
+    if _is(upper, np.inf):
+        return np.False_
+    return z >= upper if closed else z > upper
+
+
+def _is(x: Any, value: float) -> bool:
+    """Whether something is known to be a number."""
+    return not isinstance(x, Tracer) and bool(np.all(np.asarray(x) == value))

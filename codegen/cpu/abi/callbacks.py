@@ -1,0 +1,99 @@
+"""Functions of the process that compiled code calls by their addresses.
+
+Native code hands over the addresses of contiguous arrays, operands and then results, and that of
+the call's status.  Python's functions get copies of their operands, since they may keep them for
+longer than the memory lives.  An error is kept under the address of the status, from where the
+entry raises it in the thread that has called.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.types import Type
+from autojit.ir.ops.callback import HostCall
+
+#: What the names of callbacks begin with, among those of library functions.
+PREFIX = "callback:"
+#: The name of the Python function that raises what a callback has raised.
+RAISE = "callback_error"
+
+_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)
+
+#: What was raised, by the address of the status of the call.
+_raised: dict[int, BaseException] = {}
+
+
+class Native:
+    """A function with types, as native code calls it."""
+
+    def __init__(self, call: HostCall) -> None:
+        self.call = call
+        # The number is the function's own, and never given again.
+        self.name = f"{PREFIX}{call.function.number}:{call.in_types}:{call.types}:{call.batch}"
+        self._python = _SIGNATURE(self._run)
+        found = call.function.native(call, self._python)
+        if found is None:
+            found = ctypes.cast(self._python, ctypes.c_void_p).value or 0, None
+        self.address: int = found[0]
+        self._owner: Any = found[1]
+
+    def _run(self, addresses: Any, status: int) -> int:
+        if status in _raised:
+            return 1  # the results are not looked at any more
+        types = (*self.call.in_types, *self.call.out_types)
+        arrays = [_array_at(addresses[i] or 0, t) for i, t in enumerate(types)]
+        given = arrays[: len(self.call.in_types)]
+        made = arrays[len(given) :]
+        try:
+            for target, result in zip(made, self.call(given), strict=True):
+                target[...] = result
+        except BaseException as error:  # whatever it is, it belongs to the caller
+            _raised[status] = error
+            for target in made:
+                target[...] = 0
+            return 1
+        return 0
+
+
+def _array_at(address: int, type: Type) -> np.ndarray:
+    if not type.size:
+        return np.empty(type.shape, type.dtype)
+    memory = (ctypes.c_char * type.nbytes).from_address(address)
+    return np.frombuffer(memoryview(memory), type.dtype).reshape(type.shape)
+
+
+def raise_error(status: int) -> None:
+    """Raise what a callback has raised in the call with that status."""
+    raise _raised.pop(status)
+
+
+#: The callbacks of living functions, by name.
+_natives: weakref.WeakValueDictionary[str, Native] = weakref.WeakValueDictionary()
+
+
+def native_of(call: HostCall) -> Native:
+    """What native code calls; it lives as long as the function."""
+    kept: dict[Any, Native] = vars(call.function).setdefault("natives", {})
+    key = (call.in_types, call.types, call.batch)
+    if key not in kept:
+        made = Native(call)
+        kept[key] = _natives[made.name] = made
+    return kept[key]
+
+
+def owners(names: Sequence[str]) -> list[Any]:
+    """What has to live as long as code that calls these."""
+    return [_natives[name] for name in names if name.startswith(PREFIX)]
+
+
+def address_of(name: str) -> int | None:
+    """The address of a callback, or of the function that raises; None for other names."""
+    if name == RAISE:
+        return id(raise_error)
+    return _natives[name].address if name.startswith(PREFIX) else None

@@ -1,0 +1,40 @@
+"""Statements that call functions outside of the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .effects import Access, declare
+from .values import Buffer, Operand
+
+
+def _touched(operands: tuple[Operand, ...], counts: tuple[int, ...]) -> list[Access]:
+    """Where arrays are; those without elements are nowhere."""
+    pairs = zip(operands, counts, strict=True)
+    return [Access(o.buffer, o.offset, 0, count - 1) for o, count in pairs if count]
+
+
+@declare(
+    reads=lambda s: _touched(s.inputs, s.read),
+    writes=lambda s: _touched(s.outputs, s.written),
+    buffers=lambda s: s.buffers,
+)
+@dataclass(slots=True)
+class Callback:
+    """A call of a function of the process (``call``, an ``ir.ops.callback.HostCall``) on contiguous
+    arrays, of so many scalars each; offsets count scalars.
+
+    A step of the program, or a statement in the body of a loop.
+    """
+
+    call: Any
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """Inputs, then results."""
+        return [o.buffer for o in (*self.inputs, *self.outputs)]

@@ -1,0 +1,141 @@
+"""The family of functions that are called in SciPy's compiled code, one element at a time.
+
+One declaration says all there is to know of such a function: its name in SciPy, how it is called,
+what it costs, and its derivative by each operand.  The interpreter calls ``scipy.special``;
+compiled code calls the function that ``scipy.special.cython_special`` exports, or the inner loop
+of the ufunc for a single element.  Both compute in float64; float32 is converted there and back,
+as SciPy does.
+
+A derivative that nobody knows a formula for is refused when it is asked for (`unknown`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.core.declaration import MaybeValue
+from autojit.ir.core.errors import no_derivative
+from autojit.ir.core.program import Op, Value
+from autojit.ir.ops.elementwise import FLOAT, Elementwise, Rule
+
+#: What the word of such a function begins with, in the vocabulary that kernels are written in.
+_PREFIX = "special: "
+
+#: The declarations by their words.
+EXTERNALS: dict[str, External] = {}
+
+
+def external(word: str) -> External | None:
+    """The function that a word of kernels calls; None for other words.
+
+    >>> external("special: gammaln"), external("sin")
+    (<op gammaln>, None)
+    """
+    return EXTERNALS.get(word) if word.startswith(_PREFIX) else None
+
+
+def several() -> dict[str, list[External]]:
+    """The results of the functions that have more than one, by their names in SciPy."""
+    found: dict[str, list[External]] = {}
+    for each in EXTERNALS.values():
+        if each.results > 1:
+            found.setdefault(f"scipy.special.{each.function}", []).append(each)
+    return {name: sorted(results, key=lambda r: r.result) for name, results in found.items()}
+
+
+class External(Elementwise):
+    """A function of scipy.special, or one result of it.
+
+    ``function``  its name in SciPy
+    ``result``    which of its results this is, where it has several
+    ``results``   how many it has
+    ``whole``     the operands that are passed as integers, by position
+    ``loop``      where SciPy exports its ufunc only, the dtypes of the inner loop that is called,
+                  such as ``"dD->D"``; a complex number is two operands, or two results
+    ``also``      other names of the ufunc
+    ``cost``      the time of a call, in additions of a loop (a quarter of a nanosecond)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *rules: Rule,
+        function: str = "",
+        result: int = 0,
+        results: int = 1,
+        whole: tuple[int, ...] = (),
+        loop: str = "",
+        also: Sequence[str] = (),
+        cost: int = 100,
+    ) -> None:
+        self.function = function or name
+        self.result, self.results = result, results
+        self.whole, self.loop = whole, loop
+        self.word = f"{_PREFIX}{name}"
+        EXTERNALS[self.word] = self
+        own = [name] if name == self.function and not loop else []
+        answers = [f"scipy.special.{each}" for each in (*own, *also)]
+        super().__init__(
+            name, self.call, rules, answers=answers, kinds=FLOAT, cost=cost,
+            kernel=lambda k, *scalars: k(self.word, *scalars),
+        )  # fmt: skip
+
+    def call(self, *arrays: Any) -> Any:
+        """The result by SciPy, in the dtype of the operands."""
+        dtype = np.asarray(arrays[0]).dtype
+        results = scipy_function(self.function)(*self._operands(arrays))
+        pieces: list[Any] = []
+        for made in results if isinstance(results, tuple) else (results,):
+            is_complex = "D" in self.loop.partition(">")[2]
+            pieces += [np.real(made), np.imag(made)] if is_complex else [made]
+        return np.asarray(pieces[self.result], dtype)
+
+    def _operands(self, arrays: Sequence[Any]) -> Iterator[Any]:
+        """The operands as SciPy takes them: of two real ones, a complex one."""
+        given = iter(arrays)
+        for i, kind in enumerate(self.loop.partition("-")[0] or "d" * len(arrays)):
+            x = next(given)
+            if kind == "D":
+                z = np.empty(np.shape(x), np.result_type(x, np.complex64))
+                z.real, z.imag = x, next(given)
+                yield z
+            else:
+                yield np.asarray(x).astype(np.int64) if kind == "l" or i in self.whole else x
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        for position, (tangent, rule) in enumerate(zip(tangents, self.rules, strict=True)):
+            if tangent is not None and rule is unknown:
+                raise no_derivative(self.refusal(position), op.source)
+        return super().jvp(op, tangents)
+
+    def refusal(self, position: int) -> str:
+        """The words for a derivative by an operand that is not known."""
+        name = f"scipy.special.{self.function}"
+        which = ("first", "second", "third", "fourth", "fifth")[position]
+        return (
+            f"the derivative of {name} by its {which} argument is not known to autojit. If that "
+            "argument is to be a constant, take it out of what is differentiated by:\n"
+            f"    from autojit import stop_gradient\n"
+            f"    {name}(..., stop_gradient(p), ...)"
+        )
+
+
+def unknown(t: Value, y: Value, *operands: Value) -> Value:
+    """The rule of an operand by which no derivative is known (see ``External.jvp``)."""
+    raise NotImplementedError
+
+
+@cache
+def scipy_function(name: str) -> Callable[..., Any]:
+    """A function of scipy.special, imported when it is first needed."""
+    import scipy.special
+
+    found: Callable[..., Any] | None = getattr(scipy.special, name, None)
+    found = found or getattr(scipy.special._ufuncs, name, None)
+    if found is None:
+        raise NotImplementedError(f"SciPy {scipy.__version__} has no function {name}")
+    return found

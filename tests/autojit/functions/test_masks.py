@@ -1,0 +1,146 @@
+"""What a traced mask picks: sums of it, assignments to it, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import grad, jit, vmap
+from autojit.errors import UncoveredFunctionError
+
+X = np.array([1.0, -2.0, 3.0, -0.5, 0.7])
+W = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+A = np.arange(12.0).reshape(3, 4) - 5.3
+THREE = np.array([1.0, 2.0, 3.0])
+
+
+def sums(x: Any) -> Any:
+    p = x[x > 0]
+    several = p.sum() + np.mean(p) * np.std(p) + np.sum(np.log(p)) + p.max() - x[x < 0].min()
+    return several + np.prod(p) + np.linalg.norm(x[x < 0]) + np.argmax(p) * np.any(p > 2)
+
+
+def lengths(x: Any) -> Any:
+    p = x[x > 0]
+    if p.size == 0:
+        return x.sum()
+    return len(p) * x.sum() / p.size + p.shape[0] * x[0] + p[0] * p[-1]
+
+
+def changed(x: Any) -> Any:
+    y, z = x * 1.0, x.copy()
+    m = y > 0
+    y[m] *= 0.1
+    y[m] += W[m] * x[m]
+    y[y < 0] = 0.3
+    z[x > 0] = x[x > 0] ** 2
+    z[np.nonzero(x > 0)] += 1
+    return np.sum(y**2 * W) + np.sum(z * W)
+
+
+def of_known_number(x: Any) -> Any:
+    y = x.copy()
+    y[x > 0] = THREE * x[0]
+    return np.sum(y * W) + np.sum(x[x > 0] * THREE) + np.sum(x[x > 0.6] * x[(x < 3.5) & (x > -0.4)])
+
+
+def by_functions(x: Any) -> Any:
+    i, j = np.where(x > 0)[0], np.flatnonzero(x < 0)
+    found = np.compress(x > 0, x).sum() * np.extract(x < 0, x).sum() + x[np.nonzero(x > 0)].max()
+    return found + np.sum(W[i] * x[i]) + np.sum(j * x[j])
+
+
+def products(x: Any) -> Any:
+    p = x[x > 0]
+    chosen = np.where(p > 2, p, 1.0)
+    return np.dot(p, W[x > 0]) + p @ chosen + np.cumsum(p).max()
+
+
+def of_matrices(a: Any) -> Any:
+    b, (i, j) = a * 1.0, np.nonzero(a > 0)
+    b[b < 0] = -b[b < 0]
+    b[:, 1][b[:, 1] > 2] *= 2
+    rows = a[a[:, 0] > -2]
+    found = np.sum(a[i, j] * i * j) + np.sum(np.sqrt(b)) + np.sum(rows**2) + a[a > 0].mean()
+    return found + np.compress(a[0] < -3, a, axis=1).sum() + a[:, a[0] > -4].sum()
+
+
+def in_a_loop(x: Any) -> Any:
+    total = 0.0
+    for i in range(100):
+        p = x[x > 0.0101 * i]
+        total = total + p.sum() * i
+    return total
+
+
+FUNCTIONS = [(sums, X), (lengths, X), (changed, X), (of_known_number, X), (by_functions, X),
+             (products, X), (of_matrices, A), (in_a_loop, X)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "x"), FUNCTIONS, ids=lambda v: getattr(v, "__name__", ""))
+def test_values_and_derivatives(f: Any, x: np.ndarray) -> None:
+    want = f(x)
+    np.testing.assert_allclose(jit(f)(x), want)
+    np.testing.assert_allclose(jit(vmap(f))(np.stack([x, x * 1.01])), [want, f(x * 1.01)])
+    differences = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[place] = 1e-6
+        differences[place] = (f(x + step) - f(x - step)) / 2e-6
+    np.testing.assert_allclose(jit(grad(f))(x), differences, atol=1e-6)
+    np.testing.assert_allclose(grad(f)(x), differences, atol=1e-6)
+
+
+def test_the_places_between_reach_nothing() -> None:
+    """The logarithms of the others are NaN, and their derivatives are infinite."""
+    x = np.array([0.0, 2.0, -np.inf, np.nan, 3.0])
+    f = lambda x: np.sum(np.log(x[x > 0]) / x[x > 0])  # noqa: E731
+    np.testing.assert_allclose(jit(f)(x), f(x))
+    want = [0, (1 - np.log(2)) / 4, 0, 0, (1 - np.log(3)) / 9]
+    np.testing.assert_allclose(jit(grad(f))(x), want)
+
+
+def test_what_is_picked_is_a_copy() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        p = y[y > 0]
+        p += 1
+        p[...] = 0 * p
+        return y
+
+    np.testing.assert_array_equal(jit(f)(X), X)
+
+
+def test_numbers_of_elements_that_do_not_fit_raise() -> None:
+    def assigned(x: Any) -> Any:
+        y = x * 1.0
+        y[x > 0] = np.ones(4)
+        return y
+
+    for f in (assigned, lambda x: np.sum(x[x > 0] * x[x < 0]), lambda x: x[x > 9].max(),
+              lambda x: x[x > 0] @ np.ones(2)):  # fmt: skip
+        for call in (f, jit(f)):
+            with pytest.raises(ValueError, match=r"zero-size|broadcast|match|assign"):
+                call(X)
+    with pytest.raises(IndexError):
+        jit(lambda x: x[x > 0][3])(X)
+
+
+REFUSED = {
+    "a result": lambda x: np.log(x[x > 0]),
+    "sorted": lambda x: np.sort(x[x > 0]),
+    "a slice": lambda x: x[x > 0][:2].sum(),
+    "the median": lambda x: np.median(x[x > 0]),
+    "joined": lambda x: np.concatenate([x[x > 0], x]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_says_what_to_write(name: str) -> None:
+    with pytest.raises(UncoveredFunctionError) as error:
+        jit(REFUSED[name])(X)
+    assert "    np.where(m, np.log(np.where(m, x, 1)), 0)  # not: np.log(x[m])\n" in str(
+        error.value
+    )

@@ -1,0 +1,92 @@
+"""One row for each family of distributions: shape parameters, and points where it is tested."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """``shapes`` are valid shape parameters, ``points`` lie inside of the support (at location 0
+    and scale 1), and each of ``edges`` at an end of it, outside of it, or at infinity; ``invalid``
+    are shape parameters that SciPy refuses."""
+
+    shapes: tuple[float, ...]
+    points: tuple[float, ...]
+    edges: tuple[float, ...]
+    invalid: tuple[float, ...] | None = None
+
+
+INF = float("inf")
+LINE, HALF, UNIT = (-INF, INF), (-1.0, 0.0, INF), (-0.5, 0.0, 1.0, 1.5)
+SPREAD, RIGHT, WITHIN = (-1.3, 0.4, 2.1), (0.3, 1.1, 2.7), (0.2, 0.55, 0.9)
+
+CONTINUOUS = {
+    "norm": Row((), SPREAD, LINE),
+    "cauchy": Row((), SPREAD, LINE),
+    "laplace": Row((), SPREAD, LINE),
+    "logistic": Row((), SPREAD, LINE),
+    "gumbel_r": Row((), SPREAD, (INF,)),
+    "gumbel_l": Row((), SPREAD, (-INF,)),
+    "t": Row((3.5,), SPREAD, LINE, (-1.0,)),
+    "skewnorm": Row((1.5,), SPREAD, LINE),
+    "exponnorm": Row((0.7,), SPREAD, (), (-1.0,)),
+    "gennorm": Row((1.3,), SPREAD, LINE, (0.0,)),
+    "hypsecant": Row((), SPREAD, LINE),
+    "vonmises": Row((1.7,), SPREAD, (), (-1.0,)),
+    "expon": Row((), RIGHT, HALF),
+    "gamma": Row((2.3,), RIGHT, HALF[:2], (-1.0,)),
+    "invgamma": Row((4.3,), RIGHT, (-1.0,), (0.0,)),
+    "chi2": Row((3.3,), RIGHT, HALF[:2], (-1.0,)),
+    "chi": Row((3.3,), RIGHT, HALF[:2], (-1.0,)),
+    "lognorm": Row((0.8,), RIGHT, (-1.0, 0.0), (-1.0,)),
+    "halfnorm": Row((), RIGHT, HALF),
+    "halfcauchy": Row((), RIGHT, HALF),
+    "halflogistic": Row((), RIGHT, HALF),
+    "weibull_min": Row((1.7,), RIGHT, HALF[:2], (-1.0,)),
+    "invweibull": Row((2.7,), RIGHT, (-1.0,), (-1.0,)),
+    "pareto": Row((2.6,), (1.2, 1.9, 4.0), (0.5, 1.0), (-1.0,)),
+    "lomax": Row((2.6,), RIGHT, HALF[:2], (-1.0,)),
+    "f": Row((3.5, 7.2), RIGHT, HALF[:2], (1.0, -1.0)),
+    "invgauss": Row((0.8,), RIGHT, (-1.0,), (-1.0,)),
+    "wald": Row((), RIGHT, (-1.0,)),
+    "rayleigh": Row((), RIGHT, HALF[:2]),
+    "maxwell": Row((), RIGHT, HALF[:2]),
+    "levy": Row((), RIGHT, (-1.0,)),
+    "fisk": Row((2.4,), RIGHT, (-1.0,), (-1.0,)),
+    "nakagami": Row((1.6,), RIGHT, HALF[:2], (-1.0,)),
+    "betaprime": Row((2.2, 3.1), RIGHT, HALF[:2], (-1.0, 1.0)),
+    "burr12": Row((1.8, 2.1), RIGHT, HALF[:2], (-1.0, 1.0)),
+    "uniform": Row((), WITHIN, UNIT),
+    "beta": Row((2.2, 1.4), WITHIN, UNIT, (1.0, -1.0)),
+    "triang": Row((0.35,), WITHIN, (-0.5, 1.5), (1.5,)),
+    "powerlaw": Row((1.6,), WITHIN, UNIT, (-1.0,)),
+    "loguniform": Row((0.1, 1.3), WITHIN, (0.05, 1.5), (2.0, 1.0)),
+    "reciprocal": Row((0.1, 1.3), WITHIN, (0.05, 1.5), (2.0, 1.0)),
+    "truncnorm": Row((-0.6, 1.9), (-0.4, 0.3, 1.7), (-0.7, 2.0), (1.0, -1.0)),
+    "weibull_max": Row((1.7,), (-2.7, -1.1, -0.3), (0.5,), (-1.0,)),
+    "genextreme": Row((0.3,), (-1.3, 0.4, 2.1), (3.5,)),
+    "genpareto": Row((-0.2,), (0.3, 1.1, 2.7), (-0.5, 5.5)),
+}
+#: The same families with shape parameters in another range of theirs.
+AGAIN = {
+    "genextreme": Row((-0.4,), (-1.3, 0.4, 2.1), (-2.6,)),
+    "genpareto": Row((0.4,), (0.3, 1.1, 2.7), (-0.5,)),
+    "truncnorm": Row((2.6, 3.9), (2.7, 3.1, 3.8), (2.0, 4.0)),
+    "gennorm": Row((3.0,), SPREAD, ()),
+}
+
+COUNTS = (0.0, 1.0, 4.0)
+DISCRETE = {
+    "bernoulli": Row((0.3,), (0.0, 1.0), (-1.0, 0.5, 2.0), (1.5,)),
+    "binom": Row((6.0, 0.3), COUNTS, (-1.0, 0.5, 6.0, 7.0), (6.0, 1.5)),
+    "nbinom": Row((3.4, 0.4), COUNTS, (-1.0, 1.5), (-1.0, 0.4)),
+    "poisson": Row((2.3,), COUNTS, (-1.0, 1.5), (-1.0,)),
+    "geom": Row((0.4,), (1.0, 2.0, 5.0), (0.0, 1.5), (1.5,)),
+    "betabinom": Row((6.0, 1.4, 2.2), COUNTS, (-1.0, 7.0), (6.0, -1.0, 1.0)),
+    "betanbinom": Row((4.0, 2.4, 2.2), COUNTS, (-1.0,), (4.0, -1.0, 1.0)),
+    "hypergeom": Row((12.0, 7.0, 5.0), COUNTS, (-1.0, 6.0), (12.0, 13.0, 5.0)),
+    "randint": Row((-1.0, 6.0), COUNTS, (-2.0, 6.0), (6.0, 2.0)),
+    "zipf": Row((2.6,), (1.0, 2.0, 5.0), (0.0,), (0.5,)),
+    "logser": Row((0.4,), (1.0, 2.0, 5.0), (0.0,), (1.5,)),
+    "dlaplace": Row((0.8,), (-2.0, 0.0, 3.0), (0.5,), (-1.0,)),
+}

@@ -1,0 +1,269 @@
+"""Distributions of SciPy on traced values: beside SciPy's own values, and differences of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from autojit import grad, hessian, jit, trace, vmap
+from autojit.errors import DerivativeError, FrozenRandomError, UncoveredFunctionError
+from autojit.scipy.stats.family import FAMILIES
+from tests.autojit.scipy.checks import assert_same, by_scipy, check_derivatives, interpreted
+from tests.autojit.scipy.families import AGAIN, CONTINUOUS, DISCRETE, Row
+
+PROBABILITIES = np.array([0.1, 0.45, 0.8])
+LOC, SCALE = 0.25, 1.6
+ROWS = [
+    *CONTINUOUS.items(), *((f"{name} again", row) for name, row in AGAIN.items()),
+    *DISCRETE.items(),
+]  # fmt: skip
+each_family = pytest.mark.parametrize(("name", "row"), ROWS, ids=[name for name, _ in ROWS])
+OF_POINTS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
+OF_PROBABILITIES = ("ppf", "isf")
+OF_PARAMETERS = ("mean", "var", "std", "median", "entropy")
+
+
+#: Methods without a formula: all others are covered.
+MISSING = {
+    "skewnorm": {"ppf", "isf", "median", "entropy"},
+    "exponnorm": {"ppf", "isf", "median", "entropy"},
+    "vonmises": {*OF_POINTS[4:], *OF_PROBABILITIES, *OF_PARAMETERS[:4]},
+    "f": {"entropy"},
+    "invgauss": {"ppf", "isf", "median", "entropy"},
+    "wald": {"ppf", "isf", "median", "entropy"},
+    "fisk": {"var", "std"},
+    "nakagami": {"entropy"},
+    "betaprime": {"ppf", "isf", "median", "entropy"},
+    "burr12": {"mean", "var", "std", "entropy"},
+    "genextreme": {"mean", "var", "std"},
+    "binom": {"entropy"}, "nbinom": {"entropy"}, "poisson": {"entropy"}, "dlaplace": {"entropy"},
+    "betabinom": {*OF_POINTS[4:], "entropy"},
+    "betanbinom": {*OF_POINTS[4:], "mean", "var", "std", "entropy"},
+    "hypergeom": {*OF_POINTS[4:], "entropy"},
+    "zipf": {*OF_POINTS[4:], "var", "std", "entropy"},
+    "logser": {*OF_POINTS[4:], "var", "std", "entropy"},
+}  # fmt: skip
+
+
+def covered(name: str) -> set[str]:
+    """The methods of a family that have formulas."""
+    every = {*OF_POINTS, *OF_PROBABILITIES, *OF_PARAMETERS}
+    every -= {"pdf", "logpdf", "ppf", "isf", "median"} if name in DISCRETE else {"pmf", "logpmf"}
+    return every - MISSING.get(name.split()[0], set())
+
+
+class Every:
+    """All methods of a distribution that are covered, in one function of everything."""
+
+    def __init__(self, name: str, whole: tuple[float, ...] = ()) -> None:
+        self.distribution = getattr(st, name.split()[0])
+        #: Shape parameters that are no arguments: the first ones.
+        self.whole = whole
+        self.names = {*OF_POINTS, *OF_PROBABILITIES, *OF_PARAMETERS}
+
+    def __call__(self, points: Any, probabilities: Any, *parameters: Any) -> dict[str, Any]:
+        parameters = self.whole + parameters
+        found = {name: (points, *parameters) for name in OF_POINTS}
+        found |= {name: (probabilities, *parameters) for name in OF_PROBABILITIES}
+        found |= dict.fromkeys(OF_PARAMETERS, parameters)
+        return {
+            name: result
+            for name, arguments in found.items()
+            if name in self.names and (result := self.ask(name, *arguments)) is not None
+        }
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self.distribution, name)(*arguments)
+        except UncoveredFunctionError:
+            return None
+        except AttributeError:  # pdf of a discrete one
+            if name not in OF_POINTS:
+                raise
+            return None
+
+
+def traced(f: Every, *arguments: Any) -> dict[str, Any]:
+    found: dict[str, Any] = interpreted(f, *arguments)
+    f.names = set(found)  # those that are covered
+    return found
+
+
+@each_family
+def test_values(name: str, row: Row) -> None:
+    is_discrete = name in DISCRETE
+    place = (1.0,) if is_discrete else (LOC, SCALE)
+    points = np.array([*row.points, *row.edges, np.nan]) * place[-1]
+    points = points + 1 if is_discrete else points + LOC
+    q = np.array([*PROBABILITIES, -0.1, 1.1, np.nan])
+    f = Every(name)
+    found = traced(f, points, q, *row.shapes, *place)
+    assert found.keys() == covered(name)
+    wanted = by_scipy(f, points, q, *row.shapes, *place)
+    for method, got in found.items():
+        assert_same(got, wanted[method], method, rtol=1e-9, atol=1e-12)
+
+
+@each_family
+def test_invalid_parameters_give_nan(name: str, row: Row) -> None:
+    points = np.array([*row.points, *row.edges])
+    wrong = [] if row.invalid is None else [(*row.invalid, 0.0)]
+    if name not in DISCRETE:
+        wrong += [(*row.shapes, 0.0, -1.0), (*row.shapes, 0.0, 0.0)]
+    for parameters in wrong:
+        found = traced(Every(name), points, PROBABILITIES, *parameters)
+        for method, got in found.items():
+            assert np.all(np.isnan(got)), method
+
+
+@each_family
+def test_derivatives(name: str, row: Row) -> None:
+    """Both modes, beside differences of SciPy's."""
+    whole = FAMILIES[name.split()[0]].whole
+    f = Every(name, row.shapes[: len(whole)])
+    arguments = [PROBABILITIES, *row.shapes[len(whole) :]]
+    if name in DISCRETE:
+        g = partial(f, np.array(row.points))
+    else:
+        arguments = [np.array(row.points) * SCALE + LOC, *arguments, LOC, SCALE]
+        g = partial(f)
+    f.names = covered(name)
+    f.names = {n for n, y in by_scipy(g, *arguments).items() if np.all(np.isfinite(y))}
+    check_derivatives(g, arguments)
+
+
+# -- how they are called -----------------------------------------------------------------
+
+X = np.array([0.3, 1.1, 2.7])
+CALLS = {
+    "positions": lambda x, a, s: st.gamma.logpdf(x, a, 0.0, s),
+    "keywords": lambda x, a, s: st.gamma.logpdf(x=x, a=a, scale=s),
+    "frozen with traced parameters": lambda x, a, s: st.gamma(a, scale=s).logpdf(x),
+    "frozen by name": lambda x, a, s: st.gamma.freeze(a=a, scale=s).logpdf(x),
+    "partial": lambda x, a, s: partial(st.gamma.logpdf, scale=s)(x, a),
+    "vectorized": lambda x, a, s: np.vectorize(st.gamma.logpdf)(x, a, 0.0, s),
+    "vmap": lambda x, a, s: vmap(lambda y: st.gamma.logpdf(y, a, 0.0, s))(x),
+    "a list": lambda x, a, s: st.gamma.logpdf([x[0], x[1], x[2]], a, 0.0, s),
+    "a method as a value": lambda x, a, s: (lambda f: f(x, a, 0.0, s))(st.gamma.logpdf),
+    "without source": eval("lambda x, a, s: st.gamma.logpdf(x, a, scale=s)", {"st": st}),
+    "frozen without source": eval("lambda x, a, s: st.gamma(a, scale=s).logpdf(x)", {"st": st}),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_ways_to_call(call: str) -> None:
+    def f(x: Any, a: Any, s: Any) -> Any:
+        return np.sum(CALLS[call](x, a, s))
+
+    wanted = grad(lambda x, a, s: np.sum(CALLS["positions"](x, a, s)), (0, 1, 2))(X, 2.3, 1.2)
+    for got, want in zip(grad(f, (0, 1, 2))(X, 2.3, 1.2), wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_frozen_with_plain_parameters() -> None:
+    model = st.gamma(2.3, scale=1.2)
+    wanted = grad(lambda x: st.gamma.logpdf(x, 2.3, 0.0, 1.2))(0.7)
+    np.testing.assert_allclose(grad(lambda x: model.logpdf(x))(0.7), wanted)
+    np.testing.assert_allclose(grad(model.logpdf)(0.7), wanted)
+    np.testing.assert_allclose(grad(lambda x: x * model.mean())(0.7), 2.3 * 1.2)
+
+
+def test_broadcasting_dtypes_and_compiled_code() -> None:
+    x, mu = np.linspace(-1.0, 1.0, 6, dtype=np.float32).reshape(3, 2), np.array([0, 1])
+    for f in (st.norm.logpdf, st.norm.cdf, st.logistic.sf):
+        got, want = jit(f)(x, mu, 2.0), f(x, mu, 2.0)
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    found = jit(lambda q, low: st.uniform.interval(q, low, [1.0, 2.0]))(0.5, 0.25)
+    np.testing.assert_allclose(found, st.uniform.interval(0.5, 0.25, [1.0, 2.0]))
+
+
+def test_moments_support_and_second_derivatives() -> None:
+    f = jit(lambda a: (st.beta.stats(a, 2.0), st.beta.moment(2, a, 2.0), st.pareto.support(a)))
+    (mean, var), second, support = f(3.0)
+    np.testing.assert_allclose([mean, var, second], [0.6, 0.04, 0.4])
+    assert support == (1.0, np.inf)
+    h = hessian(lambda p: np.sum(st.norm.logpdf(X, p[0], p[1])))(np.array([0.5, 2.0]))
+    want = [-3 / 4, -2 * np.sum(X - 0.5) / 8, 3 / 4 - 3 * np.sum((X - 0.5) ** 2) / 16]
+    np.testing.assert_allclose([h[0, 0], h[0, 1], h[1, 1]], want)
+
+
+def test_outside_of_the_support_the_derivative_is_zero() -> None:
+    for f in (st.gamma.logpdf, st.gamma.pdf, st.lognorm.logpdf, st.invgamma.cdf):
+        np.testing.assert_array_equal(grad(f, (0, 1))(-1.0, 2.0), (0, 0))
+
+
+def test_the_check_of_a_scale_stays_out_of_the_loop() -> None:
+    program = trace(lambda s: np.sum(st.norm.logpdf(X, 0.5, s)))(2.0)
+    masks = [op for op in program.ops if op.kind.name in ("select", "gt", "lt") and op.result.shape]
+    assert masks == []
+    program = trace(lambda s: np.sum(st.expon.logpdf(X, scale=s)))(2.0)
+    assert "select" not in {op.kind.name for op in program.ops if op.result.shape}
+
+
+# -- what is refused ---------------------------------------------------------------------
+
+REFUSED = {
+    "scipy.stats.nct.pdf of traced values is not covered": lambda x: st.nct.pdf(0.5, 2.0, x),
+    "scipy.stats.skewnorm.ppf of traced values": lambda x: st.skewnorm.ppf(0.5, x),
+    "scipy.stats.poisson.ppf of traced values": lambda x: st.poisson.ppf(0.5, x),
+    "scipy.stats.norm.expect of traced values": lambda x: st.norm(x).expect(),
+    "scipy.stats.norm.fit of traced values": lambda x: st.norm.fit([x, x]),
+    "scipy.stats.norm.stats(moments='s') of": lambda x: st.norm.stats(x, moments="s"),
+    "scipy.stats.norm.moment(3) of": lambda x: st.norm.moment(3, x),
+    "scipy.stats.vonmises_line.pdf of": lambda x: st.vonmises_line.pdf(x, 1.0),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_refused(words: str) -> None:
+    with pytest.raises(UncoveredFunctionError) as caught:
+        trace(REFUSED[words])(0.5)
+    assert words in str(caught.value)
+    assert "test_distributions.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: st.norm.rvs(x, size=3), lambda x: st.poisson(x).rvs(size=3)]
+)
+def test_samples_are_refused(f: Any) -> None:
+    with pytest.raises(FrozenRandomError, match=r"rvs draws numbers, which would become const"):
+        trace(f)(0.5)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda k: st.poisson.logpmf(k, 2.0), lambda n: st.binom.pmf(2, n, 0.5)]
+)
+def test_there_is_no_derivative_by_an_integer(f: Any) -> None:
+    with pytest.raises(DerivativeError, match="has to be an integer") as caught:
+        grad(f)(4.0)
+    assert "k = autojit.stop_gradient(k)" in str(caught.value)
+    jit(f)(4.0)
+
+
+def test_wrong_parameters_are_named() -> None:
+    with pytest.raises(TypeError, match="gamma lacks a shape parameter: a"):
+        trace(lambda x: st.gamma.logpdf(x))(1.0)
+    with pytest.raises(TypeError, match="norm takes loc, scale, and 3 numbers were given"):
+        trace(lambda x: st.norm.logpdf(x, 0.0, 1.0, 2.0))(1.0)
+    with pytest.raises(TypeError, match="norm got 'mu' twice, or has no such parameter"):
+        trace(lambda x: st.norm.logpdf(x, mu=0.0))(1.0)
+    with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
+        trace(lambda x: st.norm.interval(1.5, x))(1.0)
+
+
+class Own(type(st.norm)):  # type: ignore[misc]
+    """A user's distribution."""
+
+
+def test_a_users_distribution_is_not_scipys() -> None:
+    own = Own(name="norm")
+    with pytest.raises(UncoveredFunctionError, match=r"Own\.logpdf of traced values is not"):
+        trace(lambda x: own.logpdf(x))(1.0)
+    shifted = type(st.norm)(a=0.0, name="norm")
+    with pytest.raises(UncoveredFunctionError, match=r"norm\.logpdf of traced values is not"):
+        trace(lambda x: shifted.logpdf(x))(1.0)

@@ -1,0 +1,101 @@
+"""SciPy's functions on traced values beside SciPy itself, and their derivatives."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autojit
+from autojit import jit, jvp, vjp, vmap
+from autojit.protocols.registry import FUNCTIONS as covered
+from tests.samples.scipy_calculus import INTEGRALS, INTERPOLATION, OPTIMIZATION
+from tests.samples.scipy_images import IMAGES
+from tests.samples.scipy_linalg import LINALG
+from tests.samples.scipy_rows import Row
+from tests.samples.scipy_signal import FOURIER, SIGNAL
+
+#: Until `np.fft` is covered.
+TRANSFORMS = FOURIER if np.fft.fft in covered else []
+ROWS = [*TRANSFORMS, *LINALG, *SIGNAL, *IMAGES, *INTEGRALS, *INTERPOLATION, *OPTIMIZATION]
+NAMED = pytest.mark.parametrize("sample", ROWS, ids=lambda r: r.name)
+
+
+def leaves(result: Any) -> list[Any]:
+    if isinstance(result, (tuple, list)):
+        return [leaf for item in result for leaf in leaves(item)]
+    return [] if result is None else [result]
+
+
+def flat(sample: Row) -> Any:
+    return lambda *arguments: tuple(leaves(sample.function(*arguments)))
+
+
+def scipys_own(sample: Row, arguments: Any) -> list[np.ndarray]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy's, of accuracy
+        return [np.asarray(x) for x in leaves(sample.function(*arguments))]
+
+
+def drawn(arrays: Any, seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+
+    def one(x: Any) -> Any:
+        made = rng.standard_normal(np.shape(x))
+        return made + 1j * rng.standard_normal(np.shape(x)) if np.iscomplexobj(x) else made
+
+    return tuple(one(x) if np.asarray(x).dtype.kind in "fc" else np.zeros(np.shape(x))
+                 for x in arrays)  # fmt: skip
+
+
+def assert_close(sample: Row, got: Any, wanted: Any) -> None:
+    assert len(got) == len(wanted)
+    for a, b in zip(got, wanted, strict=True):
+        assert np.shape(a) == b.shape
+        np.testing.assert_allclose(a, b, rtol=sample.rtol, atol=sample.atol)
+
+
+@NAMED
+def test_values_and_derivatives(sample: Row) -> None:
+    function, tangents = flat(sample), drawn(sample.arguments, 0)
+    with autojit.disable_jit():
+        values, pushed = jvp(function, sample.arguments, tangents)
+        assert_close(sample, values, scipys_own(sample, sample.arguments))
+        cotangents = drawn(values, 1)
+        pulled = vjp(function, *sample.arguments)[1](cotangents)
+    if not sample.flat:
+        for a, b in zip(pushed, differences(sample, tangents), strict=True):
+            assert np.max(np.abs(a - b), initial=0) <= sample.dtol * np.max(np.abs(b), initial=1)
+    forward = sum(np.sum(np.real(c * t)) for c, t in zip(cotangents, pushed, strict=True))
+    backward = sum(np.sum(np.real(c * t)) for c, t in zip(pulled, tangents, strict=True))
+    assert abs(forward - backward) <= 1e-8 * (1 + abs(forward))
+
+
+def differences(sample: Row, tangents: Any) -> list[Any]:
+    """Central ones of fourth order."""
+    h = 1e-5
+
+    def at(s: float) -> list[np.ndarray]:
+        moved = [a + s * t for a, t in zip(sample.arguments, tangents, strict=True)]
+        return scipys_own(sample, moved)
+
+    rows = zip(at(h), at(-h), at(2 * h), at(-2 * h), strict=True)
+    return [(8 * (p - m) - (p2 - m2)) / (12 * h) for p, m, p2, m2 in rows]
+
+
+@pytest.mark.slow
+@NAMED
+def test_batches(sample: Row) -> None:
+    batches = tuple(np.stack([a, a * (1 + 1e-4)]) for a in sample.arguments)
+    with autojit.disable_jit():
+        got = vmap(flat(sample))(*batches)
+    for k in range(2):
+        assert_close(sample, [g[k] for g in got], scipys_own(sample, [b[k] for b in batches]))
+
+
+@pytest.mark.parametrize("sample", [r for r in ROWS if r.compiled], ids=lambda r: r.name)
+def test_compiled(sample: Row) -> None:
+    got = jit(flat(sample))(*sample.arguments)
+    assert_close(sample, got, scipys_own(sample, sample.arguments))

@@ -1,0 +1,148 @@
+"""Multivariate distributions of SciPy on traced values, beside SciPy's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from autojit import grad, jit, trace
+from autojit.errors import DerivativeError, ShapeError, UncoveredFunctionError
+from tests.autojit.scipy.checks import assert_same, by_scipy, check_derivatives, interpreted
+
+RNG = np.random.default_rng(5)
+POINTS, MEAN = RNG.normal(size=(4, 3)), RNG.normal(size=3)
+ROOT = RNG.normal(size=(3, 3))
+MATRICES = RNG.normal(size=(2, 3, 2))
+SMALL = RNG.normal(size=(2, 2))
+SIMPLEX = np.array([[0.2, 0.5], [0.5, 0.2], [0.3, 0.3]])
+ALPHA = np.array([1.3, 2.1, 0.8])
+
+
+def spread(root: Any) -> Any:
+    """A positive definite matrix, which stays symmetric when its root changes."""
+    return root @ root.T + np.eye(root.shape[0])
+
+
+def stacked(root: Any) -> Any:
+    """Two of them, along the last axis."""
+    return np.stack([spread(root), 2 * spread(root.T)], axis=-1)
+
+
+def chances(p: Any) -> Any:
+    return p / np.sum(p)
+
+
+CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "normal": (
+        lambda x, m, a: st.multivariate_normal.logpdf(x, m, spread(a)), (POINTS, MEAN, ROOT)
+    ),
+    "normal of one point": (
+        lambda x, m, a: st.multivariate_normal.pdf(x, m, spread(a)), (POINTS[0], MEAN, ROOT)
+    ),
+    "normal of one dimension": (
+        lambda x, m, s: st.multivariate_normal.logpdf(x, m, s), (POINTS[:, 0], 0.5, 1.7)
+    ),
+    "normal with variances": (
+        lambda x, v: st.multivariate_normal.logpdf(x, MEAN, v), (POINTS, ALPHA)
+    ),
+    "frozen normal": (
+        lambda x, m, a: st.multivariate_normal(m, spread(a)).logpdf(x), (POINTS, MEAN, ROOT)
+    ),
+    "frozen by keyword": (
+        lambda x, a: st.multivariate_normal(mean=MEAN, cov=spread(a)).pdf(x), (POINTS, ROOT)
+    ),
+    "frozen by SciPy": (st.multivariate_normal(MEAN, spread(ROOT)).logpdf, (POINTS,)),
+    "normal entropy": (lambda a: st.multivariate_normal.entropy(None, spread(a)), (ROOT,)),
+    "t": (
+        lambda x, m, a, df: st.multivariate_t.logpdf(x, m, spread(a), df),
+        (POINTS, MEAN, ROOT, 3.3),
+    ),
+    "frozen t": (lambda x, df: st.multivariate_t(MEAN, np.eye(3), df).pdf(x), (POINTS, 3.3)),
+    "t frozen by SciPy": (st.multivariate_t(MEAN, spread(ROOT), 3.3).logpdf, (POINTS,)),
+    "t entropy": (lambda a, df: st.multivariate_t.entropy(MEAN, spread(a), df), (ROOT, 3.3)),
+    "matrix normal": (
+        lambda x, m, r, c: st.matrix_normal.logpdf(x, m, spread(r), spread(c)),
+        (MATRICES, MATRICES[1], ROOT, SMALL),
+    ),
+    "one matrix": (
+        lambda x, r: st.matrix_normal.pdf(x, MATRICES[1], spread(r)), (MATRICES[0], ROOT)
+    ),
+    "dirichlet": (lambda a: st.dirichlet.logpdf(SIMPLEX, a), (ALPHA,)),
+    "dirichlet by the first of a point": (
+        lambda x, a: st.dirichlet.pdf(x, a), (SIMPLEX[:2, 0], ALPHA)
+    ),
+    "frozen dirichlet": (lambda a: st.dirichlet(a).logpdf(SIMPLEX), (ALPHA,)),
+    "dirichlet mean": (lambda a: st.dirichlet.mean(a), (ALPHA,)),
+    "dirichlet var": (lambda a: st.dirichlet(a).var(), (ALPHA,)),
+    "dirichlet entropy": (lambda a: st.dirichlet.entropy(a), (ALPHA,)),
+    "multinomial": (
+        lambda p: st.multinomial.logpmf([[1, 2, 0], [0, 1, 2]], 3, chances(p)), (ALPHA,)
+    ),
+    "frozen multinomial": (lambda p: st.multinomial(3, chances(p)).pmf([1, 2, 0]), (ALPHA,)),
+    "wishart": (
+        lambda x, df, s: st.wishart.logpdf(spread(x), df, spread(s)), (ROOT, 4.3, ROOT.T)
+    ),
+    "two of wishart": (lambda x, df: st.wishart(df, np.eye(3)).logpdf(stacked(x)), (ROOT, 4.3)),
+    "wishart mean": (lambda df, s: st.wishart.mean(df, spread(s)), (4.3, ROOT)),
+    "invwishart": (
+        lambda x, df, s: st.invwishart.logpdf(spread(x), df, spread(s)), (ROOT, 4.3, ROOT.T)
+    ),
+    "two of invwishart": (lambda x: st.invwishart(4.3, np.eye(3)).pdf(stacked(x)), (ROOT,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_derivatives(name: str) -> None:
+    f, arguments = CASES[name]
+    want = by_scipy(f, *arguments)
+    assert_same(interpreted(f, *arguments), want, rtol=1e-10)
+    check_derivatives(f, arguments)
+
+
+def test_compiled() -> None:
+    f, arguments = CASES["normal"]
+    found = jit(grad(lambda *a: np.sum(f(*a)), argnums=(0, 1, 2)))(*arguments)
+    precision = np.linalg.inv(spread(ROOT))
+    deviations = POINTS - MEAN
+    np.testing.assert_allclose(found[0], -deviations @ precision)
+    np.testing.assert_allclose(found[1], np.sum(deviations @ precision, axis=0))
+
+
+def test_impossible_counts_and_probabilities() -> None:
+    f = jit(lambda x, p: st.multinomial.logpmf(x, 3, p))
+    x = np.array([[1, 2, 1], [3, 0, 0]])
+    np.testing.assert_array_equal(f(x, np.array([1.0, 0.0, 0.0])), [-np.inf, 0.0])
+    assert np.isnan(f(x, np.array([1.5, -0.5, 0.0]))).all()
+
+
+REFUSED = {
+    "scipy.stats.multivariate_normal.cdf": lambda x: st.multivariate_normal.cdf(x, MEAN),
+    "scipy.stats.multivariate_normal.rvs": lambda x: st.multivariate_normal(x).rvs(),
+    "scipy.stats.multivariate_normal with allow_singular=True": (
+        lambda x: st.multivariate_normal.logpdf(x, MEAN, np.eye(3), allow_singular=True)
+    ),
+    "scipy.stats.vonmises_fisher.logpdf": (
+        lambda x: st.vonmises_fisher.logpdf(x, np.array([0.0, 0.0, 1.0]), 1.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_refused(words: str) -> None:
+    with pytest.raises(UncoveredFunctionError) as caught:
+        trace(REFUSED[words])(MEAN)
+    assert str(caught.value).startswith(words + " of traced values is not covered")
+    assert "test_multivariate.py" in str(caught.value)
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(ShapeError, match=r"cov has the shape \(3, 2\); for 3 dimensions it is a"):
+        trace(lambda x: st.multivariate_normal.logpdf(x, MEAN, np.ones((3, 2))))(MEAN)
+    with pytest.raises(TypeError, match="multivariate_normal takes mean, cov; got mean, sigma"):
+        trace(lambda x: st.multivariate_normal(x, sigma=2.0))(MEAN)
+    with pytest.raises(DerivativeError, match="has to be an integer"):
+        grad(lambda n: st.multinomial.logpmf([1, 2, 0], n, [0.2, 0.3, 0.5]))(3.0)

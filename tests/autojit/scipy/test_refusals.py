@@ -1,0 +1,110 @@
+"""What SciPy's functions refuse on traced values, and what their edges give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, interpolate, linalg, ndimage, optimize, signal
+from scipy.spatial import distance
+
+from autojit import grad, jit, vmap
+from autojit.errors import ConcreteValueError, UncoveredFunctionError
+
+TIMES = "solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
+REFUSED = {
+    "steps": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0]).y[0, -1], TIMES),
+    "stiff": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0], "BDF").y[0, -1],
+              "these are: 'RK23', 'RK45', 'DOP853'"),
+    "events": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0], t_eval=[1.0],
+                                             events=lambda t, y: y[0]).y[0, 0], TIMES),
+    "weight": (lambda x: integrate.quad(lambda t: x * t, 0, 1, weight="cos", wvar=1.0)[0],
+               "write it into the integrand"),
+    "funm": (lambda x: linalg.funm(np.eye(2) * x, np.exp)[0, 0], "np.linalg.eigh"),
+    "gust": (lambda x: signal.filtfilt([1.0], [1.0], x * np.ones(9), method="gust")[0],
+             'use method="pad"'),
+    "smoothing": (lambda x: interpolate.UnivariateSpline(np.arange(5.0), x * np.arange(5.0))(1.0),
+                  "pass s=0"),
+    "griddata": (lambda x: interpolate.griddata(np.eye(3), x * np.ones(3), np.eye(3))[0],
+                 "RBFInterpolator(points, values)(xi)"),
+    "sigma": (lambda x: ndimage.gaussian_filter1d(np.ones(9), x)[0], "pass radius="),
+    "metric": (lambda x: distance.cdist(x * np.eye(2), np.eye(2), "yule")[0, 0], "euclidean"),
+    "bounds": (lambda x: optimize.minimize(lambda u: (u[0] - x) ** 2, [0.0], bounds=[(0, 1)]).fun,
+               "change the variables"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_name_a_way_out(name: str) -> None:
+    function, words = REFUSED[name]
+    with pytest.raises(UncoveredFunctionError) as caught:
+        jit(function)(1.0)
+    assert words in str(caught.value)
+
+
+def test_what_decides_about_shapes_must_be_known() -> None:
+    with pytest.raises(ConcreteValueError, match="must be known when the function is traced"):
+        jit(lambda n: signal.savgol_filter(np.ones(9), n, 2)[0])(5)
+
+
+def test_without_jit_the_steps_are_those_that_scipy_takes() -> None:
+    seen = []
+
+    def last(k: Any) -> Any:
+        found = integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [1.0])
+        assert found.success
+        seen.append(found.t)
+        return found.y[0, -1]
+
+    gradient = grad(last)(0.5)
+    own = integrate.solve_ivp(lambda t, y: -0.5 * y, (0.0, 2.0), [1.0])
+    assert seen[0].shape == own.t.shape
+    assert abs(gradient + 2 * own.y[0, -1]) < 1e-3
+
+
+def test_a_limit_has_derivatives_of_all_orders() -> None:
+    third = grad(grad(grad(lambda b: integrate.quad(np.sin, 0.0, b)[0])))
+    assert abs(third(0.4) + np.sin(0.4)) < 1e-12
+
+
+def test_a_moving_limit_sees_a_jump() -> None:
+    step = lambda b: integrate.quad(lambda x: np.where(x > 0.5, b, 0.0), 0.0, b, points=[0.5])[0]  # noqa: E731
+    assert abs(grad(step)(1.0) - 1.5) < 1e-9  # of b (b - 1/2)
+
+
+def test_known_calls_are_scipys() -> None:
+    def f(a: Any) -> Any:
+        known = integrate.quad(lambda x: x * x, 0.0, 1.0)[0]
+        assert isinstance(known, float)
+        assert isinstance(optimize.brentq(lambda x: x - 0.25, 0.0, 1.0), float)
+        return a * known
+
+    assert jit(grad(f))(1.0) == integrate.quad(lambda x: x * x, 0.0, 1.0)[0]
+
+
+def test_searches_that_fail_give_nan() -> None:
+    assert np.isnan(jit(lambda a: optimize.brentq(lambda x: x * x + a, -1.0, 1.0))(1.0))
+    found = jit(grad(lambda a: optimize.newton(lambda x: x * x + a, 1.0)))(1.0)
+    assert np.isnan(found)
+
+
+def test_a_minimum_is_reached_downhill() -> None:
+    f = jit(lambda a: optimize.minimize(lambda x: np.sum((x**2 - a) ** 2), np.ones(1)).x[0])
+    assert abs(f(4.0) - 2.0) < 1e-9
+
+
+def test_coincident_points_have_derivative_zero() -> None:
+    x = np.arange(6.0).reshape(3, 2)
+    for metric in ("euclidean", "minkowski", "cityblock", "chebyshev"):
+        gradient = grad(lambda a, m=metric: np.sum(np.diag(distance.cdist(a, x, m))))(x)
+        assert np.array_equal(gradient, np.zeros((3, 2)))
+
+
+def test_batches_of_loops() -> None:
+    roots = vmap(lambda a: optimize.brentq(lambda x: x**3 - a, 0.0, 3.0))(np.array([1.0, 8.0]))
+    np.testing.assert_allclose(roots, [1.0, 2.0], rtol=1e-12)
+    integrals = vmap(lambda c: integrate.quad(lambda x: c * x, 0.0, 1.0)[0])(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(integrals, [0.5, 1.0], rtol=1e-12)
+    stack = np.stack([np.eye(2), 5 * np.ones((2, 2))])
+    np.testing.assert_allclose(vmap(linalg.expm)(stack), linalg.expm(stack), rtol=1e-12)

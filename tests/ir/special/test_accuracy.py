@@ -1,0 +1,106 @@
+"""Derivatives of special functions against mpmath, where the declarations state an error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as special
+
+import autojit
+from autojit.scipy.special import zeta
+
+mpmath = pytest.importorskip("mpmath")
+
+F = Callable[..., Any]
+
+
+def derivative(f: F, position: int, *arguments: Any) -> Any:
+    """By one argument, in float64."""
+
+    def total(x: Any) -> Any:
+        given = list(arguments)
+        given[position] = x
+        return np.sum(f(*given))
+
+    with autojit.disable_jit():
+        return autojit.grad(total)(arguments[position])
+
+
+def exact(f: F, position: int, rows: Any) -> list[float]:
+    """By differences in 50 digits."""
+    found = []
+    with mpmath.workdps(50):
+        for row in rows:
+            numbers = [mpmath.mpf(float(x)) for x in row]
+
+            def along(x: Any, numbers: Any = numbers) -> Any:
+                return f(*numbers[:position], x, *numbers[position + 1 :])
+
+            h = mpmath.mpf(10) ** -14 * max(abs(numbers[position]), mpmath.mpf(10) ** -3)
+            x = numbers[position]
+            found.append(float((along(x + h) - along(x - h)) / (2 * h)))
+    return found
+
+
+SHAPES = [(0.01, 1e-4), (0.01, 0.5), (0.1, 1e-9), (0.5, 3), (1, 0.01), (2, 6), (30, 20), (30, 31),
+          (30, 60), (1e3, 950), (1e3, 1010), (1e4, 9900), (5, 1e-4), (0.3, 20)]  # fmt: skip
+BETAS = [(0.5, 0.5, 0.3), (2, 3, 0.4), (2, 3, 0.9), (20, 5, 0.95), (0.1, 4, 0.01), (0.1, 0.2, 0.9),
+         (0.01, 0.02, 0.5), (200, 300, 0.38), (200, 300, 0.45), (5, 0.5, 1e-3), (2e3, 3e3, 0.4),
+         (0.05, 1, 1e-8)]  # fmt: skip
+ORDERS = [(0.5, 1e-3), (0.0, 1.0), (2.5, 0.3), (-1.5, 4.0), (20, 3.0), (45, 40.0), (0.7, 900.0)]
+ZETAS = [(1.01, 1), (1.5, 0.1), (2, 3.5), (4, 30), (12, 0.7), (30, 2)]
+#: SciPy's function, the argument, mpmath's function, the points, the relative error.
+CASES: list[tuple[str, F, int, F, Any, float]] = [
+    ("gammainc by a", special.gammainc, 0,
+     lambda a, x: mpmath.gammainc(a, 0, x, regularized=True), SHAPES, 1e-10),
+    ("betainc by a", special.betainc, 0,
+     lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True), BETAS, 1e-10),
+    ("betainc by b", special.betainc, 1,
+     lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True), BETAS, 1e-10),
+    ("kve by order", special.kve, 0,
+     lambda v, x: mpmath.besselk(v, x) * mpmath.exp(x), ORDERS, 1e-12),
+    ("zeta by s", zeta, 0, mpmath.zeta, ZETAS, 1e-12),
+    ("elliprd by x", special.elliprd, 0, mpmath.elliprd,
+     [(1, 1, 1), (0.1, 2, 0.1), (1e-6, 3, 2), (1, 2, 1e-4)], 1e-11),
+    ("elliprj by p", special.elliprj, 3, mpmath.elliprj,
+     [(1, 1, 1, 1), (0.1, 2, 0.1, 5), (0, 3, 2, 1)], 1e-11),
+    ("ellipk", special.ellipk, 0, mpmath.ellipk, [(0.0,), (1e-6,), (0.999,), (-5,)], 1e-13),
+    ("stdtr by df", special.stdtr, 0,
+     lambda v, t: mpmath.betainc(v / 2, 0.5, 0, v / (v + t * t), regularized=True) / 2
+     if t < 0 else -mpmath.betainc(v / 2, 0.5, 0, v / (v + t * t), regularized=True) / 2,
+     [(1, -1e-5), (2.5, 0.3), (30, -3), (4, 12)], 1e-10),
+    ("kolmogorov", special.kolmogorov, 0,
+     lambda x: 2 * mpmath.nsum(lambda k: (-1) ** (k - 1) * mpmath.exp(-2 * k * k * x * x),
+                               [1, mpmath.inf]),
+     [(0.3,), (0.9,), (1.0,), (2.0,)], 1e-11),
+    ("rgamma at a pole", special.rgamma, 0, mpmath.rgamma, [(0,), (-1,), (-3,), (-2.5,)], 1e-12),
+    ("spence near 1", special.spence, 0, lambda z: mpmath.polylog(2, 1 - z),
+     [(1,), (1.001,), (0.97,), (1.03,)], 1e-13),
+    ("inv_boxcox by lambda", special.inv_boxcox, 1,
+     lambda y, p: mpmath.exp(mpmath.log1p(p * y) / p), [(0.7, 1e-7), (0.4, -0.6)], 1e-9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_stated_errors(case: Any) -> None:
+    _, f, position, of_mpmath, rows, tolerance = case
+    arguments = [np.array(column, float) for column in zip(*rows, strict=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got = derivative(f, position, *arguments)
+        np.testing.assert_allclose(got, exact(of_mpmath, position, rows), rtol=tolerance)
+
+
+def test_second_derivatives_at_removable_singularities() -> None:
+    def second(f: F, x: float) -> float:
+        with autojit.disable_jit():
+            return float(autojit.grad(autojit.grad(f))(x))
+
+    assert second(special.spence, 1.0) == pytest.approx(0.5, rel=1e-14)
+    assert second(lambda x: special.sici(x)[0], 0.0) == 0
+    assert second(special.ellipk, 0.0) == pytest.approx(9 * np.pi / 64, rel=1e-12)
+    assert second(special.exprel, 0.0) == pytest.approx(1 / 3, rel=1e-14)

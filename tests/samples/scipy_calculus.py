@@ -1,0 +1,187 @@
+"""Rows of ``scipy.integrate``, ``scipy.interpolate`` and ``scipy.optimize``."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import integrate, interpolate, optimize
+
+from tests.samples.scipy_rows import row
+
+_rng = np.random.default_rng(4)
+X = np.cumsum(_rng.uniform(0.2, 1, 7))
+Y, ROWS, SAMPLES = (_rng.standard_normal(s) for s in (7, (7, 2), (3, 9)))
+T = np.array([X[0] - 0.3, X[0] + 0.1, X[3] + 0.01, X[-1] - 0.2, X[-1] + 0.4])
+PLACES = np.sort(_rng.standard_normal(9))
+GRID, VALUES = np.array([0, 0.5, 2, 3, 3.3, 5]), _rng.standard_normal((6, 6))
+POINTS = np.array([[0.3, 0.4], [2.4, 3.2], [4.9, 1.1]])
+CLOUD = _rng.standard_normal((9, 2))
+TIMES = np.linspace(0, 5, 5)
+DECAY = np.exp(-1.3 * np.linspace(0, 2, 12)) * 2 + 0.1 * _rng.standard_normal(12)
+MATRIX = _rng.standard_normal((8, 5))
+CLOSE = {"ftol": 1e-14, "xtol": 1e-14}
+
+
+def _hunt(t, y, a):
+    return [a * y[0] - 0.7 * y[0] * y[1], -y[1] + 0.7 * y[0] * y[1]]
+
+
+def _solved(method, rtol):
+    def states(a, y0):
+        return integrate.solve_ivp(_hunt, (0, 5), y0, method, TIMES, args=(a,), rtol=rtol,
+                                   atol=rtol).y  # fmt: skip
+
+    return states
+
+
+def _quad(f, *limits, **more):
+    return integrate.quad(f, *limits, **more)[0]
+
+
+INTEGRALS = [
+    *(row(f"{f.__name__} {n}", lambda y, x, f=f: f(y, x=x), SAMPLES[:, :n], PLACES[:n])
+      for f in (integrate.trapezoid, integrate.simpson, integrate.cumulative_trapezoid,
+                integrate.cumulative_simpson) for n in (2, 8, 9)),
+    row("simpson dx", lambda y, d: integrate.simpson(y, dx=d, axis=0), SAMPLES.T, 0.3),
+    row("trapezoid dx", lambda y, d: integrate.trapezoid(y, dx=d, axis=0), SAMPLES.T, 0.3),
+    row("cumulative_simpson dx",
+        lambda y: integrate.cumulative_simpson(y, dx=0.3, axis=0, initial=1.0), SAMPLES.T),
+    row("cumulative_trapezoid initial",
+        lambda y: integrate.cumulative_trapezoid(y, dx=0.3, axis=0, initial=0), SAMPLES.T),
+    row("romb", lambda y, d: integrate.romb(y, d, axis=1), SAMPLES, 0.3),
+    row("fixed_quad", lambda a, b: integrate.fixed_quad(np.sin, a, b)[0], 0.3, 0.5),
+    row("quad", lambda a, b, c: _quad(lambda x: np.sin(c * x), a, b), 0.3, 0.5, 0.7,
+        compiled=True),
+    row("quad args", lambda c: _quad(lambda x, c: c * x if x > 0.25 else c, 0, 1, args=(c,),
+        points=[0.25]), 0.3),
+    row("quad infinite", lambda c: _quad(lambda x: np.exp(-c * x * x), -np.inf, np.inf), 1.3),
+    row("quad half infinite", lambda a, c: _quad(lambda x: np.exp(-c * x), a, np.inf), 1.3, 0.4,
+        rtol=1e-8),
+    row("quad backwards", lambda a, c: _quad(lambda x: np.exp(-c * x), np.inf, a), 1.3, 0.4,
+        rtol=1e-8),
+    row("quad peaked", lambda c: _quad(lambda x: 1 / (1e-4 + (x - c) ** 2), 0, 1), 0.3, rtol=1e-7),
+    row("quad known", lambda c: _quad(lambda x: x * x, 0, 1) * c, 0.3),
+    row("quad_vec", lambda c: integrate.quad_vec(lambda x: np.exp(c * x), 0, 1)[0], [0.3, 0.5]),
+    row("dblquad", lambda c: integrate.dblquad(
+        lambda y, x: np.exp(c * x * y), 0, 1, 0, lambda x: x)[0], 0.3, rtol=1e-8),
+    row("nquad", lambda c: integrate.nquad(lambda x, y: np.exp(c * x * y), [(0, 1), (0, c)])[0],
+        0.3, rtol=1e-8),
+    row("solve_ivp RK23", _solved("RK23", 1e-6), 1.1, [1.0, 2.0], rtol=1e-7, dtol=1e-4),
+    row("solve_ivp RK45", _solved("RK45", 1e-10), 1.1, [1.0, 2.0], rtol=1e-7, dtol=1e-5,
+        compiled=True),
+    row("solve_ivp DOP853", _solved("DOP853", 1e-10), 1.1, [1.0, 2.0], rtol=1e-7, dtol=1e-5),
+    row("solve_ivp span", lambda t0, t1: integrate.solve_ivp(
+        lambda t, y: -y * t, (t0, t1), [1.0], t_eval=np.stack([0.3 * t0 + 0.7 * t1, t1]),
+        rtol=1e-10, atol=1e-10).y, 2.0, 0.3, rtol=1e-7, dtol=1e-5),
+    row("odeint", lambda a, y0: integrate.odeint(lambda y, t: [y[1], -a * y[0]], y0, TIMES), 1.1,
+        [1.0, 2.0], rtol=1e-6, atol=1e-6, dtol=1e-4),
+]  # fmt: skip
+
+SPLINES = interpolate
+INTERPOLATION = [
+    *(row(f"CubicSpline {bc}", lambda x, y, t, bc=bc: SPLINES.CubicSpline(x, y, bc_type=bc)(t), X,
+          Y, T) for bc in ("not-a-knot", "natural", "clamped", ((1, 0.3), (2, 0.4)),
+                           ("not-a-knot", (1, 0.2)))),
+    row("CubicSpline axis", lambda x, y, t: SPLINES.CubicSpline(x, y, axis=1)(t, 1), X, ROWS.T, T),
+    *(row(f"CubicSpline of {n}", lambda x, y, t: SPLINES.CubicSpline(x, y)(t), X[:n], Y[:n], T)
+      for n in (2, 3, 4)),
+    row("CubicSpline periodic", lambda x, y, t: SPLINES.CubicSpline(
+        x, np.concatenate([y, y[:1]]), bc_type="periodic")(t), X, Y[:-1], T),
+    row("CubicSpline integrate", lambda x, y, b: SPLINES.CubicSpline(x, y).integrate(X[0] + 0.1, b),
+        X, Y, X[3]),
+    row("CubicSpline derivative", lambda x, y, t: SPLINES.CubicSpline(x, y).derivative()(t), X, Y,
+        T),
+    row("antiderivative", lambda x, y, t: SPLINES.CubicSpline(x, y).antiderivative()(t), X, Y, T),
+    row("PchipInterpolator", lambda x, y, t: SPLINES.PchipInterpolator(x, y)(t), X, ROWS, T),
+    row("pchip rising", lambda x, y, t: SPLINES.PchipInterpolator(x, y)(t), X, np.sort(Y), T),
+    row("Akima1DInterpolator", lambda x, y, t: SPLINES.Akima1DInterpolator(x, y)(t), X, Y,
+        T[1:-1]),
+    row("makima", lambda x, y, t: SPLINES.Akima1DInterpolator(
+        x, y, method="makima", extrapolate=True)(t), X, ROWS, T),
+    row("CubicHermiteSpline", lambda x, y, d, t: SPLINES.CubicHermiteSpline(x, y, d)(t), X, Y,
+        Y[::-1], T),
+    *(row(f"interp1d {k}", lambda x, y, t, k=k: SPLINES.interp1d(x, y, k)(t), X, Y, T[1:-1],
+          rtol=1e-8) for k in ("linear", "slinear", "quadratic", "cubic", 5)),
+    *(row(f"interp1d {k}", lambda y, t, k=k: SPLINES.interp1d(X, y, k)(t), Y, T[1:-1])
+      for k in ("zero", "nearest", "nearest-up", "previous", "next")),
+    row("interp1d beyond", lambda x, y, t: SPLINES.interp1d(x, y, fill_value="extrapolate")(t),
+        X[::-1], ROWS.T, T),
+    row("interp1d fill", lambda y, t: SPLINES.interp1d(
+        X, y, axis=0, bounds_error=False, fill_value=(1.0, 2.0))(t), ROWS, T),
+    *(row(f"make_interp_spline {k}", lambda x, y, t, k=k: SPLINES.make_interp_spline(x, y, k)(t),
+          X, Y, T, rtol=1e-7, dtol=1e-5) for k in (1, 2, 3, 4, 5)),
+    row("make_interp_spline conditions", lambda y, t: SPLINES.make_interp_spline(
+        X, y, 3, bc_type=([(1, 0.3)], [(2, 0.4)]))(t), Y, T),
+    row("BSpline", lambda t, c, x: SPLINES.BSpline(t, c, 2)(x), np.arange(9.0) ** 1.1, Y[:6],
+        [2.3, 4.4]),
+    row("BSpline integrate", lambda c, b: SPLINES.BSpline(np.arange(9.0), c, 2).integrate(2.3, b),
+        Y[:6], 5.5),
+    row("splev", lambda x, y, t: SPLINES.splev(t, SPLINES.splrep(x, y), der=1), X, Y, T[1:-1],
+        rtol=1e-8),
+    row("splint", lambda y, b: SPLINES.splint(X[0] + 0.1, b, SPLINES.splrep(X, y, k=2)), Y, X[4]),
+    row("UnivariateSpline", lambda x, y, t: SPLINES.UnivariateSpline(x, y, s=0, k=4)(t), X, Y,
+        T[1:-1], rtol=1e-8, dtol=1e-5),
+    *(row(f"RegularGridInterpolator {m}", lambda v, p, m=m: SPLINES.RegularGridInterpolator(
+        (GRID, np.arange(6.0)), v, method=m)(p), VALUES, POINTS, rtol=2e-4, atol=1e-4)
+      for m in ("linear", "cubic", "slinear", "nearest")),
+    row("interpn", lambda v, p: SPLINES.interpn((GRID, np.arange(6.0)), v, p), VALUES, POINTS),
+    row("RectBivariateSpline", lambda z, a, b: SPLINES.RectBivariateSpline(
+        GRID, np.arange(6.0), z, kx=2).ev(a, b), VALUES, POINTS[:, 0], POINTS[:, 1]),
+    row("BarycentricInterpolator", lambda x, y, t: SPLINES.BarycentricInterpolator(x, y)(t), X, Y,
+        T[1:-1], rtol=1e-7, dtol=1e-4),
+    *(row(f"RBFInterpolator {k}", lambda y, d, x, k=k: SPLINES.RBFInterpolator(
+        y, d, kernel=k, epsilon=1.3, smoothing=0.1)(x), CLOUD, CLOUD[:, 0] ** 2, POINTS / 5,
+        rtol=1e-7, dtol=1e-5) for k in ("thin_plate_spline", "linear", "gaussian", "cubic",
+                                        "multiquadric", "inverse_quadratic")),
+    *(row(f"known {type(f).__name__}", lambda t, f=f: f(t), T[1:-1], rtol=1e-7, dtol=1e-5)
+      for f in (SPLINES.CubicSpline(X, Y), SPLINES.make_interp_spline(X, ROWS.T, 2, axis=1),
+                SPLINES.interp1d(X, ROWS.T), SPLINES.UnivariateSpline(X, Y, s=0.3),
+                SPLINES.KroghInterpolator(X, ROWS))),
+    *(row(f"known {type(f).__name__}", lambda p, f=f: f(p), POINTS)
+      for f in (SPLINES.RegularGridInterpolator((GRID, np.arange(6.0)), VALUES),
+                SPLINES.RBFInterpolator(CLOUD, CLOUD[:, 0]))),
+]  # fmt: skip
+
+
+def _model(x, a, b):
+    return a * np.exp(-b * x)
+
+
+OPTIMIZATION = [
+    row("rosen", optimize.rosen, Y), row("rosen_der", optimize.rosen_der, Y),
+    row("rosen_hess", optimize.rosen_hess, Y),
+    row("rosen_hess_prod", optimize.rosen_hess_prod, Y, Y[::-1]),
+    row("approx_fprime", lambda x: optimize.approx_fprime(x, lambda x: np.sum(x**3), 1e-2), Y),
+    *(row(f.__name__, lambda a, f=f: f(lambda x: np.exp(x) - a - x * 0.1, -3.0, 4.0), 2.0,
+          compiled=f is optimize.brentq)
+      for f in (optimize.brentq, optimize.brenth, optimize.ridder, optimize.bisect,
+                optimize.toms748)),
+    row("newton", lambda a: optimize.newton(lambda x: x**3 - a, np.array([1.0, 2.0])), 2.0),
+    row("newton fprime", lambda a: optimize.newton(
+        lambda x, a: x**3 - a, 1.0, fprime=lambda x, a: 3 * x**2, args=(a,)), 2.0),
+    row("root_scalar", lambda a: optimize.root_scalar(lambda x: x**3 - a, bracket=(0, 3)).root,
+        2.0),
+    row("root", lambda a, b: optimize.root(
+        lambda x: [x[0] + (x[0] - x[1]) ** 3 / 2 - a, (x[1] - x[0]) ** 3 / 2 + x[1] - b],
+        [0.0, 0.0], tol=1e-12).x, 1.0, 0.3),
+    row("fsolve", lambda a: optimize.fsolve(
+        lambda x: x**2 + np.roll(x, 1) - a, np.ones(3), xtol=1e-12), [2.0, 3.0, 4.0]),
+    row("fixed_point", lambda a: optimize.fixed_point(lambda x: np.cos(a * x), 0.5, xtol=1e-12),
+        1.0),
+    row("minimize", lambda a: optimize.minimize(
+        lambda x: optimize.rosen(x) + np.sum(a * x), np.zeros(3), tol=1e-9).x, [0.3, 0.1, 0.2],
+        rtol=1e-5, atol=1e-6, dtol=1e-3),
+    row("minimize_scalar", lambda a: optimize.minimize_scalar(
+        lambda x: (x - a) ** 2 + np.cos(x)).x, 3.0, rtol=1e-6, dtol=1e-3),
+    row("minimize_scalar bounds", lambda a: optimize.minimize_scalar(
+        lambda x: (x - a) ** 2, bounds=(0.0, 5.0)).x, 3.0, rtol=1e-5, dtol=1e-3),
+    row("least_squares", lambda y: optimize.least_squares(
+        lambda p: _model(np.linspace(0, 2, 12), *p) - y, [1.0, 1.0], gtol=1e-14, **CLOSE).x, DECAY,
+        rtol=1e-5, dtol=1e-3),
+    row("curve_fit", lambda y: optimize.curve_fit(_model, np.linspace(0, 2, 12), y, **CLOSE),
+        DECAY, rtol=1e-5, dtol=1e-3),
+    row("curve_fit sigma", lambda y: optimize.curve_fit(
+        _model, np.linspace(0, 2, 12), y, sigma=np.linspace(1, 2, 12), absolute_sigma=True,
+        **CLOSE), DECAY, rtol=1e-5, dtol=1e-2),
+    row("lsq_linear", lambda a, b: optimize.lsq_linear(a, b).x, MATRIX, DECAY[:8]),
+    row("nnls", optimize.nnls, MATRIX, DECAY[:8]),
+]  # fmt: skip

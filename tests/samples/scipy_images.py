@@ -1,0 +1,87 @@
+"""Rows of ``scipy.ndimage`` and ``scipy.spatial.distance``."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import ndimage
+from scipy.spatial import distance
+
+from tests.samples.scipy_rows import row
+
+_rng = np.random.default_rng(3)
+X, W, IMAGE, KERNEL = (_rng.standard_normal(s) for s in (9, 4, (6, 7), (3, 2)))
+EDGES = ("reflect", "constant", "nearest", "mirror", "wrap")
+PLACES = np.stack([_rng.uniform(0.2, 4.8, 8), _rng.uniform(0.3, 5.8, 8)]) * 2.2 - 3.13
+LABELS = np.array([0, 1, 1, 2, 2, 2, 0, 3, 3])
+U, V, WEIGHTS = _rng.standard_normal((4, 5)), _rng.standard_normal((3, 5)), np.arange(1.0, 6)
+
+
+def _coordinates(order, mode):
+    return lambda x, c: ndimage.map_coordinates(x, c, order=order, mode=mode, cval=0.3)
+
+
+IMAGES = [
+    *(made for m in EDGES for made in (
+        row(f"correlate1d {m}", lambda x, w, m=m: ndimage.correlate1d(x, w, mode=m, cval=0.3), X,
+            W),
+        row(f"convolve1d {m}", lambda x, w, m=m: ndimage.convolve1d(x, w, 0, mode=m, origin=1),
+            IMAGE, W),
+        row(f"correlate {m}", lambda x, w, m=m: ndimage.correlate(x, w, mode=m), IMAGE, KERNEL),
+        row(f"convolve {m}", lambda x, w, m=m: ndimage.convolve(x, w, mode=m, origin=(1, 0)),
+            IMAGE, KERNEL),
+        row(f"gaussian_filter {m}", lambda x, m=m: ndimage.gaussian_filter(x, (1.2, 0.7), mode=m),
+            IMAGE, compiled=m == "reflect"),
+        row(f"uniform_filter {m}", lambda x, m=m: ndimage.uniform_filter(x, (3, 4), mode=m),
+            IMAGE),
+    )),
+    row("median_filter", lambda x: ndimage.median_filter(x, 3), IMAGE),
+    row("maximum_filter", lambda x: ndimage.maximum_filter(x, (2, 3), origin=(0, 1)), IMAGE),
+    row("minimum_filter", lambda x: ndimage.minimum_filter(x, footprint=[[1, 0, 1], [0, 1, 1]]),
+        IMAGE),
+    row("rank_filter", lambda x: ndimage.rank_filter(x, -2, size=3), IMAGE),
+    *(row(f"gaussian_filter1d {k}", lambda x, k=k: ndimage.gaussian_filter1d(x, 0.8, order=k), X)
+      for k in range(4)),
+    row("gaussian_filter1d sigma",
+        lambda x, s: ndimage.gaussian_filter1d(x, s, radius=3, order=2), X, 1.1),
+    row("sobel", lambda x: ndimage.sobel(x, 0), IMAGE), row("prewitt", ndimage.prewitt, IMAGE),
+    row("laplace", ndimage.laplace, IMAGE),
+    row("gaussian_laplace", lambda x: ndimage.gaussian_laplace(x, 1.0), IMAGE),
+    row("gaussian_gradient_magnitude",
+        lambda x: ndimage.gaussian_gradient_magnitude(x, 1.0), IMAGE, dtol=1e-4),
+    *(row(f"map_coordinates {k} {m}", _coordinates(k, m), IMAGE, PLACES, rtol=1e-4, dtol=1e-4,
+          flat=k in (0, 2, 4) or m == "wrap")
+      for k, modes in ((0, EDGES), (1, EDGES), (2, EDGES[1:3]), (3, (*EDGES, "grid-wrap",
+                       "grid-constant")), (5, EDGES[1:2])) for m in modes),
+    row("shift", ndimage.shift, IMAGE, [0.3, -0.7]),
+    row("zoom", lambda x: ndimage.zoom(x, 1.7), IMAGE, rtol=1e-8),
+    row("zoom grid", lambda x: ndimage.zoom(x, (0.5, 2), grid_mode=True, mode="grid-constant"),
+        IMAGE, rtol=1e-8),
+    row("affine_transform", lambda x, m, o: ndimage.affine_transform(x, m, o), IMAGE,
+        np.eye(2) + 0.1, [0.31, 0.43], rtol=1e-8, dtol=1e-5),
+    row("rotate", lambda x: ndimage.rotate(x, 33.0), IMAGE, rtol=1e-8),
+    row("rotate angle", lambda x, a: ndimage.rotate(x, a, reshape=False), IMAGE, 33.0, rtol=1e-8),
+    row("spline_filter", ndimage.spline_filter, IMAGE),
+    *(row(f.__name__, lambda x, f=f: f(x, LABELS, [1, 2, 3]), X)
+      for f in (ndimage.sum_labels, ndimage.mean, ndimage.variance, ndimage.standard_deviation,
+                ndimage.minimum, ndimage.maximum, ndimage.median)),
+    row("center_of_mass", lambda x: ndimage.center_of_mass(x, LABELS, [1, 2]), abs(X)),
+    *(row(f"cdist {m}", lambda a, b, m=m: distance.cdist(a, b, m), *p, compiled=m == "euclidean")
+      for m in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation",
+                "braycurtis", "canberra", "jensenshannon", "hamming", "minkowski", "seuclidean")
+      for p in ((abs(U), abs(V)),)),
+    *(row(f"pdist {m}", lambda a, m=m: distance.pdist(a, m), U)
+      for m in ("euclidean", "cosine", "seuclidean")),
+    *(row(f"cdist weighted {m}", lambda a, b, w, m=m: distance.cdist(a, b, m, w=w), U, V, WEIGHTS)
+      for m in ("euclidean", "cityblock", "chebyshev", "cosine", "correlation", "braycurtis",
+                "canberra", "minkowski")),
+    row("pdist mahalanobis", lambda a: distance.pdist(a, "mahalanobis"),
+        _rng.standard_normal((8, 3))),
+    row("cdist of a function", lambda a, b: distance.cdist(a, b, lambda u, v: np.sum(u * v)), U, V),
+    row("minkowski", lambda u, v: distance.minkowski(u, v, 1.5), U[0], V[0]),
+    row("mahalanobis", lambda u, v, a: distance.mahalanobis(u, v, a @ a.T), U[0], V[0],
+        np.eye(5) + 0.1),
+    row("squareform", distance.squareform, _rng.standard_normal(6)),
+    row("jensenshannon", lambda p, q: distance.jensenshannon(p, q, 2.0, axis=1), abs(U[:3]),
+        abs(V)),
+    row("directed_hausdorff", lambda a, b: distance.directed_hausdorff(a, b)[0], U, V),
+]  # fmt: skip

@@ -1,0 +1,79 @@
+"""Rows of ``scipy.linalg`` and ``scipy.sparse.linalg``."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse import linalg as iterative
+
+from tests.samples.scipy_rows import row
+
+_rng = np.random.default_rng(1)
+C, D = _rng.standard_normal(4), _rng.standard_normal(3)
+A, B, Q = (_rng.standard_normal(s) for s in ((4, 4), (3, 3), (4, 3)))
+P = A @ A.T + np.eye(4)
+BANDED = np.array([[0, 0, 0.3, 0.4, 0.1], [0, 0.1, 0.2, 0.3, 0.4], [2, 2, 2, 3, 2.0]])
+LOWER = np.array([[2, 2, 2, 3, 2.0], [0.1, 0.2, 0.3, 0.4, 0], [0.3, 0.4, 0.1, 0, 0]])
+W, R = _rng.standard_normal((4, 2)), np.eye(2) + 0.3
+N = _rng.standard_normal((12, 12)) / 8 + np.eye(12)
+SPARSE = sparse.csr_array(np.where(abs(N) > 0.1, N, 0) + 2 * np.eye(12))
+BIG = _rng.standard_normal(12)
+
+
+def _riccati(solve, **more):
+    return lambda a, b, q, r: solve(a, b, q + q.T, r + r.T, **{k: v * b for k, v in more.items()})
+
+
+LINALG = [
+    row("toeplitz", linalg.toeplitz, C, D), row("toeplitz of one", linalg.toeplitz, C),
+    row("hankel", linalg.hankel, C, D), row("hankel of one", linalg.hankel, C),
+    row("circulant", linalg.circulant, C), row("companion", linalg.companion, C),
+    row("block_diag", lambda a, b, d: linalg.block_diag(a, b, d, [[a[0, 0], 2.0]]), A, B, D),
+    row("leslie", linalg.leslie, C, D), row("fiedler", linalg.fiedler, C),
+    *(row(f"convolution_matrix {m} {n}", lambda a, m=m, n=n: linalg.convolution_matrix(a, n, m), C)
+      for m in ("full", "same", "valid") for n in (3, 6)),
+    row("khatri_rao", linalg.khatri_rao, Q, B), row("norm", lambda a: linalg.norm(a, 1), A),
+    row("matmul_toeplitz", linalg.matmul_toeplitz, C, A),
+    row("solve_toeplitz", lambda c, b: linalg.solve_toeplitz((c, 2 * c), b), C, C[::-1]),
+    row("solve_circulant", linalg.solve_circulant, C, C[::-1]),
+    row("orthogonal_procrustes", linalg.orthogonal_procrustes, A, A.T + 1, dtol=1e-5),
+    row("expm", linalg.expm, A, compiled=True), row("expm of small", linalg.expm, A * 1e-3),
+    row("expm of large", linalg.expm, A * 30, rtol=1e-8, dtol=1e-4),
+    row("expm of a stack", linalg.expm, np.stack([A, 9 * A]), rtol=1e-8, dtol=1e-5),
+    row("expm of complex", linalg.expm, A + 1j * A.T),
+    *(row(f.__name__, f, A) for f in (linalg.cosm, linalg.sinm, linalg.tanm, linalg.coshm,
+                                      linalg.sinhm, linalg.tanhm)),
+    row("expm_frechet", linalg.expm_frechet, A, A.T + 1),
+    row("sqrtm", linalg.sqrtm, P + A * 0.3, compiled=True),
+    row("logm", linalg.logm, P + A * 0.3),
+    row("fractional_matrix_power", linalg.fractional_matrix_power, P, 0.3),
+    row("signm", linalg.signm, A + 0.1),
+    *(row(f"solve_banded {lu}", lambda ab, b, lu=lu: linalg.solve_banded(lu, ab, b),
+          _rng.standard_normal((sum(lu) + 1, 6)), _rng.standard_normal((6, 2)), rtol=1e-8,
+          dtol=1e-4, compiled=lu == (1, 1))
+      for lu in ((1, 1), (2, 1), (0, 2), (1, 0), (0, 0), (2, 3))),
+    row("solveh_banded", linalg.solveh_banded, BANDED, BIG[:5]),
+    row("solveh_banded lower", lambda a, b: linalg.solveh_banded(a, b, lower=True), LOWER, BIG[:5]),
+    row("cholesky_banded", lambda a: np.where(BANDED != 0, linalg.cholesky_banded(a), 0), BANDED),
+    row("cholesky_banded lower",
+        lambda a: np.where(LOWER != 0, linalg.cholesky_banded(a, lower=True), 0), LOWER),
+    row("cho_solve_banded", lambda a, b: linalg.cho_solve_banded((a, False), b), BANDED, BIG[:5]),
+    row("cho_solve_banded lower", lambda a, b: linalg.cho_solve_banded((a, True), b), LOWER,
+        BIG[:5]),
+    row("solve_sylvester", linalg.solve_sylvester, A, B, Q),
+    row("solve_continuous_lyapunov", linalg.solve_continuous_lyapunov, A, P),
+    row("solve_discrete_lyapunov", linalg.solve_discrete_lyapunov, A * 0.3, P),
+    row("solve_continuous_are", _riccati(linalg.solve_continuous_are), A, W, P, R, compiled=True),
+    row("solve_continuous_are s", _riccati(linalg.solve_continuous_are, s=0.1), A, W, P, R),
+    row("solve_discrete_are", _riccati(linalg.solve_discrete_are), A, W, P, R),
+    row("solve_discrete_are s", _riccati(linalg.solve_discrete_are, s=0.1), A, W, P, R),
+    row("cg", lambda a, b: iterative.cg((a + a.T) / 2, b, rtol=1e-12), N @ N.T, BIG, rtol=1e-6),
+    *(row(f.__name__, lambda a, b, f=f: f(a, b, rtol=1e-12), N, BIG, rtol=1e-6)
+      for f in (iterative.bicgstab, iterative.gmres)),
+    *(row(f"{f.__name__} sparse", lambda b, f=f: f(SPARSE, b, rtol=1e-12)[0], BIG, rtol=1e-6)
+      for f in (iterative.bicgstab, iterative.gmres)),
+    row("gmres of an operator", lambda s, b: iterative.gmres(
+        iterative.LinearOperator((12, 12), matvec=lambda x: s * x + N @ x, dtype=float), b,
+        rtol=1e-12)[0], 0.3, BIG, rtol=1e-6),
+    row("spsolve", lambda b: iterative.spsolve(SPARSE.tocsc(), b), BIG),
+]  # fmt: skip
