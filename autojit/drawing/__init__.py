@@ -6,9 +6,9 @@
 >>> dot.edge("x", "y")
 >>> print(dot.source)
 digraph {
-	graph [rankdir=LR]
-	x [label="an input"]
-	x -> y
+        graph [rankdir=LR]
+        x [label="an input"]
+        x -> y
 }
 <BLANKLINE>
 >>> dot.svg().startswith("<svg")

@@ -86,7 +86,9 @@ class Digraph:
         tables = {"graph": self.graph_attr, "node": self.node_attr, "edge": self.edge_attr}
         if kw is not None and kw not in tables:
             raise ValueError(f"attr: {kw!r} is not 'graph', 'node' or 'edge'")
-        tables[kw or "graph"].update({k: str(v) for k, v in {**attrs, **(_attributes or {})}.items()})
+        tables[kw or "graph"].update(
+            {k: str(v) for k, v in {**attrs, **(_attributes or {})}.items()}
+        )
 
     @property
     def source(self) -> str:

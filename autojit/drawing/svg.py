@@ -43,9 +43,7 @@ def box_of(look: Attributes, across: bool) -> Box:
     fields, beside = fields_of(look, across)
     sizes = [_size(f) for f in fields]
     widths, heights = [w for w, _ in sizes], [h for _, h in sizes]
-    width, height = (
-        (sum(widths), max(heights)) if beside else (max(widths), sum(heights))
-    )
+    width, height = (sum(widths), max(heights)) if beside else (max(widths), sum(heights))
     if look.get("shape") == "circle":
         width = height = sqrt(width * width + height * height) * 0.8
     elif look.get("shape", "ellipse") in ("ellipse", "oval"):

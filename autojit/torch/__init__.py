@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import autograd, func, nn, optim, utils
+from . import amp, autograd, func, nn, optim, profiler, utils
 from .compiling import compile
 from .engine.dtypes import (
     bfloat16,
@@ -63,6 +63,7 @@ globals().update(_FACTORIES)
 vmap = func.vmap
 func.register(nn.Parameter)
 func.register(nn.Buffer)
+autocast = amp.autocast
 
 
 class cuda:
@@ -120,9 +121,9 @@ def set_printoptions(**_: Any) -> None:
 
 
 __all__ = [
-    "Generator", "Size", "Tensor", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
+    "Generator", "Size", "Tensor", "amp", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
     "device", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
     "get_default_dtype", "inf", "inference_mode", "int8", "int16", "is_grad_enabled",
-    "is_inference_mode_enabled", "linalg", "load", "nan", "nn", "no_grad", "optim", "pi", "save", "set_default_dtype",
+    "is_inference_mode_enabled", "linalg", "load", "nan", "nn", "no_grad", "optim", "pi", "profiler", "save", "set_default_dtype",
     "set_grad_enabled", "uint8", "utils",
 ]  # fmt: skip

@@ -15,11 +15,14 @@ from .engine.tensor import Tensor
 from .engine.views import alias, assign, check_in_place
 from .functions import factories, indexing, linalg, pointwise, reductions, shaping
 from .functions.making import NUMBERS, in_dtype
+from .precision import lowered
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **pointwise.FUNCTIONS, **reductions.FUNCTIONS, **shaping.FUNCTIONS, **indexing.FUNCTIONS,
     **linalg.FUNCTIONS,
 }  # fmt: skip
+for _name in ("matmul", "mm", "bmm", "mv", "addmm", "einsum"):
+    FUNCTIONS[_name] = lowered(FUNCTIONS[_name])
 #: The NumPy functions that are the same where nothing else is asked for.
 _UFUNCS = {"add": np.add, "sub": np.subtract, "div": np.true_divide}
 #: Functions that are no methods.

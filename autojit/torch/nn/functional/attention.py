@@ -11,6 +11,7 @@ from autojit import nn
 from autojit.torch.engine.recording import wrap
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import linalg, pointwise, reductions
+from autojit.torch.precision import lowered
 
 from .activations import dropout
 from .layers import linear
@@ -97,6 +98,7 @@ _ATTENTION = shell(
 )
 
 
+@lowered
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
     dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,

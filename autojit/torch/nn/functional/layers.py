@@ -13,6 +13,7 @@ from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import reductions
+from autojit.torch.precision import lowered
 
 from .shells import same_dtype, settings, shell
 
@@ -22,6 +23,7 @@ _LINEAR = {
 _OTHER_LINEAR = {True: Operation("View", nn.linear), False: Operation("UnsafeView", nn.linear)}
 
 
+@lowered
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 
@@ -46,6 +48,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 _BILINEAR = shell("Bilinear", lambda a, b, w: np.einsum("...i,kij,...j->...k", a, w, b))
 
 
+@lowered
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Any = None) -> Tensor:
     """``input1 @ weight[k] @ input2`` for each k, plus bias."""
     made: Tensor = _BILINEAR(input1, input2, weight)
@@ -79,7 +82,8 @@ def _convolution(ndim: int, function: Callable[..., Any]) -> Callable[..., Any]:
     return convolution
 
 
-conv1d, conv2d = _convolution(1, nn.conv1d), _convolution(2, nn.conv2d)
+conv1d = lowered(_convolution(1, nn.conv1d))
+conv2d = lowered(_convolution(2, nn.conv2d))
 
 
 def _pool(name: str, ndim: int, function: Callable[..., Any]) -> Callable[..., Any]:
