@@ -6,6 +6,7 @@ Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical sys
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -134,7 +135,7 @@ def _layers(names: dict[Any, Box], rank: dict[Any, int]) -> list[list[Any]]:
 def _neighbours(chains: Sequence[list[Any]]) -> tuple[dict[Any, Any], dict[Any, Any]]:
     above, below = defaultdict(list), defaultdict(list)
     for chain in chains:
-        for a, b in zip(chain, chain[1:], strict=False):
+        for a, b in itertools.pairwise(chain):
             if a != b:
                 above[b].append(a)
                 below[a].append(b)

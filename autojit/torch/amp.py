@@ -77,7 +77,7 @@ class GradScaler:
     Args:
         device: ``"cpu"``.
         init_scale: the first factor.
-        growth_factor: what it is multiplied with after ``growth_interval`` steps without infinities.
+        growth_factor: what it is multiplied with after ``growth_interval`` finite steps.
         backoff_factor: what it is multiplied with after a step with infinities, which is skipped.
         growth_interval: see ``growth_factor``.
         enabled: whether it does anything.
@@ -142,7 +142,7 @@ class GradScaler:
         return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | None = None) -> None:
-        """Make the factor smaller if there were infinities, and larger if there were none for long."""
+        """Make the factor smaller after infinities, and larger if there were none for long."""
         if not self._enabled:
             return
         if new_scale is not None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.drawing.recorded import shown
+
 from .engine import dtypes
 from .engine.modes import modes
 from .engine.recording import counter_of, quiet, wrap
@@ -318,3 +320,9 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
 _operators()
 _simple()
 _methods()
+
+
+@_set("_repr_svg_")
+def _drawn_graph(self: Tensor) -> str | None:
+    """What a notebook shows of a small graph; None for the text."""
+    return None if self.grad_fn is None else shown(self)

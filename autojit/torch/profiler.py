@@ -253,7 +253,7 @@ class Averages(list[Average]):
         """The averages as text.
 
         Args:
-            sort_by: ``"cpu_time_total"``, ``"self_cpu_time_total"``, ``"cpu_time"``, ``"count"``, or
+            sort_by: ``"cpu_time_total"``, ``"self_cpu_time_total"``, ``"cpu_time"``, ``"count"``;
                 None for the order of the first events.
             row_limit: how many rows there are at most; -1 for all.
             max_name_column_width: where longer names are cut.

@@ -59,7 +59,8 @@ def _module(name: str, function: str, *settings: Setting) -> type[Module]:
         return ", ".join(w for w in words if w is not None)
 
     body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr,
-            "__doc__": f"``functional.{function}`` as a module.", "__module__": __name__}  # fmt: skip
+            "__module__": __name__,
+            "__doc__": f"``functional.{function}`` as a module."}  # fmt: skip
     return type(name, (Module,), body)
 
 

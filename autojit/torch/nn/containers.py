@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from . import state
 from .module import Module
 from .parameter import Parameter
 
@@ -107,6 +108,9 @@ class ModuleList(_Ordered):
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         self.extend(modules or ())
+
+    def __repr__(self) -> str:
+        return state.text(self, together=True)
 
 
 class ParameterList(_Ordered):

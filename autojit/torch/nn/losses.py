@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from autojit.torch.engine.tensor import Tensor
 
@@ -13,7 +13,7 @@ from .module import Module
 class _Loss(Module):
     function = ""
     #: The further settings, and what they are if nobody says; tensors are buffers.
-    settings: dict[str, Any] = {}
+    settings: ClassVar[dict[str, Any]] = {}
     tensors: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, size_average: Any = None, reduce: Any = None,
@@ -106,7 +106,7 @@ class PoissonNLLLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """``functional.margin_ranking_loss`` as a module."""
 
-    settings = {"margin": 0.0}
+    settings: ClassVar[dict[str, Any]] = {"margin": 0.0}
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Any:  # type: ignore[override]
         return F["margin_ranking_loss"](
@@ -117,7 +117,7 @@ class MarginRankingLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """``functional.gaussian_nll_loss`` as a module."""
 
-    settings = {"full": False, "eps": 1e-6}
+    settings: ClassVar[dict[str, Any]] = {"full": False, "eps": 1e-6}
 
     def forward(self, input: Tensor, target: Tensor, var: Any) -> Any:  # type: ignore[override]
         return F["gaussian_nll_loss"](input, target, var, self.full, self.eps, self.reduction)

@@ -13,6 +13,7 @@ from autojit.torch.engine.shapes import Device
 from autojit.torch.engine.tensor import Tensor
 
 from . import state
+from .hooks import BackwardWatch
 from .parameter import Buffer, Parameter
 
 _TABLES = ("_parameters", "_buffers", "_modules")
@@ -70,26 +71,27 @@ class Module:
             made = hook(self, args)
             if made is not None:
                 args = made if isinstance(made, tuple) else (made,)
+        watch = BackwardWatch(self, list(self._backward_hooks.values()))
+        args = watch.entered(args)
         result = self.forward(*args, **kwargs)
         for hook in list(self._after.values()):
             made = hook(self, args, result)
             result = result if made is None else made
-        for hook in list(self._backward_hooks.values()):
-            state.hook_backward(self, hook, result)
-        return result
+        return watch.left(result)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, args)`` before each call; a result takes the place of the arguments."""
+        """Call ``hook(module, args)`` before each call; a result is what is passed on."""
         return add_hook(self._before, hook)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, args, output)`` after each call; a result takes the output's place."""
+        """Call ``hook(module, args, output)`` after each call; a result is what is returned."""
         return add_hook(self._after, hook)
 
     def register_full_backward_hook(self, hook: Callable[..., Any]) -> Handle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the output are there.
+        """Call ``hook(module, grad_input, grad_output)`` when gradients have passed the module.
 
-        ``grad_input`` is a tuple of None: gradients of inputs are seen by ``x.register_hook``.
+        A result takes the place of ``grad_input``, the gradients of the tensors among the arguments
+        of a call by position.
         """
         return add_hook(self._backward_hooks, hook)
 

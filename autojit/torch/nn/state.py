@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from autojit.torch.engine.modes import no_grad
@@ -107,19 +108,12 @@ def type_name(x: Any) -> str:
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def hook_backward(module: Any, hook: Any, result: Any) -> None:
-    """Call a module's backward hook with the gradient of its result."""
-    outputs = result if isinstance(result, (tuple, list)) else (result,)
-    for out in outputs:
-        if isinstance(out, Tensor) and out.requires_grad:
-            out.register_hook(lambda grad: hook(module, (None,), (grad,)))
-
-
-def text(module: Any) -> str:
-    """A module and all within, one in a line."""
+def text(module: Any, together: bool = False) -> str:
+    """A module and all within, one in a line, or those that look the same in one."""
     extra = module.extra_repr()
     extra_lines = extra.split("\n") if extra else []
-    children = [f"({key}): {_indented(text_of(child))}" for key, child in module._modules.items()]
+    texts = [(key, _indented(repr(child))) for key, child in module._modules.items()]
+    children = _grouped(texts) if together else [f"({key}): {child}" for key, child in texts]
     lines = extra_lines + children
     name = module._get_name()
     if not lines:
@@ -129,9 +123,15 @@ def text(module: Any) -> str:
     return f"{name}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-def text_of(child: Any) -> str:
-    """The text of what may be a module."""
-    return repr(child)
+def _grouped(texts: list[tuple[str, str]]) -> list[str]:
+    made = []
+    for child, group in groupby(texts, key=lambda pair: pair[1]):
+        keys = [key for key, _ in group]
+        made.append(
+            f"({keys[0]}): {child}" if len(keys) == 1
+            else f"({keys[0]}-{keys[-1]}): {len(keys)} x {child}"
+        )  # fmt: skip
+    return made
 
 
 def _indented(lines: str) -> str:
