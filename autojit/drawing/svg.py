@@ -91,8 +91,8 @@ def _edge(path: list[Point], look: Attributes, across: bool) -> list[str]:
     colour = escape(look.get("color", "#555"))
     found = [f'<path d="{curve}" fill="none" stroke="{colour}" marker-end="url(#tip)"/>']
     if look.get("label"):
-        a, b = path[len(path) // 2 - 1], path[len(path) // 2]
-        found.append(_text(look["label"], (a[0] + b[0]) / 2 + 4, (a[1] + b[1]) / 2, "start"))
+        p, q = path[len(path) // 2 - 1], path[len(path) // 2]
+        found.append(_text(look["label"], (p[0] + q[0]) / 2 + 4, (p[1] + q[1]) / 2, "start"))
     return found
 
 

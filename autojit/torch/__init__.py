@@ -124,7 +124,6 @@ __all__ = [
     "Generator", "Size", "Tensor", "amp", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
     "device", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
     "get_default_dtype", "inf", "inference_mode", "int8", "int16", "is_grad_enabled",
-    "is_inference_mode_enabled", "linalg", "load", "nan", "nn", "no_grad", "optim", "pi", "profiler",
-    "save", "set_default_dtype",
-    "set_grad_enabled", "uint8", "utils",
+    "is_inference_mode_enabled", "linalg", "load", "nan", "nn", "no_grad", "optim", "pi",
+    "profiler", "save", "set_default_dtype", "set_grad_enabled", "uint8", "utils",
 ]  # fmt: skip

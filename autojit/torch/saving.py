@@ -36,7 +36,7 @@ def save(obj: Any, f: Any) -> None:
     >>> torch.load(path)
     {'w': tensor([1., 1.]), 'epoch': 3}
     """
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     tree = _described(obj, "", arrays)
     arrays[_TREE] = np.array(json.dumps(tree))
     if hasattr(f, "write"):
@@ -125,7 +125,7 @@ def _made(x: Any, file: Any) -> Any:
         tensor = wrap(array)
         return tensor.requires_grad_() if x["requires_grad"] else tensor
     if kind in ("dict", "ordered"):
-        made = OrderedDict() if kind == "ordered" else {}
+        made: dict[Any, Any] = OrderedDict() if kind == "ordered" else {}
         made.update((k, _made(v, file)) for k, v in x["items"])
         return made
     items = [_made(v, file) for v in x["items"]]

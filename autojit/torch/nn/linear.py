@@ -51,7 +51,7 @@ class Linear(Module):
             init.default_(self.bias, self.in_features)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.linear(input, self.weight, self.bias)  # type: ignore[no-any-return, attr-defined]
+        return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (
@@ -74,7 +74,7 @@ class Bilinear(Module):
             init.default_(p, in1_features)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        made: Tensor = F.bilinear(input1, input2, self.weight, self.bias)  # type: ignore[attr-defined]
+        made: Tensor = F.bilinear(input1, input2, self.weight, self.bias)
         return made
 
     def extra_repr(self) -> str:
@@ -103,12 +103,13 @@ class Embedding(Module):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True,
                         padding_idx: int | None = None) -> Embedding:  # fmt: skip
         """A table with given rows."""
-        made = cls(*embeddings.shape, padding_idx=padding_idx)
+        rows, width = embeddings.shape
+        made = cls(rows, width, padding_idx)
         made.weight = Parameter(embeddings, requires_grad=not freeze)
         return made
 
     def forward(self, input: Tensor) -> Tensor:
-        made: Tensor = F.embedding(input, self.weight, self.padding_idx)  # type: ignore[attr-defined]
+        made: Tensor = F.embedding(input, self.weight, self.padding_idx)
         return made
 
     def extra_repr(self) -> str:

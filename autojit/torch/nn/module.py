@@ -258,7 +258,7 @@ class Module:
             if not isinstance(found._modules.get(name), Module):
                 raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
             found = found._modules[name]
-        return found  # type: ignore[no-any-return]
+        return found
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path."""

@@ -95,7 +95,7 @@ class MultiheadAttention(Module):
         biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
         mask = joined_mask(attn_mask, key_padding_mask, self.num_heads)
         made, shares = multi_head_attention(
-            *first, self.num_heads, parts, biases, self.out_proj.weight, self.out_proj.bias, mask,
+            first, self.num_heads, parts, biases, self.out_proj.weight, self.out_proj.bias, mask,
             self.dropout if self.training else 0.0, False, need_weights, average_attn_weights,
         )  # fmt: skip
         if not as_given:
@@ -135,9 +135,9 @@ class TransformerEncoderLayer(Module):
         x: Any = src
         if self.norm_first:
             x = x + self._attend(self.norm1(x), *masks)
-            return x + self._perceive(self.norm2(x))  # type: ignore[no-any-return]
+            return x + self._perceive(self.norm2(x))
         x = self.norm1(x + self._attend(x, *masks))
-        return self.norm2(x + self._perceive(x))  # type: ignore[no-any-return]
+        return self.norm2(x + self._perceive(x))
 
     def _attend(self, x: Tensor, mask: Any, padding: Any) -> Any:
         made, _ = self.self_attn(

@@ -191,7 +191,7 @@ class Optimizer:
                 "loaded state dict contains a parameter group that doesn't match the size of "
                 "optimizer's group"
             )
-        by_number = {}
+        by_number: dict[int, Any] = {}
         for old, new in zip(self.param_groups, groups, strict=True):
             by_number.update(zip(new["params"], old["params"], strict=True))
             old.update({k: v for k, v in new.items() if k != "params"})

@@ -108,37 +108,38 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return made
 
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Any) -> Tensor:
     """The logarithm of the sigmoid."""
-    return -softplus(-input)  # type: ignore[no-any-return]
+    made: Any = softplus(-input)
+    return -made
 
 
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``."""
-    return input / (1 + input.abs())  # type: ignore[no-any-return]
+    return input / (1 + input.abs())
 
 
 def mish(input: Tensor) -> Tensor:
     """``input * tanh(softplus(input))``."""
-    return input * tanh(softplus(input))  # type: ignore[no-any-return]
+    return input * tanh(softplus(input))
 
 
 @in_place
 def hardsigmoid(input: Tensor) -> Tensor:
     """``relu6(input + 3) / 6``."""
-    return relu6(input + 3) / 6  # type: ignore[no-any-return]
+    return relu6(input + 3) / 6
 
 
 @in_place
 def hardswish(input: Tensor) -> Tensor:
     """``input * hardsigmoid(input)``."""
-    return input * hardsigmoid(input)  # type: ignore[no-any-return]
+    return input * hardsigmoid(input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half times the sigmoid of the second."""
     a, b = input.chunk(2, dim)
-    return a * sigmoid(b)  # type: ignore[no-any-return]
+    return a * sigmoid(b)
 
 
 def _dim(dim: int | None, ndim: int) -> int:
@@ -158,9 +159,9 @@ def log_softmax(
     return reductions.log_softmax(input, _dim(dim, input.ndim), dtype)
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """The softmax of ``-input``."""
-    return softmax(-input, dim, dtype=dtype)  # type: ignore[operator]
+    return softmax(-input, dim, dtype=dtype)
 
 
 _DROP = shell("NativeDropout", lambda x, mask, p: nn.dropout(x, p, mask=mask))

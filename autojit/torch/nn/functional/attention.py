@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,11 @@ def _as_numbers(mask: Tensor) -> Tensor:
 
 
 def multi_head_attention(
-    query: Tensor, key: Tensor, value: Tensor, num_heads: int, weights: Any, biases: Any,
+    sources: Sequence[Tensor], num_heads: int, weights: Any, biases: Any,
     out_weight: Tensor, out_bias: Any, mask: Any, dropout_p: float, is_causal: bool,
     need_weights: bool, average: bool,
 ) -> tuple[Tensor, Any]:  # fmt: skip
-    """Attention of (N, steps, width), and the shares (N, [heads,] targets, sources) or None."""
-    sources = (query, key, value)
+    """Attention of query, key and value, each (N, steps, width), and the shares or None."""
     q, k, v = (
         _heads(linear(x, w, b), num_heads) for x, w, b in zip(sources, weights, biases, strict=True)
     )

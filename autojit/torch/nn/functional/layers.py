@@ -213,13 +213,13 @@ def batch_norm(input: Tensor, running_mean: Any, running_var: Any, weight: Any =
         )
     made = _BATCH_NORM(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not isinstance(made, tuple):
-        return made  # type: ignore[no-any-return]
+        return made
     y, mean, var = made
     if training:
         with no_grad():
             running_mean.copy_(mean.detach())
             running_var.copy_(var.detach())
-    return y  # type: ignore[no-any-return]
+    return y
 
 
 _EMBEDDING = shell("Embedding", nn.embedding)
@@ -267,13 +267,13 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """``input`` over its norm along an axis."""
     length = reductions.norm(input, p, dim, True)
-    return input / length.clamp(min=eps)  # type: ignore[no-any-return]
+    return input / length.clamp(min=eps)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along an axis."""
     lengths = [reductions.norm(x, 2, dim).clamp(min=eps) for x in (x1, x2)]
-    return (x1 * x2).sum(dim) / (lengths[0] * lengths[1])  # type: ignore[no-any-return]
+    return (x1 * x2).sum(dim) / (lengths[0] * lengths[1])
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,

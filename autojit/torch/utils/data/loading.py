@@ -39,10 +39,10 @@ def default_collate(batch: list[Any]) -> Any:
     if isinstance(first, (tuple, list)):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        parts = list(zip(*batch, strict=True))
+        parts: list[Any] = list(zip(*batch, strict=True))
         if isinstance(first, tuple) and hasattr(first, "_fields"):
-            return type(first)(*map(default_collate, parts))
-        return [default_collate(part) for part in parts]  # type: ignore[arg-type]
+            return type(first)(*(default_collate(part) for part in parts))
+        return [default_collate(part) for part in parts]
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
         f"{type(first)}"
