@@ -4,13 +4,8 @@
 >>> dot = Digraph(graph_attr={"rankdir": "LR"})
 >>> dot.node("x", "an input")
 >>> dot.edge("x", "y")
->>> print(dot.source)
-digraph {
-        graph [rankdir=LR]
-        x [label="an input"]
-        x -> y
-}
-<BLANKLINE>
+>>> dot.source.split()
+['digraph', '{', 'graph', '[rankdir=LR]', 'x', '[label="an', 'input"]', 'x', '->', 'y', '}']
 >>> dot.svg().startswith("<svg")
 True
 """
