@@ -104,10 +104,7 @@ def main():
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (SAMPLES, 2))
     y = np.where(np.sum(x**2, axis=1) > 0.5, 1.0, -1.0)
-    weights = [
-        (rng.normal(0, 1 / np.sqrt(a), (b, a)), np.zeros(b))
-        for a, b in pairwise(SIZES)
-    ]
+    weights = [(rng.normal(0, 1 / np.sqrt(a), (b, a)), np.zeros(b)) for a, b in pairwise(SIZES)]
     ways = {
         "single numbers": numbers(weights, x, y),
         "tensors": tensors(weights, x, y, compiled=False),

@@ -78,6 +78,11 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Any = None, size_averag
                   label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
     """``-log(softmax(input))`` at the target classes, or for target probabilities."""
     _check_batch(input, target)
+    if label_smoothing == 0.0 and target._data.dtype.kind in "iu":  # keeps the softmax
+        return nll_loss(
+            reductions.log_softmax(input, 0 if input.ndim == 1 else 1), target, weight, None,
+            ignore_index, None, reduction,
+        )  # fmt: skip
     made: Tensor = _SHELLS["cross_entropy"](
         input, target, weight, ignore_index, _reduction(reduction), label_smoothing
     )
