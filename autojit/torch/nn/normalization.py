@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autojit.torch.engine import dtypes
 from autojit.torch.engine.modes import no_grad
 from autojit.torch.engine.tensor import Tensor
@@ -120,6 +122,13 @@ class _BatchNorm(Module):
             raise ValueError(f"expected {words} input (got {input.ndim}D input)")
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
+            if not isinstance(input._data, np.ndarray):
+                raise RuntimeError(
+                    f"{type(self).__name__} changes its running statistics in training, which "
+                    "compiled and transformed functions cannot. Use it without them, or after "
+                    f"eval():\n    {type(self).__name__}({self.num_features}, "
+                    "track_running_stats=False)"
+                )
             with no_grad():
                 self.num_batches_tracked.add_(1)
             if self.momentum is None:  # a plain mean

@@ -179,6 +179,21 @@ def test_cotangents_overflow_in_half_precision() -> None:
         torch.amp.autocast("cpu", dtype=torch.float32)
 
 
+def test_compiled_modules_refuse_autocast_and_changes_of_statistics() -> None:
+    compiled = torch.compile(torch.nn.Linear(2, 3))
+    compiled(torch.ones(1, 2))
+    with (
+        torch.autocast("cpu"),
+        pytest.raises(NotImplementedError, match="half precision is not covered"),
+    ):
+        compiled(torch.ones(1, 2))
+    norm = torch.nn.BatchNorm1d(3)
+    with pytest.raises(RuntimeError, match=r"BatchNorm1d\(3, track_running_stats=False\)"):
+        torch.compile(norm)(torch.ones(4, 3))
+    assert norm.num_batches_tracked == 0
+    assert torch.compile(norm.eval())(torch.ones(4, 3)).shape == (4, 3)
+
+
 def test_a_profile_has_all_operations(tmp_path: Path) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
     with torch.profiler.profile(record_shapes=True) as prof:
