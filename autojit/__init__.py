@@ -146,7 +146,21 @@ _LATER = {
     "Value": "scalar.value",
     "make_dot": "drawing.recorded",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    **dict.fromkeys(("drawing", "nn", "ode", "optim", "testing", "torch"), ""),
+    **dict.fromkeys(
+        (
+            "drawing",
+            "micrograd",
+            "nn",
+            "numpy",
+            "ode",
+            "optim",
+            "scalar",
+            "scipy",
+            "testing",
+            "torch",
+        ),
+        "",
+    ),  # fmt: skip
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",
 }

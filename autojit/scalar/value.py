@@ -12,9 +12,13 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import optree
+
+from autojit.staging.pytrees import NAMESPACE, WRAPPERS
+from autojit.tracing.hooks import hooks
 
 from .operations import Operation, sweep
 from .walking import ZERO, Own, operands_of, walk_back
@@ -363,3 +367,22 @@ _UFUNCS: dict[str, Callable[..., Value]] = {
     "absolute": Value.__abs__, "exp": Value.exp, "log": Value.log, "tanh": Value.tanh,
     "sin": Value.sin, "cos": Value.cos, "tan": Value.tan, "sqrt": Value.sqrt,
 }  # fmt: skip
+
+
+# -- as arguments and results of compiled functions ----------------------------------------
+
+
+def _number_of(value: Value) -> Any:
+    return ((value.data,), None, ("data",))
+
+
+def _value_of(_: Any, children: Any) -> Any:
+    (data,) = children
+    if isinstance(data, Value):  # a derivative by a value, in the place of its number
+        return data
+    return Value(data.item() if isinstance(data, np.generic) else data)
+
+
+optree.register_pytree_node(cast(Any, Value), cast(Any, _number_of), _value_of, namespace=NAMESPACE)
+WRAPPERS[Value] = lambda value: value.data
+hooks.releases.append(_begin_tape)

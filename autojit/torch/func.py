@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from autojit.staging.pytrees import NAMESPACE
+from autojit.staging.pytrees import NAMESPACE, WRAPPERS
 from autojit.tracing.tracer import Tracer
 from autojit.transformations import batching, derivatives, gradients, jacobians
 
@@ -30,6 +30,7 @@ def _tensor_of(_: Any, children: Any) -> Any:
 def register(kind: type) -> None:
     """Make a class of tensors a tree with one array."""
     optree.register_pytree_node(kind, _array_of, _tensor_of, namespace=NAMESPACE)
+    WRAPPERS[kind] = lambda x: x._data
 
 
 register(Tensor)

@@ -240,6 +240,14 @@ def test_network() -> None:
     assert isinstance(model.layers[0], Layer)
 
 
+def test_the_modules_of_micrograd_are_there() -> None:
+    from autojit import micrograd
+    from autojit.micrograd import engine, nn
+
+    assert engine.Value is micrograd.Value is Value
+    assert (nn.MLP, nn.Layer, nn.Neuron) == (MLP, Layer, Neuron)
+
+
 def test_values_vanish_under_jit() -> None:
     def slope(x: Any) -> Any:
         v = Value(x)
@@ -248,3 +256,24 @@ def test_values_vanish_under_jit() -> None:
 
     assert autojit.jit(slope)(0.5) == pytest.approx(slope(0.5), 1e-12)
     assert autojit.jit(slope)(-0.5) == pytest.approx(slope(-0.5), 1e-12)
+
+
+def test_values_are_arguments_and_results_of_compiled_functions() -> None:
+    def bent(v: Any) -> Any:
+        if v > 0:
+            return v * 2
+        return v * 3
+
+    made = autojit.jit(bent)(Value(2.0))
+    assert isinstance(made, Value)
+    assert made.data == 4.0
+    assert autojit.jit(autojit.grad(bent))(Value(-2.0)).data == 3.0
+    value, slope = autojit.value_and_grad(bent)(Value(2.0))
+    assert (value.data, slope.data) == (4.0, 2.0)
+
+
+def test_what_a_trace_recorded_is_let_go() -> None:
+    outer = Value(3.0) * 2
+    assert autojit.jit(lambda x: (Value(x) * 2).data)(2.0) == 4.0  # never differentiated
+    (outer * outer).backward()
+    assert outer.grad == 12.0

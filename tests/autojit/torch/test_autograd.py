@@ -308,6 +308,22 @@ def test_tensors_vanish_under_jit() -> None:
     assert [op.kind.name for op in program.ops][-1] == "select"
 
 
+def test_conditions_and_gradients_of_functions_of_tensors() -> None:
+    def f(x: Any) -> Any:
+        if x.sum() > 0:
+            return (x * x).sum()
+        return (x * 3).sum()
+
+    x = torch.tensor([1.0, 2.0])
+    for make in (autojit.grad, lambda f: autojit.jit(autojit.grad(f))):
+        assert make(f)(x).tolist() == [2.0, 4.0]
+        assert make(f)(-x).tolist() == [3.0, 3.0]
+    value, slope = autojit.value_and_grad(f)(x)
+    assert (value.item(), slope.tolist()) == (5.0, [2.0, 4.0])
+    with pytest.raises(autojit.errors.NonScalarGradientError, match="returns 1 arrays"):
+        autojit.grad(lambda x: [x.sum()])(x)
+
+
 def test_compile() -> None:
     w = leaf(2.0, 3.0)
     f = torch.compile(lambda x: torch.relu(x * w).sum())
