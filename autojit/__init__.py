@@ -160,7 +160,7 @@ _LATER = {
             "torch",
         ),
         "",
-    ),  # fmt: skip
+    ),
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",
 }
