@@ -26,7 +26,7 @@ from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import nn, ode, optim, testing
+    from . import drawing, nn, ode, optim, testing, torch
     from .callbacks.numba_functions import numba_callback
     from .callbacks.pure import pure_callback
     from .control_flow.control import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         switch,
         while_loop,
     )
+    from .drawing.recorded import make_dot
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
@@ -55,6 +56,7 @@ __all__ = [
     "custom_root",
     "custom_vjp",
     "disable_jit",
+    "drawing",
     "errors",
     "fixed_point",
     "fori_loop",
@@ -66,6 +68,7 @@ __all__ = [
     "jit",
     "jvp",
     "linearize",
+    "make_dot",
     "map",
     "nn",
     "numba_callback",
@@ -79,6 +82,7 @@ __all__ = [
     "stop_gradient",
     "switch",
     "testing",
+    "torch",
     "trace",
     "value_and_grad",
     "vjp",
@@ -140,9 +144,22 @@ _LATER = {
         "control_flow.control",
     ),
     "Value": "scalar.value",
+    "make_dot": "drawing.recorded",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
     **dict.fromkeys(
-        ("micrograd", "nn", "numpy", "ode", "optim", "scalar", "scipy", "testing", "torch"), ""
+        (
+            "drawing",
+            "micrograd",
+            "nn",
+            "numpy",
+            "ode",
+            "optim",
+            "scalar",
+            "scipy",
+            "testing",
+            "torch",
+        ),
+        "",
     ),
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import autograd, func, utils
+from . import amp, autograd, func, nn, optim, profiler, utils
 from .compiling import compile
 from .engine.dtypes import (
     bfloat16,
@@ -53,6 +53,7 @@ from .functions.factories import Generator, e, inf, nan, pi
 from .functions.linalg import linalg
 from .functions.shaping import broadcast_to
 from .methods import FUNCTIONS as _FUNCTIONS
+from .saving import load, save
 
 bool = bool_
 double, float, half, long, int, short = float64, float32, float16, int64, int32, int16
@@ -60,6 +61,9 @@ cfloat, cdouble = complex64, complex128
 globals().update(_FUNCTIONS)
 globals().update(_FACTORIES)
 vmap = func.vmap
+func.register(nn.Parameter)
+func.register(nn.Buffer)
+autocast = amp.autocast
 
 
 class cuda:
@@ -117,9 +121,9 @@ def set_printoptions(**_: Any) -> None:
 
 
 __all__ = [
-    "Generator", "Size", "Tensor", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
+    "Generator", "Size", "Tensor", "amp", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
     "device", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
     "get_default_dtype", "inf", "inference_mode", "int8", "int16", "is_grad_enabled",
-    "is_inference_mode_enabled", "linalg", "nan", "no_grad", "pi", "set_default_dtype",
-    "set_grad_enabled", "uint8", "utils",
+    "is_inference_mode_enabled", "linalg", "load", "nan", "nn", "no_grad", "optim", "pi",
+    "profiler", "save", "set_default_dtype", "set_grad_enabled", "uint8", "utils",
 ]  # fmt: skip

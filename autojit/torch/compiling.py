@@ -19,6 +19,7 @@ from .engine.recording import record, wrap
 from .engine.rules import Operation, applied
 from .engine.tensor import Tensor
 from .functions.factories import default_generator
+from .precision import casting
 
 
 def _is_tensor(x: Any) -> bool:
@@ -49,6 +50,7 @@ class _Compiled:
                 structure,
                 static,
                 training,
+                casting.dtype,
                 tuple((x._data.shape, x._data.dtype.char) for x in everything),
             )
             found = self._made.get(key)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.drawing.recorded import shown
+
 from .engine import dtypes
 from .engine.modes import modes
 from .engine.recording import counter_of, quiet, wrap
@@ -15,11 +17,14 @@ from .engine.tensor import Tensor
 from .engine.views import alias, assign, check_in_place
 from .functions import factories, indexing, linalg, pointwise, reductions, shaping
 from .functions.making import NUMBERS, in_dtype
+from .precision import lowered
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **pointwise.FUNCTIONS, **reductions.FUNCTIONS, **shaping.FUNCTIONS, **indexing.FUNCTIONS,
     **linalg.FUNCTIONS,
 }  # fmt: skip
+for _name in ("matmul", "mm", "bmm", "mv", "addmm", "einsum"):
+    FUNCTIONS[_name] = lowered(FUNCTIONS[_name])
 #: The NumPy functions that are the same where nothing else is asked for.
 _UFUNCS = {"add": np.add, "sub": np.subtract, "div": np.true_divide}
 #: Functions that are no methods.
@@ -315,3 +320,9 @@ def _sum_to_size(self: Tensor, *size: Any) -> Tensor:
 _operators()
 _simple()
 _methods()
+
+
+@_set("_repr_svg_")
+def _drawn_graph(self: Tensor) -> str | None:
+    """What a notebook shows of a small graph; None for the text."""
+    return None if self.grad_fn is None else shown(self)

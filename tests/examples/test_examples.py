@@ -49,6 +49,11 @@ PROMISES = {
         r"held-out accuracy 9[6-9]\.\d% of 1000 digits",
         r"one step: [\d.]+ ms, compiled once",
     ],
+    "four_ways.py": [
+        r"single numbers +loss 1\.227027 -> 0\.859405  first step +[\d.]+ ms, a step +[\d.]+ us",
+        r"compiled tensors +loss 1\.227027 -> 0\.859405",
+        r"losses differ by at most \de-1[4-6] of their values",
+    ],
     "characters.py": [
         r"traced and compiled in [\d.]+ s",
         r"step 300: loss 0\.0\d+",

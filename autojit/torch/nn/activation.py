@@ -1,0 +1,129 @@
+"""Activations and dropout as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autojit.torch.engine.tensor import Tensor
+from autojit.torch.functions import factories
+
+from . import init
+from .functional import _FUNCTIONS as F
+from .module import Module
+from .parameter import Parameter
+
+
+class Setting:
+    """A setting of a module: its name, what it is if nobody says, and whether the text shows it."""
+
+    def __init__(self, name: str, default: Any, shown: str = "named") -> None:
+        self.name, self.default, self.shown = name, default, shown
+
+    def text(self, value: Any) -> str | None:
+        """The setting as the module's text has it."""
+        if self.shown == "hidden" or (self.shown == "unusual" and value == self.default):
+            return None
+        return f"{value}" if self.shown == "bare" else f"{self.name}={value}"
+
+
+_IN_PLACE = Setting("inplace", False, "unusual")
+
+
+def _module(name: str, function: str, *settings: Setting) -> type[Module]:
+    """A module without parameters that calls one function with its settings."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        Module.__init__(self)
+        if len(args) > len(settings):
+            raise TypeError(f"{name}.__init__() takes {len(settings)} settings, not {len(args)}")
+        given = {s.name: a for s, a in zip(settings, args, strict=False)} | kwargs
+        for s in settings:
+            object.__setattr__(self, s.name, given.pop(s.name, s.default))
+        if given:
+            raise TypeError(
+                f"{name}.__init__() got an unexpected keyword argument '{next(iter(given))}'"
+            )
+        if function.startswith("dropout") and not 0 <= self.p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
+
+    def forward(self: Any, input: Tensor) -> Any:
+        named = {s.name: getattr(self, s.name) for s in settings}
+        if named.get("inplace") is False:
+            del named["inplace"]
+        if function.startswith("dropout"):
+            named["training"] = self.training
+        return F[function](input, **named)
+
+    def extra_repr(self: Any) -> str:
+        words = (s.text(getattr(self, s.name)) for s in settings)
+        return ", ".join(w for w in words if w is not None)
+
+    body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr,
+            "__module__": __name__,
+            "__doc__": f"``functional.{function}`` as a module."}  # fmt: skip
+    return type(name, (Module,), body)
+
+
+ReLU = _module("ReLU", "relu", _IN_PLACE)
+ReLU6 = _module("ReLU6", "relu6", _IN_PLACE)
+Sigmoid, Tanh = _module("Sigmoid", "sigmoid"), _module("Tanh", "tanh")
+LogSigmoid = _module("LogSigmoid", "logsigmoid")
+Softsign = _module("Softsign", "softsign")
+SELU = _module("SELU", "selu", _IN_PLACE)
+SiLU = _module("SiLU", "silu", _IN_PLACE)
+Mish = _module("Mish", "mish")
+Hardsigmoid = _module("Hardsigmoid", "hardsigmoid", _IN_PLACE)
+Hardswish = _module("Hardswish", "hardswish", _IN_PLACE)
+LeakyReLU = _module("LeakyReLU", "leaky_relu", Setting("negative_slope", 0.01), _IN_PLACE)
+ELU = _module("ELU", "elu", Setting("alpha", 1.0), _IN_PLACE)
+Hardtanh = _module(
+    "Hardtanh", "hardtanh", Setting("min_val", -1.0), Setting("max_val", 1.0), _IN_PLACE
+)
+Threshold = _module(
+    "Threshold", "threshold", Setting("threshold", 0.0), Setting("value", 0.0), _IN_PLACE
+)
+Softplus = _module("Softplus", "softplus", Setting("beta", 1.0), Setting("threshold", 20.0))
+Softmax = _module("Softmax", "softmax", Setting("dim", None))
+LogSoftmax = _module("LogSoftmax", "log_softmax", Setting("dim", None))
+Softmin = _module("Softmin", "softmin", Setting("dim", None))
+GLU = _module("GLU", "glu", Setting("dim", -1))
+_P = Setting("p", 0.5)
+_SHOWN = Setting("inplace", False)
+Dropout = _module("Dropout", "dropout", _P, _SHOWN)
+Dropout1d = _module("Dropout1d", "dropout1d", _P, _SHOWN)
+Dropout2d = _module("Dropout2d", "dropout2d", _P, _SHOWN)
+
+
+class GELU(Module):
+    """``functional.gelu`` as a module."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Any:
+        return F["gelu"](input, self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class PReLU(Module):
+    """``leaky_relu`` with slopes that are learnt."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(factories.empty(num_parameters, dtype=dtype))
+        _constant(self.weight, init)
+
+    def forward(self, input: Tensor) -> Any:
+        return F["prelu"](input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+def _constant(p: Parameter, value: float) -> None:
+    init.constant_(p, value)

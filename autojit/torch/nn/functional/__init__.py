@@ -1,0 +1,32 @@
+"""``torch.nn.functional``: the functions of ``autojit.nn``, for tensors.
+
+>>> from autojit import torch
+>>> import autojit.torch.nn.functional as F
+>>> F.relu(torch.tensor([-1.0, 2.0]))
+tensor([0., 2.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import activations as _activations
+from . import layers as _layers
+from . import losses as _losses
+from .attention import scaled_dot_product_attention
+
+_FUNCTIONS = {
+    **_activations.FUNCTIONS,
+    **_layers.FUNCTIONS,
+    **_losses.FUNCTIONS,
+    "scaled_dot_product_attention": scaled_dot_product_attention,
+}
+globals().update(_FUNCTIONS)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(_FUNCTIONS)

@@ -1,0 +1,93 @@
+"""Functions of tensors from functions of arrays in ``autojit.nn``: one operation each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autojit.torch.engine import dtypes
+from autojit.torch.engine.recording import record
+from autojit.torch.engine.rules import Operation
+from autojit.torch.engine.tensor import Tensor
+from autojit.torch.functions.making import in_dtype
+
+
+class _Here:
+    """The place of a tensor among arguments."""
+
+    def __repr__(self) -> str:
+        return "HERE"
+
+
+HERE = _Here()
+
+
+def shell(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors and settings, recorded as one operation.
+
+    Args:
+        name: the name of its nodes.
+        function: a function of arrays and settings, in this order or any other; arguments are
+            passed by position, and those that are no tensors must be hashable.
+    """
+
+    def impl(*arguments: Any) -> Any:
+        *arrays, form = arguments
+        given = iter(arrays)
+        return function(*[next(given) if a is HERE else a for a in form])
+
+    operation = Operation(name, impl)
+
+    def call(*arguments: Any) -> Any:
+        operands = [a for a in arguments if isinstance(a, Tensor)]
+        form = tuple([HERE if isinstance(a, Tensor) else a for a in arguments])
+        return record(operation, operands, (form,))
+
+    return call
+
+
+def together(*operands: Any) -> tuple[Any, ...]:
+    """Tensors in the dtype that they have together; None stays."""
+    given = [x for x in operands if x is not None]
+    first = given[0]._data.dtype
+    if all(x._data.dtype == first for x in given):
+        return operands
+    dtype = dtypes.result_type([x._data for x in given])
+    return tuple(None if x is None else in_dtype(x, dtype) for x in operands)
+
+
+def floats(x: Tensor) -> Tensor:
+    """Whole numbers in the default dtype."""
+    return x if x._data.dtype.kind in "fc" else in_dtype(x, dtypes.default.float.numpy)
+
+
+def settings(x: Any) -> Any:
+    """A setting that is one number or several, as a tuple in the second case."""
+    return tuple(x) if isinstance(x, (list, tuple)) else x
+
+
+def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of one tensor whose ``inplace=True`` puts the result in its place."""
+    from autojit.torch.engine.views import alias, assign, check_in_place
+
+    def call(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Tensor:
+        if not inplace:
+            return function(input, *args, **kwargs)
+        check_in_place(input)
+        before = alias(input) if input.requires_grad else input
+        return assign(input, function(before, *args, **kwargs))
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
+_NAMES = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "bool": "Bool"}
+
+
+def same_dtype(a: Tensor, b: Tensor) -> None:
+    """Raise where two matrices have different dtypes."""
+    if a._data.dtype != b._data.dtype:
+        words = [_NAMES.get(x.dtype.name, x.dtype.name.title()) for x in (a, b)]
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {words[0]} and {words[1]}"
+        )

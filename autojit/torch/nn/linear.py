@@ -1,0 +1,150 @@
+"""Linear maps, tables, and what changes shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autojit.torch.engine.tensor import Tensor
+from autojit.torch.functions import factories, shaping
+
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+
+def fresh(*shape: int, dtype: Any = None) -> Parameter:
+    """A parameter whose values are still to be drawn."""
+    return Parameter(factories.empty(*shape, dtype=dtype))
+
+
+class Identity(Module):
+    """The input; arguments are ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Module):
+    """``x @ weight.T + bias``.
+
+    >>> from autojit import torch
+    >>> torch.nn.Linear(2, 3)
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = fresh(out_features, in_features, dtype=dtype)
+        self.register_parameter("bias", fresh(out_features, dtype=dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        init.default_(self.weight, self.in_features)
+        if self.bias is not None:
+            init.default_(self.bias, self.in_features)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Bilinear(Module):
+    """``x1 @ weight[k] @ x2 + bias[k]``."""
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        self.weight = fresh(out_features, in1_features, in2_features, dtype=dtype)
+        self.register_parameter("bias", fresh(out_features, dtype=dtype) if bias else None)
+        for p in self.parameters():
+            init.default_(p, in1_features)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        made: Tensor = F.bilinear(input1, input2, self.weight, self.bias)
+        return made
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )
+
+
+class Embedding(Module):
+    """The rows of a table at given indices."""
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.weight = fresh(num_embeddings, embedding_dim, dtype=dtype)
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight._data[self.padding_idx] = 0.0
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True,
+                        padding_idx: int | None = None) -> Embedding:  # fmt: skip
+        """A table with given rows."""
+        rows, width = embeddings.shape
+        made = cls(rows, width, padding_idx)
+        made.weight = Parameter(embeddings, requires_grad=not freeze)
+        return made
+
+    def forward(self, input: Tensor) -> Tensor:
+        made: Tensor = F.embedding(input, self.weight, self.padding_idx)
+        return made
+
+    def extra_repr(self) -> str:
+        end = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{end}"
+
+
+class Flatten(Module):
+    """Axes made one."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        made: Tensor = shaping.FUNCTIONS["flatten"](input, self.start_dim, self.end_dim)
+        return made
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """One axis made several."""
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, input: Tensor) -> Tensor:
+        d = self.dim % input.ndim
+        made: Tensor = input.reshape(
+            *input.shape[:d], *self.unflattened_size, *input.shape[d + 1 :]
+        )
+        return made
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,0 +1,134 @@
+"""Losses as modules."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from autojit.torch.engine.tensor import Tensor
+
+from .functional import _FUNCTIONS as F
+from .module import Module
+
+
+class _Loss(Module):
+    function = ""
+    #: The further settings, and what they are if nobody says; tensors are buffers.
+    settings: ClassVar[dict[str, Any]] = {}
+    tensors: tuple[str, ...] = ()
+
+    def __init__(self, *args: Any, size_average: Any = None, reduce: Any = None,
+                 reduction: str = "mean", **kwargs: Any) -> None:  # fmt: skip
+        super().__init__()
+        given = dict(zip((*self.tensors, *self.settings), args, strict=False)) | kwargs
+        for name in self.tensors:
+            self.register_buffer(name, given.pop(name, None))
+        for name, default in self.settings.items():
+            setattr(self, name, given.pop(name, default))
+        if given:
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                f"'{next(iter(given))}'"
+            )
+        self.reduction = reduction
+
+    def forward(self, input: Tensor, target: Tensor) -> Any:
+        named = {name: getattr(self, name) for name in (*self.tensors, *self.settings)}
+        return F[self.function](input, target, reduction=self.reduction, **named)
+
+
+class MSELoss(_Loss):
+    """``functional.mse_loss`` as a module."""
+
+    function = "mse_loss"
+
+
+class L1Loss(_Loss):
+    """``functional.l1_loss`` as a module."""
+
+    function = "l1_loss"
+
+
+class HuberLoss(_Loss):
+    """``functional.huber_loss`` as a module."""
+
+    function, settings = "huber_loss", {"delta": 1.0}
+
+
+class SmoothL1Loss(_Loss):
+    """``functional.smooth_l1_loss`` as a module."""
+
+    function, settings = "smooth_l1_loss", {"beta": 1.0}
+
+
+class CrossEntropyLoss(_Loss):
+    """``functional.cross_entropy`` as a module."""
+
+    function, settings = "cross_entropy", {"ignore_index": -100, "label_smoothing": 0.0}
+    tensors = ("weight",)
+
+
+class NLLLoss(_Loss):
+    """``functional.nll_loss`` as a module."""
+
+    function, settings, tensors = "nll_loss", {"ignore_index": -100}, ("weight",)
+
+
+class BCELoss(_Loss):
+    """``functional.binary_cross_entropy`` as a module."""
+
+    function, tensors = "binary_cross_entropy", ("weight",)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """``functional.binary_cross_entropy_with_logits`` as a module."""
+
+    function, tensors = "binary_cross_entropy_with_logits", ("weight", "pos_weight")
+
+
+class KLDivLoss(_Loss):
+    """``functional.kl_div`` as a module."""
+
+    function, settings = "kl_div", {"log_target": False}
+
+
+class SoftMarginLoss(_Loss):
+    """``functional.soft_margin_loss`` as a module."""
+
+    function = "soft_margin_loss"
+
+
+class PoissonNLLLoss(_Loss):
+    """``functional.poisson_nll_loss`` as a module."""
+
+    function, settings = "poisson_nll_loss", {"log_input": True, "full": False, "eps": 1e-8}
+
+
+class MarginRankingLoss(_Loss):
+    """``functional.margin_ranking_loss`` as a module."""
+
+    settings: ClassVar[dict[str, Any]] = {"margin": 0.0}
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Any:  # type: ignore[override]
+        return F["margin_ranking_loss"](
+            input1, input2, target, self.margin, reduction=self.reduction
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """``functional.gaussian_nll_loss`` as a module."""
+
+    settings: ClassVar[dict[str, Any]] = {"full": False, "eps": 1e-6}
+
+    def forward(self, input: Tensor, target: Tensor, var: Any) -> Any:  # type: ignore[override]
+        return F["gaussian_nll_loss"](input, target, var, self.full, self.eps, self.reduction)
+
+
+class CosineSimilarity(Module):
+    """``functional.cosine_similarity`` as a module."""
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Any:
+        return F["cosine_similarity"](x1, x2, self.dim, self.eps)

@@ -1,0 +1,216 @@
+"""What PyTorch's optimisers share: groups of parameters, states, and steps by ``autojit.optim``."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from autojit.optim.optimizer import Optimizer as Rule
+from autojit.torch.engine.modes import enable_grad
+from autojit.torch.engine.nodes import Handle, add_hook
+from autojit.torch.engine.recording import counter_of, wrap
+from autojit.torch.engine.tensor import Tensor
+
+Group = dict[str, Any]
+
+
+class Optimizer:
+    """Parameters in groups, each with settings of its own, and what is kept for each parameter.
+
+    Args:
+        params: parameters, pairs of names and parameters, or dicts with ``"params"`` and settings.
+        defaults: the settings of groups that do not say otherwise.
+    """
+
+    def __init__(self, params: Iterable[Any], defaults: Group) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                "but got torch.FloatTensor"
+            )
+        self.defaults = defaults
+        self.state: defaultdict[Any, Group] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        self._before: dict[int, Callable[..., Any]] = {}
+        self._after: dict[int, Callable[..., Any]] = {}
+        self._rules: dict[Any, Rule] = {}
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add parameters with settings of their own."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        given = param_group["params"]
+        listed = [given] if isinstance(given, Tensor) else list(given)
+        if isinstance(given, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of tensors in sets will change between runs. Please use a list instead."
+            )
+        params = [p[1] if isinstance(p, tuple) else p for p in listed]
+        known = {id(p) for g in self.param_groups for p in g["params"]}
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(p)}"
+                )
+            if not p.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+            if id(p) in known:
+                raise ValueError("some parameters appear in more than one parameter group")
+        group = {**self.defaults, **param_group, "params": params}
+        self._check(group)
+        self.param_groups.append(group)
+
+    def _check(self, group: Group) -> None:
+        """Raise where a setting is none that there is."""
+        if group["lr"] < 0:
+            raise ValueError(f"Invalid learning rate: {group['lr']}")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Take the gradients of all parameters away, or set them to zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    p.grad = None if set_to_none else wrap(np.zeros_like(p.grad._data))
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step by the gradients that the parameters have; the result of ``closure``, if any."""
+        for hook in list(self._before.values()):
+            hook(self, (), {})
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            self._step_group(group)
+        for hook in list(self._after.values()):
+            hook(self, (), {})
+        return loss
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step."""
+        return add_hook(self._before, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return add_hook(self._after, hook)
+
+    # -- steps ----------------------------------------------------------------
+
+    def _made(self, group: Group) -> Rule:
+        """The pure optimiser with the settings of a group."""
+        raise NotImplementedError
+
+    #: The settings on which the pure optimiser depends, but the rate.
+    names: tuple[str, ...] = ()
+    #: Whether the number of steps is part of the state; else all that counts is whether there is
+    #: a state.
+    counts = True
+
+    def _rule(self, group: Group) -> Rule:
+        key = tuple([group[name] for name in self.names])
+        found = self._rules.get(key)
+        if found is None:
+            found = self._rules[key] = self._made(group)
+        return found
+
+    def _step_group(self, group: Group) -> None:
+        by_step: dict[int, list[Any]] = {}
+        for p in group["params"]:
+            if p.grad is not None:
+                by_step.setdefault(self._count(p), []).append(p)
+        if by_step:
+            rule = self._rule(group)
+            for step, params in by_step.items():
+                self._update(rule, params, step, group)
+
+    def _count(self, p: Tensor) -> int:
+        """How many steps a parameter has made."""
+        state = self.state.get(p)
+        if not state:
+            return 0
+        return int(state["step"]._data) if self.counts else 1
+
+    def _update(self, rule: Rule, params: list[Any], step: int, group: Group) -> None:
+        arrays = [p._data for p in params]
+        if step == 0:
+            state = rule.init(arrays)
+            kept = [name for name in state if name != "step"]
+        else:
+            kept = [name for name in self.state[params[0]] if name != "step"]
+            state = {n: [self.state[p][n]._data for p in params] for n in kept}
+            state["step"] = np.int64(step)
+        grads = [p.grad._data for p in params]
+        rate = group["lr"]
+        rate = rate.item() if isinstance(rate, Tensor) else rate
+        made, new = rule.update(arrays, grads, state, lr=rate)
+        for k, (p, array) in enumerate(zip(params, made, strict=True)):
+            p._data[...] = array
+            counter_of(p)[0] += 1
+            slots: Group = {name: wrap(np.asarray(new[name][k])) for name in kept}
+            if self.counts:
+                slots = {"step": wrap(np.asarray(step + 1, np.float32)), **slots}
+            if slots:
+                self.state[p] = slots
+
+    # -- states ---------------------------------------------------------------
+
+    def state_dict(self) -> Group:
+        """What is kept for each parameter, by its number, and the settings of the groups."""
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            rest = {k: v for k, v in group.items() if k != "params"}
+            groups.append({**rest, "params": [numbers[id(p)] for p in group["params"]]})
+        state = {numbers[id(p)]: dict(slots) for p, slots in self.state.items()}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Group) -> None:
+        """Take over what ``state_dict`` returned."""
+        groups = copy.deepcopy(state_dict["param_groups"])
+        if len(groups) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(
+            len(a["params"]) != len(b["params"])
+            for a, b in zip(groups, self.param_groups, strict=True)
+        ):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
+            )
+        by_number: dict[int, Any] = {}
+        for old, new in zip(self.param_groups, groups, strict=True):
+            by_number.update(zip(new["params"], old["params"], strict=True))
+            old.update({k: v for k, v in new.items() if k != "params"})
+        self.state = defaultdict(dict)
+        for number, slots in state_dict["state"].items():
+            p = by_number[int(number)]
+            self.state[p] = {name: _copied(value, name, p) for name, value in slots.items()}
+
+    def __repr__(self) -> str:
+        parts = [
+            f"Parameter Group {k}\n"
+            + "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            for k, group in enumerate(self.param_groups)
+        ]
+        return f"{type(self).__name__} (\n" + "\n".join(parts) + ")"
+
+
+def _copied(value: Any, name: str, p: Tensor) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    array = np.array(value._data)
+    return wrap(array if name == "step" else array.astype(p._data.dtype))

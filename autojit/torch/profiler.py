@@ -1,0 +1,289 @@
+"""``torch.profiler``: the time that each operation takes, forward and backward.
+
+>>> from autojit import torch
+>>> x = torch.ones(3, requires_grad=True)
+>>> with torch.profiler.profile() as prof:
+...     with torch.profiler.record_function("step"):
+...         x.exp().sum().backward()
+>>> [e.key for e in prof.key_averages()]
+['step', 'aten::exp', 'aten::sum', 'SumBackward0', 'ExpBackward0']
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from .engine import recording
+from .engine.backward import Pass
+
+
+class ProfilerActivity(enum.Enum):
+    """Where operations run."""
+
+    CPU = 0
+    CUDA = 1
+
+
+class Event:
+    """One run of an operation, in nanoseconds."""
+
+    __slots__ = ("children", "duration", "kind", "name", "shapes", "start", "thread")
+
+    def __init__(self, name: str, kind: str, shapes: Any) -> None:
+        self.name, self.kind, self.shapes = name, kind, shapes
+        self.thread, self.children, self.duration = threading.get_ident(), 0, 0
+        self.start = time.perf_counter_ns()
+
+
+class _Recorder:
+    """The events of a profile, and those that are open in each thread."""
+
+    def __init__(self, shapes: bool) -> None:
+        self.events: list[Event] = []
+        self.shapes = shapes
+        self._open = threading.local()
+
+    def begin(self, name: str, kind: str, arrays: Iterable[Any] = ()) -> None:
+        """Open an event."""
+        shapes = [list(getattr(a, "shape", ())) for a in arrays] if self.shapes else None
+        event = Event(name, kind, shapes)
+        self.events.append(event)
+        stack = self._stack()
+        stack.append(event)
+        event.start = time.perf_counter_ns()
+
+    def end(self) -> None:
+        """Close the event that was opened last."""
+        now = time.perf_counter_ns()
+        stack = self._stack()
+        event = stack.pop()
+        event.duration = now - event.start
+        if stack:
+            stack[-1].children += event.duration
+
+    def _stack(self) -> list[Event]:
+        if not hasattr(self._open, "stack"):
+            self._open.stack = []
+        stack: list[Event] = self._open.stack
+        return stack
+
+
+class _Current:
+    recorder: _Recorder | None = None
+
+
+def _forward_name(name: str) -> str:
+    word = re.sub(r"Backward\d*$", "", name)
+    return "aten::" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word).lower()
+
+
+def _timed_forward(plain: Callable[..., Any], recorder: _Recorder) -> Callable[..., Any]:
+    def computed(operation: Any, arrays: Any, static: Any) -> Any:
+        recorder.begin(_forward_name(operation.name), "cpu_op", arrays)
+        try:
+            return plain(operation, arrays, static)
+        finally:
+            recorder.end()
+
+    return computed
+
+
+def _timed_backward(plain: Callable[..., Any], recorder: _Recorder) -> Callable[..., Any]:
+    def pulled(self: Any, node: Any, cotangents: Any) -> Any:
+        recorder.begin(node.name(), "backward", cotangents)
+        try:
+            return plain(self, node, cotangents)
+        finally:
+            recorder.end()
+
+    return pulled
+
+
+class record_function:
+    """A context, or a decorator, whose time is an event with a name."""
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+        self._recorders: list[_Recorder | None] = []
+
+    def __enter__(self) -> record_function:
+        recorder = _Current.recorder
+        self._recorders.append(recorder)
+        if recorder is not None:
+            recorder.begin(self.name, "user_annotation")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        recorder = self._recorders.pop()
+        if recorder is not None:
+            recorder.end()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name):
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+class profile:
+    """A context in which the time of every operation on tensors is taken, in all threads.
+
+    Args:
+        activities: taken for the sake of PyTorch; operations run on the processor.
+        record_shapes: whether events tell the shapes of the operands.
+        on_trace_ready: called with the profile at the end.
+        profile_memory, with_flops, schedule: not covered, an error if given.
+        with_stack, with_modules: taken, and of no effect.
+    """
+
+    def __init__(self, *, activities: Any = None, schedule: Any = None, on_trace_ready: Any = None,
+                 record_shapes: bool = False, profile_memory: bool = False,
+                 with_stack: bool = False, with_flops: bool = False,
+                 with_modules: bool = False, **_: Any) -> None:  # fmt: skip
+        for name, given in (("profile_memory", profile_memory), ("with_flops", with_flops),
+                            ("schedule", schedule)):  # fmt: skip
+            if given:
+                raise NotImplementedError(f"torch.profiler.profile: {name} is not covered")
+        self._ready = on_trace_ready
+        self._recorder = _Recorder(record_shapes)
+        self._steps = 0
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to take times."""
+        if _Current.recorder is not None:
+            raise RuntimeError("Profiler is already enabled")
+        _Current.recorder = self._recorder
+        self._plain = (recording._computed, Pass._pulled)
+        setattr(recording, "_computed", _timed_forward(self._plain[0], self._recorder))  # noqa: B010
+        setattr(Pass, "_pulled", _timed_backward(self._plain[1], self._recorder))  # noqa: B010
+
+    def stop(self) -> None:
+        """End."""
+        setattr(recording, "_computed", self._plain[0])  # noqa: B010
+        setattr(Pass, "_pulled", self._plain[1])  # noqa: B010
+        _Current.recorder = None
+        if self._ready is not None:
+            self._ready(self)
+
+    def step(self) -> None:
+        """Mark the end of a step of training."""
+        self._steps += 1
+        self._recorder.begin(f"ProfilerStep#{self._steps}", "user_annotation")
+        self._recorder.end()
+
+    def events(self) -> list[Event]:
+        """All events, in the order in which they began."""
+        return self._recorder.events
+
+    def key_averages(self, group_by_input_shape: bool = False,
+                     group_by_stack_n: int = 0) -> Averages:  # fmt: skip
+        """The events of each name together."""
+        found: dict[Any, Average] = {}
+        for e in self._recorder.events:
+            key = (e.name, str(e.shapes)) if group_by_input_shape else e.name
+            found.setdefault(key, Average(e)).add(e)
+        return Averages(found.values())
+
+    def export_chrome_trace(self, path: Any) -> None:
+        """Write a file that ``chrome://tracing`` and Perfetto show."""
+        pid = os.getpid()
+        events = [
+            {
+                "ph": "X", "cat": e.kind, "name": e.name, "pid": pid, "tid": e.thread,
+                "ts": e.start / 1000, "dur": e.duration / 1000,
+                "args": {} if e.shapes is None else {"Input Dims": e.shapes},
+            }
+            for e in self._recorder.events
+        ]  # fmt: skip
+        Path(path).write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+
+
+class Average:
+    """What all events of one name took, in microseconds."""
+
+    def __init__(self, event: Event) -> None:
+        self.key, self.kind, self.input_shapes = event.name, event.kind, event.shapes
+        self.count, self.cpu_time_total, self.self_cpu_time_total = 0, 0.0, 0.0
+
+    def add(self, event: Event) -> None:
+        """Take one more event into account."""
+        self.count += 1
+        self.cpu_time_total += event.duration / 1000
+        self.self_cpu_time_total += (event.duration - event.children) / 1000
+
+    @property
+    def cpu_time(self) -> float:
+        """The mean of one event."""
+        return self.cpu_time_total / self.count
+
+
+_SORTS = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count")
+_HEADS = ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg",
+          "# of Calls")  # fmt: skip
+
+
+class Averages(list[Average]):
+    """A table of averages."""
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """All time, in microseconds."""
+        return sum(a.self_cpu_time_total for a in self)
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100,
+              max_name_column_width: int = 55, **_: Any) -> str:  # fmt: skip
+        """The averages as text.
+
+        Args:
+            sort_by: ``"cpu_time_total"``, ``"self_cpu_time_total"``, ``"cpu_time"``, ``"count"``;
+                None for the order of the first events.
+            row_limit: how many rows there are at most; -1 for all.
+            max_name_column_width: where longer names are cut.
+        """
+        if sort_by is not None and sort_by not in _SORTS:
+            words = ", ".join(map(repr, _SORTS))
+            raise ValueError(f"table: sort_by={sort_by!r} is not one of {words}")
+        rows = sorted(self, key=lambda a: -getattr(a, sort_by)) if sort_by else list(self)
+        whole = self.self_cpu_time_total or 1.0
+        cells = [_HEADS]
+        for a in rows if row_limit < 0 else rows[:row_limit]:
+            name = a.key if len(a.key) <= max_name_column_width else (
+                a.key[: max_name_column_width - 3] + "..."
+            )  # fmt: skip
+            cells.append((
+                name, f"{100 * a.self_cpu_time_total / whole:.2f}%", _time(a.self_cpu_time_total),
+                f"{100 * a.cpu_time_total / whole:.2f}%", _time(a.cpu_time_total),
+                _time(a.cpu_time), str(a.count),
+            ))  # fmt: skip
+        widths = [max(len(row[k]) for row in cells) for k in range(len(_HEADS))]
+        line = "  ".join("-" * w for w in widths)
+        made = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in cells]
+        end = f"Self CPU time total: {_time(self.self_cpu_time_total)}"
+        return "\n".join([line, made[0], line, *made[1:], line, end, ""])
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def _time(microseconds: float) -> str:
+    if microseconds >= 1e6:
+        return f"{microseconds / 1e6:.3f}s"
+    return f"{microseconds / 1e3:.3f}ms" if microseconds >= 1e3 else f"{microseconds:.3f}us"
