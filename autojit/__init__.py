@@ -114,6 +114,9 @@ hooks.register_modules(
     f"{__name__}.capture.twins",
 )  # fmt: skip
 hooks.scipy["integrate"] = f"{__name__}.ode"
+hooks.classes.update(
+    {f"{__name__}.{name}": f"{__name__}.torch.{name}" for name in ("nn", "nn.init", "optim")}
+)
 
 
 def parse(text: str) -> Any:

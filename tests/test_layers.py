@@ -242,7 +242,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 #: each other.  Modules beside packages (`autojit.errors`) have a floor of their own.
 FLOORS = (
     "cli", "cli.coverage", "cli.coverage.calls", "autojit",
-    "micrograd torch", "torch.utils", "torch.utils.data", "torch.optim", "torch.nn",
+    "graphviz micrograd torch", "torch.utils", "torch.utils.data", "torch.optim", "torch.nn",
     "torch.nn.functional", "torch.precision", "torch.autograd", "torch.functions", "torch.engine",
     "scalar", "drawing nn numpy ode optim testing",
     "scipy.integrate scipy.interpolate scipy.ndimage scipy.optimize scipy.sparse scipy.spatial",

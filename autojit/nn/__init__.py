@@ -24,6 +24,10 @@ True
 ``init`` has the initial values of parameters, ``layers`` declares layers that make their own.
 """
 
+from typing import Any
+
+from autojit.tracing.hooks import hooks
+
 from . import init, layers
 from .activations import (
     elu,
@@ -133,3 +137,8 @@ __all__ = [
     "tanh",
     "transformer_encoder_layer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """PyTorch's own names, such as ``nn.Linear``, ``nn.Module``, are those of ``autojit.torch``."""
+    return hooks.class_named(__name__, name)

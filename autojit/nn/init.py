@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.tracing.hooks import hooks
+
 from .checks import need_shape, need_value
 
 Shape = tuple[int, ...]
@@ -176,3 +178,8 @@ def _kaiming_deviation(shape: Shape, a: float, mode: str, nonlinearity: str) -> 
     need_value(mode in ("fan_in", "fan_out"), f"mode={mode!r} is not 'fan_in' or 'fan_out'")
     fan = fans(shape)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def __getattr__(name: str) -> Any:
+    """PyTorch's own names, such as ``init.xavier_uniform_``, are those of ``autojit.torch``."""
+    return hooks.class_named(__name__, name)

@@ -16,6 +16,10 @@ True
 The state is a dict of arrays. Formulas, names and defaults are PyTorch's.
 """
 
+from typing import Any
+
+from autojit.tracing.hooks import hooks
+
 from .lbfgs import LBFGS, lbfgs
 from .optimizer import Optimizer
 from .plateau import Plateau, reduce_on_plateau
@@ -57,3 +61,8 @@ __all__ = [
     "step_lr",
     "warmup",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """PyTorch's own names, such as ``optim.SGD``, are those of ``autojit.torch``."""
+    return hooks.class_named(__name__, name)

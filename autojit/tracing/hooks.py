@@ -7,6 +7,7 @@ imported before the first trace (:meth:`Hooks.load`), so that ``import autojit``
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -88,6 +89,19 @@ class Hooks:
         self.releases: list[Callable[[], object]] = []
         #: SciPy's functions that are answered for, by their public names.
         self.scipys_functions: dict[str, Any] = {}
+
+        #: Modules of PyTorch's classes, by those of our functions that have their names.
+        self.classes: dict[str, str] = {}
+
+    def class_named(self, module: str, name: str) -> Any:
+        """What PyTorch has by a name in a module of which we have the functions: ``nn.Linear``.
+
+        Raises AttributeError where there is none.
+        """
+        if not name.startswith("_"):
+            with contextlib.suppress(AttributeError):
+                return getattr(importlib.import_module(self.classes[module]), name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
     def register_modules(self, *names: str) -> None:
         """Name modules that are imported before the first trace."""
