@@ -12,12 +12,25 @@ from .filtering import (
 )
 from .sampling import decimate, hilbert, resample, resample_poly, upfirdn
 from .smoothing import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter, wiener
+from .spectra import (
+    coherence,
+    csd,
+    istft,
+    lombscargle,
+    periodogram,
+    spectrogram,
+    stft,
+    welch,
+)
+from .systems import bilinear, bilinear_zpk, impulse, lsim, sos2tf, step, tf2ss, tf2zpk, zpk2tf
 from .waveforms import chirp, freqz, freqz_sos, gausspulse, sawtooth, sosfreqz, square
 
 __all__ = [
-    "chirp", "convolve", "convolve2d", "correlate", "correlate2d", "decimate", "deconvolve",
-    "detrend", "fftconvolve", "filtfilt", "freqz", "freqz_sos", "gausspulse", "hilbert", "lfilter",
-    "lfilter_zi", "medfilt", "medfilt2d", "oaconvolve", "resample", "resample_poly",
-    "savgol_coeffs", "savgol_filter", "sawtooth", "sosfilt", "sosfilt_zi", "sosfiltfilt",
-    "sosfreqz", "square", "upfirdn", "wiener",
+    "bilinear", "bilinear_zpk", "chirp", "coherence", "convolve", "convolve2d", "correlate",
+    "correlate2d", "csd", "decimate", "deconvolve", "detrend", "fftconvolve", "filtfilt", "freqz",
+    "freqz_sos", "gausspulse", "hilbert", "impulse", "istft", "lfilter", "lfilter_zi",
+    "lombscargle", "lsim", "medfilt", "medfilt2d", "oaconvolve", "periodogram", "resample",
+    "resample_poly", "savgol_coeffs", "savgol_filter", "sawtooth", "sos2tf", "sosfilt",
+    "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "square", "step", "stft", "tf2ss",
+    "tf2zpk", "upfirdn", "welch", "wiener", "zpk2tf",
 ]  # fmt: skip
