@@ -84,7 +84,8 @@ def solve_ivp(
     def slope(t: Any, y: Any) -> Any:
         return _slope(fun(t, y, *extra), y)
 
-    problem = Problem(slope, *(floating(t) for t in t_span), y0, method, _control(name, options))
+    t0, t1 = (floating(t) for t in t_span)
+    problem = Problem(slope, t0, t1, y0, method, _control(name, options))
     happenings = functions_of(events, extra)
     if t_eval is not None and not happenings:
         found = _solved(problem, _times(t_eval))

@@ -93,7 +93,8 @@ def search(
 
 def minimum_between(f: Function, x0: Any, limits: Any, tolerance: float) -> tuple[Any, Any, Any]:
     """``(x, whether it was found, steps)`` where f is least between bounds."""
-    return search(f, jacfwd(grad(f)), x0, *limits, tolerance)
+    low, high = limits
+    return search(f, jacfwd(grad(f)), x0, low, high, tolerance)
 
 
 def least_squares_between(
@@ -108,4 +109,5 @@ def least_squares_between(
     start = stop_gradient(x0)
     size = np.max(np.abs(jacfwd(r)(start))) * np.sqrt(np.sum(r(start) ** 2))
     bound = stop_gradient(tolerance * (1.0 + size))
-    return search(lambda x: np.sum(r(x) ** 2) / 2, normal, x0, *limits, bound)
+    low, high = limits
+    return search(lambda x: np.sum(r(x) ** 2) / 2, normal, x0, low, high, bound)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit.control_flow.control import while_loop
-from autojit.scipy.arguments import floating, known, refused
+from autojit.scipy.arguments import floating, refused
 from autojit.scipy.registry import answers
 from autojit.staging.bodies import check_function
 from autojit.tracing.created_arrays import is_traced
@@ -52,7 +52,7 @@ def minimize(
     name = "scipy.optimize.minimize"
     if constraints:
         raise refused(name, "constraints are not covered; bounds are, or add a penalty:\n"
-                      "    minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)   # for g(x) = 0")  # fmt: skip
+                      "    minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)")  # fmt: skip
     if callback is not None:
         raise refused(name, "callback= is not covered.")
     f, more = check_function(fun, "argument 0", "minimize"), tuple_of(args)

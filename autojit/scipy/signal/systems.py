@@ -178,8 +178,11 @@ def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> tu
 
 
 def _steps(a: Any, b: Any, dt: float, lines: bool) -> tuple[Any, Any, Any]:
-    """The matrices of one step, by the state and by the inputs before and after it (Van Loan,
-    "Computing integrals involving the matrix exponential", IEEE Trans. Autom. Control 23 (1978))."""
+    """The matrices of one step, by the state and by the inputs before and after it.
+
+    Van Loan, "Computing integrals involving the matrix exponential", IEEE Trans. Autom. Control 23
+    (1978), 395-404.
+    """
     n, m = b.shape
     rows = [np.concatenate([a * dt, b * dt, np.zeros((n, m))], axis=1),
             np.concatenate([np.zeros((m, n + m)), np.eye(m)], axis=1),
