@@ -66,7 +66,13 @@ SIGNAL = [
       for b, a in ((B, A[:2]), (A, B))),
     row("bilinear_zpk", lambda z, p, k: signal.bilinear_zpk(z, p, k, 1.3), [0.3],
         [0.1 + 0.5j, 0.1 - 0.5j], 2.0),
-    row("tf2ss", signal.tf2ss, B, A),
+    row("tf2ss", signal.tf2ss, B, A), row("zpk2ss", signal.zpk2ss, [0.3], [0.1, -0.5, 0.4], 2.0),
+    row("lp2lp_zpk", signal.lp2lp_zpk, [0.3], [0.1 + 0.5j, 0.1 - 0.5j], 2.0, 1.3),
+    row("lp2hp_zpk", signal.lp2hp_zpk, [0.3], [0.1 + 0.5j, 0.1 - 0.5j], 2.0, 1.3),
+    row("freqs", signal.freqs, B, A, T),
+    row("freqs_zpk", signal.freqs_zpk, [0.3], [0.1 + 0.5j, 0.1 - 0.5j], 2.0, T),
+    row("vectorstrength", signal.vectorstrength, T, 1.3),
+    row("vectorstrength periods", signal.vectorstrength, T, [1.3, 2.0]),
     *(row(f"lsim {i}", lambda b, a, u, i=i: signal.lsim((b, a), u, 0.3 * np.arange(12), [
         0.1, 0.2, 0.3], interp=i), B, A, X) for i in (True, False)),
     row("lsim states", lambda a, u: signal.lsim((a, [[1.0, 0.0], [0.5, 2.0]], np.eye(2), np.ones(

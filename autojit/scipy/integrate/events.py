@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.scipy.arguments import floating
-from autojit.scipy.optimize.searching import rooted_elements
+from autojit.solvers.implicit import custom_root
 from autojit.staging.bodies import check_function
 from autojit.transformations.batching import vmap
 from autojit.transformations.derivatives import jvp, stop_gradient
@@ -46,7 +46,11 @@ def event_times(event: Callable[[Any, Any], Any], states: States, found: np.ndar
 
     value, slope = jvp(values, (floating(found),), (np.ones(found.shape),))
     moved = found - np.where(slope == 0, 0.0, value / np.where(slope == 0, 1.0, slope))
-    return rooted_elements(values, stop_gradient(moved))
+
+    def tangent(derivative: Callable[[Any], Any], y: Any) -> Any:
+        return y / derivative(np.ones(y.shape))
+
+    return custom_root(values, stop_gradient(moved), lambda _, t: t, tangent)
 
 
 class DenseSolution:

@@ -22,15 +22,32 @@ from .spectra import (
     stft,
     welch,
 )
-from .systems import bilinear, bilinear_zpk, impulse, lsim, sos2tf, step, tf2ss, tf2zpk, zpk2tf
+from .systems import (
+    bilinear,
+    bilinear_zpk,
+    freqs,
+    freqs_zpk,
+    impulse,
+    lp2hp_zpk,
+    lp2lp_zpk,
+    lsim,
+    sos2tf,
+    step,
+    tf2ss,
+    tf2zpk,
+    vectorstrength,
+    zpk2ss,
+    zpk2tf,
+)  # fmt: skip
 from .waveforms import chirp, freqz, freqz_sos, gausspulse, sawtooth, sosfreqz, square
 
 __all__ = [
     "bilinear", "bilinear_zpk", "chirp", "coherence", "convolve", "convolve2d", "correlate",
-    "correlate2d", "csd", "decimate", "deconvolve", "detrend", "fftconvolve", "filtfilt", "freqz",
-    "freqz_sos", "gausspulse", "hilbert", "impulse", "istft", "lfilter", "lfilter_zi",
-    "lombscargle", "lsim", "medfilt", "medfilt2d", "oaconvolve", "periodogram", "resample",
-    "resample_poly", "savgol_coeffs", "savgol_filter", "sawtooth", "sos2tf", "sosfilt",
-    "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "square", "step", "stft", "tf2ss",
-    "tf2zpk", "upfirdn", "welch", "wiener", "zpk2tf",
+    "correlate2d", "csd", "decimate", "deconvolve", "detrend", "fftconvolve", "filtfilt", "freqs",
+    "freqs_zpk", "freqz", "freqz_sos", "gausspulse", "hilbert", "impulse", "istft", "lfilter",
+    "lfilter_zi", "lombscargle", "lp2hp_zpk", "lp2lp_zpk", "lsim", "medfilt", "medfilt2d",
+    "oaconvolve", "periodogram", "resample", "resample_poly", "savgol_coeffs", "savgol_filter",
+    "sawtooth", "sos2tf", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram",
+    "square", "step", "stft", "tf2ss", "tf2zpk", "upfirdn", "vectorstrength", "welch", "wiener",
+    "zpk2ss", "zpk2tf",
 ]  # fmt: skip

@@ -82,6 +82,107 @@ def bilinear(b: Any, a: Any, fs: Any = 1.0) -> tuple[Any, Any]:
     return numerator / denominator[0], denominator / denominator[0]
 
 
+@answers("scipy.signal.lp2lp_zpk")
+def lp2lp_zpk(z: Any, p: Any, k: Any, wo: Any = 1.0) -> tuple[Any, Any, Any]:
+    """A low-pass filter of frequency 1, moved to another one: ``s -> s / wo``.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import lp2lp_zpk
+    >>> jit(lp2lp_zpk)(np.zeros(0), np.array([-1.0]), 1.0, 3.0)
+    (array([], dtype=float64), array([-3.]), array(3.))
+    """
+    z, p, wo = np.atleast_1d(floating(z)), np.atleast_1d(floating(p)), floating(wo)
+    return wo * z, wo * p, floating(k) * wo ** (p.shape[0] - z.shape[0])
+
+
+@answers("scipy.signal.lp2hp_zpk")
+def lp2hp_zpk(z: Any, p: Any, k: Any, wo: Any = 1.0) -> tuple[Any, Any, Any]:
+    """A low-pass filter of frequency 1 as a high-pass filter: ``s -> wo / s``.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import lp2hp_zpk
+    >>> jit(lp2hp_zpk)(np.zeros(0), np.array([-1.0]), 1.0, 3.0)
+    (array([0.]), array([-3.]), array(1.))
+    """
+    z, p, wo = np.atleast_1d(floating(z)), np.atleast_1d(floating(p)), floating(wo)
+    gain = floating(k) * np.real(np.prod(-z) / np.prod(-p))
+    zeros = np.concatenate([wo / z, np.zeros(p.shape[0] - z.shape[0], z.dtype)])
+    return zeros, wo / p, gain
+
+
+@answers("scipy.signal.zpk2ss")
+def zpk2ss(z: Any, p: Any, k: Any) -> tuple[Any, Any, Any, Any]:
+    """``(A, B, C, D)`` from zeros, poles and gain.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import zpk2ss
+    >>> jit(lambda p: zpk2ss([], p, 1.0)[0])(np.array([-2.0]))
+    array([[-2.]])
+    """
+    made: tuple[Any, Any, Any, Any] = tf2ss(*zpk2tf(z, p, k))
+    return made
+
+
+@answers("scipy.signal.freqs")
+def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> tuple[Any, Any]:
+    """``(w, h)``: angular frequencies, and the response there of an analog filter.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import freqs
+    >>> grad(lambda a: abs(freqs([1.0], a, [0.0])[1][0]))(np.array([1.0, 2.0]))
+    array([ 0.  , -0.25])
+    """
+    if plot is not None or isinstance(worN, int):
+        raise refused("scipy.signal.freqs", "pass the angular frequencies:\n"
+                      "    freqs(b, a, np.logspace(-1, 2, 200))")  # fmt: skip
+    w = floating(worN)
+    b, a = np.atleast_1d(floating(b)), np.atleast_1d(floating(a))
+    return w, np.polyval(b, 1j * w) / np.polyval(a, 1j * w)
+
+
+@answers("scipy.signal.freqs_zpk")
+def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> tuple[Any, Any]:
+    """The same of zeros, poles and gain.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import freqs_zpk
+    >>> grad(lambda p: abs(freqs_zpk([], p, 1.0, [0.0])[1][0]))(np.array([-2.0]))
+    array([0.25])
+    """
+    if isinstance(worN, int):
+        raise refused("scipy.signal.freqs_zpk", "pass the angular frequencies:\n"
+                      "    freqs_zpk(z, p, k, np.logspace(-1, 2, 200))")  # fmt: skip
+    w = floating(worN)
+    return w, floating(k) * _distances(1j * w, z) / _distances(1j * w, p)
+
+
+def _distances(points: Any, roots: Any) -> Any:
+    """The product of the differences to all roots."""
+    roots = np.atleast_1d(floating(roots))
+    made = 1.0 + 0.0 * points
+    for i in range(roots.shape[0]):
+        made = made * (points - roots[i])
+    return made
+
+
+@answers("scipy.signal.vectorstrength")
+def vectorstrength(events: Any, period: Any) -> tuple[Any, Any]:
+    """``(strength, phase)``: how far events agree with a period.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import vectorstrength
+    >>> round(float(grad(lambda p: vectorstrength([0.0, 1.0], p)[0])(4.0)), 6)
+    0.13884
+    """
+    events, period = floating(events), floating(period)
+    if events.ndim != 1 or period.ndim > 1:
+        raise ValueError("events and period cannot have dimensions more than 1")
+    angles = (2 * np.pi / np.atleast_1d(period))[:, None] * events
+    x, y = np.mean(np.cos(angles), axis=1), np.mean(np.sin(angles), axis=1)
+    found = np.sqrt(x**2 + y**2), np.arctan2(y, x)
+    return found if period.ndim else (found[0][0], found[1][0])
+
+
 def _substituted(c: Any, order: int, fs: Any) -> Any:
     """The polynomial in z that c becomes, times (z + 1)**order."""
     total = 0.0

@@ -77,6 +77,30 @@ def tsem(
     return np.sqrt(variance / n)
 
 
+def _limited(name: str, limit: Any, nan_policy: str) -> None:
+    propagates(name, nan_policy)
+    if limit is not None:
+        uncovered("stats", f"{name} with a limit")
+
+
+@answers("scipy.stats.tmin")
+def tmin(
+    a: Any, lowerlimit: Any = None, axis: Any = 0, inclusive: bool = True,
+    nan_policy: str = "propagate", *, keepdims: bool = False,
+) -> Any:  # fmt: skip
+    _limited("tmin", lowerlimit, nan_policy)
+    return np.min(floats(a), axis=axis, keepdims=keepdims)
+
+
+@answers("scipy.stats.tmax")
+def tmax(
+    a: Any, upperlimit: Any = None, axis: Any = 0, inclusive: bool = True,
+    nan_policy: str = "propagate", *, keepdims: bool = False,
+) -> Any:  # fmt: skip
+    _limited("tmax", upperlimit, nan_policy)
+    return np.max(floats(a), axis=axis, keepdims=keepdims)
+
+
 @answers("scipy.stats.gstd")
 def gstd(
     a: Any, axis: Any = 0, ddof: Any = 1, *, keepdims: bool = False, nan_policy: str = "propagate"
@@ -193,6 +217,17 @@ def yeojohnson(x: Any, lmbda: Any = None, *, nan_policy: str = "propagate") -> A
     positive = x >= 0
     above, below = np.where(positive, x, 0.0), np.where(positive, 0.0, -x)
     return np.where(positive, sc.boxcox1p(above, lmbda), -sc.boxcox1p(below, 2 - lmbda))
+
+
+@answers("scipy.stats.yeojohnson_llf")
+def yeojohnson_llf(
+    lmb: Any, data: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
+) -> Any:
+    """The logarithm of the likelihood of Yeo and Johnson's transformation with a lambda."""
+    x = floats(data)
+    spread = np.var(yeojohnson(x, lmb, nan_policy=nan_policy), axis=axis, keepdims=keepdims)
+    total = np.sum(np.sign(x) * np.log1p(np.abs(x)), axis=axis, keepdims=keepdims)
+    return (lmb - 1) * total - count(x, axis) / 2 * np.log(spread)
 
 
 # -- entropies and distances -----------------------------------------------------------------

@@ -237,3 +237,46 @@ def normaltest(
     parts = [f(a, axis, nan_policy, keepdims=keepdims)[0] for f in (skewtest, kurtosistest)]
     found = parts[0] ** 2 + parts[1] ** 2
     return Significance(found, np.exp(-found / 2))
+
+
+def _centered(x: Any, center: str) -> Any:
+    if center not in ("median", "mean"):
+        uncovered("stats", f"levene with center={center!r}")
+    return np.abs(x - (np.median if center == "median" else np.mean)(x))
+
+
+@answers("scipy.stats.levene")
+def levene(
+    *samples: Any, center: str = "median", proportiontocut: float = 0.05, axis: Any = 0,
+    nan_policy: str = "propagate", keepdims: bool = False,
+) -> Significance:  # fmt: skip
+    """The analysis of variance of distances to the center, of samples of one axis."""
+    propagates("levene", nan_policy)
+    made: Significance = f_oneway(*(_centered(x, center) for x in _lines("levene", samples)))
+    return made
+
+
+@answers("scipy.stats.bartlett")
+def bartlett(
+    *samples: Any, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
+) -> Significance:
+    """Bartlett's test of equal variances, of samples of one axis."""
+    propagates("bartlett", nan_policy)
+    groups = _lines("bartlett", samples)
+    sizes = np.array([float(g.shape[0]) for g in groups])
+    free, k = np.sum(sizes) - len(groups), len(groups)
+    variances = [np.var(g, ddof=1) for g in groups]
+    pooled = sum(((n - 1) * v for n, v in zip(sizes, variances, strict=True)), start=0.0) / free
+    logs = sum(((n - 1) * np.log(v) for n, v in zip(sizes, variances, strict=True)), start=0.0)
+    scale = 1 + (np.sum(1 / (sizes - 1)) - 1 / free) / (3 * (k - 1))
+    found = (free * np.log(pooled) - logs) / scale
+    return Significance(found, sc.chdtrc(k - 1.0, found))
+
+
+def _lines(name: str, samples: Any) -> list[Any]:
+    if len(samples) < 2:
+        raise ValueError("Must enter at least two input sample vectors.")
+    rows = [floats(x) for x in samples]
+    if any(np.ndim(x) != 1 for x in rows):
+        uncovered("stats", f"{name} of samples of several axes")
+    return rows
