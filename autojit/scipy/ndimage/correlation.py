@@ -326,7 +326,7 @@ def gaussian_gradient_magnitude(
 # -- selections ---------------------------------------------------------------------------
 
 
-def _selected(
+def selected(
     name: str, select: Callable[[Any], Any], input: Any, size: Any, footprint: Any, output: Any,
     mode: Any, cval: Any, origin: Any, axes: Any,
 ) -> Any:  # fmt: skip
@@ -351,7 +351,7 @@ def minimum_filter(
     mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
     """The least value of a neighbourhood."""
-    return _selected("minimum_filter", lambda w: np.min(w, axis=-1), input, size, footprint,
+    return selected("minimum_filter", lambda w: np.min(w, axis=-1), input, size, footprint,
                      output, mode, cval, origin, axes)  # fmt: skip
 
 
@@ -367,11 +367,11 @@ def maximum_filter(
     >>> grad(lambda x: maximum_filter(x, 3)[0])(np.array([1.0, 2.0, 3.0]))
     array([0., 1., 0.])
     """
-    return _selected("maximum_filter", lambda w: np.max(w, axis=-1), input, size, footprint,
+    return selected("maximum_filter", lambda w: np.max(w, axis=-1), input, size, footprint,
                      output, mode, cval, origin, axes)  # fmt: skip
 
 
-def _ranked(rank: int) -> Callable[[Any], Any]:
+def ranked(rank: int) -> Callable[[Any], Any]:
     return lambda w: np.sort(w, axis=-1)[..., rank if rank >= 0 else w.shape[-1] + rank]
 
 
@@ -381,7 +381,7 @@ def median_filter(
     mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
     """The median of a neighbourhood (the upper one of an even number)."""
-    return _selected("median_filter", lambda w: _ranked(w.shape[-1] // 2)(w), input, size,
+    return selected("median_filter", lambda w: ranked(w.shape[-1] // 2)(w), input, size,
                      footprint, output, mode, cval, origin, axes)  # fmt: skip
 
 
@@ -392,5 +392,5 @@ def rank_filter(
 ) -> Any:  # fmt: skip
     """The value of a neighbourhood that has a known rank."""
     chosen = known_integer(rank, "rank", "rank_filter")
-    return _selected("rank_filter", _ranked(chosen), input, size, footprint, output, mode, cval,
+    return selected("rank_filter", ranked(chosen), input, size, footprint, output, mode, cval,
                      origin, axes)  # fmt: skip
