@@ -81,6 +81,8 @@ REFUSED: dict[str, dict[str, str]] = {
         _FACTORS: "cdf2rdf cossin hessenberg ldl matrix_balance ordqz qr_delete qr_insert "
         "qr_multiply qr_update qz rq rsf2csf schur",
         _BOOLEANS: "bandwidth ishermitian issymmetric",
+        _LENGTH: "null_space orth",
+        "any function of a matrix: use eigh": "funm",
         _RANDOM: "clarkson_woodruff_transform",
     },
     "scipy.signal": {
@@ -90,9 +92,12 @@ REFUSED: dict[str, dict[str, str]] = {
         "pairs of roots depend on values": "invres invresz residue residuez tf2sos unique_roots "
         "zpk2sos",
     },
+    "scipy.integrate": {"weights for traced nodes": "newton_cotes"},
     "scipy.interpolate": {
         _SEARCH: "bisplrep generate_knots make_splprep make_splrep splprep",
         _LENGTH: "sproot",
+        "the same by values: BarycentricInterpolator": "lagrange",
+        "triangulates: use RBFInterpolator": "griddata",
     },
     "scipy.ndimage": {
         _BOOLEANS: "binary_closing binary_dilation binary_erosion binary_fill_holes "

@@ -10,11 +10,7 @@ from .correlation import (
     gaussian_gradient_magnitude,
     gaussian_laplace,
     laplace,
-    maximum_filter,
-    median_filter,
-    minimum_filter,
     prewitt,
-    rank_filter,
     sobel,
     uniform_filter,
     uniform_filter1d,
@@ -44,6 +40,7 @@ from .morphology import (
     percentile_filter,
     white_tophat,
 )
+from .ranks import maximum_filter, median_filter, minimum_filter, rank_filter
 
 __all__ = [
     "affine_transform", "black_tophat", "center_of_mass", "convolve", "convolve1d", "correlate",

@@ -13,7 +13,7 @@ import numpy as np
 from autojit.scipy.arguments import floating, known, refused
 from autojit.scipy.registry import answers
 
-from .correlation import maximum_filter, minimum_filter, ranked, selected
+from .ranks import maximum_filter, minimum_filter, ranked, selected
 
 _FLAT = "a structure that is not flat is not covered; pass size= or footprint=."
 

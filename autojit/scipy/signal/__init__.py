@@ -16,7 +16,6 @@ from .spectra import (
     coherence,
     csd,
     istft,
-    lombscargle,
     periodogram,
     spectrogram,
     stft,
@@ -39,6 +38,7 @@ from .systems import (
     zpk2ss,
     zpk2tf,
 )  # fmt: skip
+from .uneven import lombscargle
 from .waveforms import chirp, freqz, freqz_sos, gausspulse, sawtooth, sosfreqz, square
 
 __all__ = [
