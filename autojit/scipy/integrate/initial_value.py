@@ -79,6 +79,10 @@ def solve_ivp(
     y0 = floating(y0)
     if y0.ndim != 1:
         raise ValueError("`y0` must be 1-dimensional.")
+    if y0.dtype.kind == "c" and method in IMPLICIT:
+        raise refused(
+            name, f"method={method!r} takes no complex states; solve for y.real and y.imag."
+        )
     _check_times(t_eval, t_span)
 
     def slope(t: Any, y: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit.control_flow.control import while_loop
-from autojit.scipy.arguments import floating, refused
+from autojit.scipy.arguments import at_hand, floating, refused
 from autojit.scipy.registry import answers
 from autojit.staging.bodies import check_function
 from autojit.tracing.created_arrays import is_traced
@@ -168,6 +168,7 @@ def least_squares(
         return np.reshape(floating(f(x, *more, **names)), (-1,))
 
     start = np.reshape(floating(x0), (-1,))
+    _check_start(x0, bounds)
     found, success, n = _least(residuals, start, bounds, xtol or 1e-8)
     r, jacobian = residuals(found), jacfwd(residuals)(found)
     return result(
@@ -175,6 +176,16 @@ def least_squares(
         optimality=np.max(np.abs(jacobian.T @ r)), success=success, nfev=n,
         status=np.where(success, 1, 0),
     )  # fmt: skip
+
+
+def _check_start(x0: Any, bounds: Any) -> None:
+    """As SciPy: the first guess lies between the bounds, where both are known."""
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    least, x, most = (at_hand(v) for v in (low, x0, high))
+    if least is None or x is None or most is None:
+        return
+    if np.any(x < least) or np.any(x > most):
+        raise ValueError("Initial guess is outside of provided bounds")
 
 
 def _least(residuals: Function, start: Any, bounds: Any, tolerance: float) -> Any:

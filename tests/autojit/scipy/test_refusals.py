@@ -29,6 +29,9 @@ REFUSED = {
                  "RBFInterpolator(points, values)(xi)"),
     "sigma": (lambda x: ndimage.gaussian_filter1d(np.ones(9), x)[0], "pass radius="),
     "metric": (lambda x: distance.cdist(x * np.eye(2), np.eye(2), "yule")[0, 0], "euclidean"),
+    "complex stiff": (lambda x: integrate.solve_ivp(
+        lambda t, y: -x * y, (0, 1), np.stack([x + 1j]), "BDF", [1.0]).y[0, 0].real,
+        "solve for y.real and y.imag"),
     "constraints": (lambda x: optimize.minimize(
         lambda u: (u[0] - x) ** 2, [0.0], constraints={"type": "eq", "fun": np.sum}).fun,
         "add a penalty"),
