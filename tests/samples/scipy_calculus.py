@@ -33,6 +33,19 @@ def _solved(method, rtol):
     return states
 
 
+def _stiff(method):
+    def states(k, y0):
+        def slope(t, y):
+            made, used = 3e7 * k * y[1] ** 2, -0.04 * y[0] + 1e4 * y[1] * y[2]
+            return np.stack([used, -used - made, made])
+
+        start = np.stack([y0, 0.0 * y0, 1.0 - y0])
+        return integrate.solve_ivp(slope, (0.0, 40.0), start, method, [0.4, 40.0], rtol=1e-8,
+                                   atol=1e-11).y  # fmt: skip
+
+    return states
+
+
 def _quad(f, *limits, **more):
     return integrate.quad(f, *limits, **more)[0]
 
@@ -72,6 +85,8 @@ INTEGRALS = [
     row("solve_ivp span", lambda t0, t1: integrate.solve_ivp(
         lambda t, y: -y * t, (t0, t1), [1.0], t_eval=np.stack([0.3 * t0 + 0.7 * t1, t1]),
         rtol=1e-10, atol=1e-10).y, 2.0, 0.3, rtol=1e-7, dtol=1e-5),
+    row("solve_ivp Radau", _stiff("Radau"), 1.0, 0.9, rtol=1e-6, atol=1e-9, dtol=1e-4,
+        compiled=True),
     row("odeint", lambda a, y0: integrate.odeint(lambda y, t: [y[1], -a * y[0]], y0, TIMES), 1.1,
         [1.0, 2.0], rtol=1e-6, atol=1e-6, dtol=1e-4),
 ]  # fmt: skip
@@ -174,6 +189,16 @@ OPTIMIZATION = [
         lambda x: (x - a) ** 2 + np.cos(x)).x, 3.0, rtol=1e-6, dtol=1e-3),
     row("minimize_scalar bounds", lambda a: optimize.minimize_scalar(
         lambda x: (x - a) ** 2, bounds=(0.0, 5.0)).x, 3.0, rtol=1e-5, dtol=1e-3),
+    row("minimize bounds", lambda a: optimize.minimize(
+        lambda x: optimize.rosen(x) + np.sum((x - a[:3]) ** 2), np.zeros(3), method="L-BFGS-B",
+        bounds=[(0.0, a[0] / 3), (a[3], 1.0), (None, 0.1 + a[1] / 10)], tol=1e-8).x,
+        [1.5, 0.3, 2.0, -1.0], rtol=1e-6, dtol=1e-3, compiled=True),
+    row("curve_fit bounds", lambda y, high: optimize.curve_fit(
+        _model, np.linspace(0, 2, 12), y, bounds=(0.0, np.stack([3.0 + 0.0 * high, high])))[0],
+        DECAY, 0.9, rtol=1e-5, dtol=1e-3),
+    row("lsq_linear bounds", lambda b: optimize.lsq_linear(
+        np.vander(np.linspace(0, 1, 6), 3), b, (-0.1, 1.1)).x, np.linspace(0.4, 2.0, 6) ** 2,
+        rtol=1e-5, dtol=1e-4),
     row("least_squares", lambda y: optimize.least_squares(
         lambda p: _model(np.linspace(0, 2, 12), *p) - y, [1.0, 1.0], gtol=1e-14, **CLOSE).x, DECAY,
         rtol=1e-5, dtol=1e-3),

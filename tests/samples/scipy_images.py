@@ -34,6 +34,18 @@ IMAGES = [
         row(f"uniform_filter {m}", lambda x, m=m: ndimage.uniform_filter(x, (3, 4), mode=m),
             IMAGE),
     )),
+    *(row(f"{f.__name__} {n}", lambda x, f=f, n=n: f(x, n), IMAGE) for n in (3, (2, 3)) for f in (
+        ndimage.grey_erosion, ndimage.grey_dilation, ndimage.grey_opening, ndimage.grey_closing,
+        ndimage.white_tophat, ndimage.black_tophat, ndimage.morphological_gradient,
+        ndimage.morphological_laplace)),
+    row("grey_dilation footprint", lambda x: ndimage.grey_dilation(
+        x, footprint=[[1, 0, 1], [0, 1, 1]], mode="wrap"), IMAGE),
+    row("grey_erosion structure", lambda x: ndimage.grey_erosion(
+        x, structure=np.zeros((2, 2)), origin=(0, -1)), IMAGE),
+    *(row(f"percentile_filter {q}", lambda x, q=q: ndimage.percentile_filter(x, q, 3), IMAGE)
+      for q in (0, 30, -20, 100)),
+    row("maximum_filter1d", lambda x: ndimage.maximum_filter1d(x, 4, 0, origin=-1), IMAGE),
+    row("minimum_filter1d", lambda x: ndimage.minimum_filter1d(x, 3, mode="nearest"), IMAGE),
     row("median_filter", lambda x: ndimage.median_filter(x, 3), IMAGE),
     row("maximum_filter", lambda x: ndimage.maximum_filter(x, (2, 3), origin=(0, 1)), IMAGE),
     row("minimum_filter", lambda x: ndimage.minimum_filter(x, footprint=[[1, 0, 1], [0, 1, 1]]),

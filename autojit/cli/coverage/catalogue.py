@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
@@ -39,7 +40,7 @@ class Function(NamedTuple):
     name: str
     #: covered, refused, missing, or other: no array of numbers is given to it.
     state: str
-    #: Why, where it is refused or not counted.
+    #: Why, where it is not covered or not counted.
     reason: str = ""
 
     @property
@@ -59,7 +60,7 @@ def functions(namespace: str) -> list[Function]:
             row = Function(namespace, name, "refused", refused[name])
         else:
             is_known = known(name, function)
-            row = Function(namespace, name, "covered" if is_known else "missing")
+            row = Function(namespace, name, *(("covered",) if is_known else ("missing", "not yet")))
         found.append(row)
     return found
 
@@ -138,6 +139,12 @@ def _answered_by_scipy(namespace: str) -> Any:
     def is_known(name: str, function: Any) -> bool:
         if isinstance(function, np.ufunc):
             return name in names or is_covered(function)
-        return name in names
+        return name in names or _is_family(function)
 
     return is_known
+
+
+def _is_family(function: Any) -> bool:
+    """Whether it is a distribution of ``scipy.stats`` that has formulas."""
+    families = sys.modules.get("autojit.scipy.stats.family")
+    return families is not None and getattr(function, "name", None) in families.FAMILIES

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import reasons_scipy
+
 #: Functions that no array of numbers is given to.  They are not counted.
 OTHERS: dict[str, dict[str, str]] = {
     "numpy": {
@@ -13,6 +15,7 @@ OTHERS: dict[str, dict[str, str]] = {
         "printoptions set_printoptions setbufsize seterr seterrcall show_config show_runtime test",
     },
     "numpy.polynomial": {"settings of NumPy": "set_default_printstyle"},
+    **reasons_scipy.OTHERS,
 }  # fmt: skip
 
 #: Functions of arrays that are refused.
@@ -27,6 +30,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "the shape depends on values": "chebyshev.chebtrim hermite.hermtrim hermite_e.hermetrim "
         "laguerre.lagtrim legendre.legtrim polynomial.polytrim",
     },
+    **reasons_scipy.REFUSED,
 }  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def without(group: Sequence[Function]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for row in group:
         if row.state == "missing":
-            found.setdefault("missing", []).append(row.name)
+            found.setdefault(f"missing: {row.reason}", []).append(row.name)
         elif row.state == "refused":
             found.setdefault(f"refused: {row.reason}", []).append(row.name)
         elif row.state == "other":

@@ -9,7 +9,7 @@ held fixed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -72,29 +72,56 @@ class State(NamedTuple):
     failed: Any
 
 
-def integrate(
-    g: Slope, targets: Any, end: Any, y0: Any, method: Method, control: Control
-) -> tuple[Any, Any, Any]:
-    """``(rows of states at the targets, calls of the slope, whether it failed)``.
+class Stepper(Protocol):
+    """A method, step by step."""
+
+    def start(self, y0: Any, end: Any) -> Any:
+        """The state at 0."""
+
+    def attempt(self, state: Any, end: Any) -> Any:
+        """The state after a step, or one that says that it failed."""
+
+    def interpolated(self, state: Any, target: Any, width: Any) -> Any:
+        """y at a time within the last step, which is so wide."""
+
+
+class Explicit:
+    """The steps of a method with a table."""
+
+    def __init__(self, g: Slope, method: Method, control: Control) -> None:
+        self.g, self.method, self.control = g, method, control
+
+    def start(self, y0: Any, end: Any) -> State:
+        return _start(self.g, y0, end, self.method, self.control)
+
+    def attempt(self, state: State, end: Any) -> State:
+        return _attempt(self.g, state, end, self.method, self.control)
+
+    def interpolated(self, state: State, target: Any, width: Any) -> Any:
+        return _interpolated(self.g, state, target, width, self.method)
+
+
+def integrate(stepper: Stepper, targets: Any, end: Any, y0: Any) -> tuple[Any, Any]:
+    """``(rows of states at the targets, the last state)``.
 
     Targets increase from 0 to the end.  States that were not reached are NaN.
     """
     last = stop_gradient(end)
 
-    def until(state: State, target: Any) -> Any:
+    def until(state: Any, target: Any) -> Any:
         goal = stop_gradient(target)
         state = while_loop(
             lambda st: np.logical_and(st.s < np.minimum(goal, last), np.logical_not(st.failed)),
-            lambda st: _attempt(g, st, last, method, control),
+            lambda st: stepper.attempt(st, last),
             state,
         )
         # The variable s - before, of which the derivative by the target is 1.
         width = state.s - state.before
-        y = _interpolated(g, state, target, np.where(width == 0, 1.0, width), method)
+        y = stepper.interpolated(state, target, np.where(width == 0, 1.0, width))
         return state, y * np.where(state.s >= goal, 1.0, np.nan)
 
-    state, rows = scan(until, _start(g, y0, last, method, control), targets)
-    return rows, state.nfev, state.failed
+    state, rows = scan(until, stepper.start(y0, last), targets)
+    return rows, state
 
 
 def _weighted(weights: Any, stages: Any) -> Any:
@@ -106,14 +133,14 @@ def _weighted(weights: Any, stages: Any) -> Any:
     return total
 
 
-def _norm(x: Any) -> Any:
+def norm(x: Any) -> Any:
     return np.sqrt(np.mean(np.abs(x) ** 2))
 
 
 def _start(g: Slope, y0: Any, end: Any, method: Method, control: Control) -> State:
     zero = 0 * end
     slope = g(zero, y0)
-    h = _first_step(g, y0, slope, end, method, control)
+    h = first_step(g, y0, slope, end, method.order_of_error, control)
     rows = method.stages.shape[0] + 1
     return State(
         s=zero, y=y0, slope=slope, h=stop_gradient(h), before=zero, old=y0,
@@ -122,21 +149,23 @@ def _start(g: Slope, y0: Any, end: Any, method: Method, control: Control) -> Sta
     )  # fmt: skip
 
 
-def _first_step(g: Slope, y0: Any, slope: Any, end: Any, method: Method, control: Control) -> Any:
+def first_step(
+    g: Slope, y0: Any, slope: Any, end: Any, order_of_error: int, control: Control
+) -> Any:
     """Hairer, Norsett and Wanner, II.4, as SciPy has it."""
     if control.first_step is not None:
         return control.first_step + 0 * end
     y, k = stop_gradient(y0), stop_gradient(slope)
     scale = control.atol + np.abs(y) * control.rtol
-    d0, d1 = _norm(y / scale), _norm(k / scale)
+    d0, d1 = norm(y / scale), norm(k / scale)
     small = np.logical_or(d0 < 1e-5, d1 < 1e-5)
     h0 = np.where(small, 1e-6, 0.01 * d0 / np.where(small, 1.0, d1))
     h0 = np.minimum(h0, end)
     moved = stop_gradient(g(h0, y + h0 * k))
-    d2 = _norm((moved - k) / scale) / np.where(h0 == 0, 1.0, h0)
+    d2 = norm((moved - k) / scale) / np.where(h0 == 0, 1.0, h0)
     largest = np.maximum(d1, d2)
     flat = largest <= 1e-15
-    power = 1 / (method.order_of_error + 1)
+    power = 1 / (order_of_error + 1)
     h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / np.where(flat, 1.0, largest)) ** power)
     bound = np.minimum(np.minimum(100 * h0, h1), np.minimum(end, control.max_step))
     return np.where(np.isnan(bound), 1e-3 * end, bound)
@@ -195,7 +224,7 @@ def _attempt(g: Slope, state: State, end: Any, method: Method, control: Control)
 def _error(stages: list[Any], h: Any, scale: Any, method: Method) -> Any:
     fifth = _weighted(method.error, stages) / scale
     if method.third is None:
-        return _norm(fifth * h)
+        return norm(fifth * h)
     third = _weighted(method.third, stages) / scale
     fifth, third = np.sum(np.abs(fifth) ** 2), np.sum(np.abs(third) ** 2)
     denominator = fifth + 0.01 * third

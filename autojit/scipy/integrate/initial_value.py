@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,13 +18,19 @@ from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.transformations.derivatives import stop_gradient
 
-from .explicit import Control, integrate, method_of
+from .events import DenseSolution, event_times, functions_of
+from .explicit import Control, Explicit, Stepper, integrate, method_of
+from .implicit import Implicit
 
 EXPLICIT = ("RK23", "RK45", "DOP853")
+IMPLICIT = ("Radau", "BDF", "LSODA")
 _FIX = "    solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
+_OPTIONS = {"rtol", "atol", "first_step", "max_step"}
+#: What says how SciPy finds the Jacobian matrix, which is exact here.
+_OF_JACOBIAN = {"jac", "jac_sparsity", "lband", "uband", "min_step"}
 
 
-@answers("scipy.integrate.solve_ivp", tuples=("t_span", "args"), callables=True)
+@answers("scipy.integrate.solve_ivp", tuples=("t_span", "args", "events"), callables=True)
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Sequence[Any],
@@ -36,15 +43,18 @@ def solve_ivp(
     args: Any = None,
     **options: Any,
 ) -> Any:
-    """Solve ``y' = fun(t, y)`` by ``"RK23"``, ``"RK45"`` or ``"DOP853"``, with SciPy's steps.
+    """Solve ``y' = fun(t, y)``: by ``"RK23"``, ``"RK45"`` or ``"DOP853"`` with SciPy's steps, and
+    stiff equations by ``"Radau"``; ``"BDF"`` and ``"LSODA"`` take the steps of ``"Radau"`` too,
+    with the same tolerances.
 
-    Traced, the result has ``t``, ``y``, ``nfev``, ``status`` and ``success``; states that were not
-    reached are NaN. Under ``jit`` ``t_eval`` is needed, because the shape of the result must be
-    known; it is increasing or decreasing like ``t_span``. ``dense_output``, ``events`` and the
-    implicit methods are refused.
+    Traced, the result is SciPy's object; states that were not reached are NaN. Under ``jit``
+    ``t_eval`` is needed and ``events`` are refused, because the shapes of the result must be known.
+    ``t_eval`` is increasing or decreasing like ``t_span``. With ``dense_output`` each call of
+    ``sol`` integrates once more.
 
-    Differentiable by ``y0``, ``args``, all that ``fun`` closes over, ``t_span`` and ``t_eval``:
-    the derivative is that of the steps, with their lengths held fixed.
+    Differentiable by ``y0``, ``args``, all that ``fun`` and ``events`` close over, ``t_span`` and
+    ``t_eval``: the derivative is that of the steps, with their lengths held fixed. Times of events
+    have the derivative that keeps the event at 0.
 
     >>> from autojit import grad
     >>> from autojit.scipy.integrate import solve_ivp
@@ -54,44 +64,72 @@ def solve_ivp(
     ...     return found.y[0, 0]
     >>> round(float(grad(last)(0.5)), 6)                    # -2 exp(-1)
     -0.735759
+
+    >>> def landing(v):
+    ...     fall = lambda t, y: np.array([y[1], -9.81])
+    ...     found = solve_ivp(fall, (0.0, 9.0), [1.0, v], events=lambda t, y: y[0])
+    ...     return found.t_events[0][0]
+    >>> round(float(grad(landing)(0.0)), 6)                 # 1 / 9.81
+    0.101937
     """
     name = "scipy.integrate.solve_ivp"
-    _refuse_options(name, method, dense_output, events, options)
+    _refuse_options(name, method, options)
     fun = check_function(fun, "argument 0", "solve_ivp")
     extra = () if args is None else tuple(args)
     y0 = floating(y0)
     if y0.ndim != 1:
         raise ValueError("`y0` must be 1-dimensional.")
-    t0, t1 = (floating(t) for t in t_span)
-    control = _control(name, options)
+    if y0.dtype.kind == "c" and method in IMPLICIT:
+        raise refused(
+            name, f"method={method!r} takes no complex states; solve for y.real and y.imag."
+        )
+    _check_times(t_eval, t_span)
 
     def slope(t: Any, y: Any) -> Any:
         return _slope(fun(t, y, *extra), y)
 
-    if t_eval is None:
-        t_eval = _accepted(slope, t_span, y0, method, options)
-    times = floating(t_eval)
-    if times.ndim != 1:
-        raise ValueError("`t_eval` must be 1-dimensional.")
-    _check_times(t_eval, t_span)
-    found = _solved(slope, t0, t1, times, y0, method, control)
-    if not is_traced(t_eval):
-        found["t"] = np.asarray(t_eval, float)
+    t0, t1 = (floating(t) for t in t_span)
+    problem = Problem(slope, t0, t1, y0, method, _control(name, options))
+    happenings = functions_of(events, extra)
+    if t_eval is not None and not happenings:
+        found = _solved(problem, _times(t_eval))
+    else:
+        own = _by_scipy(problem, t_eval, happenings, options)
+        found = _solved_as(problem, t_eval, happenings, own)
+    if not is_traced(found["t"]):
+        found["t"] = np.asarray(found["t"], float)
+    if dense_output:
+        found["sol"] = DenseSolution(lambda t: _states(problem, t)[0], problem.t0, problem.t1)
     return found
 
 
-def _refuse_options(name: str, method: Any, dense: bool, events: Any, options: Any) -> None:
-    if method not in EXPLICIT:
+class Problem(NamedTuple):
+    """An equation and how it is solved."""
+
+    slope: Callable[[Any, Any], Any]
+    t0: Any
+    t1: Any
+    y0: Any
+    method: str
+    control: Control
+
+
+def _refuse_options(name: str, method: Any, options: Any) -> None:
+    methods = (*EXPLICIT, *IMPLICIT)
+    if method not in methods:
         raise refused(
-            name, f"method={method!r} is not covered; these are: {', '.join(map(repr, EXPLICIT))}."
+            name, f"method={method!r} is not covered; these are: {', '.join(map(repr, methods))}."
         )
-    if dense:
-        raise refused(name, "dense_output=True is not covered; pass the times:\n" + _FIX)
-    if events is not None:
-        raise refused(name, "events are not covered; pass times, and look at the states:\n" + _FIX)
-    unknown = options.keys() - {"rtol", "atol", "first_step", "max_step"}
+    unknown = options.keys() - (_OPTIONS | _OF_JACOBIAN if method in IMPLICIT else _OPTIONS)
     if unknown:
         raise refused(name, f"{sorted(unknown)[0]}= does not go with method={method!r}.")
+
+
+def _times(t_eval: Any) -> Any:
+    times = floating(t_eval)
+    if times.ndim != 1:
+        raise ValueError("`t_eval` must be 1-dimensional.")
+    return times
 
 
 def _control(name: str, options: dict[str, Any]) -> Control:
@@ -123,28 +161,57 @@ def _slope(made: Any, y: Any) -> Any:
     return value.astype(y.dtype)
 
 
-def _accepted(slope: Any, t_span: Any, y0: Any, method: str, options: dict[str, Any]) -> Any:
-    """The times of SciPy's own steps, where all values are at hand."""
+def _by_scipy(problem: Problem, t_eval: Any, events: Any, options: dict[str, Any]) -> Any:
+    """SciPy's own solution, where all values are at hand: how many times there are."""
+    name = "scipy.integrate.solve_ivp"
+    unknown = (
+        "how many events there are is not known when the function is traced; look for them in a "
+        "dense solution, or leave jit away."
+        if events
+        else "how many steps it takes is not known when the function is traced; pass the times:\n"
+        + _FIX
+    )
 
     def number(x: Any) -> Any:
         found = value_of(as_tracer(x))
         if found is None:
-            raise refused(
-                "scipy.integrate.solve_ivp",
-                "how many steps it takes is not known when the function is traced; pass the "
-                "times:\n" + _FIX,
-            )
+            raise refused(name, unknown)
         return found
 
-    span = [float(number(t)) for t in t_span]
-    found = original("scipy.integrate.solve_ivp")(
-        lambda t, y: number(slope(t, y)), span, number(y0), method, **options
+    def of_numbers(event: Any) -> Any:
+        return functools.wraps(event)(lambda t, y: float(number(event(t, y))))
+
+    return original(name)(
+        lambda t, y: number(problem.slope(t, y)),
+        [float(number(problem.t0)), float(number(problem.t1))],
+        number(problem.y0),
+        problem.method,
+        None if t_eval is None else number(t_eval),
+        events=[of_numbers(event) for event in events] or None,
+        **options,
     )
-    return found.t
+
+
+def _solved_as(problem: Problem, t_eval: Any, events: Any, own: Any) -> Any:
+    """The solution at the times of SciPy's, and its events."""
+    found_times = [] if own.t_events is None else own.t_events
+    rows = lambda times: _states(problem, times)[0]  # noqa: E731
+    t_events = [event_times(f, rows, t) for f, t in zip(events, found_times, strict=True)]
+    times = own.t if t_eval is None else _times(t_eval)[: own.t.shape[0]]
+    if own.status == 1 and t_eval is None:
+        last = next(t for t, own_t in zip(t_events, found_times, strict=True)
+                    if own_t.size and own_t[-1] == own.t[-1])  # fmt: skip
+        times = np.concatenate([own.t[:-1], last[-1:]])
+    found = _solved(problem, times)
+    if events:
+        found["t_events"] = t_events
+        found["y_events"] = [rows(t) if t.shape[0] else np.empty(0) for t in t_events]
+    found["status"], found["message"], found["success"] = own.status, own.message, own.success
+    return found
 
 
 def _check_times(t_eval: Any, t_span: Any) -> None:
-    if is_traced((t_eval, t_span)):
+    if t_eval is None or is_traced((t_eval, t_span)):
         return
     t0, t1 = t_span
     times = np.asarray(t_eval)
@@ -155,19 +222,28 @@ def _check_times(t_eval: Any, t_span: Any) -> None:
         raise ValueError("Values in `t_eval` are not properly sorted.")
 
 
-def _solved(
-    slope: Any, t0: Any, t1: Any, times: Any, y0: Any, method: str, control: Control
-) -> Any:
+def _states(problem: Problem, times: Any) -> tuple[Any, Any]:
+    """``(rows of states, the last state of the integration)``."""
+    slope, t0, t1, y0, method, control = problem
     sign = stop_gradient(np.where(t1 < t0, -1.0, 1.0))
-    rows, nfev, failed = integrate(
-        lambda s, y: slope(t0 + sign * s, y) * sign,
-        (times - t0) * sign, (t1 - t0) * sign, y0, method_of(method), control,
-    )  # fmt: skip
+
+    def g(s: Any, y: Any) -> Any:
+        return slope(t0 + sign * s, y) * sign
+
+    stepper: Stepper = (
+        Implicit(g, control) if method in IMPLICIT else Explicit(g, method_of(method), control)
+    )
+    return integrate(stepper, (times - t0) * sign, (t1 - t0) * sign, y0)
+
+
+def _solved(problem: Problem, times: Any) -> Any:
+    rows, last = _states(problem, times)
     from scipy.optimize import OptimizeResult
 
     return OptimizeResult(
-        t=times, y=rows.T, sol=None, t_events=None, y_events=None, nfev=nfev,
-        status=np.where(failed, -1, 0), success=np.logical_not(failed),
+        t=times, y=rows.T, sol=None, t_events=None, y_events=None, nfev=last.nfev,
+        njev=getattr(last, "njev", 0), nlu=getattr(last, "nlu", 0),
+        status=np.where(last.failed, -1, 0), success=np.logical_not(last.failed),
     )  # fmt: skip
 
 
@@ -222,4 +298,5 @@ def odeint(
     def slope(t: Any, y: Any) -> Any:
         return _slope(func(t, y, *extra) if tfirst else func(y, t, *extra), y)
 
-    return _solved(slope, times[0], times[-1], times, start, "DOP853", control).y.T
+    problem = Problem(slope, times[0], times[-1], start, "DOP853", control)
+    return _states(problem, times)[0]

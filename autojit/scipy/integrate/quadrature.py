@@ -204,7 +204,13 @@ def tplquad(
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
 ) -> tuple[Any, Any]:
-    """``(integral, estimate of the error)`` of ``func(z, y, x)``, z from qfun(x, y) to rfun."""
+    """``(integral, estimate of the error)`` of ``func(z, y, x)``, z from qfun(x, y) to rfun.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.integrate import tplquad
+    >>> round(float(grad(lambda c: tplquad(lambda z, y, x: c * x, 0, 1, 0, 1, 0, 1)[0])(2.0)), 9)
+    0.5
+    """
     inner = _between(qfun, rfun, 2)
     ranges = [lambda y, x, *_: inner(x, y), _between(gfun, hfun, 1), (a, b)]
     return nquad(func, ranges, args, {"epsabs": epsabs, "epsrel": epsrel})

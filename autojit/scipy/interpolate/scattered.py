@@ -63,7 +63,13 @@ class KroghInterpolator(_Polynomial):
 def barycentric_interpolate(
     xi: Any, yi: Any, x: Any, axis: int = 0, *, der: int = 0, rng: Any = None
 ) -> Any:
-    """The polynomial through points, at x."""
+    """The polynomial through points, at x.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import barycentric_interpolate
+    >>> grad(lambda y: barycentric_interpolate([0.0, 1.0], y, 0.25))(np.ones(2))
+    array([0.75, 0.25])
+    """
     if der:
         raise refused("scipy.interpolate.barycentric_interpolate", "der is not covered: "
                       "differentiate by x.")  # fmt: skip
@@ -72,7 +78,13 @@ def barycentric_interpolate(
 
 @answers("scipy.interpolate.krogh_interpolate")
 def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
-    """The polynomial through points, at x."""
+    """The polynomial through points, at x.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import krogh_interpolate
+    >>> grad(lambda y: krogh_interpolate([0.0, 1.0], y, 0.25))(np.ones(2))
+    array([0.75, 0.25])
+    """
     if der:
         raise refused("scipy.interpolate.krogh_interpolate", "der is not covered: differentiate "
                       "by x.")  # fmt: skip

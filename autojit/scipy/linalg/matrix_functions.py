@@ -117,7 +117,14 @@ def _squared(x: Any, s: Any) -> Any:
 def expm_frechet(
     A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
-    """``(expm(A), its derivative along E)``; without the first where ``compute_expm`` is False."""
+    """``(expm(A), its derivative along E)``; without the first where ``compute_expm`` is False.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import expm_frechet
+    >>> jit(lambda e: expm_frechet(np.zeros((2, 2)), e)[1])(np.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     a, e = _square("expm_frechet", A), _square("expm_frechet", E)
     value, tangent = jvp(expm, (a,), (e.astype(a.dtype),))
     return (value, tangent) if compute_expm else tangent
@@ -125,7 +132,14 @@ def expm_frechet(
 
 @answers("scipy.linalg.cosm")
 def cosm(A: Any) -> Any:
-    """The cosine of matrices, from the exponential of i A."""
+    """The cosine of matrices, from the exponential of i A.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import cosm
+    >>> jit(cosm)(np.zeros((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return _trigonometric(A)[0]
 
 
@@ -152,28 +166,56 @@ def _trigonometric(A: Any) -> tuple[Any, Any]:
 
 @answers("scipy.linalg.tanm")
 def tanm(A: Any) -> Any:
-    """The tangent of matrices."""
+    """The tangent of matrices.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import tanm
+    >>> jit(tanm)(np.zeros((2, 2)))
+    array([[0., 0.],
+           [0., 0.]])
+    """
     cosine, sine = _trigonometric(A)
     return np.linalg.solve(cosine, sine)
 
 
 @answers("scipy.linalg.coshm")
 def coshm(A: Any) -> Any:
-    """The hyperbolic cosine of matrices."""
+    """The hyperbolic cosine of matrices.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import coshm
+    >>> jit(coshm)(np.zeros((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     a = _square("coshm", A)
     return (expm(a) + expm(-a)) / 2
 
 
 @answers("scipy.linalg.sinhm")
 def sinhm(A: Any) -> Any:
-    """The hyperbolic sine of matrices."""
+    """The hyperbolic sine of matrices.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import sinhm
+    >>> jit(sinhm)(np.zeros((2, 2)))
+    array([[0., 0.],
+           [0., 0.]])
+    """
     a = _square("sinhm", A)
     return (expm(a) - expm(-a)) / 2
 
 
 @answers("scipy.linalg.tanhm")
 def tanhm(A: Any) -> Any:
-    """The hyperbolic tangent of matrices."""
+    """The hyperbolic tangent of matrices.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import tanhm
+    >>> jit(tanhm)(np.zeros((2, 2)))
+    array([[0., 0.],
+           [0., 0.]])
+    """
     a = _square("tanhm", A)
     plus, minus = expm(a), expm(-a)
     return np.linalg.solve(plus + minus, plus - minus)
@@ -281,7 +323,14 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
 
 @answers("scipy.linalg.signm")
 def signm(A: Any, disp: Any = None) -> Any:
-    """The sign of real matrices, by Newton's iteration."""
+    """The sign of real matrices, by Newton's iteration.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import signm
+    >>> jit(signm)(np.diag([2.0, -3.0])).round(9) + 0.0
+    array([[ 1.,  0.],
+           [ 0., -1.]])
+    """
     return _each(sign_of, _real("signm", A))
 
 

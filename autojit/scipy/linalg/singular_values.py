@@ -87,7 +87,14 @@ def pinvh(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """:func:`pinv` of a Hermitian matrix, of which one triangle is read."""
+    """:func:`pinv` of a Hermitian matrix, of which one triangle is read.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import pinvh
+    >>> jit(pinvh)(2.0 * np.eye(2)).round(9) + 0.0
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
     name = "scipy.linalg.pinvh"
     whole = tracer(spectral.hermitian_matrix(name, a, lower=lower))
     return _inverse(name, whole, atol, rtol, return_rank)

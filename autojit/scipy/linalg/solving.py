@@ -51,7 +51,14 @@ def cholesky(
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
-    """As :func:`cholesky`, for :func:`cho_solve`. Traced, the other triangle holds zeros."""
+    """As :func:`cholesky`, for :func:`cho_solve`. Traced, the other triangle holds zeros.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.linalg import cho_factor
+    >>> grad(lambda a: cho_factor(a)[0][0, 0])(4.0 * np.eye(2))
+    array([[0.25, 0.  ],
+           [0.  , 0.  ]])
+    """
     x = linalg.square("scipy.linalg.cho_factor", a)
     return linalg.cholesky_factor(x, lower=lower), lower
 

@@ -134,7 +134,14 @@ def leslie(f: Any, s: Any) -> Any:
 
 @answers("scipy.linalg.fiedler")
 def fiedler(a: Any) -> Any:
-    """The matrix of distances ``abs(a[i] - a[j])``."""
+    """The matrix of distances ``abs(a[i] - a[j])``.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import fiedler
+    >>> jit(fiedler)(np.array([1.0, 4.0]))
+    array([[0., 3.],
+           [3., 0.]])
+    """
     a = _vector(a)
     return np.abs(a[..., :, None] - a[..., None, :])
 
@@ -168,7 +175,14 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 @answers("scipy.linalg.khatri_rao")
 def khatri_rao(a: Any, b: Any) -> Any:
-    """The Kronecker product of each column of a with that of b."""
+    """The Kronecker product of each column of a with that of b.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.linalg import khatri_rao
+    >>> jit(khatri_rao)(np.eye(2), np.array([[1.0, 2.0]]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
     a, b = as_tracer(a), as_tracer(b)
     if a.ndim != 2 or b.ndim != 2:
         raise ValueError("The both arrays should be 2-dimensional.")

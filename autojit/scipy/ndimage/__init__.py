@@ -10,11 +10,7 @@ from .correlation import (
     gaussian_gradient_magnitude,
     gaussian_laplace,
     laplace,
-    maximum_filter,
-    median_filter,
-    minimum_filter,
     prewitt,
-    rank_filter,
     sobel,
     uniform_filter,
     uniform_filter1d,
@@ -31,12 +27,28 @@ from .measurements import (
     sum_labels,
     variance,
 )
+from .morphology import (
+    black_tophat,
+    grey_closing,
+    grey_dilation,
+    grey_erosion,
+    grey_opening,
+    maximum_filter1d,
+    minimum_filter1d,
+    morphological_gradient,
+    morphological_laplace,
+    percentile_filter,
+    white_tophat,
+)
+from .ranks import maximum_filter, median_filter, minimum_filter, rank_filter
 
 __all__ = [
-    "affine_transform", "center_of_mass", "convolve", "convolve1d", "correlate", "correlate1d",
-    "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
-    "laplace", "map_coordinates", "maximum", "maximum_filter", "mean", "median", "median_filter",
-    "minimum", "minimum_filter", "prewitt", "rank_filter", "rotate", "shift", "sobel",
-    "spline_filter", "standard_deviation", "sum", "sum_labels", "uniform_filter",
-    "uniform_filter1d", "variance", "zoom",
+    "affine_transform", "black_tophat", "center_of_mass", "convolve", "convolve1d", "correlate",
+    "correlate1d", "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude",
+    "gaussian_laplace", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "laplace",
+    "map_coordinates", "maximum", "maximum_filter", "maximum_filter1d", "mean", "median",
+    "median_filter", "minimum", "minimum_filter", "minimum_filter1d", "morphological_gradient",
+    "morphological_laplace", "percentile_filter", "prewitt", "rank_filter", "rotate", "shift",
+    "sobel", "spline_filter", "standard_deviation", "sum", "sum_labels", "uniform_filter",
+    "uniform_filter1d", "variance", "white_tophat", "zoom",
 ]  # fmt: skip

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known, known_integer, pad, refused
+from autojit.scipy.arguments import floating, known_integer, pad, refused
 from autojit.scipy.registry import answers
 from autojit.tracing.created_arrays import is_traced
 
@@ -30,19 +29,19 @@ def padded(x: Any, widths: Sequence[tuple[int, int]], modes: Sequence[str], cval
     return x
 
 
-def _array(name: str, input: Any, output: Any) -> Any:
+def array_of(name: str, input: Any, output: Any) -> Any:
     if output is not None and not isinstance(output, (type, np.dtype, str)):
         raise refused(f"scipy.ndimage.{name}", "output= is not covered; use the result.")
     x = floating(input)
     return x if output is None else x.astype(np.dtype(output))
 
 
-def _axes(axes: Any, ndim: int) -> list[int]:
+def axes_of(axes: Any, ndim: int) -> list[int]:
     chosen = range(ndim) if axes is None else np.atleast_1d(axes).tolist()
     return [int(a) % ndim for a in chosen]
 
 
-def _per_axis(value: Any, count: int) -> list[Any]:
+def per_axis(value: Any, count: int) -> list[Any]:
     """A setting for each axis, of one for all or a sequence."""
     if isinstance(value, (str, int, float, np.number)) or value is None or np.ndim(value) == 0:
         return [value] * count
@@ -80,7 +79,7 @@ def correlate1d(
     >>> grad(lambda w: correlate1d(np.arange(4.0), w)[1])(np.zeros(3))
     array([0., 1., 2.])
     """
-    return along_axis(_array("correlate1d", input, output), floating(weights), axis, mode, cval,
+    return along_axis(array_of("correlate1d", input, output), floating(weights), axis, mode, cval,
                       origin)  # fmt: skip
 
 
@@ -89,27 +88,33 @@ def convolve1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
-    """The convolution with weights along an axis."""
+    """The convolution with weights along an axis.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.ndimage import convolve1d
+    >>> jit(convolve1d)(np.array([0.0, 1.0, 0.0]), np.array([1.0, 2.0, 3.0]))
+    array([1., 2., 3.])
+    """
     w = floating(weights)[::-1]
     origin = -origin - (w.shape[0] % 2 == 0)
-    return along_axis(_array("convolve1d", input, output), w, axis, mode, cval, origin)
+    return along_axis(array_of("convolve1d", input, output), w, axis, mode, cval, origin)
 
 
 def _weighted(
     x: Any, weights: Any, mode: Any, cval: Any, origin: Any, axes: Any, flip: bool
 ) -> Any:
-    chosen = _axes(axes, x.ndim)
+    chosen = axes_of(axes, x.ndim)
     if weights.ndim != len(chosen):
         raise RuntimeError("weights array has incorrect shape.")
-    origins = _per_axis(origin, len(chosen))
+    origins = per_axis(origin, len(chosen))
     if flip:
         weights = weights[tuple([slice(None, None, -1)] * weights.ndim)]
         origins = [-o - (k % 2 == 0) for o, k in zip(origins, weights.shape, strict=True)]
-    windows = _windows(x, weights.shape, _per_axis(mode, len(chosen)), cval, origins, chosen)
+    windows = windows_of(x, weights.shape, per_axis(mode, len(chosen)), cval, origins, chosen)
     return np.tensordot(windows, weights, axes=weights.ndim)
 
 
-def _windows(
+def windows_of(
     x: Any, sizes: Sequence[int], modes: Sequence[str], cval: Any, origins: Sequence[int],
     axes: Sequence[int],
 ) -> Any:  # fmt: skip
@@ -136,7 +141,7 @@ def correlate(
     array([[4., 2.],
            [2., 1.]])
     """
-    x = _array("correlate", input, output)
+    x = array_of("correlate", input, output)
     return _weighted(x, floating(weights), mode, cval, origin, axes, False)
 
 
@@ -145,8 +150,14 @@ def convolve(
     input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     origin: Any = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The convolution with an array of weights."""
-    x = _array("convolve", input, output)
+    """The convolution with an array of weights.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.ndimage import convolve
+    >>> jit(convolve)(np.array([0.0, 1.0, 0.0]), np.array([1.0, 2.0, 3.0]))
+    array([1., 2., 3.])
+    """
+    x = array_of("convolve", input, output)
     return _weighted(x, floating(weights), mode, cval, origin, axes, True)
 
 
@@ -155,9 +166,15 @@ def uniform_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
-    """The mean of a known number of neighbours along an axis."""
+    """The mean of a known number of neighbours along an axis.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import uniform_filter1d
+    >>> grad(lambda x: uniform_filter1d(x, 2)[1])(np.ones(3))
+    array([0.5, 0.5, 0. ])
+    """
     size = known_integer(size, "size", "uniform_filter1d")
-    x = _array("uniform_filter1d", input, output)
+    x = array_of("uniform_filter1d", input, output)
     return along_axis(x, np.full(size, 1.0 / size, x.dtype), axis, mode, cval, origin)
 
 
@@ -166,10 +183,16 @@ def uniform_filter(
     input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     origin: Any = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The mean of a neighbourhood."""
-    x = _array("uniform_filter", input, output)
-    chosen = _axes(axes, x.ndim)
-    settings = (_per_axis(v, len(chosen)) for v in (size, mode, origin))
+    """The mean of a neighbourhood.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import uniform_filter
+    >>> grad(lambda x: uniform_filter(x, 2)[1])(np.ones(3))
+    array([0.5, 0.5, 0. ])
+    """
+    x = array_of("uniform_filter", input, output)
+    chosen = axes_of(axes, x.ndim)
+    settings = (per_axis(v, len(chosen)) for v in (size, mode, origin))
     for axis, n, how, start in zip(chosen, *settings, strict=True):
         if n > 1:
             x = uniform_filter1d(x, int(n), axis, None, how, cval, start)
@@ -212,7 +235,7 @@ def gaussian_filter1d(
     >>> np.round(grad(lambda s: gaussian_filter1d(x, s, radius=4)[4])(1.0), 3)
     np.float64(-0.399)
     """
-    x = _array("gaussian_filter1d", input, output)
+    x = array_of("gaussian_filter1d", input, output)
     if radius is None:
         if is_traced(sigma):
             raise refused("scipy.ndimage.gaussian_filter1d", "sigma= decides how many neighbours "
@@ -235,10 +258,10 @@ def gaussian_filter(
     >>> np.round(grad(lambda x: gaussian_filter(x, 1.0)[2, 2])(np.zeros((5, 5)))[2, 2], 3)
     np.float64(0.159)
     """
-    x = _array("gaussian_filter", input, output)
-    chosen = _axes(axes, x.ndim)
+    x = array_of("gaussian_filter", input, output)
+    chosen = axes_of(axes, x.ndim)
     sigmas = [sigma[i] for i in range(len(chosen))] if np.ndim(sigma) else [sigma] * len(chosen)
-    settings = (_per_axis(v, len(chosen)) for v in (order, mode, radius))
+    settings = (per_axis(v, len(chosen)) for v in (order, mode, radius))
     for axis, s, n, how, r in zip(chosen, sigmas, *settings, strict=True):
         if is_traced(s) or s > 1e-15:
             x = gaussian_filter1d(x, s, axis, n, None, how, cval, truncate, radius=r)
@@ -249,7 +272,7 @@ def gaussian_filter(
 
 
 def _edges(x: Any, axis: int, mode: Any, cval: Any, across: Sequence[float]) -> Any:
-    modes = _per_axis(mode, x.ndim)
+    modes = per_axis(mode, x.ndim)
     axis = axis % x.ndim
     made = along_axis(x, np.array([-1.0, 0.0, 1.0], x.dtype), axis, modes[axis], cval)
     for other in range(x.ndim):
@@ -262,16 +285,28 @@ def _edges(x: Any, axis: int, mode: Any, cval: Any, across: Sequence[float]) -> 
 def sobel(
     input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
 ) -> Any:
-    """Sobel's differences along an axis."""
-    return _edges(_array("sobel", input, output), axis, mode, cval, (1, 2, 1))
+    """Sobel's differences along an axis.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import sobel
+    >>> grad(lambda x: sobel(x)[1])(np.zeros(3))
+    array([-1.,  0.,  1.])
+    """
+    return _edges(array_of("sobel", input, output), axis, mode, cval, (1, 2, 1))
 
 
 @answers("scipy.ndimage.prewitt")
 def prewitt(
     input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
 ) -> Any:
-    """Prewitt's differences along an axis."""
-    return _edges(_array("prewitt", input, output), axis, mode, cval, (1, 1, 1))
+    """Prewitt's differences along an axis.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import prewitt
+    >>> grad(lambda x: prewitt(x)[1])(np.zeros(3))
+    array([-1.,  0.,  1.])
+    """
+    return _edges(array_of("prewitt", input, output), axis, mode, cval, (1, 1, 1))
 
 
 @answers("scipy.ndimage.laplace")
@@ -285,9 +320,9 @@ def laplace(
     >>> grad(lambda x: laplace(x)[1])(np.zeros(3))
     array([ 1., -2.,  1.])
     """
-    x = _array("laplace", input, output)
-    chosen = _axes(axes, x.ndim)
-    modes = _per_axis(mode, len(chosen))
+    x = array_of("laplace", input, output)
+    chosen = axes_of(axes, x.ndim)
+    modes = per_axis(mode, len(chosen))
     weights = np.array([1.0, -2.0, 1.0], x.dtype)
     parts = [along_axis(x, weights, a, m, cval) for a, m in zip(chosen, modes, strict=True)]
     return sum(parts[1:], parts[0])
@@ -295,7 +330,7 @@ def laplace(
 
 def _bells(x: Any, sigma: Any, order: int, mode: Any, cval: Any, axes: Any, kwargs: Any) -> Any:
     """The derivative of an order along each axis, of the array under bell curves."""
-    chosen = _axes(axes, x.ndim)
+    chosen = axes_of(axes, x.ndim)
     for i in range(len(chosen)):
         orders = [order if k == i else 0 for k in range(len(chosen))]
         yield gaussian_filter(x, sigma, orders, None, mode, cval, axes=tuple(chosen), **kwargs)
@@ -306,8 +341,14 @@ def gaussian_laplace(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *,
     axes: Any = None, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """The sum of second derivatives of the array under bell curves."""
-    x = _array("gaussian_laplace", input, output)
+    """The sum of second derivatives of the array under bell curves.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.ndimage import gaussian_laplace
+    >>> jit(lambda x: gaussian_laplace(x, 1.0))(np.ones(3)).round(6) + 0.0
+    array([-7.2e-05, -7.2e-05, -7.2e-05])
+    """
+    x = array_of("gaussian_laplace", input, output)
     first, *rest = _bells(x, sigma, 2, mode, cval, axes, kwargs)
     return sum(rest, first)
 
@@ -318,79 +359,9 @@ def gaussian_gradient_magnitude(
     axes: Any = None, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """The size of the gradient of the array under bell curves; at 0 its derivative is 0."""
-    x = _array("gaussian_gradient_magnitude", input, output)
+    x = array_of("gaussian_gradient_magnitude", input, output)
     parts = list(_bells(x, sigma, 1, mode, cval, axes, kwargs))
     return np.linalg.norm(np.stack(parts), axis=0)
 
 
 # -- selections ---------------------------------------------------------------------------
-
-
-def _selected(
-    name: str, select: Callable[[Any], Any], input: Any, size: Any, footprint: Any, output: Any,
-    mode: Any, cval: Any, origin: Any, axes: Any,
-) -> Any:  # fmt: skip
-    x = _array(name, input, output)
-    chosen = _axes(axes, x.ndim)
-    if footprint is None:
-        if size is None:
-            raise RuntimeError("no footprint or filter size provided")
-        sizes = [int(n) for n in _per_axis(known(size, "size", name), len(chosen))]
-        mask = np.ones(sizes, bool)
-    else:
-        mask = np.asarray(known(footprint, "footprint", name), bool)
-    modes, origins = (_per_axis(v, len(chosen)) for v in (mode, origin))
-    windows = _windows(x, mask.shape, modes, cval, origins, chosen)
-    flat = np.reshape(windows, (*windows.shape[: x.ndim], math.prod(mask.shape)))
-    return select(flat[..., np.flatnonzero(mask)])
-
-
-@answers("scipy.ndimage.minimum_filter")
-def minimum_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
-    """The least value of a neighbourhood."""
-    return _selected("minimum_filter", lambda w: np.min(w, axis=-1), input, size, footprint,
-                     output, mode, cval, origin, axes)  # fmt: skip
-
-
-@answers("scipy.ndimage.maximum_filter")
-def maximum_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
-    """The greatest value of a neighbourhood.
-
-    >>> from autojit import grad
-    >>> from autojit.scipy.ndimage import maximum_filter
-    >>> grad(lambda x: maximum_filter(x, 3)[0])(np.array([1.0, 2.0, 3.0]))
-    array([0., 1., 0.])
-    """
-    return _selected("maximum_filter", lambda w: np.max(w, axis=-1), input, size, footprint,
-                     output, mode, cval, origin, axes)  # fmt: skip
-
-
-def _ranked(rank: int) -> Callable[[Any], Any]:
-    return lambda w: np.sort(w, axis=-1)[..., rank if rank >= 0 else w.shape[-1] + rank]
-
-
-@answers("scipy.ndimage.median_filter")
-def median_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
-    """The median of a neighbourhood (the upper one of an even number)."""
-    return _selected("median_filter", lambda w: _ranked(w.shape[-1] // 2)(w), input, size,
-                     footprint, output, mode, cval, origin, axes)  # fmt: skip
-
-
-@answers("scipy.ndimage.rank_filter")
-def rank_filter(
-    input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
-    """The value of a neighbourhood that has a known rank."""
-    chosen = known_integer(rank, "rank", "rank_filter")
-    return _selected("rank_filter", _ranked(chosen), input, size, footprint, output, mode, cval,
-                     origin, axes)  # fmt: skip

@@ -210,7 +210,13 @@ def zoom(
     input: Any, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant",
     cval: Any = 0.0, prefilter: bool = True, *, grid_mode: bool = False,
 ) -> Any:  # fmt: skip
-    """The image at another size, by known factors."""
+    """The image at another size, by known factors.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import zoom
+    >>> grad(lambda x: zoom(x, 2, order=1)[0])(np.ones(2))
+    array([1., 0.])
+    """
     x = _image("zoom", input, output)
     factors = np.broadcast_to(np.asarray(known(zoom, "zoom", "zoom"), float), (x.ndim,))
     shape = [round(n * f) for n, f in zip(x.shape, factors.tolist(), strict=True)]
@@ -255,7 +261,14 @@ def rotate(
     order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
     """The image turned by degrees in the plane of two axes; a traced angle needs
-    ``reshape=False``."""
+    ``reshape=False``.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import rotate
+    >>> grad(lambda x: rotate(x, 90, order=1)[0, 0])(np.ones((2, 2))).round(9) + 0.0
+    array([[0., 1.],
+           [0., 0.]])
+    """
     x = _image("rotate", input, output)
     a, b = sorted(int(i) % x.ndim for i in axes)
     shape = np.array([x.shape[a], x.shape[b]], float)

@@ -41,49 +41,97 @@ def sum_labels(input: Any, labels: Any = None, index: Any = None) -> Any:
 
 @answers("scipy.ndimage.sum")
 def sum(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """As :func:`sum_labels`."""
+    """As :func:`sum_labels`.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import sum
+    >>> grad(lambda x: sum(x, [0, 1, 1], 1))(np.ones(3))
+    array([0., 1., 1.])
+    """
     return sum_labels(input, labels, index)
 
 
 @answers("scipy.ndimage.mean")
 def mean(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The mean of the elements of each label."""
+    """The mean of the elements of each label.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import mean
+    >>> grad(lambda x: mean(x, [0, 1, 1], 1))(np.ones(3))
+    array([0. , 0.5, 0.5])
+    """
     return _by_label("mean", np.mean, input, labels, index)
 
 
 @answers("scipy.ndimage.variance")
 def variance(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The variance of the elements of each label."""
+    """The variance of the elements of each label.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import variance
+    >>> grad(variance)(np.array([1.0, 3.0]))
+    array([-1.,  1.])
+    """
     return _by_label("variance", np.var, input, labels, index)
 
 
 @answers("scipy.ndimage.standard_deviation")
 def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The standard deviation of the elements of each label."""
+    """The standard deviation of the elements of each label.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.ndimage import standard_deviation
+    >>> float(jit(standard_deviation)(np.array([1.0, 3.0])))
+    1.0
+    """
     return _by_label("standard_deviation", np.std, input, labels, index)
 
 
 @answers("scipy.ndimage.minimum")
 def minimum(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The least element of each label."""
+    """The least element of each label.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import minimum
+    >>> grad(minimum)(np.array([1.0, 3.0, 2.0]))
+    array([1., 0., 0.])
+    """
     return _by_label("minimum", np.min, input, labels, index)
 
 
 @answers("scipy.ndimage.maximum")
 def maximum(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The greatest element of each label."""
+    """The greatest element of each label.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import maximum
+    >>> grad(maximum)(np.array([1.0, 3.0, 2.0]))
+    array([0., 1., 0.])
+    """
     return _by_label("maximum", np.max, input, labels, index)
 
 
 @answers("scipy.ndimage.median")
 def median(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The median of the elements of each label."""
+    """The median of the elements of each label.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import median
+    >>> grad(median)(np.array([1.0, 3.0, 2.0]))
+    array([0., 0., 1.])
+    """
     return _by_label("median", np.median, input, labels, index)
 
 
 @answers("scipy.ndimage.center_of_mass")
 def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The mean place of the elements of each label, weighted by them."""
+    """The mean place of the elements of each label, weighted by them.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import center_of_mass
+    >>> grad(lambda x: center_of_mass(x)[0])(np.array([1.0, 2.0, 1.0]))
+    array([-0.25,  0.  ,  0.25])
+    """
     x = floating(input)
     total = sum_labels(x, labels, index)
     places = [sum_labels(x * g, labels, index) / total for g in np.indices(x.shape)]

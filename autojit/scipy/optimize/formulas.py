@@ -26,7 +26,13 @@ def rosen(x: Any) -> Any:
 
 @answers("scipy.optimize.rosen_der")
 def rosen_der(x: Any) -> Any:
-    """The gradient of :func:`rosen`."""
+    """The gradient of :func:`rosen`.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.optimize import rosen_der
+    >>> jit(rosen_der)(np.array([0.0, 1.0]))
+    array([ -2., 200.])
+    """
     x = floating(x)
     off, zero = x[1:] - x[:-1] ** 2, 0 * x[:1]
     left = -400 * off * x[:-1] - 2 * (1 - x[:-1])
@@ -35,7 +41,14 @@ def rosen_der(x: Any) -> Any:
 
 @answers("scipy.optimize.rosen_hess")
 def rosen_hess(x: Any) -> Any:
-    """The Hessian of :func:`rosen`."""
+    """The Hessian of :func:`rosen`.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.optimize import rosen_hess
+    >>> jit(rosen_hess)(np.array([0.0, 1.0]))
+    array([[-398.,    0.],
+           [   0.,  200.]])
+    """
     x = np.atleast_1d(floating(x))
     beside = np.diag(-400 * x[:-1], 1)
     zero = 0 * x[:1]
@@ -45,13 +58,25 @@ def rosen_hess(x: Any) -> Any:
 
 @answers("scipy.optimize.rosen_hess_prod")
 def rosen_hess_prod(x: Any, p: Any) -> Any:
-    """The Hessian of :func:`rosen` times a vector."""
+    """The Hessian of :func:`rosen` times a vector.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.optimize import rosen_hess_prod
+    >>> jit(rosen_hess_prod)(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    array([-398.,    0.])
+    """
     return rosen_hess(x) @ np.atleast_1d(floating(p))
 
 
 @answers("scipy.optimize.approx_fprime", callables=True)
 def approx_fprime(xk: Any, f: Any, epsilon: Any = 1.4901161193847656e-08, *args: Any) -> Any:
-    """Forward differences of a function of a vector, for what they are: ``grad`` is exact."""
+    """Forward differences of a function of a vector, for what they are: ``grad`` is exact.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import approx_fprime
+    >>> round(float(grad(lambda a: approx_fprime([1.0], lambda x: a * x[0])[0])(2.0)), 6)
+    1.0
+    """
     x = np.atleast_1d(floating(xk))
     f = check_function(f, "argument 1", "approx_fprime")
     here = floating(f(x, *args))

@@ -1,7 +1,7 @@
 """Minima and least squares, with the names and arguments of ``scipy.optimize``.
 
 Whatever the method is called, compiled searches are damped Newton steps with exact Hessians: where
-there are several minima, another one may be found.  Bounds and constraints are refused.
+there are several minima, another one may be found.  Constraints are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit.control_flow.control import while_loop
-from autojit.scipy.arguments import floating, known, refused
+from autojit.scipy.arguments import at_hand, floating, refused
 from autojit.scipy.registry import answers
 from autojit.staging.bodies import check_function
 from autojit.tracing.created_arrays import is_traced
@@ -21,8 +21,9 @@ from autojit.transformations.derivatives import stop_gradient
 from autojit.transformations.gradients import grad
 from autojit.transformations.jacobians import jacfwd
 
+from .bounded import least_squares_between, limits, minimum_between, pairs
 from .roots import result, tuple_of
-from .searching import least_squares_smooth, minimize_smooth, rooted_elements
+from .searching import Function, least_squares_smooth, minimize_smooth, rooted_elements
 
 GOLDEN = (np.sqrt(5.0) - 1) / 2
 #: Golden sections that narrow an interval to the root of a rounding.
@@ -39,7 +40,8 @@ def minimize(
     ``success``; x is NaN where that is not found.
 
     Traced, ``method``, ``jac``, ``hess`` and ``options`` have no effect: the function is
-    differentiated. ``bounds``, ``constraints`` and ``callback`` are refused.
+    differentiated. An element at one of the ``bounds`` moves with it. ``constraints`` and
+    ``callback`` are refused.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import minimize
@@ -48,9 +50,9 @@ def minimize(
     0.25
     """
     name = "scipy.optimize.minimize"
-    if bounds is not None or constraints:
-        raise refused(name, "bounds and constraints are not covered; change the variables:\n"
-                      "    minimize(lambda u: f(np.exp(u)), u0)   # for x > 0")  # fmt: skip
+    if constraints:
+        raise refused(name, "constraints are not covered; bounds are, or add a penalty:\n"
+                      "    minimize(lambda x: f(x) + 1e6 * g(x) ** 2, x0)")  # fmt: skip
     if callback is not None:
         raise refused(name, "callback= is not covered.")
     f, more = check_function(fun, "argument 0", "minimize"), tuple_of(args)
@@ -59,7 +61,12 @@ def minimize(
         made = f(x, *more)
         return np.reshape(floating(made[0] if jac is True else made), ())
 
-    found, success, n = minimize_smooth(scalar, np.reshape(floating(x0), (-1,)), tol or 1e-5)
+    start = np.reshape(floating(x0), (-1,))
+    between = pairs(bounds, start.shape[0])
+    if between is None:
+        found, success, n = minimize_smooth(scalar, start, tol or 1e-5)
+    else:
+        found, success, n = minimum_between(scalar, start, between, tol or 1e-5)
     return result(
         x=found, fun=scalar(found), jac=grad(scalar)(found), success=success, nit=n,
         status=np.where(success, 0, 1),
@@ -129,14 +136,6 @@ def _narrowed(f: Callable[[Any], Any], a: Any, b: Any) -> Any:
     return (a + b) / 2
 
 
-def _unbounded(name: str, bounds: Any) -> None:
-    if hasattr(bounds, "lb"):
-        bounds = (bounds.lb, bounds.ub)
-    low, high = (np.asarray(known(b, "bounds", name), float) for b in bounds)
-    if np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
-        raise refused(f"scipy.optimize.{name}", "bounds are not covered; change the variables.")
-
-
 @answers("scipy.optimize.least_squares", tuples=("args", "bounds", "kwargs"), callables=True)
 def least_squares(
     fun: Callable[..., Any], x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf),
@@ -149,7 +148,7 @@ def least_squares(
     """SciPy's object with ``x``, where the sum of squared residuals is least, ``cost``, ``fun``,
     ``jac`` and ``grad``; x is NaN where that is not found.
 
-    ``bounds`` and losses other than ``"linear"`` are refused.
+    An element at one of the ``bounds`` moves with it. Losses other than ``"linear"`` are refused.
 
     >>> from autojit import grad
     >>> from autojit.scipy.optimize import least_squares
@@ -157,7 +156,6 @@ def least_squares(
     >>> round(float(grad(f)(4.0)), 9)
     0.25
     """
-    _unbounded("least_squares", bounds)
     if loss != "linear":
         raise refused("scipy.optimize.least_squares", f"loss={loss!r} is not covered.")
     f, more, names = (
@@ -170,13 +168,31 @@ def least_squares(
         return np.reshape(floating(f(x, *more, **names)), (-1,))
 
     start = np.reshape(floating(x0), (-1,))
-    found, success, n = least_squares_smooth(residuals, start, xtol or 1e-8)
+    _check_start(x0, bounds)
+    found, success, n = _least(residuals, start, bounds, xtol or 1e-8)
     r, jacobian = residuals(found), jacfwd(residuals)(found)
     return result(
         x=found, cost=np.sum(r**2) / 2, fun=r, jac=jacobian, grad=jacobian.T @ r,
         optimality=np.max(np.abs(jacobian.T @ r)), success=success, nfev=n,
         status=np.where(success, 1, 0),
     )  # fmt: skip
+
+
+def _check_start(x0: Any, bounds: Any) -> None:
+    """As SciPy: the first guess lies between the bounds, where both are known."""
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    least, x, most = (at_hand(v) for v in (low, x0, high))
+    if least is None or x is None or most is None:
+        return
+    if np.any(x < least) or np.any(x > most):
+        raise ValueError("Initial guess is outside of provided bounds")
+
+
+def _least(residuals: Function, start: Any, bounds: Any, tolerance: float) -> Any:
+    between = limits(bounds, start.shape[0])
+    if between is None:
+        return least_squares_smooth(residuals, start, tolerance)
+    return least_squares_between(residuals, start, between, tolerance)
 
 
 @answers("scipy.optimize.curve_fit", tuples=("bounds",), callables=True)
@@ -188,7 +204,8 @@ def curve_fit(
 ) -> tuple[Any, Any]:  # fmt: skip
     """``(parameters, covariance)`` of ``f(x, *parameters)`` fitted to data by least squares.
 
-    ``bounds`` and ``full_output`` are refused; ``jac`` has no effect.
+    ``full_output`` is refused; ``jac`` has no effect. A parameter at one of the ``bounds`` moves
+    with it.
 
     >>> from autojit import jacfwd
     >>> from autojit.scipy.optimize import curve_fit
@@ -198,14 +215,13 @@ def curve_fit(
            [ 0.833333,  0.333333, -0.166667]])
     """
     name = "scipy.optimize.curve_fit"
-    _unbounded("curve_fit", bounds)
     if full_output or nan_policy is not None:
         raise refused(name, "full_output and nan_policy are not covered.")
     if p0 is None:
         count = len(inspect.getfullargspec(f).args) - 1
         if count < 1:
             raise ValueError("Unable to determine number of fit parameters.")
-        p0 = np.ones(count)
+        p0 = _start_between(bounds, count)
     model = check_function(f, "argument 0", "curve_fit")
     start, y = np.atleast_1d(floating(p0)), floating(ydata)
     x = floating(xdata) if is_traced(xdata) or isinstance(xdata, (list, tuple)) else xdata
@@ -214,13 +230,25 @@ def curve_fit(
     def residuals(p: Any) -> Any:
         return _scaled(np.ravel(model(x, *(p[i] for i in range(n))) - y), sigma)
 
-    found, _, _ = least_squares_smooth(residuals, start, 1e-8)
+    found, _, _ = _least(residuals, start, bounds, 1e-8)
     jacobian, r = jacfwd(residuals)(found), residuals(found)
     covariance = np.linalg.inv(jacobian.T @ jacobian)
     if not absolute_sigma:
         free = r.shape[0] - n
         covariance = covariance * (np.sum(r**2) / free) if free > 0 else covariance * np.inf
     return found, covariance
+
+
+def _start_between(bounds: Any, n: int) -> Any:
+    """SciPy's first guess: 1, or a place between the bounds."""
+    between = limits(bounds, n)
+    if between is None:
+        return np.ones(n)
+    low, high = between
+    with_low, with_high = np.isfinite(low), np.isfinite(high)
+    above, below = np.where(with_low, low, 0.0), np.where(with_high, high, 0.0)
+    one = np.where(with_low, above + 1, np.where(with_high, below - 1, 1.0))
+    return stop_gradient(np.where(np.logical_and(with_low, with_high), (above + below) / 2, one))
 
 
 def _scaled(r: Any, sigma: Any) -> Any:
@@ -238,10 +266,18 @@ def lsq_linear(
     lsq_solver: Any = None, lsmr_tol: Any = None, max_iter: Any = None, verbose: int = 0, *,
     lsmr_maxiter: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's object with ``x``, where ``norm(A @ x - b)`` is least; bounds are refused."""
-    _unbounded("lsq_linear", bounds)
+    """SciPy's object with ``x``, where ``norm(A @ x - b)`` is least between bounds.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import lsq_linear
+    >>> grad(lambda b: lsq_linear(np.eye(2), b, (0.0, 1.0)).x.sum())(np.array([0.5, 2.0])) + 0.0
+    array([1., 0.])
+    """
     a, y = floating(A), floating(b)
+    between = limits(bounds, a.shape[1])
     x = np.linalg.lstsq(a, y, rcond=None)[0]
+    if between is not None:
+        x, _, _ = least_squares_between(lambda x: a @ x - y, x, between, 1e-8)
     r = a @ x - y
     return result(x=x, fun=r, cost=np.sum(r**2) / 2, success=True, status=3)
 

@@ -68,7 +68,13 @@ def brenth(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """As :func:`brentq`."""
+    """As :func:`brentq`.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import brenth
+    >>> round(float(grad(lambda a: brenth(lambda x: x * x - a, 0.0, 9.0))(4.0)), 9)
+    0.25
+    """
     return _bracketed("brenth", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 
@@ -77,7 +83,13 @@ def ridder(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """As :func:`brentq`."""
+    """As :func:`brentq`.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import ridder
+    >>> round(float(grad(lambda a: ridder(lambda x: x * x - a, 0.0, 9.0))(4.0)), 9)
+    0.25
+    """
     return _bracketed("ridder", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 
@@ -86,7 +98,13 @@ def bisect(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """As :func:`brentq`."""
+    """As :func:`brentq`.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import bisect
+    >>> round(float(grad(lambda a: bisect(lambda x: x * x - a, 0.0, 9.0))(4.0)), 9)
+    0.25
+    """
     return _bracketed("bisect", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 
@@ -95,7 +113,13 @@ def toms748(
     f: Callable[..., Any], a: Any, b: Any, args: Any = (), k: int = 1, xtol: float = _XTOL,
     rtol: float = _RTOL, maxiter: int = _MOST, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
-    """As :func:`brentq`."""
+    """As :func:`brentq`.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.optimize import toms748
+    >>> round(float(grad(lambda a: toms748(lambda x: x * x - a, 0.0, 9.0))(4.0)), 9)
+    0.25
+    """
     return _bracketed("toms748", f, a, b, args, xtol, rtol, maxiter, full_output)
 
 

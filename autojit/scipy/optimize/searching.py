@@ -46,7 +46,7 @@ def rooted_elements(f: Function, found: Any) -> Any:
     return custom_root(f, stop_gradient(found), lambda _, x: x, tangent)
 
 
-def _damped(
+def damped(
     x0: Any, value: Function, step: Callable[[Any, Any], tuple[Any, Any]], tolerance: float
 ) -> tuple[Any, Any]:
     """``(x, steps)``: steps that lower a value, with more damping after one that does not.
@@ -79,7 +79,7 @@ def _damped(
     return x, n
 
 
-def _newton(f: Function, x: Any) -> tuple[Any, Any]:
+def newton_steps(f: Function, x: Any) -> tuple[Any, Any]:
     """Full steps, and how long the last one is."""
     move = x
     for _ in range(LAST_STEPS):
@@ -97,8 +97,8 @@ def solve_system(f: Function, x0: Any, tolerance: float) -> tuple[Any, Any, Any]
         shift = damping * (np.diagonal(normal) + 1e-12 * np.max(np.abs(normal)) + 1e-300)
         return -np.linalg.solve(normal + np.diag(shift), jacobian.T @ r), np.max(np.abs(r))
 
-    x, n = _damped(stop_gradient(x0), lambda x: np.sum(f(x) ** 2), step, 1e-9)
-    x, last = _newton(f, x)
+    x, n = damped(stop_gradient(x0), lambda x: np.sum(f(x) ** 2), step, 1e-9)
+    x, last = newton_steps(f, x)
     found = last <= tolerance * (1.0 + np.max(np.abs(x)))
     return rooted(f, np.where(found, x, np.nan)), found, n
 
@@ -115,8 +115,8 @@ def minimize_smooth(f: Function, x0: Any, tolerance: float) -> tuple[Any, Any, A
         sizes = sizes + damping * np.max(sizes) + 1e-300
         return -axes @ ((axes.T @ g) / sizes), np.max(np.abs(g))
 
-    x, n = _damped(stop_gradient(x0), f, step, 1e-9)
-    x, _ = _newton(slope, x)
+    x, n = damped(stop_gradient(x0), f, step, 1e-9)
+    x, _ = newton_steps(slope, x)
     found = np.max(np.abs(slope(x))) <= tolerance
     return rooted(slope, np.where(found, x, np.nan)), found, n
 
@@ -136,8 +136,8 @@ def least_squares_smooth(r: Function, x0: Any, tolerance: float) -> tuple[Any, A
         g = jacobian.T @ residuals
         return -np.linalg.solve(normal + np.diag(shift), g), np.max(np.abs(g))
 
-    x, n = _damped(stop_gradient(x0), cost, step, 1e-9)
-    x, last = _newton(slope, x)
+    x, n = damped(stop_gradient(x0), cost, step, 1e-9)
+    x, last = newton_steps(slope, x)
     found = last <= tolerance * (1.0 + np.max(np.abs(x)))
     return rooted(slope, np.where(found, x, np.nan)), found, n
 

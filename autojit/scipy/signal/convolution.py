@@ -99,7 +99,13 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
 
 @answers("scipy.signal.fftconvolve")
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """The convolution of two arrays by Fourier transforms, along some axes."""
+    """The convolution of two arrays by Fourier transforms, along some axes.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import fftconvolve
+    >>> jit(fftconvolve)(np.array([1.0, 2.0]), np.array([3.0, 4.0])).round(9)
+    array([ 3., 10.,  8.])
+    """
     a, b = _given(in1, in2, mode)
     axes = range(a.ndim) if axes is None else np.atleast_1d(known(axes, "axes", "fftconvolve"))
     along = sorted(int(i) % max(a.ndim, 1) for i in axes)
@@ -135,7 +141,13 @@ def _good_length(n: int) -> int:
 
 @answers("scipy.signal.oaconvolve")
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """The convolution of two arrays by Fourier transforms; traced, as :func:`fftconvolve`."""
+    """The convolution of two arrays by Fourier transforms; traced, as :func:`fftconvolve`.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import oaconvolve
+    >>> jit(oaconvolve)(np.array([1.0, 2.0]), np.array([3.0, 4.0])).round(9)
+    array([ 3., 10.,  8.])
+    """
     return fftconvolve(in1, in2, mode, axes)
 
 
@@ -163,7 +175,13 @@ def convolve2d(
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """The correlation of two matrices; see :func:`convolve2d`."""
+    """The correlation of two matrices; see :func:`convolve2d`.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import correlate2d
+    >>> jit(correlate2d)(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[ 4., 11.,  6.]])
+    """
     return _of_matrices(in1, in2, mode, boundary, fillvalue, False)
 
 

@@ -64,7 +64,13 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 @answers("scipy.signal.lfilter_zi")
 def lfilter_zi(b: Any, a: Any) -> Any:
-    """The state of :func:`lfilter` from which a constant input 1 gives a constant output."""
+    """The state of :func:`lfilter` from which a constant input 1 gives a constant output.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import lfilter_zi
+    >>> jit(lfilter_zi)(np.array([1.0, 1.0]), np.array([1.0, 0.5])).round(6)
+    array([0.333333])
+    """
     b, a = _coefficients(b, a)
     n = b.shape[0]
     return np.linalg.solve(np.eye(n - 1) - companion(a).T, b[1:] - a[1:] * b[0])
@@ -72,7 +78,13 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 @answers("scipy.signal.sosfilt_zi")
 def sosfilt_zi(sos: Any) -> Any:
-    """The state of :func:`sosfilt` from which a constant input 1 gives a constant output."""
+    """The state of :func:`sosfilt` from which a constant input 1 gives a constant output.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import sosfilt_zi
+    >>> jit(sosfilt_zi)(np.array([[1.0, 1.0, 0.0, 1.0, 0.5, 0.0]])).round(6)
+    array([[0.333333, 0.      ]])
+    """
     sections = _sections(sos)
     states, scale = [], 1.0
     for section in sections:

@@ -141,7 +141,13 @@ def decimate(
 
 @answers("scipy.signal.hilbert")
 def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
-    """The analytic signal of real samples: negative frequencies are removed."""
+    """The analytic signal of real samples: negative frequencies are removed.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import hilbert
+    >>> jit(lambda x: hilbert(x).imag)(np.array([1.0, 0.0, -1.0, 0.0])).round(9) + 0.0
+    array([ 0.,  1.,  0., -1.])
+    """
     x = floating(x)
     if x.dtype.kind == "c":
         raise ValueError("x must be real.")
@@ -162,7 +168,13 @@ def resample(
     x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
 ) -> Any:
     """Samples at another rate, by Fourier transforms; ``t``, ``window`` and complex data are
-    refused."""
+    refused.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import resample
+    >>> grad(lambda x: resample(x, 4)[0])(np.ones(2)).round(9) + 0.0
+    array([1., 0.])
+    """
     num = known_integer(num, "num", "resample")
     x = floating(x)
     if t is not None or window is not None or domain != "time" or x.dtype.kind == "c":

@@ -129,13 +129,25 @@ def medfilt(volume: Any, kernel_size: Any = None) -> Any:
 
 @answers("scipy.signal.medfilt2d")
 def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
-    """As :func:`medfilt`, for matrices."""
+    """As :func:`medfilt`, for matrices.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import medfilt2d
+    >>> jit(medfilt2d)(np.ones((1, 3)))
+    array([[0., 0., 0.]])
+    """
     return medfilt(input, kernel_size)
 
 
 @answers("scipy.signal.wiener")
 def wiener(im: Any, mysize: Any = None, noise: Any = None) -> Any:
-    """Wiener's filter from local means and variances, zeros beyond the edge."""
+    """Wiener's filter from local means and variances, zeros beyond the edge.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import wiener
+    >>> jit(lambda x: wiener(x, 3))(np.array([1.0, 2.0, 3.0])).round(6)
+    array([1.      , 2.      , 2.174603])
+    """
     x = floating(im)
     sizes = _sizes(3 if mysize is None else known(mysize, "mysize", "wiener"), x.ndim)
     padded = np.pad(x, [(k // 2, k - 1 - k // 2) for k in sizes])
@@ -158,7 +170,13 @@ def savgol_coeffs(
     pos: Any = None,
     use: str = "conv",
 ) -> Any:
-    """The weights of :func:`savgol_filter`; a traced ``delta`` scales them."""
+    """The weights of :func:`savgol_filter`; a traced ``delta`` scales them.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import savgol_coeffs
+    >>> round(float(grad(lambda d: savgol_coeffs(3, 1, 1, d)[0])(0.5)), 9)
+    -2.0
+    """
     whole = {"window_length": window_length, "polyorder": polyorder, "deriv": deriv}
     size, order, derivative = (known_integer(v, n, "savgol_coeffs") for n, v in whole.items())
     made = original("scipy.signal.savgol_coeffs")(size, order, derivative, 1.0, pos, use)

@@ -72,7 +72,13 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
 
 @answers("scipy.signal.square")
 def square(t: Any, duty: Any = 0.5) -> Any:
-    """A wave of period 2 pi that is 1 in a share ``duty`` of it, then -1; its derivative is 0."""
+    """A wave of period 2 pi that is 1 in a share ``duty`` of it, then -1; its derivative is 0.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import square
+    >>> jit(square)(np.array([0.5, 4.0]))
+    array([ 1., -1.])
+    """
     t, w = floating(t), floating(duty)
     high = np.mod(t, 2 * np.pi) < w * 2 * np.pi
     inside = np.logical_and(w >= 0, w <= 1)
@@ -145,7 +151,13 @@ def freqz(
 
 @answers("scipy.signal.freqz_sos")
 def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * np.pi) -> Any:
-    """``(w, h)``: frequencies, and the response there of second-order filters in turn."""
+    """``(w, h)``: frequencies, and the response there of second-order filters in turn.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import freqz_sos
+    >>> grad(lambda s: abs(freqz_sos(s, [0.0])[1][0]))(np.array([[1.0, 1.0, 0, 1.0, 0, 0]]))
+    array([[ 1.,  1.,  1., -2., -2., -2.]])
+    """
     rows = floating(sos)
     w, shown = _frequencies(worN, whole, fs, False)
     h: Any = 1.0

@@ -80,6 +80,17 @@ def spearmanr(
     return Correlation(r, _of_tails(alternative, sc.stdtr(dof, t), sc.stdtr(dof, -t)))
 
 
+@answers("scipy.stats.pointbiserialr")
+def pointbiserialr(
+    x: Any, y: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
+) -> Correlation:
+    """Pearson's coefficient of truth values and numbers."""
+    if nan_policy != "propagate" or keepdims:
+        uncovered("stats", "pointbiserialr with nan_policy= or keepdims=")
+    made: Correlation = pearsonr(floats(x), floats(y))
+    return made
+
+
 class LinregressResult(NamedTuple):
     """What ``linregress`` returns."""
 

@@ -32,12 +32,12 @@ def floats(a: Any) -> Any:
     return a.astype(np.float64) if a.dtype.kind in "iub" else a
 
 
-def _propagates(name: str, nan_policy: str) -> None:
+def propagates(name: str, nan_policy: str) -> None:
     if nan_policy != "propagate":
         uncovered("stats", f"{name} with nan_policy={nan_policy!r}")
 
 
-def _count(a: Any, axis: Axis) -> int:
+def count(a: Any, axis: Axis) -> int:
     """How many elements are taken together."""
     shape = np.shape(a)
     axes = range(len(shape)) if axis is None else np.atleast_1d(axis)
@@ -67,7 +67,7 @@ def gmean(
     a: Any, axis: Axis = 0, dtype: Any = None, weights: Any = None, *,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    _propagates("gmean", nan_policy)
+    propagates("gmean", nan_policy)
     return np.exp(_average(np.log(_as(a, dtype)), weights, axis, keepdims))
 
 
@@ -76,7 +76,7 @@ def hmean(
     a: Any, axis: Axis = 0, dtype: Any = None, *, weights: Any = None,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    _propagates("hmean", nan_policy)
+    propagates("hmean", nan_policy)
     return 1 / _average(1 / _as(a, dtype), weights, axis, keepdims)
 
 
@@ -86,7 +86,7 @@ def pmean(
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The power mean of a power other than 0, whose limit is `gmean`."""
-    _propagates("pmean", nan_policy)
+    propagates("pmean", nan_policy)
     return _average(_as(a, dtype) ** p, weights, axis, keepdims) ** (1 / p)
 
 
@@ -95,7 +95,7 @@ def trim_mean(
     a: Any, proportiontocut: float, axis: Axis = 0, *, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    _propagates("trim_mean", nan_policy)
+    propagates("trim_mean", nan_policy)
     a = floats(a)
     if axis is None:
         a, axis, keepdims = np.ravel(a), 0, False
@@ -115,7 +115,7 @@ def moment(
     a: Any, order: int = 1, axis: Axis = 0, nan_policy: str = "propagate", *, center: Any = None,
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    _propagates("moment", nan_policy)
+    propagates("moment", nan_policy)
     a = floats(a)
     deviations = _centered(a, axis) if center is None else a - center
     result = np.mean(deviations ** index(order), axis=axis, keepdims=keepdims)
@@ -134,8 +134,8 @@ def skew(
     a: Any, axis: Axis = 0, bias: bool = True, nan_policy: str = "propagate", *,
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    _propagates("skew", nan_policy)
-    a, n = floats(a), _count(a, axis)
+    propagates("skew", nan_policy)
+    a, n = floats(a), count(a, axis)
     second, third = _powers(a, 3, axis, keepdims)
     factor = 1.0 if bias or n < 3 else float(np.sqrt((n - 1) * n)) / (n - 2)
     return factor * third / second**1.5
@@ -146,8 +146,8 @@ def kurtosis(
     a: Any, axis: Axis = 0, fisher: bool = True, bias: bool = True, nan_policy: str = "propagate",
     *, keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    _propagates("kurtosis", nan_policy)
-    a, n = floats(a), _count(a, axis)
+    propagates("kurtosis", nan_policy)
+    a, n = floats(a), count(a, axis)
     second, fourth = _powers(a, 4, axis, keepdims)
     result = fourth / np.square(second)
     if not bias and n > 3:
@@ -159,16 +159,16 @@ def kurtosis(
 def sem(
     a: Any, axis: Axis = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> Any:
-    _propagates("sem", nan_policy)
+    propagates("sem", nan_policy)
     a = floats(a)
-    return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(_count(a, axis))
+    return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(count(a, axis))
 
 
 @answers("scipy.stats.variation")
 def variation(
     a: Any, axis: Axis = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
 ) -> Any:
-    _propagates("variation", nan_policy)
+    propagates("variation", nan_policy)
     a = floats(a)
     means = np.mean(a, axis=axis, keepdims=keepdims)
     return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims) / means
@@ -189,10 +189,10 @@ class DescribeResult(NamedTuple):
 def describe(
     a: Any, axis: Axis = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
 ) -> DescribeResult:
-    _propagates("describe", nan_policy)
+    propagates("describe", nan_policy)
     a = floats(a)
     return DescribeResult(
-        _count(a, axis), (np.min(a, axis=axis), np.max(a, axis=axis)), np.mean(a, axis=axis),
+        count(a, axis), (np.min(a, axis=axis), np.max(a, axis=axis)), np.mean(a, axis=axis),
         np.var(a, axis=axis, ddof=ddof), skew(a, axis, bias), kurtosis(a, axis, True, bias),
     )  # fmt: skip
 
@@ -204,7 +204,7 @@ def describe(
 def zmap(
     scores: Any, compare: Any, axis: Axis = 0, ddof: int = 0, nan_policy: str = "propagate"
 ) -> Any:
-    _propagates("zmap", nan_policy)
+    propagates("zmap", nan_policy)
     compare = floats(compare)
     deviations = scores - np.mean(compare, axis=axis, keepdims=True)
     return deviations / np.std(compare, axis=axis, ddof=ddof, keepdims=True)
@@ -227,7 +227,7 @@ def rankdata(
     """Ranks of all elements from 1 on, whose derivative is 0 wherever no two are equal."""
     if method not in ("average", "min", "max") or axis is not None:
         uncovered("stats", f"rankdata with method={method!r}, axis={axis!r}")
-    _propagates("rankdata", nan_policy)
+    propagates("rankdata", nan_policy)
     flat = np.ravel(as_tracer(a))
     ordered = np.sort(flat)
     first = np.searchsorted(ordered, flat, side="left") + 1.0
@@ -246,7 +246,7 @@ def iqr(
     x: Any, axis: Axis = None, rng: tuple[float, float] = (25, 75), scale: Any = 1.0,
     nan_policy: str = "propagate", interpolation: str = "linear", keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    _propagates("iqr", nan_policy)
+    propagates("iqr", nan_policy)
     percentile: Any = np.percentile
     low, high = (
         percentile(floats(x), q, axis=axis, method=interpolation, keepdims=keepdims)
@@ -262,7 +262,7 @@ def median_abs_deviation(
 ) -> Any:  # fmt: skip
     if center is not None:
         uncovered("stats", "median_abs_deviation with center=")
-    _propagates("median_abs_deviation", nan_policy)
+    propagates("median_abs_deviation", nan_policy)
     x = floats(x)
     middle = np.median(x, axis=axis, keepdims=True)
     spread = np.median(np.abs(x - middle), axis=axis, keepdims=keepdims)
@@ -274,7 +274,7 @@ def entropy(
     pk: Any, qk: Any = None, base: Any = None, axis: Axis = 0, *, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    _propagates("entropy", nan_policy)
+    propagates("entropy", nan_policy)
     pk = floats(pk)
     pk = pk / np.sum(pk, axis=axis, keepdims=True)
     if qk is None:
@@ -289,8 +289,8 @@ def entropy(
 def boxcox_llf(
     lmb: Any, data: Any, *, axis: Axis = 0, keepdims: bool = False, nan_policy: str = "propagate"
 ) -> Any:
-    _propagates("boxcox_llf", nan_policy)
+    propagates("boxcox_llf", nan_policy)
     logs = np.log(floats(data))
     spread = np.var(expm1_quotient(lmb, logs), axis=axis, keepdims=keepdims)
     total = np.sum(logs, axis=axis, keepdims=keepdims)
-    return (lmb - 1) * total - _count(logs, axis) / 2 * np.log(spread)
+    return (lmb - 1) * total - count(logs, axis) / 2 * np.log(spread)

@@ -15,10 +15,9 @@ from autojit.errors import ConcreteValueError, UncoveredFunctionError
 TIMES = "solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
 REFUSED = {
     "steps": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0]).y[0, -1], TIMES),
-    "stiff": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0], "BDF").y[0, -1],
-              "these are: 'RK23', 'RK45', 'DOP853'"),
     "events": (lambda x: integrate.solve_ivp(lambda t, y: -x * y, (0, 1), [1.0], t_eval=[1.0],
-                                             events=lambda t, y: y[0]).y[0, 0], TIMES),
+                                             events=lambda t, y: y[0]).y[0, 0],
+               "or leave jit away"),
     "weight": (lambda x: integrate.quad(lambda t: x * t, 0, 1, weight="cos", wvar=1.0)[0],
                "write it into the integrand"),
     "funm": (lambda x: linalg.funm(np.eye(2) * x, np.exp)[0, 0], "np.linalg.eigh"),
@@ -30,8 +29,12 @@ REFUSED = {
                  "RBFInterpolator(points, values)(xi)"),
     "sigma": (lambda x: ndimage.gaussian_filter1d(np.ones(9), x)[0], "pass radius="),
     "metric": (lambda x: distance.cdist(x * np.eye(2), np.eye(2), "yule")[0, 0], "euclidean"),
-    "bounds": (lambda x: optimize.minimize(lambda u: (u[0] - x) ** 2, [0.0], bounds=[(0, 1)]).fun,
-               "change the variables"),
+    "complex stiff": (lambda x: integrate.solve_ivp(
+        lambda t, y: -x * y, (0, 1), np.stack([x + 1j]), "BDF", [1.0]).y[0, 0].real,
+        "solve for y.real and y.imag"),
+    "constraints": (lambda x: optimize.minimize(
+        lambda u: (u[0] - x) ** 2, [0.0], constraints={"type": "eq", "fun": np.sum}).fun,
+        "add a penalty"),
 }  # fmt: skip
 
 

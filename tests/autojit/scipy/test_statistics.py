@@ -49,6 +49,47 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "pearsonr": (lambda x, y: tuple(st.pearsonr(x, y)), (X, Y)),
     "pearsonr less": (lambda x, y: tuple(st.pearsonr(x, y, alternative="less")), (X, Y)),
     "linregress": (lambda x, y: tuple(st.linregress(x, y)), (X, Y)),
+    "ttest_1samp": (lambda a, m: tuple(st.ttest_1samp(a, m, axis=1)), (A, 0.7)),
+    "ttest_ind": (lambda x, y: tuple(st.ttest_ind(x, y, alternative="less")), (X, Y[:5])),
+    "ttest_ind after Welch": (lambda x, y: tuple(st.ttest_ind(x, y, equal_var=False)), (X, Y[:5])),
+    "ttest_rel": (lambda x, y: tuple(st.ttest_rel(x, y, alternative="greater")), (X, Y)),
+    "ttest of moments": (
+        lambda m, s: tuple(st.ttest_ind_from_stats(m, s, 7, 0.2, 1.1, 9, False)), (0.5, 0.8)
+    ),
+    "f_oneway": (lambda a, x: tuple(st.f_oneway(a[:, 0], a[:, 1], x)), (A, X)),
+    "chisquare": (lambda a: tuple(st.chisquare(a)), (A,)),
+    "power_divergence": (
+        lambda a: tuple(st.power_divergence(a, lambda_="cressie-read", axis=None, ddof=1)), (A,)
+    ),
+    "G test": (lambda a: tuple(st.power_divergence(a, lambda_="log-likelihood")), (A,)),
+    "normaltest": (lambda a: tuple(st.normaltest(a, axis=None)), (A,)),
+    "skewtest": (lambda a: tuple(st.skewtest(a, axis=None, alternative="less")), (A,)),
+    "jarque_bera": (lambda a: tuple(st.jarque_bera(a)), (A,)),
+    "tmean": (lambda a: st.tmean(a, (0.8, 1.7)), (A,)),
+    "tvar": (lambda a: st.tvar(a, (None, 1.9)), (A,)),
+    "tstd": (lambda a: st.tstd(a, axis=None, ddof=0), (A,)),
+    "tsem": (lambda a: st.tsem(a, (0.7, None), (False, True), axis=None), (A,)),
+    "tmin": (lambda a: (st.tmin(a, axis=None), st.tmax(a)), (A,)),
+    "levene": (lambda a, x: tuple(st.levene(a[:, 0], a[:, 1], x, center="mean")), (A, X)),
+    "bartlett": (lambda a, x: tuple(st.bartlett(a[:, 0], a[:, 1], x)), (A, X)),
+    "pointbiserialr": (lambda x: tuple(st.pointbiserialr(np.arange(7) % 2, x)), (X,)),
+    "yeojohnson_llf": (lambda x: st.yeojohnson_llf(0.4, x), (X,)),
+    "gstd": (lambda a: st.gstd(a), (A,)),
+    "kstat": (lambda a: tuple(st.kstat(a, n, axis=0) for n in (1, 2, 3, 4)), (A,)),
+    "kstatvar": (lambda a: tuple(st.kstatvar(a, n) for n in (1, 2)), (A,)),
+    "circmean": (lambda a: st.circmean(a, high=3.0, low=-1.0, axis=0), (A,)),
+    "circvar": (lambda a: st.circvar(a), (A,)),
+    "circstd": (lambda a: st.circstd(a, high=4.0, axis=1), (A,)),
+    "boxcox": (lambda a, q: st.boxcox(a, q), (W, 0.4)),
+    "yeojohnson": (lambda x: st.yeojohnson(x, 0.4), (X,)),
+    "differential_entropy": (
+        lambda a: tuple(st.differential_entropy(a, axis=None, base=2, method=m)
+                        for m in ("vasicek", "van es", "ebrahimi", "correa", "auto")), (A,)
+    ),
+    "wasserstein_distance": (
+        lambda x, y, w: st.wasserstein_distance(x, y, v_weights=w), (X, Y[:5], W[:5])
+    ),
+    "energy_distance": (lambda x, y: st.energy_distance(x, y), (X, Y[:5])),
     "kde of a line": (lambda d, x: st.gaussian_kde(d)(x), (X, POINTS[0])),
     "kde with weights": (
         lambda d, w, x: st.gaussian_kde(d, weights=w).logpdf(x), (PLANE, W, POINTS)

@@ -1,0 +1,128 @@
+"""Why functions of SciPy are not covered, or not counted.  What is in neither table is not covered
+yet."""
+
+from __future__ import annotations
+
+_WHOLE = "all arguments are whole numbers or settings"
+_SETTINGS = "settings of SciPy"
+_SEARCH = "a design or a count that a search finds, from known numbers"
+_OBJECTS = "takes or returns objects of SciPy"
+_BOOLEANS = "works on truth values, counts or labels: no derivative"
+_INDICES = "returns indices or places"
+_LENGTH = "the shape depends on values"
+_RANDOM = "draws random numbers"
+_PLOT = "searches or plots for known data"
+_RANKS = "depends on ranks or counts: the derivative is 0 or does not exist"
+_TABLE = "exact tests of known counts"
+_GLOBAL = "a search without derivatives, or with SciPy's own state"
+_DISCRETE = "the result jumps: linear programs and assignments have no derivative by the search"
+_FACTORS = "factors that are not unique or are updated in place"
+
+OTHERS: dict[str, dict[str, str]] = {
+    "scipy.special": {
+        _SETTINGS: "geterr seterr",
+        _WHOLE: "ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros c_roots "
+        "chebyc chebys chebyt chebyu erf_zeros euler factorial2 factorialk fresnel_zeros "
+        "fresnelc_zeros fresnels_zeros h_roots he_roots hermite hermitenorm jnjnp_zeros jn_zeros "
+        "jnp_zeros jnyn_zeros kei_zeros keip_zeros kelvin_zeros ker_zeros kerp_zeros l_roots "
+        "laguerre legendre p_roots ps_roots roots_chebyc roots_chebys roots_chebyt roots_chebyu "
+        "roots_hermite roots_hermitenorm roots_laguerre roots_legendre roots_sh_chebyt "
+        "roots_sh_chebyu roots_sh_legendre s_roots sh_chebyt sh_chebyu sh_legendre stirling2 "
+        "t_roots ts_roots u_roots us_roots y0_zeros y1_zeros y1p_zeros yn_zeros ynp_zeros",
+    },
+    "scipy.stats": {
+        _RANDOM: "ortho_group random_correlation random_table special_ortho_group "
+        "uniform_direction unitary_group",
+    },
+    "scipy.linalg": {
+        _WHOLE: "dft hadamard helmert hilbert invhilbert invpascal pascal",
+        "routines of LAPACK": "find_best_blas_type get_blas_funcs get_lapack_funcs",
+    },
+    "scipy.signal": {
+        _WHOLE: "bessel besselap buttap correlation_lags get_window max_len_seq unit_impulse",
+        _SEARCH: "band_stop_obj buttord cheb1ord cheb2ord ellipord findfreqs kaiserord "
+        "choose_conv_method check_COLA check_NOLA",
+    },
+    "scipy.fft": {
+        _SETTINGS: "get_workers register_backend set_backend set_global_backend set_workers "
+        "skip_backend",
+        _WHOLE: "next_fast_len prev_fast_len",
+    },
+    "scipy.integrate": {_WHOLE: "lebedev_rule"},
+    "scipy.ndimage": {_WHOLE: "generate_binary_structure iterate_structure"},
+    "scipy.optimize": {_SETTINGS: "linprog_verbose_callback show_options"},
+    "scipy.sparse.linalg": {_SETTINGS: "use_solver"},
+    "scipy.spatial.distance": {"questions about shapes": "num_obs_dm num_obs_y"},
+}  # fmt: skip
+
+REFUSED: dict[str, dict[str, str]] = {
+    "scipy.special": {
+        "complex results of real numbers": "kelvin modfresnelm modfresnelp",
+        "returns tables of all orders": "lqmn lqn mathieu_even_coef mathieu_odd_coef "
+        "obl_cv_seq pbdn_seq pbdv_seq pbvv_seq pro_cv_seq",
+    },
+    "scipy.stats": {
+        _RANKS: "alexandergovern anderson anderson_ksamp ansari bws_test brunnermunzel "
+        "chatterjeexi cramervonmises_2samp epps_singleton_2samp fligner friedmanchisquare "
+        "kendalltau kruskal ks_2samp logrank mannwhitneyu median_test mode mood page_trend_test "
+        "percentileofscore quantile_test ranksums siegelslopes somersd spearmanrho theilslopes "
+        "tiecorrect weightedtau wilcoxon",
+        _TABLE: "barnard_exact binomtest boschloo_exact fisher_exact poisson_means_test",
+        _RANDOM: "bootstrap goodness_of_fit monte_carlo_test multiscale_graphcorr "
+        "permutation_test sobol_indices",
+        _PLOT: "boxcox_normmax boxcox_normplot fit ppcc_max ppcc_plot probplot "
+        "yeojohnson_normmax yeojohnson_normplot",
+        _OBJECTS: "abs bayes_mvs dunnett exp log make_distribution mvsdist order_statistic "
+        "truncate tukey_hsd",
+        _LENGTH: "sigmaclip",
+        _BOOLEANS: "binned_statistic binned_statistic_2d binned_statistic_dd cumfreq relfreq",
+    },
+    "scipy.linalg": {
+        _FACTORS: "cdf2rdf cossin hessenberg ldl matrix_balance ordqz qr_delete qr_insert "
+        "qr_multiply qr_update qz rq rsf2csf schur",
+        _BOOLEANS: "bandwidth ishermitian issymmetric",
+        _LENGTH: "null_space orth",
+        "any function of a matrix: use eigh": "funm",
+        _RANDOM: "clarkson_woodruff_transform",
+    },
+    "scipy.signal": {
+        _INDICES: "argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt peak_prominences "
+        "peak_widths",
+        _SEARCH: "closest_STFT_dual_window firls place_poles remez",
+        "pairs of roots depend on values": "invres invresz residue residuez tf2sos unique_roots "
+        "zpk2sos",
+    },
+    "scipy.integrate": {"weights for traced nodes": "newton_cotes"},
+    "scipy.interpolate": {
+        _SEARCH: "bisplrep generate_knots make_splprep make_splrep splprep",
+        _LENGTH: "sproot",
+        "the same by values: BarycentricInterpolator": "lagrange",
+        "triangulates: use RBFInterpolator": "griddata",
+    },
+    "scipy.ndimage": {
+        _BOOLEANS: "binary_closing binary_dilation binary_erosion binary_fill_holes "
+        "binary_hit_or_miss binary_opening binary_propagation distance_transform_bf "
+        "distance_transform_cdt distance_transform_edt histogram label watershed_ift",
+        _INDICES: "find_objects maximum_position minimum_position value_indices",
+    },
+    "scipy.optimize": {
+        _GLOBAL: "basinhopping brute differential_evolution direct dual_annealing shgo",
+        _DISCRETE: "isotonic_regression linear_sum_assignment linprog milp quadratic_assignment",
+        "names of searches: call minimize": "fmin fmin_bfgs fmin_cg fmin_cobyla fmin_l_bfgs_b "
+        "fmin_ncg fmin_powell fmin_slsqp fmin_tnc",
+        "names of searches: call minimize_scalar": "bracket brent fminbound golden",
+        "names of searches: call root": "anderson broyden1 broyden2 diagbroyden excitingmixing "
+        "linearmixing newton_krylov",
+        "names of searches: call least_squares": "leastsq",
+        "differences, for which grad is exact": "check_grad",
+        "one step of a search": "line_search",
+    },
+    "scipy.sparse.linalg": {
+        _OBJECTS: "aslinearoperator factorized is_sptriangular spbandwidth spilu splu",
+        "estimates for sparse matrices": "onenormest",
+    },
+    "scipy.spatial.distance": {
+        "distances of truth values": "dice jaccard rogerstanimoto russellrao sokalsneath yule",
+        "returns truth values": "is_valid_dm is_valid_y",
+    },
+}  # fmt: skip
