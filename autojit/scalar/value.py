@@ -244,6 +244,11 @@ class Value:
     def __ge__(self, other: Any) -> Any:
         return self.data >= getattr(other, "data", other)
 
+    def _repr_svg_(self) -> str:
+        from autojit.drawing.recorded import shown
+
+        return shown(self)
+
     # -- gradients ------------------------------------------------------------
 
     def backward(self) -> None:
