@@ -244,7 +244,7 @@ class Value:
     def __ge__(self, other: Any) -> Any:
         return self.data >= getattr(other, "data", other)
 
-    def _repr_svg_(self) -> str:
+    def _repr_svg_(self) -> str | None:
         from autojit.drawing.recorded import shown
 
         return shown(self)
