@@ -106,6 +106,9 @@ PARTS = [
            np.multiply(*np.unstack(x)), (real(2, 3),), **H),
     Sample("piecewise", lambda x: np.piecewise(x, [x < 0, x > 0], [np.square, np.log]),
            (lambda rng: np.array([-1.5, 2.0, 0.7, -0.2]),)),
+    Sample("piecewise of parts", lambda x: np.piecewise(
+        x, [x < 0, x > 0], [lambda v: v / v.sum(), lambda v: v.max() - v]),
+           (lambda rng: np.array([-1.5, 2.0, 0.7, -0.2]),)),
     Sample("apply_along_axis", lambda x: np.apply_along_axis(np.cumprod, 0, x), (real(3, 2),)),
     Sample("apply_over_axes", lambda x: np.apply_over_axes(np.sum, x * x, (0, 2)),
            (real(2, 3, 2),)),
