@@ -30,7 +30,7 @@ for _dtype in "?bhilqBHILQfdFD":
 
 #: Attributes of `numpy` that a twin calls through `call`.
 NUMPY_NAMES = frozenset({
-    "isscalar", "iterable", "vectorize", "polynomial", "random",
+    "isscalar", "iterable", "vectorize", "polynomial", "random", "testing",
     *(name for name, found in vars(np).items() if isinstance(found, type) and id(found) in ANSWERS),
 })  # fmt: skip
 

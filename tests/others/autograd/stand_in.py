@@ -20,6 +20,7 @@ import numpy as np
 
 import autojit
 from autojit.staging import pytrees
+from autojit.tracing.created_arrays import is_traced
 from autojit.tracing.tracer import Tracer
 
 WRAPPED = ("numpy", "numpy.random", "numpy.linalg", "numpy.fft", "scipy", "scipy.special",
@@ -148,7 +149,7 @@ class Primitive:
         self.__doc__ = fun.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arrays = [k for k, x in enumerate(args) if not callable(x)]
+        arrays = [k for k, x in enumerate(args) if is_traced(x)]
 
         def whole(given: Any) -> list[Any]:
             found = dict(zip(arrays, given, strict=True))
@@ -161,7 +162,9 @@ class Primitive:
             ans = plain(*given)
             return ans, (ans, given)
 
-        given = [differentiable(args[k]) for k in arrays]
+        given = [args[k] for k in arrays]
+        if not given:
+            return self.fun(*args, **kwargs)
         if self.jvps:
             with_rule = autojit.custom_jvp(plain)
             with_rule.defjvp(lambda x, t: self._pushed(arrays, whole(x), t, kwargs))
@@ -185,7 +188,7 @@ class Primitive:
         makers = [(k, self._rule(self.vjps, "VJP", k)) for k in arrays]
         return tuple(
             [
-                np.zeros_like(args[k]) if make is None else make(ans, *args, **kwargs)(g)
+                mapped(np.zeros_like, args[k]) if make is None else make(ans, *args, **kwargs)(g)
                 for k, make in makers
             ]
         )
