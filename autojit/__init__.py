@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         switch,
         while_loop,
     )
+    from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
     from .transformations.custom import custom_jvp, custom_vjp
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "Value",
     "associative_scan",
     "checkpoint",
     "cond",
@@ -138,8 +140,11 @@ _LATER = {
         ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"),
         "control_flow.control",
     ),
+    "Value": "scalar.value",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
+    **dict.fromkeys(
+        ("micrograd", "nn", "numpy", "ode", "optim", "scalar", "scipy", "testing", "torch"), ""
+    ),
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",
 }

@@ -69,7 +69,9 @@ class _TimesX(StandIn):
         if not is_traced(c):
             return self.original(plain(c))
         (row,) = _as_series([c])
-        return row * self.original(np.ones(1)) if row.shape == (1,) else self.original(row)
+        if row.shape != (1,):
+            return self.original(row)
+        return row * self.original(np.ones(1, row.dtype))
 
 
 class _Divide(StandIn):
@@ -134,7 +136,7 @@ def _divided(multiply: Any, c1: Any, c2: Any) -> tuple[Any, Any]:
         return rest / divisor[-1], rest[:1] * 0
     quotient = []
     for i in reversed(range(n - m + 1)):
-        multiple = multiply(np.eye(1, i + 1, i)[0], divisor)
+        multiple = multiply(np.eye(1, i + 1, i, dtype=divisor.dtype)[0], divisor)
         quotient.append(rest[-1] / multiple[-1])
         rest = rest[:-1] - quotient[-1] * multiple[:-1]
     return np.stack(quotient[::-1]), rest

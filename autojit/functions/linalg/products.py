@@ -144,6 +144,8 @@ def kron(a: Any, b: Any) -> Any:
 
 def vecdot(a: Any, b: Any) -> Any:
     """``np.vecdot``: the last axes run together."""
+    if np.result_type(dtype_of(a), dtype_of(b)) == bool:
+        return np.any(a & b, axis=-1)
     return np.sum(np.conj(a) * b, axis=-1)
 
 

@@ -20,7 +20,6 @@ import numpy as np
 
 import autojit
 from autojit.staging import pytrees
-from autojit.tracing.created_arrays import is_traced
 from autojit.tracing.tracer import Tracer
 
 WRAPPED = ("numpy", "numpy.random", "numpy.linalg", "numpy.fft", "scipy", "scipy.special",
@@ -149,7 +148,7 @@ class Primitive:
         self.__doc__ = fun.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arrays = [k for k, x in enumerate(args) if is_traced(x)]
+        arrays = [k for k, x in enumerate(args) if not callable(x)]
 
         def whole(given: Any) -> list[Any]:
             found = dict(zip(arrays, given, strict=True))
@@ -162,9 +161,7 @@ class Primitive:
             ans = plain(*given)
             return ans, (ans, given)
 
-        given = [args[k] for k in arrays]
-        if not given:
-            return self.fun(*args, **kwargs)
+        given = [differentiable(args[k]) for k in arrays]
         if self.jvps:
             with_rule = autojit.custom_jvp(plain)
             with_rule.defjvp(lambda x, t: self._pushed(arrays, whole(x), t, kwargs))
