@@ -144,7 +144,7 @@ def kron(a: Any, b: Any) -> Any:
 
 def vecdot(a: Any, b: Any) -> Any:
     """``np.vecdot``: the last axes run together."""
-    if np.result_type(dtype_of(a), dtype_of(b)) == bool:
+    if dtype_of(a).kind == dtype_of(b).kind == "b":
         return np.any(a & b, axis=-1)
     return np.sum(np.conj(a) * b, axis=-1)
 
