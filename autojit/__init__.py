@@ -100,9 +100,10 @@ hooks.register_modules(
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
             "linalg.matrices", "linalg.factorizations", "linalg.spectral", "fourier", "methods",
-            "bounded.slices", "bounded.table", "bounded.masks", "statistics.quantiles",
-            "statistics.histograms", "polynomials.algebra", "shapes.padding", "shapes.elements",
-            "shapes.positions", "shapes.bits", "signals.rows", "statistics.extremes",
+            "bounded.slices", "bounded.table", "bounded.masks", "bounded.piecewise",
+            "statistics.quantiles", "statistics.histograms", "statistics.extremes",
+            "polynomials.algebra", "shapes.padding", "shapes.elements", "shapes.positions",
+            "shapes.bits", "signals.rows",
         )
     ),
     f"{__name__}.control_flow.cumulative",

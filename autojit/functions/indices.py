@@ -236,7 +236,7 @@ def _understood(item: Any, x: Tracer) -> Any:
     if isinstance(item, Tracer) and item.dtype.kind == "b" and item.ndim:
         known = value_of(item)
         item = item if known is None else known
-    item = by_values(item)
+    item = by_values(list(item) if isinstance(item, tuple) else item)
     if isinstance(item, list) and is_traced(item):
         item = as_tracer(item)
         if item.dtype.kind in "iu":

@@ -69,7 +69,9 @@ class _TimesX(StandIn):
         if not is_traced(c):
             return self.original(plain(c))
         (row,) = _as_series([c])
-        return row * self.original(np.ones(1)) if row.shape == (1,) else self.original(row)
+        if row.shape != (1,):
+            return self.original(row)
+        return row * self.original(np.ones(1, row.dtype))
 
 
 class _Divide(StandIn):
@@ -90,6 +92,33 @@ class _DividePowers(StandIn):
         return _divided(np.convolve, *_as_series([c1, c2]))
 
 
+class _DivideChebyshev(StandIn):
+    """Stands for ``chebdiv``."""
+
+    def __call__(self, c1: Any, c2: Any) -> Any:
+        from numpy.polynomial.chebyshev import chebmul
+
+        if not is_traced((c1, c2)):
+            return self.original(plain(c1), plain(c2))
+        return _divided(chebmul, *_as_series([c1, c2]))
+
+
+_DIVISIONS = {"polydiv": _DividePowers, "chebdiv": _DivideChebyshev}
+
+
+class _ClassNames:
+    """The names of a class that hold static methods, as a dict of their functions has them."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    def __getitem__(self, name: str) -> Any:
+        return vars(self._kind)[name].__func__
+
+    def __setitem__(self, name: str, function: Any) -> None:
+        setattr(self._kind, name, staticmethod(function))
+
+
 def _as_series(rows: list[Any]) -> list[Any]:
     from numpy.polynomial import polyutils
 
@@ -107,7 +136,7 @@ def _divided(multiply: Any, c1: Any, c2: Any) -> tuple[Any, Any]:
         return rest / divisor[-1], rest[:1] * 0
     quotient = []
     for i in reversed(range(n - m + 1)):
-        multiple = multiply(np.eye(1, i + 1, i)[0], divisor)
+        multiple = multiply(np.eye(1, i + 1, i, dtype=divisor.dtype)[0], divisor)
         quotient.append(rest[-1] / multiple[-1])
         rest = rest[:-1] - quotient[-1] * multiple[:-1]
     return np.stack(quotient[::-1]), rest
@@ -143,7 +172,7 @@ _PREFIXES = {
 def _makers(module: Any) -> dict[str, Any]:
     prefix = _PREFIXES[module.__name__.rpartition(".")[2]]
     makers = {"np": _NumPy, f"{prefix}line": _Line, f"{prefix}mulx": _TimesX}
-    return makers | ({"polydiv": _DividePowers} if prefix == "poly" else {})
+    return makers | {name: _DIVISIONS[name] for name in _DIVISIONS if name == f"{prefix}div"}
 
 
 def _cover(*functions: Any) -> None:
@@ -154,16 +183,16 @@ def _cover(*functions: Any) -> None:
 
 
 class PolynomialNames:
-    """The names in all modules, and who stands for them.
+    """The names in all modules and classes, and who stands for them.
 
     Names that somebody else has bound anew stay as they are.
     """
 
     def __init__(self, makers: list[tuple[Any, dict[str, Any]]]) -> None:
         self._entries = [
-            (vars(module), name, vars(module)[name], maker(vars(module)[name]))
-            for module, of_module in makers
-            for name, maker in of_module.items()
+            (space, name, space[name], maker(space[name]))
+            for space, of_space in makers
+            for name, maker in of_space.items()
         ]
 
     def install(self) -> None:
@@ -200,7 +229,9 @@ def names() -> PolynomialNames:
             if name != "np":
                 call_as(getattr(module, name), maker(getattr(module, name)))
     return PolynomialNames([
-        (polyutils, {"np": _NumPy, **known}),
-        (_polybase, {"np": _NumPy}),
-        *((module, _makers(module)) for module in modules),
+        (vars(polyutils), {"np": _NumPy, **known}),
+        (vars(_polybase), {"np": _NumPy}),
+        *((vars(module), _makers(module)) for module in modules),
+        (_ClassNames(polynomial.Polynomial), {"_div": _DividePowers}),
+        (_ClassNames(chebyshev.Chebyshev), {"_div": _DivideChebyshev}),
     ])  # fmt: skip

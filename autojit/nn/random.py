@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import FrozenRandomError, with_place
-from autojit.tracing.context import active_traces
+from autojit.tracing.context import is_kept
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer
 
@@ -43,8 +43,7 @@ def keep_mask(rng: Any, p: float, shape: tuple[int, ...]) -> Any:
 
 
 def _check_not_frozen() -> None:
-    """A trace that knows no values is kept for further calls."""
-    if all(trace.builder.known is not None for trace in active_traces()):
+    if not is_kept():
         return
     raise FrozenRandomError(
         with_place(

@@ -77,6 +77,8 @@ class Trace:
         self.around: Trace | None = None
         self.stand_ins: dict[int, tuple[Any, Any]] = {}
         self.first_values: dict[int, Value] = {}
+        #: Random generators that have been made in it from seeds.
+        self.generators: list[Any] = []
         #: Whether slices with traced bounds are read or written in it, or in a block in it.
         self.slices = False
         #: The identities of stand-ins that do not have the value that the array has outside.
@@ -204,6 +206,11 @@ def new_trace(*, block: bool = False) -> Iterator[Trace]:
 def active_traces() -> Sequence[Trace]:
     """The active traces of this thread, the innermost last."""
     return _stack.traces
+
+
+def is_kept() -> bool:
+    """Whether a trace is kept for further calls, or for further iterations: it knows no values."""
+    return any(trace.builder.known is None for trace in _stack.traces)
 
 
 @contextmanager

@@ -80,6 +80,9 @@ POLYNOMIALS = [
     Sample("Chebyshev", lambda a, x: np.polynomial.Chebyshev(a)(x), (real(4), real(2))),
     Sample("Polynomial", lambda a, b: (np.polynomial.Polynomial(a) * np.polynomial.Polynomial(b))
            .integ().coef, (real(3), real(2))),
+    *(Sample(f"{kind.__name__} // %", lambda a, b, kind=kind: np.concatenate(
+        [(kind(a) // kind(b)).coef, (a % kind(b)).coef]), (real(4), positive(2)))
+      for kind in (np.polynomial.Polynomial, np.polynomial.Chebyshev)),
 ]  # fmt: skip
 
 PARTS = [
@@ -105,6 +108,9 @@ PARTS = [
     Sample("unstack", lambda x: x[0] * x[1] if not hasattr(np, "unstack") else
            np.multiply(*np.unstack(x)), (real(2, 3),), **H),
     Sample("piecewise", lambda x: np.piecewise(x, [x < 0, x > 0], [np.square, np.log]),
+           (lambda rng: np.array([-1.5, 2.0, 0.7, -0.2]),)),
+    Sample("piecewise of parts", lambda x: np.piecewise(
+        x, [x < 0, x > 0], [lambda v: v / v.sum(), lambda v: v.max() - v]),
            (lambda rng: np.array([-1.5, 2.0, 0.7, -0.2]),)),
     Sample("apply_along_axis", lambda x: np.apply_along_axis(np.cumprod, 0, x), (real(3, 2),)),
     Sample("apply_over_axes", lambda x: np.apply_over_axes(np.sum, x * x, (0, 2)),

@@ -7,6 +7,7 @@ twin of a Python function, to what answers for an object's type, or straight to 
 from __future__ import annotations
 
 import functools
+import random
 import types
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from autojit.staging.numba_functions import numba_kind
 from autojit.tracing.tracer import Tracer
 
 from . import conversions, iteration, mathematics, ordering, ranges, type_queries, vectorized
+from .randomness import Generator, RandomState, drawn
 from .scalars import TRACED, any_traced, settled
 from .table import ANSWERS, METHODS, Answer, When, answers
 
@@ -28,7 +30,7 @@ for _dtype in "?bhilqBHILQfdFD":
 
 #: Attributes of `numpy` that a twin calls through `call`.
 NUMPY_NAMES = frozenset({
-    "isscalar", "iterable", "vectorize", "polynomial",
+    "isscalar", "iterable", "vectorize", "polynomial", "random", "testing",
     *(name for name, found in vars(np).items() if isinstance(found, type) and id(found) in ANSWERS),
 })  # fmt: skip
 
@@ -88,9 +90,12 @@ def _bound_method(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     if isinstance(f.__self__, Tracer):
         answer = _OF_ARRAYS.get(f.__func__.__name__)
         return f(*args, **kwargs) if answer is None else answer(f.__self__, *args, **kwargs)
+    if type(f.__self__) in _GENERATORS:
+        return drawn(f, args, kwargs)
     return converted(f)(*args, **kwargs)
 
 
+_GENERATORS = frozenset({Generator, RandomState, random.Random})
 _OF_ARRAYS = {"item": conversions.item, "tolist": conversions.tolist}
 
 
@@ -99,7 +104,7 @@ def _builtin(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     owner = f.__self__
     found = METHODS.get((type(owner), f.__name__))
     if found is None:
-        return f(*args, **kwargs)
+        return drawn(f, args, kwargs) if type(owner) in _GENERATORS else f(*args, **kwargs)
     if f.__name__ in _BY_ELEMENTS and (any_traced(owner) or kwargs.get("key")):
         return found(_caller(converted), owner, *args, **kwargs)
     if any_traced(args):

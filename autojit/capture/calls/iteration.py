@@ -132,12 +132,25 @@ def _at(call: Any, items: list[Any], index: Any, *value: Any) -> Any:
 answers_method(list, "remove")(
     _refused("lst.remove(x) of traced values", "Keep an array, and a mask of what counts.")
 )
-answers_method(dict, "get", "setdefault", "pop")(
-    _refused(
-        "A dict with a traced key",
-        "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",
-    )
+_at_key = _refused(
+    "A dict with a traced key",
+    "Keep the values in an array, and index it:\n    table = np.array([0.1, 0.2]); table[i]",
 )
+
+
+def _by_key(name: str) -> None:
+    """``d.get(key, default)`` and its kin, where the default may be traced."""
+
+    def answer(call: Any, items: dict[Any, Any], key: Any, *default: Any) -> Any:
+        if is_traced(key):
+            return _at_key(call, items, key)
+        return getattr(items, name)(key, *default)
+
+    answers_method(dict, name)(answer)
+
+
+for _name in ("get", "setdefault", "pop"):
+    _by_key(_name)
 
 
 def _count(call: Any, container: Any, x: Any) -> Any:

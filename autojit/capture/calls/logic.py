@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import GeneratorType
 from typing import Any
 
@@ -10,11 +10,20 @@ import numpy as np
 
 from autojit.ir.ops.arithmetic import bitwise_not, logical_or
 from autojit.protocols.lifting import as_value, dtype_of, tracer
+from autojit.tracing.hooks import hooks
 
-from .laziness import Thunk, lazily
 from .ranges import TracedRange
 from .refusals import refuse
 from .scalars import any_traced, is_traced, settled, truth
+
+Thunk = Callable[[], Any]
+
+
+def lazily(test: Any, then: Thunk, orelse: Thunk) -> Any:
+    """``then() if test else orelse()`` for a bool, traced or not."""
+    if not is_traced(test):
+        return then() if test else orelse()
+    return hooks.choose(test, then, orelse)
 
 
 def and_(first: Any, *rest: Thunk) -> Any:

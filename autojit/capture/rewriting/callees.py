@@ -12,6 +12,8 @@ from typing import Any
 
 from autojit.scipy.names import standing_for
 
+from . import testing_calls
+from .testing_calls import on_values
 from .twins import is_twin_code, known_twin, twin_of
 
 #: Libraries whose functions are called as they are.
@@ -60,8 +62,10 @@ def _function(function: FunctionType, runtime: type) -> Any:
     twin = known_twin(function, runtime)
     if twin is not None and is_users(function):
         return twin
-    if is_twin_code(function.__code__) or not is_users(function):
+    if is_twin_code(function.__code__):
         return function
+    if not is_users(function):
+        return on_values(function) if function.__module__ == testing_calls.MODULE else function
     return twin_of(function, runtime) or function
 
 

@@ -240,7 +240,8 @@ def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
 
     By the iteration of Denman and Beavers in product form (Higham, "Functions of Matrices", 2008,
     6.29). The derivative solves a Sylvester equation. Where an eigenvalue is negative SciPy's root
-    is complex; traced, it is NaN or infinite. A singular matrix has no derivative.
+    is complex; traced, it is NaN, or the iteration meets a singular matrix and LinAlgError is
+    raised. A singular matrix has no derivative.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import sqrtm
@@ -264,7 +265,8 @@ def _root(a: Any) -> Any:
 
     first = (a, a, np.int64(0), 1.0 + 0 * a[0, 0])
     unfinished = lambda s: np.logical_and(s[2] < MOST_STEPS, s[3] > 1e-9)  # noqa: E731
-    found = stop_gradient(while_loop(unfinished, step, first)[1])
+    _, found, _, off = stop_gradient(while_loop(unfinished, step, first))
+    found = np.where(off < 1e-2, found, np.nan)  # it does not come closer where there is no root
     found = found - stable_sylvester(found, found, found @ found - a)  # a step of Newton's
     return implied(
         lambda x: x @ x - a,

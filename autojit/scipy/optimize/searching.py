@@ -183,10 +183,11 @@ def between(f: Function, a: Any, b: Any, xtol: float, rtol: float, most: int) ->
         a, fa = x, fx
         best = np.where(np.abs(fa) < np.abs(fb), a, b)
         tolerance = 2 * rtol * np.abs(best) + xtol
-        width = np.abs(b - c)
-        least = tolerance / np.where(width == 0, 1.0, width)
-        done = np.logical_or(np.minimum(np.abs(fa), np.abs(fb)) == 0,
-                             np.logical_or(np.abs(b - a) <= tolerance, width == 0))  # fmt: skip
+        width = np.abs(b - a)
+        # A step is no shorter than half of the tolerance, so that the root gets between two places
+        # also where all steps come from one side.
+        least = 0.5 * tolerance / np.where(width == 0, 1.0, width)
+        done = np.logical_or(np.minimum(np.abs(fa), np.abs(fb)) == 0, width <= tolerance)
         t = np.clip(_interpolated(a, fa, b, fb, c, fc), least, np.maximum(1 - least, least))
         return a, fa, b, fb, c, fc, t, n + 1, done
 

@@ -92,6 +92,29 @@ def test_searches_that_fail_give_nan() -> None:
     assert np.isnan(found)
 
 
+def test_brackets_close_where_steps_come_from_one_side() -> None:
+    names = ("brentq", "bisect", "toms748")
+    for a, c in ((0.0, 1.2), (0.1, 1.2), (0.5, 2.0)):
+        want = c ** (1 / 3)
+        f = jit(lambda c, a=a: [getattr(optimize, n)(lambda x: x**3 - c, a, 3.0) for n in names])
+        np.testing.assert_allclose(f(c), want, rtol=1e-11)
+
+
+def test_a_matrix_without_a_real_root_gives_nan() -> None:
+    a = np.array([[1.0, 2.0, 0.5], [2.0, 0.3, 1.0], [0.5, 1.0, -1.0]])
+    assert np.iscomplexobj(linalg.sqrtm(a))
+
+    def f(a: Any) -> Any:
+        return linalg.sqrtm(a), grad(lambda a: linalg.sqrtm(a)[0, 0])(a)
+
+    roots, gradients = vmap(f)(np.stack([a, np.eye(3)]))
+    assert np.isnan(roots[0]).all()
+    assert np.isnan(gradients[0]).all()
+    assert np.array_equal(roots[1], np.eye(3))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        jit(linalg.sqrtm)(np.diag([2.0, -1.0]))
+
+
 def test_a_minimum_is_reached_downhill() -> None:
     f = jit(lambda a: optimize.minimize(lambda x: np.sum((x**2 - a) ** 2), np.ones(1)).x[0])
     assert abs(f(4.0) - 2.0) < 1e-9

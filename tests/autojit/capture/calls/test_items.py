@@ -356,3 +356,16 @@ def test_np_vectorize() -> None:
     assert jit(lambda x: c(whole, x))(row).tolist() == whole(row).tolist()
     summed = np.vectorize(np.sum, signature="(n)->()")
     assert jit(lambda x: c(summed, x))(row) == summed(row)
+
+
+def test_defaults_of_dicts_may_be_traced() -> None:
+    def f(x: float, y: float) -> float:
+        table = {"a": x}
+        found = table.get("a", y) + table.get("b", y) * x
+        return found + table.pop("c", 3.0 * y) + table.setdefault("d", x * y) + table["d"]
+
+    assert jit(f)(2.0, 5.0) == f(2.0, 5.0)
+    assert jit(grad(f, (0, 1)))(2.0, 5.0) == (16.0, 9.0)
+    for name in ("get", "pop", "setdefault"):
+        with pytest.raises(ConcreteValueError, match="dict with a traced key"):
+            jit(lambda i, x, name=name: getattr({0: 1.0}, name)(i, x))(0, 1.0)

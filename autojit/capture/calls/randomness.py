@@ -1,0 +1,95 @@
+"""Random draws in traced code.
+
+What is drawn while a function is traced for further calls would be the same numbers in all of them,
+and in all iterations of a loop that is traced once.  That is refused, except from a generator that
+the same code makes from a seed, which draws the same numbers in plain NumPy too.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import FrozenRandomError, with_place
+from autojit.tracing.context import current_trace, is_kept
+from autojit.tracing.source import user_source
+
+from .table import When, answers
+
+Generator, RandomState = np.random.Generator, np.random.RandomState
+_GLOBAL: Any = np.random.normal.__self__  # type: ignore[attr-defined]
+#: Methods that draw nothing.
+_PLAIN = frozenset({"seed", "spawn", "get_state", "set_state", "getstate", "setstate"})
+
+
+def _made(generator: Any, *, seeded: bool) -> Any:
+    trace = current_trace()
+    if seeded and trace is not None:
+        trace.generators.append(generator)
+    return generator
+
+
+def _is_own(generator: Any) -> bool:
+    """Whether the code that is traced has made a generator from a seed."""
+    trace = current_trace()
+    return trace is not None and any(generator is made for made in trace.generators)
+
+
+def drawn(f: Any, args: Any, kwargs: Any) -> Any:
+    """A method of a generator, called."""
+    owner, name = f.__self__, f.__name__
+    if name not in _PLAIN and is_kept() and not _is_own(owner):
+        raise _frozen(owner, name)
+    result = f(*args, **kwargs)
+    if name == "seed":
+        _made(owner, seeded=bool(args or kwargs))
+    elif name == "spawn":
+        for child in result:
+            _made(child, seeded=_is_own(owner))
+    return result
+
+
+def _frozen(owner: Any, name: str) -> FrozenRandomError:
+    written = f"rng.{name}"
+    if owner is _GLOBAL:
+        written = f"np.random.{name}"
+    elif isinstance(owner, random.Random):
+        written = f"random.{name}"
+    return FrozenRandomError(
+        with_place(
+            f"{written} in a compiled function, or in a loop or branch that is traced once, would "
+            "draw when the function is compiled, and every call would see the same numbers. Draw "
+            "outside, and pass the numbers as an argument:\n"
+            "    jit(f)(x, rng.normal(size=3))      # not: rng.normal(size=3) in f\n"
+            "A generator that f makes from a seed always draws the same, and may be used:\n"
+            "    rng = np.random.default_rng(0)     # in f",
+            user_source(),
+        )
+    )
+
+
+def _makes(function: Any) -> None:
+    """A function or class that makes a generator, of a seed or of what was made of one."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        given = [x for x in (*args, *kwargs.values()) if x is not None]
+        sources = (Generator, RandomState, np.random.BitGenerator)
+        seeded = bool(given) and all(_is_own(x) for x in given if isinstance(x, sources))
+        return _made(function(*args, **kwargs), seeded=seeded)
+
+    answers(function, when=When.ALWAYS)(make)
+
+
+for _function in (
+    np.random.default_rng, Generator, RandomState, np.random.PCG64, np.random.PCG64DXSM,
+    np.random.MT19937, np.random.Philox, np.random.SFC64, random.Random,
+):  # fmt: skip
+    _makes(_function)
+
+
+@answers(np.random.seed, when=When.ALWAYS)
+def _seed(seed: Any = None) -> None:
+    np.random.seed(seed)
+    _made(_GLOBAL, seeded=seed is not None)
