@@ -26,7 +26,7 @@ from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import nn, ode, optim, testing
+    from . import array_api, nn, ode, optim, testing
     from .callbacks.numba_functions import numba_callback
     from .callbacks.pure import pure_callback
     from .control_flow.control import (
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "array_api",
     "associative_scan",
     "checkpoint",
     "cond",
@@ -108,6 +109,7 @@ hooks.register_modules(
     f"{__name__}.capture.twins",
 )  # fmt: skip
 hooks.scipy["integrate"] = f"{__name__}.ode"
+hooks.array_api = f"{__name__}.array_api"
 
 
 def parse(text: str) -> Any:
@@ -138,7 +140,7 @@ _LATER = {
         "control_flow.control",
     ),
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    **dict.fromkeys(("nn", "ode", "optim", "testing"), ""),
+    **dict.fromkeys(("array_api", "nn", "ode", "optim", "testing"), ""),
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",
 }

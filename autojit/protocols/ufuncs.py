@@ -63,6 +63,7 @@ def _special_ufuncs(imported: bool) -> dict[Any, Any]:
         for key, answer in table.items():
             if isinstance(key, str):
                 ufunc = getattr(scipy.special, key.rpartition(".")[2], None)
+                ufunc = getattr(ufunc, "__wrapped__", ufunc)  # if SCIPY_ARRAY_API is set
                 if ufunc is not None:  # which an older SciPy may lack
                     found[ufunc] = answer
     return found
