@@ -94,7 +94,8 @@ hooks.register_modules(
         for name in (
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
-            "linalg.matrices", "linalg.factorizations", "linalg.spectral", "fourier", "methods",
+            "linalg.vectors", "linalg.matrices", "linalg.factorizations", "linalg.spectral",
+            "fourier", "methods",
             "bounded.slices", "bounded.table", "bounded.masks", "statistics.quantiles",
             "statistics.histograms", "polynomials.algebra", "shapes.padding", "shapes.elements",
             "shapes.positions", "shapes.bits", "signals.rows", "statistics.extremes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,21 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     return np.can_cast(_dtype(from_), to)
 
 
-def finfo(type: Any, /) -> Any:
-    return np.finfo(_dtype(type))
+class FloatInfo(NamedTuple):
+    """Python's numbers, which take the dtype of what they meet."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: np.dtype
+
+
+def finfo(type: Any, /) -> FloatInfo:
+    found = np.finfo(_dtype(type))
+    numbers = (found.eps, found.max, found.min, found.smallest_normal)
+    return FloatInfo(found.bits, *map(float, numbers), found.dtype)
 
 
 def iinfo(type: Any, /) -> Any:

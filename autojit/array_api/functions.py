@@ -30,7 +30,8 @@ def _bound(bound: Any, dtype: np.dtype) -> Any:
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """As the standard has it at infinities, where ``//`` of NumPy's gives NaN or -1."""
-    found = np.floor_divide(x1, x2)
+    with np.errstate(invalid="ignore"):
+        found = np.floor_divide(x1, x2)
     if dtype_of(bare(found)).kind != "f":
         return found
     infinite = np.isinf(x1) | np.isinf(x2)
@@ -96,8 +97,8 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
     return in_trace(np.asarray(found)) if isinstance(found, int) else found
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    return tuple(np.broadcast_arrays(*arrays))
+def broadcast_arrays(*arrays: Any) -> list[Any]:
+    return list(np.broadcast_arrays(*arrays))
 
 
 def nonzero(x: Any, /) -> tuple[Any, ...]:

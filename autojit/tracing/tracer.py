@@ -303,10 +303,19 @@ class Tracer(ArrayMethods):
             by_c=True,
         )
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
         found = self._without_loss()
         if found is not None:
-            return np.array(found).__dlpack__(**kwargs)
+            return np.array(found).__dlpack__(
+                stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+            )
         self._refuse(
             "x.__dlpack__(), which gives the memory of x to another library,",
             "Give it the result of jit(f):\n    torch.from_dlpack(jit(f)(x))       # not: in f",
