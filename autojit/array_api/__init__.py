@@ -9,7 +9,7 @@ all arrays in a library's function are of one kind.  Elsewhere they make NumPy's
 ...     xp = x.__array_namespace__()
 ...     return xp.sum(x * xp.linspace(0.0, 1.0, x.shape[0])) / xp.max(x)
 >>> autojit.grad(relative)(np.array([1.0, 2.0, 4.0]))
-array([ 0.    ,  0.125, -0.0625])
+array([ 0.    ,  0.125 , -0.0625])
 >>> xp.__array_api_version__
 '2024.12'
 """

@@ -42,8 +42,8 @@ def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
 ) -> Any:
     check_device(device)
-    ends: tuple[Any, Any] = (0, start) if stop is None else (start, stop)
-    return in_trace(np.arange(*ends, step, dtype))
+    first, last = (0, start) if stop is None else (start, stop)
+    return in_trace(np.arange(first, last, step, dtype))  # type: ignore[call-overload]
 
 
 def eye(

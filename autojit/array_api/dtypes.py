@@ -52,8 +52,14 @@ class FloatInfo(NamedTuple):
 
 def finfo(type: Any, /) -> FloatInfo:
     found = np.finfo(_dtype(type))
-    numbers = (found.eps, found.max, found.min, found.smallest_normal)
-    return FloatInfo(found.bits, *map(float, numbers), found.dtype)
+    return FloatInfo(
+        bits=found.bits,
+        eps=float(found.eps),
+        max=float(found.max),
+        min=float(found.min),
+        smallest_normal=float(found.smallest_normal),
+        dtype=found.dtype,
+    )
 
 
 def iinfo(type: Any, /) -> Any:

@@ -33,7 +33,7 @@ def getitem(x: Tracer, index: Any) -> Tracer:
             return hooks.get_masked(x, found)
     truth = truth_of(index)
     if truth is not None:
-        return np.copy(rows_where(x, truth))
+        return rows_where(x, truth).copy()
     picked = selection(index, x)
     if (not picked.shape and not has_ellipsis(index)) or picked.copies:  # a scalar is no view
         return tracer(picked.read(as_value(x)))

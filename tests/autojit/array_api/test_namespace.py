@@ -162,6 +162,14 @@ def test_assignment_at_one_truth_value() -> None:
     np.testing.assert_array_equal(jvp(f, (X,), (np.ones(5),))[1], np.full(5, 2.0))
 
 
+def test_sign_of_complex_zeros_is_numpys() -> None:
+    z = np.array([0j, complex(-0.0, 0.0), complex(0.0, -0.0), 3 - 4j])
+    found = jvp(np.sign, (z,), (np.ones(4, complex),))[0]
+    np.testing.assert_array_equal(np.signbit(found.real), np.signbit(np.sign(z).real))
+    np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(np.sign(z).imag))
+    np.testing.assert_allclose(found, np.sign(z))
+
+
 #: SciPy's own functions, which take the namespace of their arguments: names, and a call.
 OF_SCIPY = """
 import numpy as np
