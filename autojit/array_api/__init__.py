@@ -127,9 +127,6 @@ from numpy import (
     uint16,
     uint32,
     uint64,
-    unique_all,
-    unique_counts,
-    unique_inverse,
     unique_values,
     var,
     vecdot,
@@ -174,6 +171,9 @@ from .functions import (
     nonzero,
     sort,
     take_along_axis,
+    unique_all,
+    unique_counts,
+    unique_inverse,
     unstack,
 )
 

@@ -17,8 +17,8 @@ from autojit.tracing.created_arrays import bare, is_traced
 
 def in_trace(array: Any) -> Any:
     """A new array of NumPy's, in a trace as a traced one: those that foreign code makes have the
-    namespace of those that it was given."""
-    if current_trace() is None:
+    namespace of those that it was given.  What is traced is returned as it is."""
+    if current_trace() is None or is_traced(array):
         return array
     result = as_tracer(array)
     result.boxed = result.ordered = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,4 +104,33 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
 def nonzero(x: Any, /) -> tuple[Any, ...]:
     if not shape_of(bare(x)):
         raise ValueError("nonzero of an array without axes. Give it one: xp.reshape(x, (1,))")
-    return tuple(np.nonzero(x))
+    return tuple(map(in_trace, np.nonzero(x)))
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    return UniqueAll(*map(in_trace, np.unique_all(x)))
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    return UniqueCounts(*map(in_trace, np.unique_counts(x)))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    return UniqueInverse(*map(in_trace, np.unique_inverse(x)))
+
+
+class UniqueAll(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    values: Any
+    inverse_indices: Any

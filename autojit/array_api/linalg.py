@@ -1,5 +1,8 @@
 """The standard's extension ``linalg``: NumPy's functions, which answer for traced arrays."""
 
+from typing import Any
+
+import numpy as np
 from numpy.linalg import (
     cholesky,
     cross,
@@ -10,7 +13,6 @@ from numpy.linalg import (
     inv,
     matmul,
     matrix_norm,
-    matrix_power,
     matrix_rank,
     matrix_transpose,
     outer,
@@ -25,6 +27,8 @@ from numpy.linalg import (
     vecdot,
     vector_norm,
 )
+
+from .creation import in_trace
 
 __all__ = [
     "cholesky",
@@ -51,3 +55,7 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    return in_trace(np.linalg.matrix_power(x, n))

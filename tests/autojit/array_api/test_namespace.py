@@ -36,6 +36,11 @@ CREATED = [
     lambda: xp.fft.fftfreq(5, d=0.5),
     lambda: xp.fft.rfftfreq(5, dtype=xp.float32),
     lambda: xp.from_dlpack(X),
+    lambda: xp.nonzero(xp.asarray(X > 2))[0],
+    lambda: xp.unique_inverse(xp.asarray(X)).inverse_indices,
+    lambda: xp.unique_all(xp.asarray(X)).indices,
+    lambda: xp.unique_counts(xp.asarray(X)).counts,
+    lambda: xp.linalg.matrix_power(xp.eye(2), 0),
 ]
 
 
