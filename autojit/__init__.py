@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         switch,
         while_loop,
     )
+    from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
     from .transformations.custom import custom_jvp, custom_vjp
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "Value",
     "array_api",
     "associative_scan",
     "checkpoint",
@@ -140,8 +142,23 @@ _LATER = {
         ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"),
         "control_flow.control",
     ),
+    "Value": "scalar.value",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
-    **dict.fromkeys(("array_api", "nn", "ode", "optim", "testing"), ""),
+    **dict.fromkeys(
+        (
+            "array_api",
+            "micrograd",
+            "nn",
+            "numpy",
+            "ode",
+            "optim",
+            "scalar",
+            "scipy",
+            "testing",
+            "torch",
+        ),
+        "",
+    ),
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",
 }

@@ -101,6 +101,13 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
     return list(np.broadcast_arrays(*arrays))
 
 
+def expand_dims(x: Any, /, axis: int) -> Any:
+    ndim = len(shape_of(bare(x))) + 1
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)  # an IndexError, as the standard has it
+    return np.expand_dims(x, axis)
+
+
 def nonzero(x: Any, /) -> tuple[Any, ...]:
     if not shape_of(bare(x)):
         raise ValueError("nonzero of an array without axes. Give it one: xp.reshape(x, (1,))")

@@ -12,6 +12,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.ops import move
 from autojit.ir.ops.arithmetic import ne
 from autojit.protocols.lifting import tracer
+from autojit.staging.pytrees import WRAPPERS
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.known import value_of
 from autojit.tracing.tracer import Tracer
@@ -21,8 +22,12 @@ from autojit.tracing.values import is_tracer, lift
 def unknown(test: Any) -> Tracer | None:
     """A condition as a traced array if it is traced and its value is not known."""
     if not is_tracer(test):
-        check_length(test)
-        return None
+        array_of = WRAPPERS.get(type(test))
+        if array_of is not None and hasattr(test, "__bool__"):  # else it is true as an object
+            test = array_of(test)
+        if not is_tracer(test):
+            check_length(test)
+            return None
     condition: Tracer = bare(test)
     return condition if value_of(condition) is None else None
 

@@ -185,8 +185,9 @@ def along(
 
 def _several(a: Any, s: Any, axes: Any, norm: Any, *, forward: bool) -> Tracer:
     counts, places = lengths(shape_of(a), s, axes)
-    made = along(numbers(a), counts, places, norm, forward=forward)
-    return tracer(made) if places else as_tracer(a) + 0j
+    if not places:  # NumPy leaves it as it is
+        return as_tracer(a)
+    return tracer(along(numbers(a), counts, places, norm, forward=forward))
 
 
 @implements(np.fft.fftn, known=("s", "axes"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
@@ -23,6 +24,8 @@ from autojit.tracing.tracer import Argument, Tracer
 from autojit.tracing.values import SPECIAL, is_special_array
 
 NAMESPACE = "autojit"
+#: Classes of which an object is a tree with one array, and stands for it: how to get that.
+WRAPPERS: dict[type, Callable[[Any], Any]] = {}
 #: Types of leaves that are known not to be dataclasses, for speed.
 _COMMON = frozenset({np.ndarray, np.float64, float, int, bool, complex, Tracer, Argument, Row})
 
@@ -43,6 +46,11 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
 def unflatten(structure: Any, leaves: Any) -> Any:
     """The tree of a structure with the given leaves."""
     return optree.tree_unflatten(structure, leaves)
+
+
+def is_one_array(structure: Any) -> bool:
+    """Whether a tree is an array, or an object that stands for one."""
+    return structure.num_leaves == 1 and (structure.is_leaf() or structure.type in WRAPPERS)
 
 
 def arguments(structure: Any, leaves: Any) -> Any:

@@ -239,7 +239,7 @@ class _Problem:
         if has_aux:
             value, aux = pytrees.unflatten(traced.structure, results[:split])
         elif keep_value:
-            value = results[0]
+            value = pytrees.unflatten(traced.structure, results[:1])
         return value, aux, self._gradient_trees(results[split:])
 
     def _gradient_trees(self, gradients: Sequence[Any]) -> Any:
@@ -258,7 +258,7 @@ class _Problem:
             raise NonScalarGradientError(
                 f"grad needs a scalar, and {name} returns nothing. Is its `return` missing?"
             )
-        if not (first.is_leaf() and first.num_leaves == 1):
+        if not pytrees.is_one_array(first):
             raise NonScalarGradientError(
                 f"grad needs a scalar, and {name} returns {first.num_leaves} arrays. If it returns "
                 "a value and something else:\n    grad(f, has_aux=True)"

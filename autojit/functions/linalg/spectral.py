@@ -208,7 +208,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     values = svd(x, compute_uv=False, hermitian=hermitian)
     if tol is None:
         relative = max(x.shape[-2:]) * np.finfo(values.dtype).eps if rtol is None else rtol
-        tol = np.max(values, axis=-1, keepdims=True) * np.asarray(relative)[..., None]
+        tol = np.max(values, axis=-1, keepdims=True, initial=0) * np.asarray(relative)[..., None]
     else:
         tol = np.asarray(tol)[..., None]
     return np.count_nonzero(values > tol, axis=-1)

@@ -22,6 +22,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     parts = list(choices)
     shape, kind = common_shape(a, *parts), result_dtype(*parts)
     numbers: Any = as_tracer(np.broadcast_to(as_tracer(a), shape))
+    if numbers.dtype == bool:  # which picks by number, and not as a mask
+        numbers = numbers.astype(np.int64)
     if mode == "wrap":
         numbers = np.mod(numbers, len(parts))
     elif mode == "clip":

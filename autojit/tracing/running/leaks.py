@@ -26,6 +26,7 @@ from typing import Any
 from autojit.errors import LeakedTracerError, with_place
 from autojit.tracing.context import RETURN_IT, Trace
 from autojit.tracing.created_arrays import TracedArray
+from autojit.tracing.hooks import hooks
 from autojit.tracing.tracer import Tracer
 
 #: What holds values until somebody lets go of an exception, or of an iterator.
@@ -43,7 +44,11 @@ class _Own(list[Any]):
 def check_nothing_left(trace: Trace, known: int, name: str) -> None:
     """Raise LeakedTracerError if values of an ended trace are kept; ``known`` is the number of
     references to the trace without any."""
-    if _is_free_after(1, trace, known) or _path_to_a_holder(_living(trace)) is None:
+    if _is_free_after(1, trace, known):
+        return
+    for release in hooks.releases:
+        release()
+    if _path_to_a_holder(_living(trace)) is None:
         return
     if not _is_free_after(2, trace, known):  # the holder may be garbage of long ago
         path = _path_to_a_holder(_living(trace))

@@ -135,6 +135,7 @@ REFUSED = [
     (lambda x: xp.from_dlpack(x), ConcreteValueError, "torch.from_dlpack(jit(f)(x))"),
     (lambda x: xp.asarray(x, dtype=xp.float32, copy=False), ValueError, "not: copy=False"),
     (lambda x: xp.cumulative_sum(x[None]), ValueError, "axis=0"),
+    (lambda x: xp.expand_dims(x, 2), IndexError, "axis 2 is out of bounds"),
     (lambda x: xp.nonzero(x[0]), ValueError, "xp.reshape(x, (1,))"),
 ]
 

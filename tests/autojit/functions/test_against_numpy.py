@@ -35,13 +35,14 @@ GIVEN: dict[str, list[Any]] = {
     "source": [0, [0, 1]], "destination": [-1, [1, 0]], "start": [0, 1], "pad_width": [1, (0, 2)],
     "indices_or_sections": [1, 2, [1, 2], (0, 5)], "axes": [0, (1, 0)],
 }  # fmt: skip
-#: What takes lists of arrays, or writes, or has contents that are not defined.
+#: What takes lists of arrays, or writes, or has contents that are not defined, or complex results
+#: where NumPy's are real if their values are (`roots`).
 LEFT_OUT = {
     np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.select,
     np.einsum, np.linalg.multi_dot, np.copyto, np.put, np.putmask, np.place, np.fill_diagonal,
     np.put_along_axis, np.bincount, np.empty_like, np.linalg.pinv, np.linalg.tensorsolve,
     np.result_type, np.cov, np.corrcoef, np.common_type, np.min_scalar_type, np.polydiv,
-    np.histogramdd,
+    np.histogramdd, np.roots,
 }  # fmt: skip
 COVERED = [f for f in registry.FUNCTIONS if f not in LEFT_OUT and hasattr(f, "__wrapped__")]
 SHAPES = [(), (3,), (2, 3), (0,), (0, 3)]

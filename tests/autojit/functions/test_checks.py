@@ -100,7 +100,7 @@ def test_many_errors() -> None:
 
     for v in (0.5, 33.5):
         assert str(failed(autojit.jit(lambda x: f(x, 45)), v)) == str(int(v + 0.5))
-    with pytest.raises(UnsupportedTargetError, match=r"at most 48 different errors .* here are 60"):
+    with pytest.raises(UnsupportedTargetError, match=r"at most 47 different errors .* here are 60"):
         autojit.jit(lambda x: f(x, 60))(61.0)
     with autojit.disable_jit():
         assert f(autojit.jit(lambda x: f(x, 60))(61.0), 0) == 61.0
@@ -183,7 +183,7 @@ def test_programs_as_text() -> None:
 
 def test_a_text_with_an_unknown_error() -> None:
     text = str(lower(optimize(autojit.trace(lambda x: positive(x) * 2)(1.0)), CPU))
-    with pytest.raises(ValueError, match="the name of a builtin exception, got ensure_Nothing"):
+    with pytest.raises(ValueError, match=r"builtin exception, .*got ensure_Nothing"):
         parse_loops(text.replace("ensure_ValueError", "ensure_Nothing"))
 
 
@@ -209,7 +209,7 @@ def test_on_a_gpu() -> None:
 
 def test_bits_of_words() -> None:
     found = bits(["sin", "ensure_ValueError: a", "ensure_overflow", "ensure_ValueError: a"])
-    assert found["ensure_ValueError: a"] == 1 << 15
+    assert found["ensure_ValueError: a"] == 1 << 16
     assert len(found) == len(ENSURED) + 1
 
 

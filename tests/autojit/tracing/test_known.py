@@ -462,9 +462,15 @@ def test_the_fixes_work() -> None:
 
 
 def test_functions_of_scipy_are_still_named() -> None:
-    with pytest.raises(ConcreteValueError, match=r"scipy\.integrate\.odeint does, gives") as raised:
-        grad(lambda x: scipy.integrate.odeint(lambda y, t: -x[0] * y, 1.0, [0.0, 1.0])[1, 0])(X)
-    assert "from autojit.ode import odeint" in str(raised.value)
+    def solved(x: Any) -> Any:
+        y = np.ones((1, 2))
+        return scipy.integrate.solve_bvp(lambda t, y: x[0] * y, lambda a, b: a, [0.0, 1.0], y).y
+
+    with pytest.raises(
+        ConcreteValueError, match=r"scipy\.integrate\.solve_bvp does, gives"
+    ) as raised:
+        grad(lambda x: solved(x)[0, 0])(X)
+    assert "autojit.pure_callback" in str(raised.value)
     # What has no derivative to lose is an array for SciPy, too.
     f = lambda x: x[0] * scipy.special.logsumexp(stop_gradient(x))  # noqa: E731
     np.testing.assert_allclose(grad(f)(X)[0], scipy.special.logsumexp(X))
@@ -575,7 +581,7 @@ def test_a_compiled_function_bakes_no_outer_value_in() -> None:
 
 def test_sizes_are_refused_where_values_are_not_known() -> None:
     for f in (np.nonzero, np.argwhere, np.flatnonzero, np.unique, lambda x: np.extract(x > 0, x)):
-        with pytest.raises(UncoveredFunctionError, match="on whose values the shape"):
+        with pytest.raises(UncoveredFunctionError, match=r"whose values the shape|length depends"):
             jit(f)(X)
 
 

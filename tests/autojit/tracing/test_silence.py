@@ -66,7 +66,7 @@ TRACING: dict[str, tuple[type[Exception], Callable[[Any], Any], type[TracingErro
     "bool": (TypeError, eval("lambda x: 1.0 if x[0] > 0 else 2.0"), ConcreteValueError),
     "int": (TypeError, eval("lambda x: int(x[0])"), ConcreteValueError),
     "index": (TypeError, eval("lambda x: range(x[0].astype(int))"), ConcreteValueError),
-    "uncovered": (NotImplementedError, np.unwrap, UncoveredFunctionError),
+    "uncovered": (NotImplementedError, lambda x: np.may_share_memory(x, x), UncoveredFunctionError),
     "attribute": (AttributeError, lambda x: x.tobytes(), UncoveredAttributeError),
     "dtype": (TypeError, lambda x: x.astype(np.float16), MissingDtypeError),
     "converted": (Exception, eval("lambda x: plain_array([x[0], x[1]])"), ConcreteValueError),

@@ -1,0 +1,135 @@
+"""Operations on numbers, whose derivatives are those of the program that they stand for.
+
+Each operation names a NumPy function.  Its program is traced, differentiated in reverse by
+``ir/autodiff`` and optimised as any other when a gradient first passes through it, and then
+printed as a Python function of the nodes: nothing is differentiated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.autodiff.linearize import vjp
+from autojit.ir.core.program import Op, Program, Value, readers_of
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.passes.pipeline import optimize
+from autojit.session.transform_cache import cached_transform
+from autojit.staging.inspection import trace
+
+from .words import NAMES, Expression, Words
+
+
+class Operation:
+    """How a node came about.
+
+    ``name``      as the node's ``_op`` says it
+    ``function``  the same on arrays, in NumPy's terms
+    ``arity``     how many operands it has: one or two
+    ``pull``      ``pull(node, cotangent)``: adds to the gradients of the node's operands
+    """
+
+    __slots__ = ("arity", "function", "name", "pull")
+
+    def __init__(self, name: str, function: Callable[..., Any], arity: int = 1) -> None:
+        self.name = name
+        self.function = function
+        self.arity = arity
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "pull":  # which is made when it is first needed
+            raise AttributeError(name)
+        self.pull = made = _function_of(pull_source(self.function, self.arity))
+        return made
+
+
+def pull_source(function: Callable[..., Any], arity: int) -> str:
+    """The Python source of what carries a cotangent back through a function.
+
+    >>> print(pull_source(np.multiply, 2))
+    def pull(v, g):
+        a = v._a
+        b = v._b
+        x = a.data
+        z = b.data
+        a.grad += g * z
+        b.grad += x * g
+    """
+    program = trace(function)(*[np.float64(0.5)] * arity)
+    derivative = optimize(cached_transform(vjp, program, tuple(range(arity))))
+    result, *gradients = derivative.outputs
+    env: dict[Value, Any] = dict(
+        zip(derivative.inputs, map(Expression, (*"xz"[:arity], "g")), strict=True)
+    )
+    if result not in env:
+        env[result] = Expression("y")
+    lines: list[str] = []
+    needed = _needed(derivative, gradients, set(env))
+    readers = readers_of(needed, gradients)
+    for op in needed:
+        made = _expression(op, env)
+        env[op.result] = made if readers[op.result] == 1 else _name(made, lines)
+    uses = "".join(lines) + "".join(str(env[v]) for v in gradients)
+    header = [
+        f"{name} = {source}"
+        for name, source, used in (
+            ("a", "v._a", True), ("b", "v._b", arity > 1),
+            ("x", "a.data", "x" in uses), ("z", "b.data", "z" in uses),
+            ("y", "v.data", "y" in uses),
+        )
+        if used
+    ]  # fmt: skip
+    sums = [f"{name}.grad += {env[v]}" for name, v in zip("ab", gradients, strict=False)]
+    return "\n    ".join(["def pull(v, g):", *header, *lines, *sums])
+
+
+def _needed(program: Program, outputs: Sequence[Value], known: set[Value]) -> list[Op]:
+    """The ops that outputs are computed by, beyond what is known."""
+    wanted, found = set(outputs) - known, []
+    for op in reversed(program.ops):
+        if op.result in wanted:
+            found.append(op)
+            wanted.update(v for v in op.operands if v not in known)
+    return found[::-1]
+
+
+def _expression(op: Op, env: dict[Value, Any]) -> Any:
+    operands = [env[v] for v in op.operands]
+    if isinstance(op.kind, Elementwise):
+        return op.kind.kernel(Words(), *operands, **op.params)
+    return Expression(repr(op.kind.evaluate(*operands, **op.params).item()))
+
+
+def _name(made: Any, lines: list[str]) -> Any:
+    """A short name for an expression that is more than a name or a number."""
+    if made.is_atom:
+        return made
+    name = f"t{len(lines)}"
+    lines.append(f"{name} = {made}")
+    return Expression(name)
+
+
+def _function_of(source: str, name: str = "pull", **given: Any) -> Callable[..., None]:
+    scope: dict[str, Any] = {**NAMES, **given}
+    exec(compile(source, "<autojit.scalar>", "exec"), scope)
+    made: Callable[..., None] = scope[name]
+    return made
+
+
+def sweep(inlined: Sequence[Operation], untouched: float) -> Callable[..., None]:
+    """A function that pulls cotangents through the nodes of a tape, the last first.
+
+    What carries them through the given operations, which are frequent, is written into its loop.
+    Nodes whose gradient is ``untouched`` itself are left out.
+    """
+    lines = ["def sweep(tape):", "    for v in reversed(tape):", "        g = v.grad"]
+    lines += ["        if g is untouched:", "            continue", "        o = v._operation"]
+    for k, operation in enumerate(inlined):
+        body = pull_source(operation.function, operation.arity).splitlines()[1:]
+        lines.append(f"        {'elif' if k else 'if'} o is o{k}:")
+        lines += [f"        {line}" for line in body]
+    lines += ["        else:", "            o.pull(v, g)"]
+    given = {f"o{k}": operation for k, operation in enumerate(inlined)}
+    return _function_of("\n".join(lines), "sweep", untouched=untouched, **given)

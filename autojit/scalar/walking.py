@@ -1,0 +1,79 @@
+"""Graphs of Values that are walked: what came from what, and the backward pass over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+#: A Value, which lies above.
+Node = Any
+
+#: The gradient that no backward pass has reached, told from others by identity.
+ZERO = 0.0
+
+
+class Own:
+    """An operation of the user's, with its own ``_backward``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.function: Callable[[], None] | None = None
+
+    def pull(self, node: Node, cotangent: Any) -> None:
+        """Call it; it reads the node's ``grad``."""
+        if self.function is not None:
+            self.function()
+        elif node._b:
+            raise RuntimeError(
+                f"{node!r} was made from other Values (_op={self.name!r}) and has no _backward, so "
+                "their gradients are not known. Set it:\n"
+                "    out = Value(..., (x,), 'op')\n"
+                "    def _backward(): x.grad += ... * out.grad\n"
+                "    out._backward = _backward"
+            )
+
+
+def operands_of(v: Node) -> tuple[Node, ...]:
+    if v._a is None:
+        return v._b or ()
+    return (v._a,) if v._b is None else (v._a, v._b)
+
+
+def walk_back(root: Node) -> None:
+    """The backward pass over a graph that is walked.
+
+    While it runs, ``grad`` of what was computed holds the cotangent of this pass alone; gradients
+    of earlier passes are added when it is over.
+    """
+    nodes = _topological(root)
+    before = [v.grad for v in nodes]
+    for v in nodes:
+        v.grad = ZERO
+    root.grad = 1.0
+    try:
+        for v in reversed(nodes):
+            if v.grad is not ZERO:
+                v._operation.pull(v, v.grad)
+    finally:
+        for v, grad in zip(nodes, before, strict=True):
+            if grad is not ZERO and v is not root:
+                v.grad = v.grad + grad
+
+
+def _topological(root: Node) -> list[Node]:
+    """What was computed, operands first; numbers that were given are left out."""
+    order: list[Node] = []
+    seen: set[Node] = set()
+    todo = [(root, False)]
+    while todo:
+        v, is_ready = todo.pop()
+        if is_ready:
+            order.append(v)
+        elif v not in seen:
+            seen.add(v)
+            if v._operation is not None:
+                todo.append((v, True))
+                todo += [(u, False) for u in operands_of(v)]
+            elif v is root:
+                v.grad = 1.0
+    return order

@@ -1,0 +1,125 @@
+"""PyTorch's define-by-run, on autojit's engine.
+
+Operations compute at once by NumPy and record a graph; ``backward()`` runs the programs that
+``ir/autodiff`` derives from them.  Under autojit's transformations a tensor is a wrapper of a
+traced array, and vanishes into the program.
+
+>>> from autojit import torch
+>>> x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+>>> y = (x**2).sum()
+>>> y
+tensor(14., grad_fn=<SumBackward0>)
+>>> y.backward()
+>>> x.grad
+tensor([2., 4., 6.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import autograd, func, utils
+from .compiling import compile
+from .engine.dtypes import (
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+)
+from .engine.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .engine.shapes import Device as device
+from .engine.shapes import Size
+from .engine.tensor import Tensor
+from .functions.factories import FUNCTIONS as _FACTORIES
+from .functions.factories import Generator, e, inf, nan, pi
+from .functions.linalg import linalg
+from .functions.shaping import broadcast_to
+from .methods import FUNCTIONS as _FUNCTIONS
+
+bool = bool_
+double, float, half, long, int, short = float64, float32, float16, int64, int32, int16
+cfloat, cdouble = complex64, complex128
+globals().update(_FUNCTIONS)
+globals().update(_FACTORIES)
+vmap = func.vmap
+
+
+class cuda:
+    """``torch.cuda``: eager tensors lie in the processor's memory."""
+
+    @staticmethod
+    def is_available() -> Any:
+        """Whether eager tensors can lie on a GPU: they cannot."""
+        return False
+
+    @staticmethod
+    def device_count() -> Any:
+        """How many GPUs eager tensors can lie on."""
+        return 0
+
+    @staticmethod
+    def empty_cache() -> None:
+        """Nothing: there is no memory on a GPU to give back."""
+
+    @staticmethod
+    def synchronize(device: Any = None) -> None:
+        """Nothing: results are there when an operation returns."""
+
+
+def is_tensor(x: Any) -> Any:
+    """Whether x is a tensor."""
+    return isinstance(x, Tensor)
+
+
+def numel(input: Tensor) -> Any:
+    """How many elements a tensor has."""
+    return input._data.size
+
+
+def is_floating_point(input: Tensor) -> Any:
+    """Whether a tensor holds floats."""
+    return input._data.dtype.kind == "f"
+
+
+def result_type(a: Any, b: Any) -> dtype:
+    """The dtype of two operands together."""
+    from .engine import dtypes
+
+    return dtypes.of(dtypes.result_type([x._data if isinstance(x, Tensor) else x for x in (a, b)]))
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same memory, of which nothing is recorded."""
+    return input.detach()
+
+
+def set_printoptions(**_: Any) -> None:
+    """PyTorch's settings of printing are not covered."""
+    raise NotImplementedError("torch.set_printoptions is not covered; print x.numpy() instead.")
+
+
+__all__ = [
+    "Generator", "Size", "Tensor", "autograd", "bfloat16", "broadcast_to", "compile", "cuda",
+    "device", "dtype", "e", "enable_grad", "float16", "float32", "float64", "func",
+    "get_default_dtype", "inf", "inference_mode", "int8", "int16", "is_grad_enabled",
+    "is_inference_mode_enabled", "linalg", "nan", "no_grad", "pi", "set_default_dtype",
+    "set_grad_enabled", "uint8", "utils",
+]  # fmt: skip

@@ -1,0 +1,134 @@
+"""Derivatives compared with differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.torch.engine.gradients import grad
+from autojit.torch.engine.recording import wrap
+from autojit.torch.engine.tensor import Tensor
+from autojit.torch.functions.factories import randn
+
+
+class GradcheckError(RuntimeError):
+    """A derivative differs from the differences."""
+
+
+def _listed(x: Any) -> list[Tensor]:
+    return [t for t in (x if isinstance(x, (tuple, list)) else (x,)) if isinstance(t, Tensor)]
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    **_: Any,
+) -> bool:
+    """Whether the derivatives of a function agree with central differences.
+
+    Args:
+        func: a function of tensors.
+        inputs: its arguments, in double precision.
+        eps: the step of the differences.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        raise_exception: whether a difference raises GradcheckError.
+    """
+    given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    moving = [x for x in given if isinstance(x, Tensor) and x.requires_grad]
+    if not moving:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them "
+            "have requires_grad=True."
+        )
+    for x in moving:
+        if x._data.dtype not in (np.float64, np.complex128):
+            import warnings
+
+            warnings.warn(
+                "Input requires gradient and is not a double precision floating point; this check "
+                "will likely fail.",
+                stacklevel=2,
+            )
+    try:
+        _check(func, given, moving, eps, atol, rtol)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _check(func: Any, given: Any, moving: Any, eps: float, atol: float, rtol: float) -> None:
+    outputs = [o for o in _listed(func(*given)) if o.requires_grad]
+    for j, output in enumerate(outputs):
+        analytic = _jacobian(output, moving)
+        for k, x in enumerate(moving):
+            numeric = _differences(func, given, x, j, eps)
+            if not np.allclose(analytic[k], numeric, rtol, atol, equal_nan=True):
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {j} with respect to input {k},\n"
+                    f"numerical:{numeric}\nanalytical:{analytic[k]}\n"
+                )
+
+
+def _jacobian(output: Tensor, moving: Sequence[Tensor]) -> list[np.ndarray]:
+    """Of each input, the derivatives of all elements of the output: inputs down, outputs right."""
+    columns: list[list[np.ndarray]] = [[] for _ in moving]
+    for i in range(output._data.size):
+        unit = np.zeros(output._data.size, output._data.dtype)
+        unit[i] = 1
+        found = grad(output, list(moving), wrap(unit.reshape(output._data.shape)),
+                     retain_graph=True, allow_unused=True)  # fmt: skip
+        for k, (g, x) in enumerate(zip(found, moving, strict=True)):
+            columns[k].append(np.zeros(x._data.size) if g is None else g._data.ravel())
+    return [np.stack(c, 1) for c in columns]
+
+
+def _differences(func: Any, given: Any, x: Tensor, j: int, eps: float) -> np.ndarray:
+    data, rows = x._data, []
+    try:
+        for i in range(data.size):
+            ends = []
+            for step in (eps, -eps):
+                moved = data.copy()
+                moved.reshape(-1)[i] += step
+                x._data = moved
+                made = [o for o in _listed(func(*given)) if o.requires_grad][j]
+                ends.append(np.array(made._data).ravel())
+            rows.append((ends[0] - ends[1]) / (2 * eps))
+    finally:
+        x._data = data
+    return np.stack(rows) if rows else np.zeros((0, 0))
+
+
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any
+) -> bool:
+    """Whether the second derivatives of a function agree with differences of the first."""
+    given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    outputs = _listed(func(*given))
+    if grad_outputs is None:
+        cotangents = tuple(
+            randn(tuple(o.shape), dtype=o.dtype, requires_grad=True) for o in outputs
+        )
+    else:
+        cotangents = tuple(_listed(grad_outputs))
+    n = len(given)
+
+    def first(*everything: Any) -> tuple[Any, ...]:
+        inside = everything[:n]
+        moving = [x for x in inside if isinstance(x, Tensor) and x.requires_grad]
+        made = [o for o in _listed(func(*inside)) if o.requires_grad]
+        found = grad(made, moving, list(everything[n : n + len(made)]), create_graph=True,
+                     allow_unused=True)  # fmt: skip
+        return tuple(g for g in found if g is not None and g.requires_grad)
+
+    return gradcheck(first, (*given, *cotangents), **options)

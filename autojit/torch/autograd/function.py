@@ -1,0 +1,232 @@
+"""Operations of the user's, with a backward pass of their own."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.torch.engine.modes import modes, no_grad
+from autojit.torch.engine.nodes import SECOND_TIME, Node, changed_in_place
+from autojit.torch.engine.recording import counter_of, edge_of, from_saved, wrap
+from autojit.torch.engine.tensor import Tensor
+
+
+class Context:
+    """What ``forward`` leaves for ``backward``."""
+
+    def __init__(self, needs: tuple[bool, ...]) -> None:
+        self.needs_input_grad = needs
+        self.to_save: tuple[Any, ...] = ()
+        self.node: OwnNode | None = None
+        self.not_differentiable: list[int] = []
+        self.materialize = True
+        self.dirty: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep inputs or results for ``backward``."""
+        self.to_save = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors that were saved."""
+        return self.to_save if self.node is None else self.node.saved_tensors()
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say that results have no derivative."""
+        self.not_differentiable = [id(t) for t in tensors]
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say that inputs were changed in place."""
+        self.dirty = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` is given zeros in the place of None."""
+        self.materialize = value
+
+
+class OwnNode(Node):
+    """The node of an operation of the user's."""
+
+    __slots__ = ("context", "function", "types")
+    context: Any
+    function: Any
+    types: Any
+
+    def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
+        types: Sequence[tuple[tuple[int, ...], np.dtype]] = self.types
+        return types
+
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, linked into the graph."""
+        if self.saved is None:
+            raise RuntimeError(SECOND_TIME)
+        found = []
+        for s in self.saved:
+            if isinstance(s, tuple):
+                array, counter, version, edge, output = s
+                if counter[0] != version:
+                    raise RuntimeError(changed_in_place(self, array, counter[0], version, edge))
+                found.append(
+                    from_saved(
+                        (array, counter, version, edge), edge if output is None else (self, output)
+                    )
+                )
+            else:
+                found.append(s)
+        return tuple(found)
+
+    def pull(self, cotangents: Sequence[Any]) -> list[Any]:
+        with no_grad():
+            made = self._called([wrap(c) for c in cotangents])
+        return [None if g is None else g._data for g in made]
+
+    def pull_recorded(self, cotangents: Sequence[Any], record: Any, as_tensor: Any) -> list[Any]:
+        return self._called(cotangents)
+
+    def _called(self, cotangents: Sequence[Any]) -> list[Any]:
+        if self.saved is None:
+            raise RuntimeError(SECOND_TIME)
+        made = self.function.backward(self.context, *cotangents)
+        given = list(made) if isinstance(made, tuple) else [made]
+        expected = len(self.edges)
+        if len(given) != expected:
+            while len(given) > expected and given[-1] is None:
+                given.pop()
+            if len(given) != expected:
+                raise RuntimeError(
+                    f"function {self.name()} returned an incorrect number of gradients (expected "
+                    f"{expected}, got {len(given)})"
+                )
+        return [
+            self._checked(g, e, k) for k, (g, e) in enumerate(zip(given, self.edges, strict=True))
+        ]
+
+    def _checked(self, g: Any, edge: Any, k: int) -> Any:
+        if g is None or edge is None:
+            return None
+        shape, dtype = edge[0].out_types()[edge[1]]
+        if tuple(g.shape) != tuple(shape):
+            if np.broadcast_shapes(tuple(g.shape), tuple(shape)) == tuple(g.shape):
+                return g.sum_to_size(*shape)
+            raise RuntimeError(
+                f"Function {self.name()} returned an invalid gradient at index {k} - got "
+                f"{list(g.shape)} but expected shape compatible with {list(shape)}"
+            )
+        return g if g._data.dtype == dtype else g.to(dtype)
+
+    def release(self) -> None:
+        self.saved = None
+
+
+class Function:
+    """An operation with ``forward`` and ``backward`` of the user's.
+
+    >>> from autojit import torch
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     def backward(ctx, grad_output):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * x**2 * grad_output
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the results."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments of ``forward``, one each; None for what has none."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """The results for arguments, recorded."""
+        needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        context = Context(needs if modes.grad else (False,) * len(args))
+        separate = hasattr(cls, "setup_context")
+        with no_grad():
+            made = cls.forward(*args) if separate else cls.forward(context, *args)
+            if separate:
+                getattr(cls, "setup_context")(context, args, made)  # noqa: B009
+        if not (modes.grad and any(needs)):
+            return made
+        return _linked(cls, context, args, needs, made)
+
+
+_classes: dict[type, type[OwnNode]] = {}
+
+
+def _linked(cls: Any, context: Context, args: Any, needs: Any, made: Any) -> Any:
+    results = made if isinstance(made, tuple) else (made,)
+    kind = _classes.setdefault(cls, type(f"{cls.__name__}Backward", (OwnNode,), {"__slots__": ()}))
+    edges = [edge_of(a) if n else None for a, n in zip(args, needs, strict=True)]
+    node = kind(None, edges, None)
+    node.function, node.context = cls, context
+    tensors = [r for r in results if isinstance(r, Tensor)]
+    node.types = [(tuple(t._data.shape), t._data.dtype) for t in tensors]
+    inputs = {id(a): a for a in args if isinstance(a, Tensor)}
+    dirty = {id(t) for t in context.dirty}
+    linked: list[Any] = []
+    saved_as: dict[int, int] = {}
+    for r in results:
+        if not isinstance(r, Tensor):
+            linked.append(r)
+            continue
+        k = sum(isinstance(x, Tensor) for x in linked)
+        if id(r) in inputs and id(r) not in dirty:
+            out = wrap(r._data)
+            out._counter = counter_of(r)
+        else:
+            out = r
+            saved_as[id(r)] = k
+        if id(r) not in context.not_differentiable and r._data.dtype.kind in "fc":
+            out._edge, out._needs = (node, k), True
+        linked.append(out)
+    node.saved = [_kept(t, saved_as) for t in context.to_save]
+    context.to_save = ()
+    node.context = _linked_context(context, node)
+    return tuple(linked) if isinstance(made, tuple) else linked[0]
+
+
+def _linked_context(context: Context, node: OwnNode) -> Context:
+    context.__dict__.pop("node")
+    context.__class__ = _Linked
+    context.__dict__["_node"] = weakref.ref(node)
+    return context
+
+
+class _Linked(Context):
+    """The context of a node, which it refers to weakly."""
+
+    @property
+    def node(self) -> Any:  # type: ignore[override]
+        return self.__dict__["_node"]()
+
+
+def _kept(t: Any, outputs: dict[int, int]) -> Any:
+    if not isinstance(t, Tensor):
+        return t
+    if id(t) in outputs:
+        return (t._data, counter_of(t), counter_of(t)[0], None, outputs[id(t)])
+    edge = edge_of(t) if t.requires_grad else None
+    return (t._data, counter_of(t), counter_of(t)[0], edge, None)
+
+
+__all__ = ["Context", "Function"]

@@ -1,0 +1,1 @@
+"""The engine of define-by-run: what is recorded, and how gradients go back."""

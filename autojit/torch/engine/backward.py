@@ -1,0 +1,252 @@
+"""The backward pass: nodes in the order opposite to that in which they were made.
+
+A node is passed when all that was computed from it has been, for that is younger.  Nothing
+recurses.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.cpu.abi.results import Lease
+
+from .modes import _Mode, modes
+from .nodes import SECOND_TIME, AccumulateGrad, Edge, Node
+from .recording import counter_of, from_saved, record, wrap
+
+
+class Pass:
+    """One backward pass.
+
+    ``targets``  the edges whose gradients are asked for; None where they go to the leaves' ``grad``
+    """
+
+    def __init__(
+        self, *, retain: bool, create_graph: bool, targets: Iterable[Edge] | None = None
+    ) -> None:
+        self.retain = retain
+        self.recorded = create_graph
+        self.targets = None if targets is None else set(targets)
+        self.found: dict[Edge, Any] = {}
+        self._waiting: list[tuple[int, int, Node]] = []
+        self._cotangents: dict[Node, dict[int, Any]] = {}
+        self._allowed: set[Node] | None = None
+
+    def run(self, roots: Sequence[tuple[Edge, Any]]) -> None:
+        """Carry cotangents from the roots to the leaves."""
+        if self.targets is not None:
+            self._allowed = _towards(self.targets, [node for (node, _), _ in roots])
+        for edge, cotangent in roots:
+            self._add(edge, cotangent if self.recorded else cotangent._data)
+        with _Mode._of(self.recorded), np.errstate(all="ignore"):
+            while self._waiting:
+                node = heapq.heappop(self._waiting)[2]
+                self._visit(node)
+
+    def _add(self, edge: Edge, cotangent: Any) -> None:
+        node, k = edge
+        if self._allowed is not None and node not in self._allowed:
+            return
+        held = self._cotangents.get(node)
+        if held is None:
+            self._cotangents[node] = {k: cotangent}
+            heapq.heappush(self._waiting, (-node.number, id(node), node))
+        elif k in held:
+            held[k] = held[k] + cotangent
+        else:
+            held[k] = cotangent
+
+    def _visit(self, node: Node) -> None:
+        held = self._cotangents.pop(node)
+        if node.tensor_hooks or node.retained:
+            self._call_tensor_hooks(node, held)
+        if self.targets is not None and self._is_end(node, held):
+            return
+        if isinstance(node, AccumulateGrad):
+            self._accumulate(node, held)
+        else:
+            self._go_on(node, held)
+
+    def _is_end(self, node: Node, held: dict[int, Any]) -> bool:
+        """Keep what is asked for; whether nothing that is asked for lies further on."""
+        for k in held:
+            if (node, k) in (self.targets or ()):
+                self.found[node, k] = held[k]
+        return not any(e is not None and e[0] in (self._allowed or ()) for e in node.edges)
+
+    def _go_on(self, node: Node, held: dict[int, Any]) -> None:
+        cotangents = self._complete(node, held)
+        results = self._pulled(node, cotangents)
+        if node.hooks:
+            results = self._call_node_hooks(node, results, cotangents)
+        if modes.anomaly:
+            self._check_nan(node, results)
+        for edge, result in zip(node.edges, results, strict=True):
+            if edge is not None and result is not None:
+                self._add(edge, result)
+        if not self.retain:
+            node.release()
+
+    def _complete(self, node: Node, held: dict[int, Any]) -> list[Any]:
+        """The cotangents of all results, zeros where nothing came back."""
+        types = node.out_types()
+        if len(types) == 1:
+            return [held[0]]
+        zero = (lambda a: wrap(a)) if self.recorded else (lambda a: a)
+        return [
+            held[k] if k in held else zero(np.zeros(shape, dtype))
+            for k, (shape, dtype) in enumerate(types)
+        ]
+
+    def _pulled(self, node: Node, cotangents: Sequence[Any]) -> list[Any]:
+        if self.recorded:
+            return node.pull_recorded(cotangents, record, from_saved)
+        return node.pull(cotangents)
+
+    def _accumulate(self, node: AccumulateGrad, held: dict[int, Any]) -> None:
+        x = node.variable
+        cotangent = held.pop(0)
+        if self.recorded:
+            given = cotangent
+        else:  # nobody else has an array that only this function refers to
+            is_own = sys.getrefcount(cotangent) == 2 and _is_fresh(cotangent)
+            given = wrap(cotangent if is_own else _own(cotangent))
+        before = x.grad
+        if before is None:
+            x.grad = given
+        elif self.recorded or before._needs:
+            x.grad = before + given
+        else:
+            before._data += given._data
+            counter_of(before)[0] += 1
+        if x._hooks is not None:
+            for hook in list(x._hooks.get("after", {}).values()):
+                hook(x)
+
+    def _call_tensor_hooks(self, node: Node, held: dict[int, Any]) -> None:
+        for k, hooks in (node.tensor_hooks or {}).items():
+            if k in held:
+                for hook in list(hooks.values()):
+                    made = hook(self._tensor(held[k]))
+                    if made is not None:
+                        held[k] = made if self.recorded else made._data
+        for k, reference in (node.retained or {}).items():
+            tensor = reference()
+            if tensor is not None and k in held and self.targets is None:
+                given = self._tensor(held[k])
+                tensor.grad = given if tensor.grad is None else tensor.grad + given
+
+    def _call_node_hooks(
+        self, node: Node, results: list[Any], cotangents: Sequence[Any]
+    ) -> list[Any]:
+        for hook in list((node.hooks or {}).values()):
+            given = tuple(None if r is None else self._tensor(r) for r in results)
+            made = hook(given, tuple(map(self._tensor, cotangents)))
+            if made is not None:
+                made = made if isinstance(made, tuple) else (made,)
+                results = [m if self.recorded or m is None else m._data for m in made]
+        return results
+
+    def _tensor(self, cotangent: Any) -> Any:
+        return cotangent if self.recorded else wrap(cotangent)
+
+    def _check_nan(self, node: Node, results: Sequence[Any]) -> None:
+        for k, r in enumerate(results):
+            if r is not None and np.isnan(r._data if self.recorded else r).any():
+                if node.traceback:
+                    sys.stderr.write(
+                        f"Error detected in {node.name()}. Traceback of forward call that caused "
+                        f"the error:\n{node.traceback}\n"
+                    )
+                raise RuntimeError(
+                    f"Function '{node.name()}' returned nan values in its {k}th output."
+                    + (
+                        f"\nIts forward call:\n{_last_line(node.traceback)}"
+                        if node.traceback
+                        else ""
+                    )
+                )
+
+
+#: Where the code of tensors lies.
+_OURS = str(Path(__file__).parents[1])
+
+
+def _last_line(text: str) -> str:
+    """The last frame of a traceback that is not ours."""
+    frames = [f for f in text.split('  File "') if f and not f.startswith(_OURS)]
+    return f'  File "{frames[-1].rstrip()}' if frames else ""
+
+
+def _is_fresh(array: Any) -> bool:
+    base = getattr(array, "base", None)
+    return isinstance(array, np.ndarray) and (base is None or isinstance(base, Lease))
+
+
+def _own(array: Any) -> Any:
+    """A gradient that the user may change: no view of what others hold."""
+    return np.array(array) if isinstance(array, np.ndarray) else array
+
+
+def _towards(targets: set[Edge], roots: Iterable[Node]) -> set[Node]:
+    """The nodes between roots and targets."""
+    seen: set[Node] = set()
+    todo = list(roots)
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += [e[0] for e in node.edges if e is not None]
+    wanted = {node for node, _ in targets}
+    allowed = {node for node in seen if node in wanted}
+    for node in sorted(seen, key=lambda n: n.number):
+        if any(e is not None and e[0] in allowed for e in node.edges):
+            allowed.add(node)
+    return allowed
+
+
+def run_backward(
+    outputs: Sequence[Any],
+    gradients: Sequence[Any],
+    *,
+    retain_graph: bool | None,
+    create_graph: bool,
+    targets: Iterable[Edge] | None = None,
+) -> dict[Edge, Any]:
+    """The backward pass from tensors with given cotangents."""
+    from .recording import edge_of
+
+    for t in outputs:
+        if not t._needs:
+            raise RuntimeError(
+                f"element {next(i for i, o in enumerate(outputs) if o is t)} of tensors does not "
+                "require grad and does not have a grad_fn"
+            )
+    roots = [(edge_of(t), g) for t, g in zip(outputs, gradients, strict=True)]
+    retain = create_graph if retain_graph is None else retain_graph
+    state = Pass(retain=retain, create_graph=create_graph, targets=targets)
+    state.run(roots)
+    return state.found
+
+
+def initial(output: Any, given: Any) -> Any:
+    """The cotangent that a backward pass starts with."""
+    if given is None:
+        if output._data.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return wrap(np.ones(output._data.shape, output._data.dtype))
+    if tuple(given.shape) != tuple(output.shape):
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[0] has a shape of torch.Size({list(given.shape)}) "
+            f"and output[0] has a shape of torch.Size({list(output.shape)})."
+        )
+    return given
+
+
+__all__ = ["SECOND_TIME", "Pass", "initial", "run_backward"]

@@ -1,0 +1,122 @@
+"""Dtypes by PyTorch's names, and which one operands have together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+class dtype:
+    """A dtype of tensors; ``numpy`` is NumPy's."""
+
+    def __init__(self, name: str, numpy: Any) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.is_floating_point = self.numpy.kind == "f"
+        self.is_complex = self.numpy.kind == "c"
+        self.itemsize = self.numpy.itemsize
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+class Unsupported(dtype):
+    """A dtype that programs cannot hold, which is refused where a tensor is asked for in it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, np.float16)
+
+
+float32, float64 = dtype("float32", np.float32), dtype("float64", np.float64)
+complex64, complex128 = dtype("complex64", np.complex64), dtype("complex128", np.complex128)
+int8, int16 = dtype("int8", np.int8), dtype("int16", np.int16)
+int32, int64 = dtype("int32", np.int32), dtype("int64", np.int64)
+uint8, bool_ = dtype("uint8", np.uint8), dtype("bool", np.bool_)
+float16, bfloat16 = Unsupported("float16"), Unsupported("bfloat16")
+
+DTYPES = {
+    d.numpy: d
+    for d in (float32, float64, complex64, complex128, int8, int16, int32, int64, uint8, bool_)
+}
+#: Their other names.
+ALIASES = {
+    "float": float32, "double": float64, "half": float16, "int": int32, "long": int64,
+    "short": int16, "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
+_PYTHON = {float: None, int: int64, bool: bool_, complex: complex64}
+
+
+class _Default:
+    float: dtype = float32
+
+
+default = _Default()
+
+
+def set_default_dtype(d: dtype) -> None:
+    """The dtype of tensors of Python floats from now on: float32 or float64."""
+    if d not in (float32, float64):
+        raise TypeError("only floating-point types are supported as the default type")
+    default.float = d
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of tensors of Python floats."""
+    return default.float
+
+
+def numpy_dtype(d: Any) -> np.dtype:
+    """NumPy's dtype for one of ours, one of NumPy's, or one of Python's types."""
+    if isinstance(d, Unsupported):
+        raise NotImplementedError(
+            f"{d!r} tensors are not supported yet: programs have no such dtype. "
+            "Use torch.float32 instead."
+        )
+    if isinstance(d, dtype):
+        return d.numpy
+    if d in _PYTHON:
+        return (_PYTHON[d] or default.float).numpy
+    return np.dtype(d)
+
+
+def of(numpy: np.dtype) -> dtype:
+    """Ours for one of NumPy's."""
+    try:
+        return DTYPES[numpy]
+    except KeyError:
+        raise TypeError(f"can't convert np.ndarray of type {numpy} to a tensor") from None
+
+
+_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+def _joined(dtypes: Iterable[np.dtype]) -> np.dtype | None:
+    found: np.dtype | None = None
+    for d in dtypes:
+        if found is None or found == d or (found.kind in "iu" and d.kind == "f"):
+            found = d
+        elif not (found.kind == "f" and d.kind in "iu"):
+            found = np.promote_types(found, d)
+    return found
+
+
+def result_type(operands: Iterable[Any]) -> np.dtype:
+    """The dtype of tensors and Python numbers together, by PyTorch's rules: tensors without axes
+    and numbers count only where they are of a higher kind than all before them."""
+    groups: tuple[list[np.dtype], list[np.dtype], list[np.dtype]] = ([], [], [])
+    for x in operands:
+        if isinstance(x, (bool, int, float, complex)):
+            groups[2].append(numpy_dtype(type(x)))
+        else:
+            groups[0 if x.shape else 1].append(x.dtype)
+    found: np.dtype | None = None
+    for group in groups:
+        new = _joined(group)
+        if new is not None and (found is None or _ORDER[new.kind] > _ORDER[found.kind]):
+            if found is not None and new.kind == "c" and found.kind == "f":
+                new = np.promote_types(found, np.complex64)
+            found = new
+    assert found is not None
+    return found

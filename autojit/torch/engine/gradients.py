@@ -1,0 +1,91 @@
+"""``backward`` and ``grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .backward import initial, run_backward
+from .recording import Kind, edge_of, wrap
+
+
+def _listed(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, (tuple, list)) else [x]
+
+
+def _cotangents(outputs: Sequence[Any], given: Any) -> list[Any]:
+    given = [None] * len(outputs) if given is None else _listed(given)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    for i, t in enumerate(outputs):
+        if not t.requires_grad:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+    return [initial(t, g) for t, g in zip(outputs, given, strict=True)]
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of tensors to the ``grad`` of the leaves that they came from."""
+    outputs = _listed(tensors)
+    cotangents = _cotangents(outputs, grad_tensors)
+    if inputs is None:
+        run_backward(outputs, cotangents, retain_graph=retain_graph, create_graph=create_graph)
+        return
+    wanted = _listed(inputs)
+    if not wanted:
+        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    found = grad(outputs, wanted, cotangents, retain_graph, create_graph, allow_unused=True)
+    for x, g in zip(wanted, found, strict=True):
+        if g is not None:
+            x.grad = g if x.grad is None else x.grad + g
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of outputs by inputs, as a tuple; ``grad`` of no tensor changes.
+
+    >>> from autojit import torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> torch.autograd.grad(x**2, x)
+    (tensor(6.),)
+    """
+    if is_grads_batched:
+        raise NotImplementedError(
+            "is_grads_batched=True is not covered. Use torch.func.vmap over torch.func.vjp."
+        )
+    ends, wanted = _listed(outputs), _listed(inputs)
+    cotangents = _cotangents(ends, grad_outputs)
+    for x in wanted:
+        if not x.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    edges = [edge_of(x) for x in wanted]
+    found = run_backward(
+        ends, cotangents, retain_graph=retain_graph, create_graph=create_graph, targets=edges
+    )
+    results = []
+    for i, (x, edge) in enumerate(zip(wanted, edges, strict=True)):
+        g = found.get(edge)
+        if g is None and materialize_grads:
+            g = wrap(x._data * 0)
+        elif g is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
+        results.append(g if g is None or isinstance(g, Kind.tensor) else wrap(g))
+    return tuple(results)

@@ -1,0 +1,187 @@
+"""Operations on tensors: computed at once, and recorded where a gradient may be asked for.
+
+This is the one way from an operation to a tensor.  The function of the operation runs on NumPy's
+arrays, or under a transformation on traced ones, where the tensor is no more than their wrapper.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.tracing.context import current_trace
+from autojit.tracing.tracer import Tracer
+
+from .modes import modes
+from .nodes import Edge, Node, Saved, accumulator, node_class
+from .rules import Operation, Rule, rule_for
+
+_new = object.__new__
+
+
+def _quiet() -> Any:
+    """What makes a context without NumPy's warnings: infinities and NaN are results."""
+    from numpy._core import umath
+
+    variable: Any = getattr(umath, "_extobj_contextvar", None)
+    make: Any = getattr(umath, "_make_extobj", None)
+    if variable is None or make is None:
+        return lambda: np.errstate(all="ignore")
+    ignored = make(all="ignore")
+
+    class Quiet:
+        """``np.errstate(all="ignore")``, in a third of its time."""
+
+        __slots__ = ("token",)
+
+        def __enter__(self) -> None:
+            self.token = variable.set(ignored)
+
+        def __exit__(self, *error: object) -> None:
+            variable.reset(self.token)
+
+    return Quiet
+
+
+quiet = _quiet()
+
+
+class Kind:
+    """The class of tensors, which lies above."""
+
+    tensor: Any = None
+
+
+def wrap(array: Any) -> Any:
+    """A tensor of an array that nothing has been recorded of."""
+    made = _new(Kind.tensor)
+    made._data = array
+    made._needs = False
+    made._edge = None
+    made.grad = None
+    made._counter = None
+    made._base = None
+    made._accumulate_ref = None
+    made._hooks = None
+    return made
+
+
+def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
+    """The results of an operation, as tensors."""
+    arrays = [t._data for t in tensors]
+    result = _computed(operation, arrays, static)
+    if modes.lifting is not None:
+        modes.lifting += [t for t in tensors if t._needs]
+    needs = None
+    if modes.grad:
+        needs = tuple([t._needs if t._base is None else t.requires_grad for t in tensors])
+    if result.__class__ is tuple:
+        made = tuple([wrap(r if _is_array(r) else np.asarray(r)) for r in result])
+        if needs is not None and True in needs:
+            attach(operation, tensors, arrays, static, needs, made)
+        return made
+    one = wrap(result if _is_array(result) else np.asarray(result))
+    if needs is not None and True in needs:
+        attach(operation, tensors, arrays, static, needs, (one,))
+    return one
+
+
+def _is_array(x: Any) -> bool:
+    return x.__class__ is np.ndarray or isinstance(x, Tracer)
+
+
+def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
+    if current_trace() is not None:
+        return operation.impl(*arrays, *static)
+    with quiet():
+        return operation.eager(*arrays, *static)
+
+
+def attach(
+    operation: Operation,
+    tensors: Sequence[Any],
+    arrays: Sequence[Any],
+    static: tuple[Any, ...],
+    needs: tuple[bool, ...],
+    results: Sequence[Any],
+) -> None:
+    """Record how results came about."""
+    rule = rule_for(operation, arrays, static, needs)
+    edges = [edge_of(t) if need else None for t, need in zip(tensors, needs, strict=True)]
+    node = node_class(operation)(rule, edges, None)
+    node.saved = _saved(rule, tensors, edges, results)
+    if modes.anomaly:
+        node.traceback = "".join(traceback.format_stack()[:-2])
+    for k, (t, type_) in enumerate(zip(results, rule.out_types, strict=True)):
+        if type_.dtype.kind in "fc":
+            t._edge = (node, k)
+            t._needs = True
+
+
+#: The counter of tensors that nobody can change.
+FIXED = [0]
+
+
+def counter_of(t: Any) -> list[int]:
+    """How often a tensor's memory has been changed in place; made when it is first asked for."""
+    if t._counter is None:
+        t._counter = [0]
+    counter: list[int] = t._counter
+    return counter
+
+
+def constant(number: Any, dtype: np.dtype) -> Any:
+    """A number as a tensor that nobody else has."""
+    made = wrap(np.asarray(number, dtype))
+    made._counter = FIXED
+    return made
+
+
+def _saved(
+    rule: Rule, tensors: Sequence[Any], edges: Sequence[Edge | None], results: Sequence[Any]
+) -> list[Saved]:
+    saved: list[Saved] = []
+    if not rule.saves:
+        return saved
+    for kind, k in rule.sources:
+        if kind == "in":
+            t = tensors[k]
+            counter = t._counter or counter_of(t)
+            saved.append((t._data, counter, counter[0], edges[k]))
+        elif kind == "out":
+            t = results[k]
+            counter = t._counter or counter_of(t)
+            saved.append((t._data, counter, counter[0], None))
+    return saved
+
+
+def edge_of(t: Any) -> Edge:
+    """Where the gradient of a tensor goes."""
+    edge: Edge | None = t._edge if t._base is None else t._current_edge()
+    return (accumulator(t), 0) if edge is None else edge
+
+
+def compute(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
+    """The result of an operation that has no derivative."""
+    result = _computed(operation, [t._data for t in tensors], static)
+    if result.__class__ is tuple:
+        return tuple([wrap(r if _is_array(r) else np.asarray(r)) for r in result])
+    return wrap(result if _is_array(result) else np.asarray(result))
+
+
+def from_saved(saved: Saved, edge: Edge | None) -> Any:
+    """A tensor of what a node saved, linked into the graph."""
+    made = wrap(saved[0])
+    made._counter = saved[1]
+    if edge is not None and saved[0].dtype.kind in "fc":
+        made._needs = True
+        made._edge = edge
+    return made
+
+
+def is_node(x: Any) -> bool:
+    """Whether something is a node of a graph."""
+    return isinstance(x, Node)

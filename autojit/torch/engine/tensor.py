@@ -1,0 +1,319 @@
+"""The tensor: an array, and how it came about."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autojit.tracing.tracer import Tracer
+
+from . import dtypes
+from .modes import enable_grad
+from .nodes import Edge, Handle, Node, add_hook
+from .recording import Kind, counter_of, edge_of, record, wrap
+from .shapes import Device, Size
+
+if TYPE_CHECKING:
+
+    def _operator(self: Any, other: Any) -> Any: ...
+
+
+class Tensor:
+    """An array with PyTorch's methods, and a gradient."""
+
+    __slots__ = (
+        "__dict__", "__weakref__", "_accumulate_ref", "_base", "_counter", "_data", "_edge",
+        "_hooks", "_needs", "grad",
+    )  # fmt: skip
+    __array_priority__ = 2000.0
+
+    if TYPE_CHECKING:
+        _data: Any
+        _needs: bool
+        _edge: Edge | None
+        _counter: list[int] | None
+        _base: Any
+        _accumulate_ref: Any
+        _hooks: Any
+        grad: Any
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _operator
+        __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __getitem__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+        def __setitem__(self, index: Any, new: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    # -- what it is -----------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        return Size(self._data.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.of(self._data.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return int(self._data.ndim)
+
+    @property
+    def device(self) -> Any:
+        return Device("cpu")
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was not computed from what requires a gradient."""
+        return self.grad_fn is None
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on it are recorded."""
+        if self._base is not None:
+            self._current_edge()
+        return self._needs
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set whether operations on it are recorded, and return it."""
+        if requires_grad and self._data.dtype.kind not in "fc":
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
+        if self._edge is not None and not requires_grad:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        self._needs = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that it is a result of."""
+        edge = self._edge if self._base is None else self._current_edge()
+        return None if edge is None else edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which of the operation's results it is."""
+        return 0 if self._edge is None else self._edge[1]
+
+    @property
+    def _version(self) -> int:
+        return counter_of(self)[0]
+
+    @property
+    def data(self) -> Tensor:
+        """The same numbers, of which nothing is recorded."""
+        return wrap(self._data)
+
+    @data.setter
+    def data(self, new: Tensor) -> None:
+        self._data = new._data
+
+    # -- gradients ------------------------------------------------------------
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add the gradients of this tensor to the ``grad`` of the leaves that it came from.
+
+        Args:
+            gradient: what the Jacobian is multiplied with; may be left out for a single number.
+            retain_graph: whether the graph is kept for another backward pass.
+            create_graph: whether the backward pass is recorded, for higher derivatives.
+            inputs: the tensors whose gradients are wanted; all leaves if left out.
+        """
+        from .gradients import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a tensor that is no leaf."""
+        edge = self._edge if self._base is None else self._current_edge()
+        if edge is None:
+            if not self._needs:
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            return
+        node, k = edge
+        node.retained = {**(node.retained or {}), k: weakref.ref(self)}
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether the gradient of a tensor that is no leaf is kept."""
+        return bool(self._edge and self._edge[1] in (self._edge[0].retained or {}))
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call ``hook(grad)`` with the gradient of this tensor; a result takes its place."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node, k = edge_of(self)
+        if self.is_leaf:
+            self._keep("accumulator", node)
+        if node.tensor_hooks is None:
+            node.tensor_hooks = {}
+        return add_hook(node.tensor_hooks.setdefault(k, {}), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call ``hook(tensor)`` when a gradient has been added to a leaf's ``grad``."""
+        if not self.is_leaf or not self._needs:
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        self._keep("after", {})
+        return add_hook(self._hooks["after"], hook)
+
+    def _keep(self, name: str, thing: Any) -> None:
+        self._hooks = {name: thing, **(self._hooks or {})}
+
+    def detach(self) -> Tensor:
+        """The same memory, of which nothing is recorded."""
+        made = wrap(self._data)
+        made._counter = counter_of(self)
+        return made
+
+    def detach_(self) -> Tensor:
+        """Forget how it came about."""
+        self._edge, self._needs, self._base = None, False, None
+        return self
+
+    # -- views ----------------------------------------------------------------
+
+    def _current_edge(self) -> Any:
+        """Where the gradient of a view goes, made anew if its base has another history now."""
+        base, steps, seen = self._base
+        now = base._edge
+        if now is not seen:
+            again = base
+            with enable_grad():
+                for operation, static in steps:
+                    again = record(operation, (again,), static)
+            self._edge, self._needs = again._edge, again._needs
+            self._base = (base, steps, now)
+        return self._edge
+
+    # -- conversions ----------------------------------------------------------
+
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+        if self._data.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
+            )
+        return self._data.item()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return self._data.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The array, which shares its memory."""
+        if self.requires_grad and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
+        data: np.ndarray = self._data
+        return data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        return np.array(array, dtype) if copy else np.asarray(array, dtype)
+
+    def __array_wrap__(self, array: Any, *rest: Any) -> Tensor:
+        return wrap(np.asarray(array))
+
+    def __bool__(self) -> bool:
+        if self._data.size != 1:
+            raise RuntimeError(
+                "Boolean value of Tensor with "
+                f"{'no values' if not self._data.size else 'more than one value'} is ambiguous"
+            )
+        return bool(self._data)
+
+    def _number(self) -> Any:
+        if self._data.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._data.item()
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __index__(self) -> int:
+        if self._data.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, x: Any) -> bool:
+        return bool((self == x)._data.any())
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        from .printing import text
+
+        return text(self)
+
+    def __format__(self, spec: str) -> str:
+        if not self.shape and spec and not isinstance(self._data, Tracer):
+            return format(self.item(), spec)
+        return format(repr(self), spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment."
+            )
+        made: Any = self.__class__.__new__(self.__class__)
+        fresh = wrap(self._data.copy())
+        for name in ("_data", "_edge", "_counter", "_base", "_accumulate_ref", "_hooks"):
+            setattr(made, name, getattr(fresh, name))
+        made._needs = self._needs
+        made.grad = None if self.grad is None else self.grad.clone()
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuilt, (np.asarray(self._data), self._needs)
+
+
+def _rebuilt(array: np.ndarray, needs: bool) -> Tensor:
+    made: Tensor = wrap(array)
+    made._needs = needs
+    return made
+
+
+Kind.tensor = Tensor

@@ -1,0 +1,90 @@
+"""Tensors that share memory, and assignment to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.tracing.tracer import Tracer
+
+from .modes import modes
+from .recording import attach, counter_of, edge_of, record, wrap
+from .rules import Operation
+from .tensor import Tensor
+
+
+def view(operation: Operation, base: Tensor, static: tuple[Any, ...] = ()) -> Tensor:
+    """A result that shares its base's memory, and changes with it."""
+    made: Tensor = record(operation, (base,), static)
+    if isinstance(made._data, Tracer) or np.may_share_memory(made._data, base._data):
+        made._counter = counter_of(base)
+        root, steps = (base, ()) if base._base is None else base._base[:2]
+        made._base = (root, (*steps, (operation, static)), root._edge)
+    return made
+
+
+def check_in_place(x: Tensor) -> None:
+    """Raise if a tensor may not be changed in place here."""
+    if modes.grad and x.requires_grad:
+        if x.is_leaf:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            )
+        if x._base is not None and x._base[0]._edge is None:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+
+
+def assign(x: Tensor, new: Tensor) -> Tensor:
+    """Put numbers in the place of a tensor's own, recorded."""
+    check_in_place(x)
+    needs = modes.grad and (x.requires_grad or new.requires_grad)
+    if needs and x._base is not None:
+        _rebase(x, new)
+    elif needs:
+        kept = new if new._needs else record(_FILL, (alias(x), shaped(new, x)))
+        x._edge, x._needs = edge_of(kept), True
+    x._data[...] = new._data
+    counter_of(x)[0] += 1
+    return x
+
+
+def alias(x: Tensor) -> Tensor:
+    """A copy with the same history, as what is changed in place was before."""
+    made: Tensor = wrap(x._data.copy())
+    if x.requires_grad:
+        made._edge, made._needs = edge_of(x), True
+    return made
+
+
+def shaped(new: Tensor, x: Tensor) -> Tensor:
+    """Numbers in the shape of a tensor."""
+    same = tuple(new.shape) == tuple(x.shape)
+    return new if same else wrap(np.broadcast_to(new._data, x._data.shape))
+
+
+def _rebase(x: Tensor, new: Tensor) -> None:
+    """The history of a base whose view is assigned to."""
+    root, steps, _ = x._base
+    operands = (root, new)
+    needs = (root._needs, bool(new._needs))
+    result = wrap(root._data)
+    arrays = [root._data, new._data]
+    attach(_COPY_SLICES, operands, arrays, (steps, new._data.dtype.char), needs, (result,))
+    root._edge, root._needs = result._edge, True
+
+
+def _copy_slices(base: Any, new: Any, steps: Any, dtype: Any) -> Any:
+    made = np.copy(base, order="C")
+    part = made
+    for operation, static in steps:
+        part = operation.impl(part, *static)
+    part[...] = new
+    return made
+
+
+_COPY_SLICES = Operation("CopySlices", _copy_slices, "CopySlices")
+_FILL = Operation("Fill", lambda x, new: new + 0)

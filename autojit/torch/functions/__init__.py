@@ -1,0 +1,1 @@
+"""PyTorch's functions, as NumPy's functions on the arrays of tensors."""

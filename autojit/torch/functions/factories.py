@@ -1,0 +1,263 @@
+"""Tensors from data, of constants and of random numbers."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.torch.engine import dtypes
+from autojit.torch.engine.recording import wrap
+from autojit.torch.engine.shapes import Device
+from autojit.torch.engine.tensor import Tensor
+from autojit.tracing.tracer import Tracer
+
+
+def _finished(array: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
+    if device is not None:
+        Device(str(device))
+    if dtype is not None:
+        array = array.astype(dtypes.numpy_dtype(dtype), copy=False)
+    made: Tensor = wrap(array)
+    if requires_grad and array.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return made.requires_grad_() if requires_grad else made
+
+
+def _array(data: Any) -> Any:
+    """Data in the dtype that PyTorch gives it."""
+    if isinstance(data, Tensor):
+        data = data._data
+    if isinstance(data, Tracer):
+        return data
+    if isinstance(data, (np.ndarray, np.generic)):
+        return np.array(data)
+    if isinstance(data, (list, tuple)) and data and not _is_plain(data):
+        return np.stack([_array(x) for x in data])
+    array = np.array(data)
+    if array.dtype.kind == "f":
+        return array.astype(dtypes.default.float.numpy)
+    if array.dtype.kind == "c":
+        return array.astype(np.complex64)
+    if array.dtype == object:
+        raise TypeError(f"new(): data must be numbers or nested lists of numbers, not {data!r:.60}")
+    return array if array.size else array.astype(dtypes.default.float.numpy)
+
+
+def _is_plain(data: Any) -> bool:
+    first = data[0]
+    if isinstance(first, (list, tuple)):
+        return not first or _is_plain(first)
+    return not any(isinstance(x, (Tensor, np.ndarray, np.generic, Tracer)) for x in data)
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor with a copy of the data.
+
+    >>> from autojit import torch
+    >>> torch.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    """
+    return _finished(_array(data), dtype, requires_grad, device)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor that shares memory with the data where it can."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    if isinstance(data, np.ndarray):
+        return _finished(data, dtype, False, device)
+    return tensor(data, dtype=dtype)
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor that shares memory with an array."""
+    dtypes.of(ndarray.dtype)
+    return _finished(ndarray, None, False)
+
+
+def _sizes(size: Any) -> tuple[int, ...]:
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    return tuple(int(n) for n in size)
+
+
+def _factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
+    def call(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+             **_: Any) -> Tensor:  # fmt: skip
+        if "size" in _:
+            size = (_["size"],)
+        kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
+        return _finished(make(_sizes(size), kind), None, requires_grad, device)
+
+    return call
+
+
+zeros, ones = _factory(np.zeros), _factory(np.ones)
+empty = _factory(np.zeros)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
+         requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """A tensor of one number."""
+    kind = dtypes.numpy_dtype(dtype or type(fill_value))
+    return _finished(np.full(_sizes((size,)), fill_value, kind), None, requires_grad, device)
+
+
+def arange(
+    *bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Numbers in steps."""
+    kind = dtype or (float if any(isinstance(b, float) for b in bounds) else int)
+    return _finished(
+        np.arange(*bounds, dtype=dtypes.numpy_dtype(kind)), None, requires_grad, device
+    )
+
+
+def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Numbers at equal distances, both ends among them."""
+    kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
+    return _finished(np.linspace(start, end, steps, dtype=kind), None, requires_grad, device)
+
+
+def logspace(start: float, end: float, steps: int, base: float = 10.0, **options: Any) -> Tensor:
+    """Powers at equal distances of their exponents."""
+    kind = dtypes.numpy_dtype(options.pop("dtype", None) or dtypes.default.float)
+    return _finished(np.logspace(start, end, steps, base=base, dtype=kind), None, False)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
+        requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """The identity matrix."""
+    kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
+    return _finished(np.eye(n, m, dtype=kind), None, requires_grad, device)
+
+
+class Generator:
+    """A source of random numbers of its own."""
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.manual_seed(0)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start anew from a seed."""
+        self._seed = int(seed)
+        self.numbers = np.random.Generator(np.random.PCG64(self._seed % 2**63))
+        return self
+
+    def initial_seed(self) -> int:
+        """The seed that it started from."""
+        return self._seed
+
+    def get_state(self) -> Any:
+        """Where it is."""
+        return self.numbers.bit_generator.state
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state."""
+        self.numbers.bit_generator.state = state
+
+
+default_generator = Generator()
+default_generator.manual_seed(secrets.randbits(62))
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the random numbers anew from a seed; they are not PyTorch's numbers."""
+    return default_generator.manual_seed(seed)
+
+
+def _random(draw: Callable[..., Any]) -> Callable[..., Tensor]:
+    def call(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:  # fmt: skip
+        source = (generator or default_generator).numbers
+        kind = dtypes.numpy_dtype(dtype or dtypes.default.float)
+        drawn = np.asarray(draw(source, _sizes(size), kind), kind)
+        return _finished(drawn, None, requires_grad, device)
+
+    return call
+
+
+rand = _random(lambda g, size, d: g.random(size, d if d.itemsize in (4, 8) else np.float64))
+randn = _random(lambda g, size, d: g.standard_normal(size, d))
+
+
+def randint(*arguments: Any, generator: Generator | None = None, dtype: Any = None,
+            device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:  # fmt: skip
+    """Whole numbers from ``low`` (0) to below ``high``: ``randint(low, high, size)``."""
+    *bounds, size = arguments if "size" not in named else (*arguments, named["size"])
+    low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
+    source = (generator or default_generator).numbers
+    drawn = np.asarray(source.integers(low, high, tuple(size)))
+    return _finished(drawn, dtype, requires_grad, device)
+
+
+def randperm(n: int, *, generator: Generator | None = None, **_: Any) -> Tensor:
+    """The numbers below n in random order."""
+    return _finished((generator or default_generator).numbers.permutation(n), None, False)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *,
+           generator: Generator | None = None) -> Tensor:  # fmt: skip
+    """Normal random numbers."""
+    m, s = (x._data if isinstance(x, Tensor) else x for x in (mean, std))
+    source = (generator or default_generator).numbers
+    shape = np.broadcast_shapes(np.shape(m), np.shape(s)) if size is None else tuple(size)
+    return _finished(
+        np.asarray(m + s * source.standard_normal(shape), dtypes.default.float.numpy), None, False
+    )
+
+
+def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 with the given probabilities, else 0."""
+    source = (generator or default_generator).numbers
+    drawn = source.random(input._data.shape) < input._data
+    return _finished(np.asarray(drawn, input._data.dtype), None, False)
+
+
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
+                generator: Generator | None = None) -> Tensor:  # fmt: skip
+    """Indices, drawn with probabilities in proportion to the weights in each row."""
+    source = (generator or default_generator).numbers
+    rows = np.atleast_2d(input._data).astype(float)
+    drawn = [source.choice(len(r), num_samples, replacement, r / r.sum()) for r in rows]
+    return _finished(np.asarray(drawn[0] if input.ndim == 1 else drawn), None, False)
+
+
+def _like(factory: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def call(input: Tensor, *more: Any, dtype: Any = None, **options: Any) -> Tensor:
+        options.pop("memory_format", None)
+        return factory(*more, tuple(input._data.shape), dtype=dtype or input.dtype, **options)
+
+    return call
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """A tensor of one number, of another's shape and dtype."""
+    return full(tuple(input._data.shape), fill_value, dtype=dtype or input.dtype, **options)
+
+
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers from their parts."""
+    from .pointwise import add, mul
+
+    return add(real, mul(imag, 1j))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "tensor": tensor, "as_tensor": as_tensor, "asarray": as_tensor, "from_numpy": from_numpy,
+    "zeros": zeros, "ones": ones, "empty": empty, "full": full, "arange": arange,
+    "linspace": linspace, "logspace": logspace, "eye": eye, "rand": rand, "randn": randn,
+    "randint": randint, "randperm": randperm, "normal": normal, "bernoulli": bernoulli,
+    "multinomial": multinomial, "manual_seed": manual_seed, "zeros_like": _like(zeros),
+    "ones_like": _like(ones), "empty_like": _like(empty), "full_like": full_like,
+    "rand_like": _like(rand), "randn_like": _like(randn), "randint_like": _like(randint),
+    "complex": complex, "scalar_tensor": tensor,
+}  # fmt: skip
+pi, inf, nan, e = math.pi, math.inf, math.nan, math.e

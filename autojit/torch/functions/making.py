@@ -1,0 +1,129 @@
+"""How functions of tensors are made of functions of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.torch.engine import dtypes
+from autojit.torch.engine.recording import compute, constant, record
+from autojit.torch.engine.rules import Operation
+from autojit.torch.engine.tensor import Tensor
+
+NUMBERS = (bool, int, float, complex)
+_CAST = Operation("ToCopy", lambda x, d: x.astype(d))
+
+
+def in_dtype(x: Any, dtype: np.dtype) -> Tensor:
+    """A tensor or number as a tensor of a dtype."""
+    if isinstance(x, Tensor):
+        return x if x._data.dtype == dtype else record(_CAST, (x,), (dtype,))
+    made: Tensor = constant(x, dtype)
+    return made
+
+
+def tensors(*operands: Any) -> tuple[Tensor, ...]:
+    """Operands as tensors of the dtype that they have together."""
+    first, *rest = operands
+    if all(x.__class__ is Tensor for x in operands):
+        d = first._data.dtype
+        if all(x._data.dtype == d for x in rest):
+            return operands
+    dtype = dtypes.result_type([x._data if isinstance(x, Tensor) else x for x in operands])
+    return tuple(in_dtype(x, dtype) for x in operands)
+
+
+def floating(x: Any) -> Tensor:
+    """A tensor of floats or complex numbers; whole numbers get the default dtype."""
+    if not isinstance(x, Tensor):
+        return in_dtype(x, dtypes.default.float.numpy)
+    return x if x._data.dtype.kind in "fc" else in_dtype(x, dtypes.default.float.numpy)
+
+
+def unary(name: str, impl: Callable[..., Any], *, floats: bool = True) -> Callable[..., Tensor]:
+    """A function of one tensor."""
+    operation = Operation(name, impl)
+    if floats:
+        return lambda input: record(operation, (floating(input),))
+    return lambda input: record(operation, (input,))
+
+
+def binary(name: str, impl: Callable[..., Any], *, floats: bool = False) -> Callable[..., Tensor]:
+    """A function of two tensors or numbers."""
+    operation = Operation(name, impl)
+
+    def call(input: Any, other: Any) -> Tensor:
+        if input.__class__ is Tensor and other.__class__ is float:
+            d = input._data.dtype
+            operands = (input, constant(other, d)) if d.kind == "f" else tensors(input, other)
+        else:
+            operands = tensors(input, other)
+        if floats and operands[0]._data.dtype.kind in "biu":
+            operands = tuple(map(floating, operands))
+        try:
+            made: Tensor = record(operation, operands)
+        except ValueError as error:
+            raise _shapes_differ(*operands) or error from None
+        return made
+
+    ufunc = impl if isinstance(impl, np.ufunc) and not floats else None
+    call.__dict__["ufunc"] = ufunc
+    return call
+
+
+def _shapes_differ(a: Tensor, b: Tensor) -> RuntimeError | None:
+    """The error where two shapes do not broadcast, in PyTorch's words."""
+    left, right = a._data.shape, b._data.shape
+    n = max(len(left), len(right))
+    pairs = zip((1,) * (n - len(left)) + left, (1,) * (n - len(right)) + right, strict=True)
+    wrong = [(k, p, q) for k, (p, q) in enumerate(pairs) if p != q and 1 not in (p, q)]
+    if not wrong:
+        return None
+    k, p, q = wrong[-1]
+    return RuntimeError(
+        f"The size of tensor a ({p}) must match the size of tensor b ({q}) at non-singleton "
+        f"dimension {k}"
+    )
+
+
+def comparison(impl: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function of two tensors or numbers that has no derivative."""
+    operation = Operation("Comparison", impl)
+
+    def call(input: Any, other: Any) -> Tensor:
+        made: Tensor = compute(operation, tensors(input, other))
+        return made
+
+    return call
+
+
+def question(impl: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function of one tensor that has no derivative."""
+    operation = Operation("Question", impl)
+    return lambda input: compute(operation, (input,))
+
+
+def function(name: str, impl: Callable[..., Any]) -> Callable[..., Any]:
+    """``call(tensors, *static)``."""
+    operation = Operation(name, impl)
+    return lambda operands, *static: record(operation, operands, static)
+
+
+def axes(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """Axes that are named by a number, several or None."""
+    if dim is None or dim == () or dim == []:
+        return None
+    return tuple(axis(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+
+
+def axis(dim: int, ndim: int) -> int:
+    """One axis, counted from the first."""
+    most = max(ndim, 1)
+    if not -most <= dim < most:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-most}, {most - 1}], but got "
+            f"{dim})"
+        )
+    return int(dim) % most

@@ -1,0 +1,253 @@
+"""Functions element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autojit.torch.engine.recording import compute, record
+from autojit.torch.engine.rules import Operation
+from autojit.torch.engine.tensor import Tensor
+
+from .making import (
+    NUMBERS,
+    binary,
+    comparison,
+    floating,
+    function,
+    in_dtype,
+    question,
+    tensors,
+    unary,
+)
+
+
+def _special(name: str) -> Callable[..., Any]:
+    def call(*x: Any) -> Any:
+        import scipy.special
+
+        return getattr(scipy.special, name)(*x)
+
+    return call
+
+
+_UNARY: dict[str, Callable[..., Any]] = {
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos,
+    "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "rsqrt": lambda x: 1 / np.sqrt(x), "reciprocal": lambda x: 1 / x,
+    "sigmoid": _special("expit"), "erf": _special("erf"), "erfc": _special("erfc"),
+    "erfinv": _special("erfinv"), "lgamma": _special("gammaln"), "digamma": _special("psi"),
+    "deg2rad": np.deg2rad, "rad2deg": np.rad2deg, "sinc": np.sinc, "i0": np.i0,
+}  # fmt: skip
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "neg": np.negative, "abs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil,
+    "trunc": np.trunc,
+    "frac": lambda x: x - np.trunc(x), "conj": np.conj, "real": np.real, "imag": np.imag,
+    "positive": lambda x: +x, "nan_to_num": np.nan_to_num,
+}  # fmt: skip
+_BINARY: dict[str, Callable[..., Any]] = {
+    "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum, "fmod": np.fmod,
+    "remainder": np.remainder, "floor_divide": np.floor_divide,
+}  # fmt: skip
+_FLOAT_BINARY: dict[str, Callable[..., Any]] = {
+    "atan2": np.arctan2, "hypot": np.hypot, "logaddexp": np.logaddexp,
+    "xlogy": _special("xlogy"), "copysign": np.copysign,
+}  # fmt: skip
+_COMPARISONS = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor, "logical_and": np.logical_and, "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+}  # fmt: skip
+_QUESTIONS = {
+    "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "logical_not": np.logical_not,
+    "bitwise_not": np.invert, "signbit": np.signbit,
+}  # fmt: skip
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").title().replace(" ", "")
+
+
+#: The functions, by name.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: unary(_title(name), f) for name, f in _UNARY.items()},
+    **{name: unary(_title(name), f, floats=False) for name, f in _PLAIN.items()},
+    **{name: binary(_title(name), f) for name, f in _BINARY.items()},
+    **{name: binary(_title(name), f, floats=True) for name, f in _FLOAT_BINARY.items()},
+    **{name: comparison(f) for name, f in _COMPARISONS.items()},
+    **{name: question(f) for name, f in _QUESTIONS.items()},
+}
+_add, _sub = binary("Add", np.add), binary("Sub", np.subtract)
+_div = binary("Div", np.true_divide, floats=True)
+mul, neg = FUNCTIONS["mul"], FUNCTIONS["neg"]
+_POWER_OF = Operation("PowBackward0", lambda x, n: x**n)
+_power = binary("PowBackward1", np.power)
+_RELU = Operation("Relu", lambda x: np.where(x <= 0, 0, x), eager=lambda x: np.maximum(x, 0))
+FUNCTIONS["relu"] = relu = lambda input: record(_RELU, (input,))
+FUNCTIONS["square"] = unary("PowBackward0", np.square, floats=False)
+_round = unary("Round", np.round, floats=False)
+_ROUND_TO = Operation("Round", np.round)
+
+
+def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """``input + alpha * other``."""
+    return _add(input, other if alpha == 1 else mul(other, alpha))
+
+
+def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """``input - alpha * other``."""
+    return _sub(input, other if alpha == 1 else mul(other, alpha))
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """The quotient, rounded down (``"floor"``) or towards 0 (``"trunc"``) if that is said."""
+    if rounding_mode == "floor":
+        return FUNCTIONS["floor_divide"](input, other)
+    quotient = _div(input, other)
+    return quotient if rounding_mode is None else FUNCTIONS["trunc"](quotient)
+
+
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input`` to a power."""
+    if isinstance(exponent, NUMBERS) and isinstance(input, Tensor):
+        if isinstance(exponent, float) and input._data.dtype.kind in "biu":
+            input = floating(input)
+        if isinstance(exponent, int) and exponent < 0 and input._data.dtype.kind in "iu":
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if isinstance(exponent, float) and exponent == int(exponent) and math.isfinite(exponent):
+            exponent = int(exponent)
+        made: Tensor = record(_POWER_OF, (input,), (exponent,))
+        return made
+    return _power(input, exponent)
+
+
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """To the nearest whole number, or to so many decimals; halves to even."""
+    made: Tensor = record(_ROUND_TO, (input,), (decimals,)) if decimals else _round(input)
+    return made
+
+
+_WHERE = Operation("Where", np.where)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """``input`` where the condition holds, else ``other``."""
+    if input is None:
+        return tuple(compute(Operation("Nonzero", np.nonzero), (condition,)))
+    a, b = tensors(input, other)
+    if condition._data.dtype.kind != "b":
+        raise RuntimeError(
+            f"expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype!r}"
+        )
+    return record(_WHERE, (condition, a, b))
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """``value`` where the mask holds, else ``input``."""
+    made: Tensor = record(_MASKED, (mask, in_dtype(value, input._data.dtype), input))
+    return made
+
+
+_MASKED = Operation("MaskedFill", np.where)
+
+
+def _clamped(x: Any, *bounds: Any) -> Any:
+    *given, has_low, has_high = bounds
+    if has_low:
+        low = given.pop(0)
+        x = np.where(x < low, low, x)
+    if has_high:
+        x = np.where(x > given[0], given[0], x)
+    return x
+
+
+_CLAMP = Operation("ClampBackward1", _clamped)
+
+
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """``input`` between bounds; the derivative on the bounds is 1."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    operands = tensors(input, *(b for b in (min, max) if b is not None))
+    made: Tensor = record(_CLAMP, operands, (min is not None, max is not None))
+    return made
+
+
+_LERP = Operation("Lerp", lambda a, b, w: a + w * (b - a))
+_ADDCMUL = Operation("Addcmul", lambda x, a, b, v: x + v * a * b)
+_ADDCDIV = Operation("Addcdiv", lambda x, a, b, v: x + v * a / b)
+
+
+def lerp(input: Any, end: Any, weight: Any) -> Tensor:
+    """``input + weight * (end - input)``."""
+    made: Tensor = record(_LERP, tensors(input, end, weight))
+    return made
+
+
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+    made: Tensor = record(_ADDCMUL, tensors(input, tensor1, tensor2), (value,))
+    return made
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``."""
+    made: Tensor = record(_ADDCDIV, tensors(input, tensor1, tensor2), (value,))
+    return made
+
+
+def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8,
+            equal_nan: bool = False) -> Tensor:  # fmt: skip
+    """Element by element, whether two tensors are close."""
+    close = Operation("Isclose", lambda a, b: np.isclose(a, b, rtol, atol, equal_nan))
+    made: Tensor = compute(close, tensors(input, other))
+    return made
+
+
+def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8,
+             equal_nan: bool = False) -> bool:  # fmt: skip
+    """Whether two tensors are close."""
+    return bool(isclose(input, other, rtol, atol, equal_nan)._data.all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and equal elements."""
+    return bool(np.array_equal(input._data, other._data))
+
+
+_CLONE = function("Clone", lambda x: x.copy())
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy in memory of its own, recorded."""
+    made: Tensor = _CLONE((input,))
+    return made
+
+
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """log(x / (1 - x))."""
+    x = floating(input) if eps is None else clamp(floating(input), eps, 1 - eps)
+    made: Tensor = record(_LOGIT, (x,))
+    return made
+
+
+_LOGIT = Operation("Logit", lambda x: np.log(x / (1 - x)))
+
+FUNCTIONS.update(
+    add=add, sub=sub, div=div, pow=pow, round=round, where=where, masked_fill=masked_fill,
+    clamp=clamp, lerp=lerp, addcmul=addcmul, addcdiv=addcdiv, isclose=isclose, allclose=allclose,
+    equal=equal, clone=clone, logit=logit,
+    subtract=sub, divide=div, true_divide=div, multiply=mul, negative=neg, clip=clamp,
+    absolute=FUNCTIONS["abs"], arcsin=FUNCTIONS["asin"], arccos=FUNCTIONS["acos"],
+    arctan=FUNCTIONS["atan"], arctan2=FUNCTIONS["atan2"], fix=FUNCTIONS["trunc"],
+    sgn=FUNCTIONS["sign"], arcsinh=FUNCTIONS["asinh"], arccosh=FUNCTIONS["acosh"],
+    arctanh=FUNCTIONS["atanh"], greater=FUNCTIONS["gt"], less=FUNCTIONS["lt"],
+    not_equal=FUNCTIONS["ne"], greater_equal=FUNCTIONS["ge"], less_equal=FUNCTIONS["le"],
+)  # fmt: skip

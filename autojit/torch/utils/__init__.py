@@ -1,0 +1,5 @@
+"""``torch.utils``."""
+
+from . import checkpoint
+
+__all__ = ["checkpoint"]

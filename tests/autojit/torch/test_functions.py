@@ -1,0 +1,107 @@
+"""Functions of tensors against PyTorch's: values, dtypes, and first and second derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch as pytorch
+
+from autojit import torch
+
+from .samples import IN_PLACE, ROWS
+
+_rng = np.random.default_rng(0)
+_S = _rng.standard_normal((4, 4))
+INDEX = np.array([[0, 2, 1, 0], [1, 1, 0, 2], [2, 0, 0, 1]])
+OPERANDS = {
+    "X": _rng.standard_normal((3, 4)), "P": _rng.uniform(0.2, 0.9, (3, 4)), "S": _S,
+    "V": _rng.standard_normal(4), "B": _rng.standard_normal((2, 3, 4)),
+    "SPD": _S @ _S.T + 4 * np.eye(4), "V3": _rng.standard_normal(3),
+    "Q": _rng.standard_normal((4, 5)), "Q3": _rng.standard_normal((4, 3)),
+    "Q245": _rng.standard_normal((2, 4, 5)), "Q24": _rng.standard_normal((2, 4)),
+    "Q32": _rng.standard_normal((3, 2)), "Q233": _rng.standard_normal((2, 3, 3)),
+    "Q35": _rng.standard_normal((3, 5)), "Q22": _rng.standard_normal((2, 2)),
+    "Q42": _rng.standard_normal((4, 2)),
+}  # fmt: skip
+
+
+def leaves(t: Any, names: str) -> list[Any]:
+    return [t.tensor(OPERANDS[name], requires_grad=True) for name in names.split()]
+
+
+def numbers(x: Any) -> Any:
+    return x.detach().numpy(force=True)
+
+
+def evaluated(t: Any, expression: str, operands: list[Any]) -> Any:
+    scope = {"t": t, "I": INDEX, **dict(zip("xyz", operands, strict=False))}
+    return eval(expression, scope)  # an expression of the table
+
+
+def agree(ours: list[Any], theirs: list[Any], tolerance: float) -> None:
+    """Gradients are the same; None is as good as zeros."""
+    for a, b in zip(ours, theirs, strict=True):
+        if a is None or b is None:
+            rest = a if a is not None else b
+            assert rest is None or not numbers(rest).any()
+        else:
+            np.testing.assert_allclose(numbers(a), numbers(b), tolerance, tolerance)
+
+
+def compare(a: list[Any], b: list[Any], ours: Any, theirs: Any) -> None:
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert str(ours.dtype) == str(theirs.dtype)
+    np.testing.assert_allclose(numbers(ours), numbers(theirs), 1e-8, 1e-10)
+    assert ours.requires_grad == theirs.requires_grad
+    if not theirs.requires_grad:
+        return
+    seed = np.random.default_rng(1).standard_normal(tuple(theirs.shape))
+    settings = {"create_graph": True, "allow_unused": True}
+    first = torch.autograd.grad(ours, a, torch.tensor(seed), **settings)
+    wanted = pytorch.autograd.grad(theirs, b, pytorch.tensor(seed), **settings)
+    agree(first, wanted, 1e-7)
+    moving = [g for g in first if g is not None and g.requires_grad]
+    moving_there = [g for g in wanted if g is not None and g.requires_grad]
+    if moving and moving_there:
+        agree(
+            torch.autograd.grad(sum((g * g).sum() for g in moving), a, allow_unused=True),
+            pytorch.autograd.grad(sum((g * g).sum() for g in moving_there), b, allow_unused=True),
+            1e-6,
+        )
+    elif moving_there:  # a derivative that is zero everywhere need not be recorded
+        second = pytorch.autograd.grad(sum(g.sum() for g in moving_there), b, allow_unused=True)
+        agree([None] * len(b), second, 1e-12)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_function(row: tuple[str, str]) -> None:
+    expression, names = row
+    a, b = leaves(torch, names), leaves(pytorch, names)
+    compare(a, b, evaluated(torch, expression, a), evaluated(pytorch, expression, b))
+
+
+@pytest.mark.parametrize("row", IN_PLACE, ids=lambda row: row[0])
+def test_in_place(row: tuple[str, str]) -> None:
+    expression, names = row
+    results = []
+    for t in (torch, pytorch):
+        given = leaves(t, names)
+        x = given[0] * 1
+        evaluated(t, expression, [x, *given[1:]])
+        results.append((given, x))
+    (a, ours), (b, theirs) = results
+    compare(a, b, ours, theirs)
+
+
+def test_a_view_follows_its_base() -> None:
+    results = []
+    for t in (torch, pytorch):
+        (x,) = leaves(t, "X")
+        y = x * 1
+        row = y[0]
+        y.mul_(2)
+        results.append(([x], row * 3))
+    (a, ours), (b, theirs) = results
+    compare(a, b, ours, theirs)
