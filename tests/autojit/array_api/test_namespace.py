@@ -83,6 +83,8 @@ ADJUSTED = {
     "list": (lambda x: xp.asarray([x[0], 2.0]), [1.0, 2.0]),
     "one truth value": (lambda x: x[xp.asarray(True)], X[None]),
     "no truth": (lambda x: x[False], X[None][:0]),
+    "mask without elements": (lambda x: x[xp.asarray([], dtype=xp.bool)], X[:0]),
+    "repeats of nothing": (lambda x: xp.repeat(x[:0], xp.arange(0)), X[:0]),
 }
 
 
