@@ -26,7 +26,7 @@ from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import drawing, nn, ode, optim, testing, torch
+    from . import array_api, drawing, nn, ode, optim, testing, torch
     from .callbacks.numba_functions import numba_callback
     from .callbacks.pure import pure_callback
     from .control_flow.control import (
@@ -48,6 +48,7 @@ __version__ = VERSION
 
 __all__ = [
     "Value",
+    "array_api",
     "associative_scan",
     "checkpoint",
     "cond",
@@ -99,11 +100,11 @@ hooks.register_modules(
         for name in (
             "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
             "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
-            "linalg.matrices", "linalg.factorizations", "linalg.spectral", "fourier", "methods",
-            "bounded.slices", "bounded.table", "bounded.masks", "bounded.piecewise",
-            "statistics.quantiles", "statistics.histograms", "statistics.extremes",
-            "polynomials.algebra", "shapes.padding", "shapes.elements", "shapes.positions",
-            "shapes.bits", "signals.rows",
+            "linalg.vectors", "linalg.matrices", "linalg.factorizations", "linalg.spectral",
+            "fourier", "methods", "bounded.slices", "bounded.table", "bounded.masks",
+            "bounded.piecewise", "statistics.quantiles", "statistics.histograms",
+            "statistics.extremes", "polynomials.algebra", "shapes.padding", "shapes.elements",
+            "shapes.positions", "shapes.bits", "signals.rows",
         )
     ),
     f"{__name__}.control_flow.cumulative",
@@ -118,6 +119,7 @@ hooks.scipy["integrate"] = f"{__name__}.ode"
 hooks.classes.update(
     {f"{__name__}.{name}": f"{__name__}.torch.{name}" for name in ("nn", "nn.init", "optim")}
 )
+hooks.array_api = f"{__name__}.array_api"
 
 
 def parse(text: str) -> Any:
@@ -153,6 +155,7 @@ _LATER = {
     **dict.fromkeys(
         (
             "drawing",
+            "array_api",
             "micrograd",
             "nn",
             "numpy",

@@ -36,6 +36,7 @@ from autojit.tracing.known import value_of
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
+from .indexing import rows_where, truth_of
 from .indices import (
     Masked,
     Window,
@@ -66,6 +67,9 @@ def setitem(x: Tracer, index: Any, value: Any) -> None:
             return _set_where(x, masked, value)
     if is_bounded:
         return hooks.set_bounded(x, index, value)
+    truth = truth_of(index)
+    if truth is not None:
+        x, index = rows_where(x, truth), ...
     return _set_picked(x, index, value)
 
 

@@ -31,10 +31,29 @@ def getitem(x: Tracer, index: Any) -> Tracer:
         found = masked_part(index, x)
         if found is not None and value_of(found.mask) is None:
             return hooks.get_masked(x, found)
+    truth = truth_of(index)
+    if truth is not None:
+        return rows_where(x, truth).copy()
     picked = selection(index, x)
     if (not picked.shape and not has_ellipsis(index)) or picked.copies:  # a scalar is no view
         return tracer(picked.read(as_value(x)))
     return view(x, picked)
+
+
+def truth_of(index: Any) -> bool | None:
+    """The value of an index that is one truth value, if it is known."""
+    if index.__class__ in (int, slice, tuple, list):
+        return None
+    index = bare(index)
+    if isinstance(index, Tracer) and not index.shape and index.dtype.kind == "b":
+        index = value_of(index)
+    is_truth = isinstance(index, (bool, np.bool_, np.ndarray)) and np.ndim(index) == 0
+    return bool(index) if is_truth and np.asarray(index).dtype.kind == "b" else None
+
+
+def rows_where(x: Tracer, truth: bool) -> Tracer:
+    """A view of what NumPy picks by one truth value: a new axis of length 1 or 0 at the front."""
+    return x[None][: int(truth)]
 
 
 @implements(np.take)

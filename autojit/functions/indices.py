@@ -196,7 +196,7 @@ def masked_part(index: Any, x: Tracer) -> Masked | None:
     index = bare(index)
     items = list(index) if isinstance(index, tuple) else [index]
     masks = [item for item in items if isinstance(item, Tracer) and item.dtype.kind == "b"]
-    if len(masks) != 1:
+    if len(masks) != 1 or not masks[0].size:  # one without elements is known
         return None
     (mask,) = masks
     items = _expand_ellipsis([i if i is mask else _understood(i, x) for i in items], x)
@@ -234,7 +234,7 @@ def _understood(item: Any, x: Tracer) -> Any:
     if isinstance(item, Tracer) and item.dtype.kind in "iu":
         return item
     if isinstance(item, Tracer) and item.dtype.kind == "b" and item.ndim:
-        known = value_of(item)
+        known = value_of(item) if item.size else np.zeros(item.shape, bool)
         item = item if known is None else known
     item = by_values(list(item) if isinstance(item, tuple) else item)
     if isinstance(item, list) and is_traced(item):
@@ -283,7 +283,10 @@ def _with_places(items: list[Any], x: Tracer) -> list[Any]:
 
 
 def _check_mask(shape: shapes.Shape, extents: shapes.Shape, x: Tracer) -> None:
-    if shape != extents:
+    fits = len(shape) == len(extents) and all(
+        m in (n, 0) for m, n in zip(shape, extents, strict=True)
+    )
+    if not fits:  # NumPy takes a mask without elements for one that holds nowhere
         raise IndexError(
             with_place(
                 f"a mask of shape {shape} does not fit axes of extents {extents} of an array of "

@@ -240,7 +240,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
     a, axis = along_one_axis(a, axis)
     old = shape_of(a)
     if not isinstance(repeats, (int, np.integer)):
-        each = np.broadcast_to(np.asarray(repeats), old[axis])
+        counts = np.asarray(repeats) if np.size(repeats) else np.zeros(0, np.int64)
+        each = np.broadcast_to(counts, old[axis])
         picked: Any = np.take(a, np.repeat(np.arange(old[axis]), each), axis=axis)
         return picked
     wide = broadcast_to(

@@ -146,15 +146,18 @@ def _direction(z: Value) -> Value:
     zero, one = full(0, size.type), full(1, size.type)
     infinite = [arithmetic.isinf(part) for part in parts]
     either, both = arithmetic.bitwise_or(*infinite), arithmetic.bitwise_and(*infinite)
-    safe = arithmetic.select(arithmetic.eq(size, 0), one, arithmetic.select(either, one, size))
+    at_zero = arithmetic.eq(size, 0)
+    safe = arithmetic.select(at_zero, one, arithmetic.select(either, one, size))
     limits = [
         arithmetic.select(wild, arithmetic.sign(part), zero)
         for wild, part in zip(infinite, parts, strict=True)
     ]
     limits[0] = arithmetic.select(both, full(np.nan, size.type), limits[0])
     limits[1] = arithmetic.select(both, full(np.nan, size.type), limits[1])
-    pairs = zip(parts, limits, strict=True)
-    re, im = (arithmetic.select(either, limit, part / safe) for part, limit in pairs)
+    units = (arithmetic.select(at_zero, zero, part / safe) for part in parts)
+    re, im = (
+        arithmetic.select(either, limit, unit) for unit, limit in zip(units, limits, strict=True)
+    )
     return arithmetic.make_complex(re, im)
 
 

@@ -63,6 +63,7 @@ def _special_ufuncs(imported: bool) -> dict[Any, Any]:
         for key, answer in table.items():
             if isinstance(key, str):
                 ufunc = getattr(scipy.special, key.rpartition(".")[2], None)
+                ufunc = getattr(ufunc, "__wrapped__", ufunc)  # if SCIPY_ARRAY_API is set
                 if ufunc is not None:  # which an older SciPy may lack
                     found[ufunc] = answer
     return found
@@ -76,6 +77,8 @@ def find_answer(ufunc: Any) -> Any:
     return answer
 
 
+#: What products of vectors may be asked for.
+_AXIS = {"axis"}
 #: Ufuncs of two results, which are computed one by one.
 _OF_TWO_RESULTS = (np.divmod, np.modf)
 
@@ -110,8 +113,9 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if out is not None and method == "__call__":
         return _call_with_out(ufunc, inputs, kwargs, out)
     inputs = bare(inputs)
-    if ufunc in PRODUCTS and method == "__call__" and not any(kwargs.values()):
-        return PRODUCTS[ufunc](*inputs)
+    others = kwargs.keys() - _AXIS
+    if ufunc in PRODUCTS and method == "__call__" and not any(map(kwargs.get, others)):
+        return PRODUCTS[ufunc](*inputs, **{k: kwargs[k] for k in kwargs.keys() & _AXIS})
     if method in ("reduce", "accumulate", "reduceat"):
         return _along_an_axis(ufunc, method, inputs, kwargs)
     if method == "outer" and not kwargs:

@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from types import MethodType
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from autojit.errors import AutojitError, TracingError, UncoveredFunctionError, with_place
 from autojit.tracing.created_arrays import is_traced
 from autojit.tracing.scipy_calls import public_name, way_out
@@ -31,6 +33,9 @@ def standing_for(f: Any) -> Any:
     module = getattr(inner, "__module__", None)
     if not isinstance(module, str) or not module.startswith("scipy."):
         return f
+    wrapped = getattr(inner, "__wrapped__", None)
+    if isinstance(wrapped, np.ufunc):  # SciPy wraps its ufuncs if SCIPY_ARRAY_API is set
+        return wrapped
     table = _table(module, _loaded(module.split(".")[1]))
     found = table.get(id(f)) or table.get(id(inner))
     if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,21 @@ from .protocol import TracedValue
 from .source import user_source
 
 _Binary = Callable[[Any, Any], Any]
+
+#: The versions of the array API standard that `autojit.array_api` has the functions of.
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+#: The device of NumPy's arrays, as the standard asks for one.
+CPU = "cpu"
+
+
+def check_device(device: Any) -> None:
+    """Raise ValueError for any other one."""
+    if device not in (None, CPU):
+        raise ValueError(
+            f"traced arrays are on the device {CPU!r}, as NumPy's are, not on {device!r}. Compiled "
+            "code may run elsewhere:\n"
+            '    jit(f, device="cuda")              # not: x.to_device("cuda")'
+        )
 
 
 def _forward(ufunc: Any) -> _Binary:
@@ -207,3 +223,30 @@ class ArrayMethods(Operators):
 
     def flatten(self: Any, order: Any = "C") -> Any:
         return np.copy(np.ravel(self, order), "C")
+
+    # -- the array API standard ---------------------------------------------
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """`autojit.array_api`, with the functions of the standard."""
+        if api_version not in (None, *API_VERSIONS):
+            raise ValueError(
+                f"autojit has the array API standard of {API_VERSIONS[-1]}, not {api_version!r}. "
+                "Ask for that, or for none:\n"
+                "    x.__array_namespace__()            # not: api_version=..."
+            )
+        return importlib.import_module(hooks.array_api)
+
+    @property
+    def device(self) -> str:
+        """That of NumPy's arrays; the one on which code runs is an argument of ``jit``."""
+        return CPU
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The array itself on its own device; any other one is refused."""
+        check_device(device)
+        if stream is not None:
+            raise ValueError(f"x.to_device: the device {CPU!r} has no streams: leave out stream=")
+        return self
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # DLPack's number of the processor, and which one

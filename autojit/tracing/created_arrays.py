@@ -201,15 +201,15 @@ def _attach() -> None:
     """The operators and the other special methods of tracers."""
 
     def forward(name: str) -> Any:
-        def special(self: TracedArray, *args: Any) -> Any:
-            result = getattr(self.tracer, name)(*args)
+        def special(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+            result = getattr(self.tracer, name)(*args, **kwargs)
             return self if result is self.tracer else result
 
         return special
 
     own = ("bool", "float", "int", "complex", "index", "round", "trunc", "floor", "ceil",
            "format", "repr", "str", "len", "iter", "getitem", "setitem", "copy",
-           "deepcopy")  # fmt: skip
+           "deepcopy", "array_namespace", "dlpack", "dlpack_device")  # fmt: skip
     for name in (*OPERATORS, *(f"__{word}__" for word in own)):
         setattr(TracedArray, name, forward(name))
 

@@ -85,6 +85,8 @@ class Hooks:
         self._lock = Lock()
         #: Our modules in the place of SciPy's that are not `autojit.scipy.NAME`, by SciPy's names.
         self.scipy: dict[str, str] = {}
+        #: The module with the functions of the array API standard.
+        self.array_api = ""
         #: Let go of what is recorded beside a trace, once that has ended.
         self.releases: list[Callable[[], object]] = []
         #: SciPy's functions that are answered for, by their public names.

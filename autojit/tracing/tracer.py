@@ -303,6 +303,25 @@ class Tracer(ArrayMethods):
             by_c=True,
         )
 
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        found = self._without_loss()
+        if found is not None:
+            return np.array(found).__dlpack__(
+                stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+            )
+        self._refuse(
+            "x.__dlpack__(), which gives the memory of x to another library,",
+            "Give it the result of jit(f):\n    torch.from_dlpack(jit(f)(x))       # not: in f",
+            by_c=True,
+        )
+
     def stand_in(self, value: Value, trace: Trace) -> Tracer:
         """An array like this one, with that value in that trace (see ``blocks``)."""
         made = Tracer(value, trace, self.weak)

@@ -27,7 +27,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 
-def _mismatch(name: str, a: Any, b: Any, rule: str) -> ShapeError:
+def mismatch(name: str, a: Any, b: Any, rule: str) -> ShapeError:
     return ShapeError(
         with_place(
             f"{name} of shapes {shape_of(a)} and {shape_of(b)}: {rule}.\n"
@@ -41,10 +41,10 @@ def matmul(a: Any, b: Any) -> Tracer:
     """``a @ b`` by NumPy's rules for vectors, matrices and stacks of matrices."""
     x, y = promoted(a, b)
     if not x.shape or not y.shape:
-        raise _mismatch("matmul", a, b, "scalars are multiplied with *")
+        raise mismatch("matmul", a, b, "scalars are multiplied with *")
     inner_y = max(0, y.type.ndim - 2)
     if x.shape[-1] != y.shape[inner_y]:
-        raise _mismatch(
+        raise mismatch(
             "matmul",
             a,
             b,
@@ -78,7 +78,7 @@ def _stacked(x: Value, y: Value, a: Any, b: Any) -> Value:
     try:
         outer = shapes.broadcast_shapes(outer_x, outer_y)
     except TypeMismatch:
-        raise _mismatch("matmul", a, b, "the outer axes do not broadcast") from None
+        raise mismatch("matmul", a, b, "the outer axes do not broadcast") from None
     x = move.broadcast_to(x, (*outer, *x.shape[-2:]))
     y = move.broadcast_to(y, (*outer, *y.shape[-2:]))
     n = len(outer)
@@ -94,7 +94,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     x, y = promoted(a, b)
     inner = max(0, y.type.ndim - 2)
     if x.shape[-1] != y.shape[inner]:
-        raise _mismatch("np.dot", a, b, f"{x.shape[-1]} and {y.shape[inner]} differ")
+        raise mismatch("np.dot", a, b, f"{x.shape[-1]} and {y.shape[inner]} differ")
     return tracer(_contract(x, y, (x.type.ndim - 1,), (inner,)))
 
 
@@ -110,7 +110,7 @@ def inner(a: Any, b: Any, /) -> Any:
         return np.multiply(a, b)
     x, y = promoted(a, b)
     if x.shape[-1] != y.shape[-1]:
-        raise _mismatch("np.inner", a, b, "the last axes differ")
+        raise mismatch("np.inner", a, b, "the last axes differ")
     return tracer(_contract(x, y, (x.type.ndim - 1,), (y.type.ndim - 1,)))
 
 
@@ -128,7 +128,7 @@ def cross(
         axisa = axisb = axisc = axis
     x, y = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if np.shape(x)[-1] != 3 or np.shape(y)[-1] != 3:
-        raise _mismatch("np.cross", a, b, "both vectors must have 3 components")
+        raise mismatch("np.cross", a, b, "both vectors must have 3 components")
     ahead, behind = ([np.roll(v, shift, axis=-1) for v in (x, y)] for shift in (-1, 1))
     return np.moveaxis(ahead[0] * behind[1] - behind[0] * ahead[1], -1, axisc)
 
@@ -142,33 +142,7 @@ def kron(a: Any, b: Any) -> Any:
     return np.reshape(x * y, tuple(m * n for m, n in zip(rows, columns, strict=True)))
 
 
-def vecdot(a: Any, b: Any) -> Any:
-    """``np.vecdot``: the last axes run together."""
-    if dtype_of(a).kind == dtype_of(b).kind == "b":
-        return np.any(a & b, axis=-1)
-    return np.sum(np.conj(a) * b, axis=-1)
-
-
-def matvec(a: Any, b: Any) -> Any:
-    """``np.matvec``: stacks of matrices times stacks of vectors."""
-    return np.matmul(a, b[..., None])[..., 0]
-
-
-def vecmat(a: Any, b: Any) -> Any:
-    """``np.vecmat``: stacks of vectors, conjugated, times stacks of matrices."""
-    return np.matmul(np.conj(a)[..., None, :], b)[..., 0, :]
-
-
-#: Generalized ufuncs; some NumPy releases lack the later ones.
 PRODUCTS[np.matmul] = matmul
-for _product in (vecdot, matvec, vecmat):
-    if hasattr(np, _product.__name__):
-        PRODUCTS[getattr(np, _product.__name__)] = _product
-
-
-@implements(np.linalg.vecdot)
-def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return vecdot(np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1))
 
 
 @implements(np.linalg.matmul)
@@ -179,7 +153,7 @@ def linalg_matmul(x1: Any, x2: Any, /) -> Any:
 @implements(np.linalg.outer)
 def linalg_outer(x1: Any, x2: Any, /) -> Any:
     if np.ndim(x1) != 1 or np.ndim(x2) != 1:
-        raise _mismatch("np.linalg.outer", x1, x2, "both are vectors")
+        raise mismatch("np.linalg.outer", x1, x2, "both are vectors")
     return outer(x1, x2)
 
 
@@ -199,7 +173,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     left = tuple(shapes.normalize_axis(k, x.type.ndim) for k in axes_x)
     right = tuple(shapes.normalize_axis(k, y.type.ndim) for k in axes_y)
     if [x.shape[k] for k in left] != [y.shape[k] for k in right]:
-        raise _mismatch("np.tensordot", a, b, f"axes {left} and {right} differ in extent")
+        raise mismatch("np.tensordot", a, b, f"axes {left} and {right} differ in extent")
     return tracer(_contract(x, y, left, right))
 
 

@@ -14,6 +14,7 @@ from autojit.ir.core.program import Value
 from autojit.ir.linalg import factorizations, spectral
 from autojit.protocols.lifting import as_tracer, as_value, tracer
 from autojit.protocols.registry import implements, uncovered
+from autojit.tracing.created_arrays import with_values
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
@@ -141,9 +142,22 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
         raise ValueError("`rtol` and `rcond` can't be both set.")
     given = rtol if rcond is None else rcond
     tolerance: Any = 1e-15 if given is np._NoValue else _default(x) if given is None else given
-    if is_tracer(tolerance) or np.ndim(tolerance):
-        raise uncovered("np.linalg.pinv", " with a tolerance that is not a number")
-    return tracer(spectral.pinv(x, rtol=float(tolerance)))
+    tolerance = with_values(tolerance)
+    if is_tracer(tolerance):
+        raise uncovered("np.linalg.pinv", " with a tolerance that is not known")
+    if np.ndim(tolerance) == 0:
+        return tracer(spectral.pinv(x, rtol=float(tolerance)))
+    return _pinv_by_matrix(x, np.asarray(tolerance))
+
+
+def _pinv_by_matrix(x: Value, tolerances: np.ndarray) -> Tracer:
+    """Stacks of matrices, with a tolerance for each."""
+    stack = np.broadcast_shapes(tolerances.shape, x.shape[:-2])
+    result: Any = np.zeros((*stack, x.shape[-1], x.shape[-2]), x.dtype)
+    for rtol in np.unique(tolerances):
+        found = tracer(spectral.pinv(x, rtol=float(rtol)))
+        result = np.where((tolerances == rtol)[..., None, None], found, result)
+    return as_tracer(result)
 
 
 def hermitian_matrix(name: str, a: Any, *, lower: bool = True) -> Value:

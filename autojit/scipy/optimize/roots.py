@@ -7,7 +7,7 @@ Whatever the method is called, compiled searches are those of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -252,3 +252,20 @@ def fixed_point(
         return np.reshape(made, (-1,)) - x
 
     return np.reshape(solve_system(off, np.reshape(start, (-1,)), xtol)[0], start.shape)
+
+
+def _refuse_elementwise(name: str) -> None:
+    """Its steps choose among ends of brackets by values at hand: what they return depends on what
+    is traced otherwise than the root does."""
+
+    @answers(f"scipy.optimize.elementwise.{name}", callables=True)
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise refused(
+            f"scipy.optimize.elementwise.{name}",
+            "the derivative of its steps is not that of the result. Find one number, for all by "
+            "vmap:\n    vmap(lambda c: scipy.optimize.brentq(lambda x: f(x, c), a, b))(cs)",
+        )
+
+
+for _name in ("bracket_minimum", "bracket_root", "find_minimum", "find_root"):
+    _refuse_elementwise(_name)

@@ -46,6 +46,13 @@ def test_refusals_name_a_way_out(name: str) -> None:
     assert words in str(caught.value)
 
 
+def test_searches_for_many_numbers_name_a_way_out() -> None:
+    elementwise = pytest.importorskip("scipy.optimize.elementwise", reason="since SciPy 1.15")
+    for f in (elementwise.find_root, elementwise.bracket_minimum):
+        with pytest.raises(UncoveredFunctionError, match=r"vmap\(lambda c: scipy.optimize.brentq"):
+            grad(lambda x, f=f: f(lambda u: u - x, (0.0, 2.0)).x)(1.0)
+
+
 def test_what_decides_about_shapes_must_be_known() -> None:
     with pytest.raises(ConcreteValueError, match="must be known when the function is traced"):
         jit(lambda n: signal.savgol_filter(np.ones(9), n, 2)[0])(5)

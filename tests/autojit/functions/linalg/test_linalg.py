@@ -248,6 +248,16 @@ def test_pinv_of_low_rank_and_of_equal_singular_values() -> None:
         check_grads(np.linalg.pinv, (2 * np.eye(3),), order=2)
 
 
+def test_pinv_with_a_tolerance_for_each_matrix() -> None:
+    a = RNG.normal(size=(2, 3, 2))
+    a[:, :, 1] = a[:, :, 0] + 1e-3 * a[:, :, 1]
+    tolerances = np.array([1e-12, 0.1])
+    with autojit.disable_jit():
+        found = jit(lambda a: np.linalg.pinv(a, rtol=tolerances))(a)
+    np.testing.assert_allclose(found, np.linalg.pinv(a, rtol=tolerances), rtol=1e-9)
+    np.testing.assert_allclose(found[1], np.linalg.pinv(a[1], rtol=0.1), rtol=1e-9)
+
+
 def test_equal_eigenvalues() -> None:
     def trace(a: Any) -> Any:
         return np.sum(np.linalg.eigvalsh(a) ** 2)

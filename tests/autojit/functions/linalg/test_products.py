@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import autojit
 from autojit import grad, jit
+from autojit.errors import ShapeError
 
 LABELS = "abcd"
 
@@ -58,3 +59,19 @@ def test_values_and_gradients(case: tuple[str, list[np.ndarray]]) -> None:
     value = float(np.sum(weights * want))
     for array, gradient in zip(arrays, gradients, strict=True):
         assert float(np.sum(array * gradient)) == pytest.approx(value, rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128", "bool"])
+def test_vecdot_along_an_axis_keeps_the_dtype(axis: int, dtype: str) -> None:
+    x, y = np.array([[1, 200], [3, 0]]).astype(dtype), np.array([[9, 2], [1, 7]]).astype(dtype)
+    for f in (np.vecdot, np.linalg.vecdot):
+        with autojit.disable_jit():
+            found, expected = jit(lambda a, b, f=f: f(a, b, axis=axis))(x, y), f(x, y, axis=axis)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_vecdot_of_lengths_that_differ() -> None:
+    with pytest.raises(ShapeError, match="both vectors must have as many components"):
+        autojit.trace(np.vecdot)(np.ones((2, 3)), np.ones(1))

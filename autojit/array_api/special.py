@@ -1,0 +1,19 @@
+"""``scipy.special`` as an extension, as SciPy looks for one in a namespace: its ufuncs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    import scipy.special
+
+    f = getattr(scipy.special, name, None)
+    f = getattr(f, "__wrapped__", f)
+    if not isinstance(f, np.ufunc):
+        raise AttributeError(f"scipy.special has no ufunc {name!r}")
+    return f
