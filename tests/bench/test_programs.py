@@ -16,7 +16,7 @@ from bench.programs import all_programs, select
 from bench.programs.check import moved, wrong
 from bench.programs.command import best, findings, main, means, ratios, row, slower
 from bench.programs.declare import PLAIN
-from bench.programs.not_covered import message, texts
+from bench.programs.not_covered import TEXTS, message
 
 PROGRAMS = all_programs()
 
@@ -167,6 +167,6 @@ def test_what_a_program_needs_comes_from_the_library():
 def test_the_list_of_what_is_not_covered():
     readme = Path(command.__file__).parent / "programs" / "README.md"
     listed = re.findall(r"^\| `(.*?)` \|", readme.read_text("utf-8"), re.MULTILINE)
-    assert listed == list(texts()), "python -m bench.programs.not_covered prints the list"
-    covered = [title for title, (_, text) in texts().items() if message(text) is None]
+    assert listed == list(TEXTS), "python -m bench.programs.not_covered prints the list"
+    covered = [title for title, (_, text) in TEXTS.items() if message(text) is None]
     assert covered == [], "covered by now: take it off the list"

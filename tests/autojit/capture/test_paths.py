@@ -387,8 +387,8 @@ REFUSED = [
     (bytes_that_change, "type bytearray from outside is changed"),
     (an_iterator, "type list_iterator from outside is changed"),
     (a_generator, "type generator from outside is changed"),
-    (numbers_of_a_generator, "type Generator from outside is changed"),
-    (random_numbers, "type Random from outside is changed"),
+    (numbers_of_a_generator, "rng.random in a compiled function"),
+    (random_numbers, "random.random in a compiled function"),
     (an_error_without_a_result, "it returns no number"),
 ]
 

@@ -311,7 +311,7 @@ def test_results(tmp_path: Path) -> None:
     every += programs_of_all_kinds()
     assert {type(s) for case in every for s in statements(case.loops)} == set(EFFECTS) - {Callback}
     found = functions(every, tmp_path)
-    assert len(found) > 0.9 * len(every) > 200
+    assert len(found) > 0.8 * len(every) > 200  # the others call functions of SciPy or LAPACK
     for case, function in found:
         arrays = case.arrays()
         outputs, status = call(function, case.loops, arrays)
