@@ -157,9 +157,11 @@ class Places(Bounded):
     axis: int
 
 
-def places_of(mask: Any) -> tuple[Places, ...]:
+def places_of(mask: Any) -> tuple[Tracer, ...]:
     """``np.nonzero`` of an array whose values are not known."""
     mask = as_tracer(mask)
+    if not mask.size:
+        return tuple(as_tracer(np.zeros(0, _INT)) for _ in range(mask.ndim))
     truth = mask if mask.dtype.kind == "b" else as_tracer(mask != 0)
     found = []
     for axis in range(truth.ndim):
