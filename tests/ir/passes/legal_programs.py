@@ -271,6 +271,11 @@ STREAM = """(%x: f64[40], %z: f64[]) {
   return %l, %g
 }"""  # noqa: E501
 
+#: The stream is computed from the array.
+DOUBLED = STREAM.replace(
+    "return %5, %6, %1, %0", "%7: f64[40] = add %1, %1\n    return %5, %6, %7, %0"
+)
+
 INNER_LOOP = """(%x: f64[99]) {
   %l: f64[99], %tape: f64[6,99] = scan %x {body=program step(%i: i64[], %a: f64[99]) {
     %z: i64[] = constant {dtype=i64, shape=(), value=0}
