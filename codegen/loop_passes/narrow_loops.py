@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from autojit.codegen.analysis.loop_level import EVERYTHING, kernel_pass
 from autojit.codegen.analysis.no_effect import has_no_effect
-from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, Loop
+from autojit.codegen.loop_ir.nodes import Compute, Constant, IndexValue, Loop, RunTasks
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, defined, is_whole, ranges, walk
 from autojit.codegen.loop_ir.values import Scalar
@@ -61,8 +61,9 @@ def _body(body: list[Any], before: dict[int, Any], bounds: Bounds, numbers: Iter
             body[position:position] = ahead
             position += len(ahead)
         inner = {**bounds, s.var: (s.start, s.stop - 1)} if isinstance(s, Loop) else bounds
+        seen = {} if isinstance(s, RunTasks) else before  # a task's scalars are its own
         for statements in bodies_of(s):
-            _body(statements, before, inner, numbers)
+            _body(statements, seen, inner, numbers)
         result = defined(s)
         if result is not None:
             before[result.number] = s
