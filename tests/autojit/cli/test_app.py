@@ -16,10 +16,10 @@ import pytest
 from typer.testing import CliRunner
 
 import autojit
-from autojit.cli import terminal
 from autojit.cli.app import app
-from autojit.cli.bench import show_time
-from autojit.cli.failures import Failure
+from autojit.cli.common import terminal
+from autojit.cli.common.failures import Failure
+from autojit.cli.running.bench import show_time
 from autojit.ir.core.types import Type
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -285,8 +285,8 @@ def test_fault_of_ours_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
         return {}["no such key"]  # type: ignore[index]
 
     monkeypatch.setattr("autojit.staging.inspection.Lowered.text", fail)
-    monkeypatch.setattr("autojit.cli.failures._OURS", [Path(__file__).parent])
-    monkeypatch.setattr("autojit.cli.failures._LIBRARIES", [ROOT, Path(sys.prefix)])
+    monkeypatch.setattr("autojit.cli.common.failures._OURS", [Path(__file__).parent])
+    monkeypatch.setattr("autojit.cli.common.failures._LIBRARIES", [ROOT, Path(sys.prefix)])
     result = call("dump", "functions.py:vector", "f64[3]")
     assert result.exit_code == 1
     assert "raised KeyError: 'no such key'\n  This is a fault of autojit (at " in result.stderr

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autojit.cli.arguments import fill, parse_argument
-from autojit.cli.failures import Failure
+from autojit.cli.common.arguments import fill, parse_argument
+from autojit.cli.common.failures import Failure
 from autojit.ir.core.types import Type
 
 

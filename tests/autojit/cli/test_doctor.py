@@ -9,10 +9,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import autojit
-from autojit.cli import probes, terminal
 from autojit.cli.app import app
-from autojit.cli.doctor import run_probe
-from autojit.cli.probes import Finding, widest_registers
+from autojit.cli.common import terminal
+from autojit.cli.upkeep import probes
+from autojit.cli.upkeep.doctor import run_probe
+from autojit.cli.upkeep.probes import Finding, widest_registers
 
 
 def test_doctor_finds_everything_working() -> None:

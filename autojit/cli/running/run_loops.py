@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from autojit.cli.common.arguments import random_array, show_results
+from autojit.cli.common.failures import Failure, running
 from autojit.codegen.analysis.verifier import BrokenLoops, verify
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.values import Buffer
 from autojit.codegen.loop_text.parse import ParseError, parse_loops
 from autojit.ir.core.types import dtype_from_name
-
-from .arguments import random_array, show_results
-from .failures import Failure, running
 
 
 def run_loops(

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autojit import disable_jit
+from autojit.cli.common.failures import FAULT, Failure, running
+from autojit.cli.common.terminal import console, state_line
 from autojit.testing import MODES, compare_grads
-
-from .failures import FAULT, Failure, running
-from .terminal import console, state_line
 
 
 def check(

@@ -10,14 +10,13 @@ from itertools import groupby
 from typing import Any
 
 from autojit import jit
+from autojit.cli.common.failures import running
+from autojit.cli.common.terminal import console
 from autojit.codegen.cpu.llvm import vector_remarks
 from autojit.codegen.driver.executable import Executable
 from autojit.ir.pass_manager.remarks import Remark, collecting
 from autojit.session import transform_cache
 from autojit.staging.execute import target_errors
-
-from .failures import running
-from .terminal import console
 
 #: What passes are asked, by their names, in the order in which they run.
 _QUESTIONS = {

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit import grad, jit
+from autojit.cli.common.failures import FAULT, Failure, running
+from autojit.cli.common.terminal import console, state_line
 from autojit.errors import IntegerGradientError, NonScalarGradientError
 from autojit.staging import pytrees
-
-from .failures import FAULT, Failure, running
-from .terminal import console, state_line
 
 
 class Timing(NamedTuple):

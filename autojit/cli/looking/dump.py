@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from autojit import jit
+from autojit.cli.common.failures import FAULT, Failure, closest, running
+from autojit.cli.common.terminal import give
 from autojit.staging.inspection import STAGES, Lowered
-
-from .failures import FAULT, Failure, closest, running
-from .terminal import give
 
 FORMATS = ("text", "json")
 _JSON_STAGES = ("trace", "optimized")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from autojit.cli.common.terminal import console, state_line
+
 from . import probes
 from .probes import Finding
-from .terminal import console, state_line
 
 
 def doctor() -> bool:

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from autojit import disable_jit
+from autojit.cli.common.arguments import random_array, show_results
+from autojit.cli.common.failures import Failure, running
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.ir.tools.text import ParseError, parse
 from autojit.ir.tools.verifier import verify
 from autojit.staging.execute import apply
-
-from .arguments import random_array, show_results
-from .failures import Failure, running
 
 
 def run(

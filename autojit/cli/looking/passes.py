@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from autojit import jit
+from autojit.cli.common.failures import Failure, closest, running
+from autojit.cli.common.terminal import console
+from autojit.cli.running.run import is_loops, program_in, read_text
+from autojit.cli.running.run_loops import loops_in
 from autojit.codegen.analysis.loop_level import LOOPS
 from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_passes.pipeline import SHAPE
@@ -19,11 +23,6 @@ from autojit.ir.passes.pipeline import OPTIMIZE
 from autojit.ir.tools.program_passes import SSA
 from autojit.session import transform_cache
 from autojit.staging.execute import target_errors
-
-from .failures import Failure, closest, running
-from .run import is_loops, program_in, read_text
-from .run_loops import loops_in
-from .terminal import console
 
 #: What ``opt`` runs by one name, beside single passes.
 PIPELINES = {"optimize": OPTIMIZE, "prepare": PREPARE}

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from autojit import __version__, jit
+from autojit.cli.common.failures import FAULT, Failure, running
+from autojit.cli.common.terminal import console, state_line
 from autojit.codegen.cpu.entry_point import key as keys
 from autojit.codegen.driver.cache import (
     FOLDER_VARIABLE,
@@ -21,9 +23,6 @@ from autojit.codegen.driver.cache import (
 from autojit.codegen.driver.executable import signature
 from autojit.dispatch.compiled import CompiledFunction
 from autojit.ir.core.program import Program
-
-from .failures import FAULT, Failure, running
-from .terminal import console, state_line
 
 #: What is said of each part of a key that differs, the most telling first.
 _DIFFERENCES = {

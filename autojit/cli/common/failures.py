@@ -14,7 +14,7 @@ from autojit.errors import AutojitError
 #: The command was not understood; the user's function, or what was checked, is at fault.
 MISUSE, FAULT = 2, 1
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 _OURS = [_PACKAGE, *((_PACKAGE / part).resolve() for part in ("ir", "codegen"))]
 _LIBRARIES = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "purelib", "platlib")]
 

@@ -1,0 +1,1 @@
+"""What all commands share: options, arguments, targets, failures, the terminal."""

@@ -1,0 +1,1 @@
+"""Commands that show a function or a program."""
