@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import random
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,14 +14,14 @@ import optree
 from autojit.ir.core.types import Type
 from autojit.staging.pytrees import NAMESPACE
 from autojit.staging.trace_function import LeafType, trace_function
-from autojit.tracing.tracer import Tracer
 
-from .engine.modes import modes, no_grad
-from .engine.recording import record, wrap
+from .engine.modes import modes, traced
+from .engine.recording import Kind, record, wrap
 from .engine.rules import Operation, applied
 from .engine.tensor import Tensor
 from .functions.factories import default_generator
 from .precision import casting
+from .surroundings import constant, surroundings
 
 
 def _is_tensor(x: Any) -> bool:
@@ -36,26 +38,29 @@ class _Compiled:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.lifted: list[Tensor] = []
+        #: The tensors that it closes over, by what it may depend on besides.
+        self.lifted: dict[Any, list[Tensor]] = {}
         self._made: dict[Any, Any] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = _flat((args, kwargs))
         given = [x for x in leaves if _is_tensor(x)]
-        static = tuple(None if _is_tensor(x) else x for x in leaves)
-        training = getattr(self.function, "training", None)
+        static = tuple(None if _is_tensor(x) else constant(x) for x in leaves)
+        around = surroundings(self.function), modes.grad
         while True:
-            everything = [*given, *self._parameters()]
+            everything = [*given, *self._closed_over(around)]
             key = (
                 structure,
                 static,
-                training,
+                around,
                 casting.dtype,
                 tuple((x._data.shape, x._data.dtype.char) for x in everything),
             )
             found = self._made.get(key)
             if found is not None:
                 break
+            if len(self._made) >= MOST:
+                return self._uncompiled(args, kwargs)
             self._trace(key, leaves, structure, everything)
         operation, results, outer = found
         made = record(operation, everything)
@@ -63,17 +68,31 @@ class _Compiled:
         whole = [next(outputs) if r is _TENSOR else r for r in results]
         return optree.tree_unflatten(outer, whole)
 
-    def _parameters(self) -> list[Tensor]:
+    def _uncompiled(self, args: Any, kwargs: Any) -> Any:
+        warnings.warn(
+            f"torch.compile: {self._name()} has been compiled {MOST} times for other types of "
+            "arguments, numbers or attributes, so it is called as it is from now on. Pass what "
+            "changes in each call as a tensor.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return self.function(*args, **kwargs)
+
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def _closed_over(self, around: Any) -> list[Tensor]:
         own = getattr(self.function, "parameters", None)
         named = list(own()) if callable(own) else []
         buffers = getattr(self.function, "buffers", None)
         named += list(buffers()) if callable(buffers) else []
-        return [*named, *(x for x in self.lifted if not any(x is p for p in named))]
+        lifted = self.lifted.get(around, ())
+        return [*named, *(x for x in lifted if not any(x is p for p in named))]
 
     def _trace(
         self, key: Any, leaves: Sequence[Any], structure: Any, everything: list[Tensor]
     ) -> None:
-        """Trace once; tensors that it closes over and that need gradients become inputs."""
+        """Trace once; tensors that it closes over become inputs."""
         outer: Any = None
         results: list[Any] = []
         count = sum(map(_is_tensor, leaves))
@@ -88,7 +107,7 @@ class _Compiled:
             for p, a in zip(parameters, arrays[count:], strict=True):
                 p._data = a
             try:
-                with no_grad():
+                with traced():
                     out, outer = _flat(self.function(*args, **kwargs))
                 if any(p._data is not a for p, a in zip(parameters, arrays[count:], strict=True)):
                     raise RuntimeError("torch.compile: the function changes its parameters.")
@@ -98,36 +117,39 @@ class _Compiled:
             results = [_TENSOR if _is_tensor(x) else x for x in out]
             return [x._data for x in out if _is_tensor(x)]
 
-        flat.__name__ = getattr(self.function, "__name__", type(self.function).__name__)
+        flat.__name__ = self._name()
         types = [
             LeafType(Type(np.dtype(x._data.dtype), tuple(x._data.shape)), None) for x in everything
         ]
-        state, modes.lifting = default_generator.get_state(), []
+        state, modes.lifting, Kind.born = _generators(), [], []
         try:
             program = trace_function(flat, types, lambda f, arrays: f(*arrays)).program
-            known = set(map(id, parameters))
-            found = [
-                t for t in _distinct(modes.lifting)
-                if id(t) not in known and not isinstance(t._data, Tracer)
-            ]  # fmt: skip
+            known = {*map(id, parameters), *map(id, Kind.born)}
+            found = [t for t in _distinct(modes.lifting) if id(t) not in known]
         finally:
-            modes.lifting = None
-        if default_generator.get_state() != state:
+            modes.lifting = Kind.born = None
+        if _generators() != state:
             raise RuntimeError(
                 f"torch.compile: {flat.__name__} draws random numbers, which would be the same in "
                 "each call. Draw them outside, and pass them:\n"
                 "    compiled(x, torch.rand_like(x))"
             )
         if found:
-            self.lifted += found
+            self.lifted[key[2]] = [*self.lifted.get(key[2], ()), *found]
             return
-        captured = program.captured
-        run = applied(program, at_once=True)
-        operation = Operation("CompiledFunctionBackward", lambda *x: run(*x, *captured))
+        operation = Operation("CompiledFunctionBackward", applied(program, at_once=True))
         self._made[key] = operation, results, outer
 
 
+def _generators() -> Any:
+    """The states of all generators that draw without being passed."""
+    legacy: Any = np.random.get_state(legacy=True)
+    return default_generator.get_state(), random.getstate(), legacy[2:], legacy[1].tobytes()
+
+
 _TENSOR = object()
+#: So many programs are kept of one function.
+MOST = 64
 
 
 def _distinct(found: Sequence[Tensor]) -> list[Tensor]:
@@ -137,7 +159,11 @@ def _distinct(found: Sequence[Tensor]) -> list[Tensor]:
 def compile(model: Any = None, **_: Any) -> Any:
     """A function or module that runs as one compiled program, forward and backward.
 
-    Tensors that it closes over are inputs where they require gradients, and constants elsewhere.
+    Tensors that it closes over are inputs. Other values are constants: it is compiled again where
+    a variable or global of the function, or an attribute of its module or object, is another
+    number, string, tensor or hook, in lists, dicts and objects too; one that lies deeper, or in an
+    array, is not seen to change. After 64 such programs calls are not compiled any more, with a
+    warning.
 
     >>> from autojit import torch
     >>> f = torch.compile(lambda x: torch.relu(x + 1) + 2)

@@ -14,6 +14,7 @@ import numpy as np
 
 from autojit.tracing.context import current_trace
 from autojit.tracing.tracer import Tracer
+from autojit.transformations.derivatives import stop_gradient
 
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
@@ -53,6 +54,8 @@ class Kind:
     """The class of tensors, which lies above."""
 
     tensor: Any = None
+    #: The tensors that are made while `torch.compile` traces.
+    born: list[Any] | None = None
 
 
 def wrap(array: Any) -> Any:
@@ -66,6 +69,8 @@ def wrap(array: Any) -> Any:
     made._base = None
     made._accumulate_ref = None
     made._hooks = None
+    if Kind.born is not None and not isinstance(array, Tracer):
+        Kind.born.append(made)
     return made
 
 
@@ -74,9 +79,11 @@ def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...]
     arrays = [t._data for t in tensors]
     result = _computed(operation, arrays, static)
     if modes.lifting is not None:
-        modes.lifting += [t for t in tensors if t._needs]
+        modes.lifting += _known(tensors)
     needs = None
-    if modes.grad:
+    if modes.off is not None:
+        result = constants(result)
+    if modes.grad and not modes.tracing:
         needs = tuple([t._needs if t._base is None else t.requires_grad for t in tensors])
     if result.__class__ is tuple:
         made = tuple([wrap(r if _is_array(r) else np.asarray(r)) for r in result])
@@ -87,6 +94,23 @@ def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...]
     if needs is not None and True in needs:
         attach(operation, tensors, arrays, static, needs, (one,))
     return one
+
+
+def _known(tensors: Sequence[Any]) -> list[Any]:
+    """Those that are not traced."""
+    return [t for t in tensors if not isinstance(t._data, Tracer)]
+
+
+def constants(result: Any) -> Any:
+    """Traced results without derivatives, where recording was switched off in the trace."""
+    if modes.off is not current_trace():
+        return result
+    return tuple(map(frozen, result)) if result.__class__ is tuple else frozen(result)
+
+
+def frozen(array: Any) -> Any:
+    """An array that is a constant to derivatives, if it is traced."""
+    return stop_gradient(array) if isinstance(array, Tracer) else array
 
 
 def _is_array(x: Any) -> bool:
@@ -167,6 +191,8 @@ def edge_of(t: Any) -> Edge:
 def compute(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The result of an operation that has no derivative."""
     result = _computed(operation, [t._data for t in tensors], static)
+    if modes.lifting is not None:
+        modes.lifting += _known(tensors)
     if result.__class__ is tuple:
         return tuple([wrap(r if _is_array(r) else np.asarray(r)) for r in result])
     return wrap(result if _is_array(result) else np.asarray(result))
