@@ -89,6 +89,8 @@ class _Walk:
     def _step(self, s: Any) -> bool:
         result = getattr(s, "result", None)
         if isinstance(result, Scalar):
+            self.known.pop(result.number, None)  # a task computes numbers of outside again
+            self.place.pop(result.number, None)
             self.made[result.number] = s
             self.inside.add(result.number)
         step = _STEPS.get(type(s))
