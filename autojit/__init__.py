@@ -94,7 +94,7 @@ __all__ = [
 
 #: What answers NumPy for traced arrays: imported before the first trace.
 hooks.register_modules(
-    f"{__name__}.protocols.ufuncs",
+    f"{__name__}.protocols.operators",
     *(
         f"{__name__}.functions.{name}"
         for name in (

@@ -19,7 +19,7 @@ from autojit.cli.coverage.evidence import Call, Failed, calls, parsed
 from autojit.cli.coverage.reasons import OTHERS, REFUSED, reasons
 from autojit.cli.coverage.report import Count, as_markdown, versions
 from autojit.protocols.registry import FUNCTIONS
-from autojit.protocols.ufuncs import find_answer
+from autojit.protocols.ufunc_plans import find_answer
 
 PAGE = Path(__file__).resolve().parents[3] / "COVERAGE.md"
 

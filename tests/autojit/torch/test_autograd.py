@@ -48,6 +48,7 @@ def test_graph_can_be_walked() -> None:
         node = node.next_functions[0][0]
     assert names == ["AddBackward0", "MulBackward0", "PowBackward0"]
     assert type(node).__name__ == "AccumulateGrad"
+    assert node.name() == "torch::autograd::AccumulateGrad"
     assert node.variable is x
     assert x.is_leaf
     assert not y.is_leaf
