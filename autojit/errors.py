@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from typing import Any
 
 from .codegen.loop_ir.errors import CacheWarning, CorruptCacheWarning
 from .ir.core.errors import AutojitError, DerivativeError
@@ -27,6 +28,7 @@ __all__ = [
     "IntegerGradientError",
     "LeakedTracerError",
     "MissingDtypeError",
+    "NanError",
     "NonScalarGradientError",
     "NotArrayError",
     "RefusedInPlaceError",
@@ -166,6 +168,18 @@ class DonationWarning(UserWarning):
 
 class UnrolledLoopWarning(UserWarning):
     """A Python loop made a trace so long that compiling it takes seconds."""
+
+
+class NanError(AutojitError, FloatingPointError):
+    """A NaN or an infinity that a call made while ``debug_nans`` is on."""
+
+    def __init__(self, report: Any) -> None:
+        super().__init__(str(report))
+        #: What :func:`autojit.explain_nan` says of it.
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, tuple[Any]]:
+        return type(self), (self.report,)
 
 
 class MissingFunctionError(AutojitError, RuntimeError):

@@ -19,6 +19,7 @@ from autojit.session.progress import stage
 from autojit.staging import pytrees
 from autojit.staging.execute import (
     apply,
+    bound_inputs,
     executable,
     failing_lines,
     interpreted,
@@ -37,6 +38,7 @@ from autojit.staging.trace_function import (
     trace_function,
 )
 from autojit.staging.transformed import P, Q, R, look_like
+from autojit.tracing.hooks import hooks
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
@@ -112,15 +114,15 @@ class CompiledFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # The fast path: native code checks the types itself and says when they differ.
         try:
-            if self._fast is not None and not kwargs and not settings.interpret:
+            if self._fast is not None and not kwargs and settings.direct:
                 result = self._fast(*args)
                 if result is not None:
                     return result
-            if self._by_static is not None and not settings.interpret:
+            if self._by_static is not None and settings.direct:
                 result = self._by_static.call(args, kwargs)
                 if result is not MISS:
                     return result
-            if self._natives and not settings.interpret:
+            if self._natives and settings.direct:
                 result = self._call_native(args, kwargs)
                 if result is not MISS:
                     return result
@@ -187,12 +189,16 @@ class CompiledFunction(Generic[P, R]):
 
     def _name_line(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Add the user's line to what native code has raised."""
-        leaves, found = self._specialize(args, kwargs)
+        found, arrays = self.traced(args, kwargs)
         program = found.traced.program
-        everything = [*leaves, *program.captured]
-        pairs = zip(everything, program.in_types, strict=True)
-        arrays = [np.asarray(leaf, t.dtype) for leaf, t in pairs]
         name_failing_line(error, program, arrays, quick=is_quick(program))
+
+    def traced(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Specialization, list[Any]]:
+        """The trace for these arguments, and the arrays of its program's inputs."""
+        leaves, found = self._specialize(args, kwargs)
+        return found, bound_inputs(found.traced.program, leaves)
 
     # -- the slow path ----------------------------------------------------
 
@@ -204,7 +210,11 @@ class CompiledFunction(Generic[P, R]):
         if inside or settings.interpret:
             return pytrees.unflatten(structure, apply(program, leaves))
         with target_errors():
-            return pytrees.unflatten(structure, self._run(leaves, found))
+            results = self._run(leaves, found)
+        if settings.checks_results:
+            inputs = bound_inputs(program, leaves) if self.device == "cpu" else leaves
+            hooks.check_results(program, inputs, results, found.signature.paths)
+        return pytrees.unflatten(structure, results)
 
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
         """The results of the compiled code, which is made or loaded here at the first call."""

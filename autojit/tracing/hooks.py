@@ -80,6 +80,10 @@ class Hooks:
     reduce_at: Callable[..., Any]
     update_at: Callable[..., Any]
 
+    #: Raises where results hold a NaN or an infinity that the inputs do not, for ``debug_nans``:
+    #: ``(program, inputs, results, paths)``.
+    check_results: Callable[[Any, Any, Any, Any], None]
+
     def __init__(self) -> None:
         self._modules: tuple[str, ...] = ()
         self._lock = Lock()

@@ -33,6 +33,7 @@ from autojit.errors import (
     IntegerGradientError,
     LeakedTracerError,
     MissingDtypeError,
+    NanError,
     NonScalarGradientError,
     NotArrayError,
     RefusedInPlaceError,
@@ -572,6 +573,12 @@ def test_donated_arguments() -> None:
     assert_says(text, "donate_argnums=0", "inputs are never written to", "Leave it out", "jit(f)")
     assert warning.filename == __file__
     assert jit(square, donate_argnums=())(2.0) == 4.0
+
+
+def test_nan_made_while_debug_nans_is_on() -> None:
+    with autojit.debug_nans(), pytest.raises(NanError) as caught:
+        jit(lambda x: np.log(x))(-1.0)
+    assert_says(str(caught.value), __file__, "log(-1.0) is nan", "fine = x > 0")
 
 
 # -- errors in general --------------------------------------------------------
