@@ -122,6 +122,8 @@ hooks.scipy["integrate"] = f"{__name__}.ode"
 hooks.classes.update(
     {f"{__name__}.{name}": f"{__name__}.torch.{name}" for name in ("nn", "nn.init", "optim")}
 )
+hooks.checks["gradients"] = f"{__name__}.validation.gradients"
+hooks.checks["compilation"] = f"{__name__}.validation.compilation"
 hooks.array_api = f"{__name__}.array_api"
 
 

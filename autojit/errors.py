@@ -19,6 +19,7 @@ __all__ = [
     "CaptureError",
     "ConcreteValueError",
     "CorruptCacheWarning",
+    "DerivativeCheckError",
     "DerivativeError",
     "DonationWarning",
     "DtypeError",
@@ -38,6 +39,7 @@ __all__ = [
     "StructureError",
     "TracingError",
     "TypeMismatch",
+    "UncheckedGradientWarning",
     "UncoveredAttributeError",
     "UncoveredFunctionError",
     "UnhashableStaticError",
@@ -180,6 +182,15 @@ class NanError(AutojitError, FloatingPointError):
 
     def __reduce__(self) -> tuple[Any, tuple[Any]]:
         return type(self), (self.report,)
+
+
+class DerivativeCheckError(AutojitError, AssertionError):
+    """A derivative that differs from central differences, by ``check_grads`` or
+    ``jit(f, check="first")``."""
+
+
+class UncheckedGradientWarning(UserWarning):
+    """``jit(f, check="first")`` could not check a derivative at the first call's arguments."""
 
 
 class MissingFunctionError(AutojitError, RuntimeError):

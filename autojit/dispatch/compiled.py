@@ -72,12 +72,15 @@ class _State(NamedTuple):
     static: tuple[Any, ...]
     device: str
     tier: str
+    check: str | None
     programs: list[tuple[Signature, Traced]]
 
 
 def _unpickled(state: _State) -> CompiledFunction[..., Any]:
     function = loaded(state.function, state.name)
-    made: CompiledFunction[..., Any] = CompiledFunction(function, (), (), state.device, state.tier)
+    made: CompiledFunction[..., Any] = CompiledFunction(
+        function, (), (), state.device, state.tier, state.check
+    )
     made.static.given, made.static.numbers, made.static.names = state.static
     made.remember(state.programs)
     return made
@@ -93,11 +96,13 @@ class CompiledFunction(Generic[P, R]):
         static_argnames: Sequence[str],
         device: str,
         tier: str = "compiled",
+        check: str | None = None,
     ) -> None:
         look_like(self, function)
         self.function = function
         self.device = device
         self.tier = tier
+        self.check = check
         self.static: StaticArguments = StaticArguments(function, static_argnums, static_argnames)
         self._specializations: dict[Any, Specialization] = {}
         self._fast: Callable[..., Any] | None = None
@@ -164,7 +169,7 @@ class CompiledFunction(Generic[P, R]):
                     "once first."
                 )
         static = self.static.given, self.static.numbers, self.static.names
-        return _State(function, name, static, self.device, self.tier, programs)
+        return _State(function, name, static, self.device, self.tier, self.check, programs)
 
     def __repr__(self) -> str:
         return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
@@ -214,6 +219,11 @@ class CompiledFunction(Generic[P, R]):
         if settings.checks_results:
             inputs = bound_inputs(program, leaves) if self.device == "cpu" else leaves
             hooks.check_results(program, inputs, results, found.signature.paths)
+        if found.unchecked:
+            hooks.load_check("gradients")
+            hooks.check_gradients(self, args, kwargs, results)
+            found.unchecked = False
+            self._publish(found)
         return pytrees.unflatten(structure, results)
 
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
@@ -269,6 +279,13 @@ class CompiledFunction(Generic[P, R]):
             if found.ready:
                 return  # another thread was faster
             found.native, found.ready = native, True
+        if not found.unchecked:
+            self._publish(found)
+
+    def _publish(self, found: Specialization) -> None:
+        """Let further calls of this signature go to its native code."""
+        with self._lock:
+            native = found.native
             if native is None:
                 return
             static, structure, *_ = found.signature
@@ -306,6 +323,7 @@ class CompiledFunction(Generic[P, R]):
         with stage("tracing", _name(self.function), lambda: 0):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
+        found.unchecked = self.check is not None
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found
         with self._lock:

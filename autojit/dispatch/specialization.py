@@ -20,6 +20,8 @@ class Specialization:
         #: Native code, which is made or loaded at the first call; None where there is none.
         self.native: Callable[..., Any] | None = None
         self.ready = False
+        #: Whether its derivatives still have to be checked (``jit(f, check="first")``).
+        self.unchecked = False
         #: What makes it in the background.
         self.job: Job | None = None
 

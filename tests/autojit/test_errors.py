@@ -24,6 +24,7 @@ from autojit.errors import (
     AutojitError,
     CaptureError,
     ConcreteValueError,
+    DerivativeCheckError,
     DerivativeError,
     DonationWarning,
     DtypeError,
@@ -579,6 +580,18 @@ def test_nan_made_while_debug_nans_is_on() -> None:
     with autojit.debug_nans(), pytest.raises(NanError) as caught:
         jit(lambda x: np.log(x))(-1.0)
     assert_says(str(caught.value), __file__, "log(-1.0) is nan", "fine = x > 0")
+
+
+def test_wrong_custom_rule_is_named() -> None:
+    @autojit.custom_jvp
+    def cubed(x: Any) -> Any:
+        return x**3
+
+    cubed.defjvp(lambda primals, tangents: (cubed(*primals), 2.0 * tangents[0]))
+    with pytest.raises(DerivativeCheckError) as caught:
+        jit(grad(cubed), check="first")(2.0)
+    text = str(caught.value)
+    assert_says(text, "the rule of cubed (custom_jvp)", "expected 12", "got 2.", __file__)
 
 
 # -- errors in general --------------------------------------------------------
