@@ -28,12 +28,14 @@ __all__ = [
     "InPlaceError",
     "IntegerGradientError",
     "LeakedTracerError",
+    "MiscompilationError",
     "MissingDtypeError",
     "NanError",
     "NonScalarGradientError",
     "NotArrayError",
     "RefusedInPlaceError",
     "RetraceWarning",
+    "SettingError",
     "ShapeError",
     "ShapesDifferError",
     "StructureError",
@@ -187,6 +189,15 @@ class NanError(AutojitError, FloatingPointError):
 class DerivativeCheckError(AutojitError, AssertionError):
     """A derivative that differs from central differences, by ``check_grads`` or
     ``jit(f, check="first")``."""
+
+
+class MiscompilationError(AutojitError, RuntimeError):
+    """Compiled code that computes something else than the interpreter, found by
+    ``AUTOJIT_VERIFY``."""
+
+
+class SettingError(AutojitError, ValueError):
+    """A variable of the environment with a value that is none of its settings."""
 
 
 class UncheckedGradientWarning(UserWarning):

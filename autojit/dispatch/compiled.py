@@ -27,6 +27,7 @@ from autojit.staging.execute import (
     loaded_entries,
     settings,
     target_errors,
+    verifies,
 )
 from autojit.staging.failing_lines import FAILURES, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
@@ -43,25 +44,10 @@ from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
 from .retraces import Retraces, Signature, check_allowed
-from .specialization import Specialization
+from .specialization import CacheInfo, Specialization, verifiable
 from .static import StaticArguments, StaticCalls, exact, together
 
 _NO_STATIC = exact(())
-
-
-class CacheInfo(NamedTuple):
-    """What a compiled function has done so far."""
-
-    traces: int
-    hits: int
-    last_retrace: str | None
-    #: Native entries that came from the cache on disk.
-    loaded: int
-    #: Lines of ``if`` and conditional expressions on traced values, of loops that are compiled as
-    #: loops, and of loops that were unrolled while the function was traced.
-    branches: int = 0
-    loops: int = 0
-    unrolled: int = 0
 
 
 class _State(NamedTuple):
@@ -219,11 +205,10 @@ class CompiledFunction(Generic[P, R]):
         if settings.checks_results:
             inputs = bound_inputs(program, leaves) if self.device == "cpu" else leaves
             hooks.check_results(program, inputs, results, found.signature.paths)
-        if found.unchecked:
+        if "gradients" in found.held:
             hooks.load_check("gradients")
             hooks.check_gradients(self, args, kwargs, results)
-            found.unchecked = False
-            self._publish(found)
+            self._release(found, "gradients")
         return pytrees.unflatten(structure, results)
 
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
@@ -240,8 +225,13 @@ class CompiledFunction(Generic[P, R]):
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):
                     return interpreted(program, [*arrays, *program.captured])
+            if verifies():
+                found.held.add("code")
             with stage("compiling", _name(self.function), lambda: len(program.ops)):
                 self._make_ready(code, found)
+        if "code" in found.held:
+            hooks.verify(program, [*arrays, *program.captured], verifiable(code, found))
+            self._release(found, "code")
         with failing_lines(program, [*arrays, *program.captured]):
             if found.native is not None:
                 given = [
@@ -279,14 +269,14 @@ class CompiledFunction(Generic[P, R]):
             if found.ready:
                 return  # another thread was faster
             found.native, found.ready = native, True
-        if not found.unchecked:
-            self._publish(found)
+        self._release(found)
 
-    def _publish(self, found: Specialization) -> None:
-        """Let further calls of this signature go to its native code."""
+    def _release(self, found: Specialization, *checked: str) -> None:
+        """Let further calls of this signature go to its native code, if all is checked."""
         with self._lock:
+            found.held.difference_update(checked)
             native = found.native
-            if native is None:
+            if native is None or found.held:
                 return
             static, structure, *_ = found.signature
             calls = self._natives.setdefault((exact(static), structure), NativeCalls(structure))
@@ -323,7 +313,7 @@ class CompiledFunction(Generic[P, R]):
         with stage("tracing", _name(self.function), lambda: 0):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
-        found.unchecked = self.check is not None
+        found.held.update(["gradients"] if self.check is not None else [])
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found
         with self._lock:

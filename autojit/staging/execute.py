@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -126,9 +127,21 @@ def _compiled(program: Program, arrays: Sequence[Any], device: str) -> list[Any]
     if getattr(code, "is_ready", True):
         results: list[Any] = code.call(arrays)
     else:
+        code.unverified = verifies()
         with stage("compiling", program.name, lambda: len(program.ops)):
             results = code.call(arrays)
+    if getattr(code, "unverified", False):
+        hooks.verify(program, arrays, code.call)
+        code.unverified = False
     return results
+
+
+def verifies() -> bool:
+    """Whether the environment asks to compare compiled programs with the interpreter."""
+    if not os.environ.get("AUTOJIT_VERIFY"):
+        return False
+    hooks.load_check("compilation")
+    return True
 
 
 @contextmanager

@@ -86,6 +86,9 @@ class Hooks:
     #: Raises where derivatives of a compiled function are wrong, for ``check="first"``:
     #: ``(compiled, args, kwargs, results)``.
     check_gradients: Callable[[Any, Any, Any, Any], None]
+    #: Raises where compiled results are not the interpreter's, for ``AUTOJIT_VERIFY``:
+    #: ``(program, inputs, compiled)``.
+    verify: Callable[[Any, Any, Any], None]
 
     def __init__(self) -> None:
         self._modules: tuple[str, ...] = ()
