@@ -17,6 +17,7 @@ Rules:
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from collections.abc import Callable, Sequence
@@ -26,7 +27,9 @@ import numpy as np
 
 from autojit.errors import MiscompilationError, SettingError
 from autojit.ir.core.program import Op, Program
+from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.callback import calls_functions
+from autojit.ir.ops.contract import Dot
 from autojit.ir.pass_manager import remarks
 from autojit.ir.passes.pipeline import optimize
 from autojit.ir.tools.interpreter import Watch, interpret, watching
@@ -38,11 +41,12 @@ VARIABLE = "AUTOJIT_VERIFY"
 #: Points beside the first call's.
 POINTS = 2
 #: The interpreter's share of the time to compile.
-SHARE = 0.4
-#: Seconds: to compile, for a program and for each of its operations; to interpret, for each
-#: operation and for each element of its operands and results.
+SHARE = 0.25
+#: Seconds: to compile, for a program and for each of its operations; to interpret, for each run of
+#: a program or a body, for each operation, for each element of its operands and results, and for an
+#: addition of its work.
 TO_COMPILE, EACH_OP = 0.1, 1e-3
-TO_CALL, EACH_ELEMENT = 4e-6, 3e-9
+TO_ENTER, TO_CALL, EACH_ELEMENT, EACH_ADDITION = 2e-5, 1e-5, 4e-9, 1e-9
 
 #: A compiled program: its results for arrays of its inputs.
 Compiled = Callable[[Sequence[Any]], Sequence[Any]]
@@ -78,18 +82,39 @@ class TooLong(Exception):
     """The interpreter's time is over."""
 
 
+def seconds_of(op: Op) -> float:
+    """What the interpreter takes for an operation, by the model; bodies are counted as they run."""
+    sizes = [v.type.size for v in (*op.operands, *op.results)]
+    return TO_CALL + EACH_ELEMENT * sum(sizes) + EACH_ADDITION * _additions(op, sizes)
+
+
+def _additions(op: Op, sizes: Sequence[int]) -> float:
+    """The work of an operation where it is not that of its elements."""
+    if isinstance(op.kind, Dot):  # of m x k and k x n: the root of mk * kn * mn
+        return math.sqrt(math.prod(sizes))
+    if isinstance(op.kind, Matrices):
+        return 10.0 * max(sizes) ** 1.5
+    work = op.kind.work(op)
+    return 0.0 if math.isinf(work) else work
+
+
 class Budget(Watch):
     """Stops the interpreter when a number of seconds is over, by the model."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
+    def entered(self, program: Program, arguments: Sequence[Any]) -> None:
+        self._spend(TO_ENTER)
+
     def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
-        elements = sum(v.type.size for v in (*op.operands, *op.results))
-        self.seconds -= TO_CALL + EACH_ELEMENT * elements
+        self._spend(seconds_of(op))
+        return results
+
+    def _spend(self, seconds: float) -> None:
+        self.seconds -= seconds
         if self.seconds < 0:
             raise TooLong
-        return results
 
 
 def verify(program: Program, arrays: Sequence[Any], compiled: Compiled) -> None:

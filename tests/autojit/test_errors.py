@@ -6,6 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,13 @@ from autojit.errors import (
     InPlaceError,
     IntegerGradientError,
     LeakedTracerError,
+    MiscompilationError,
     MissingDtypeError,
     NanError,
     NonScalarGradientError,
     NotArrayError,
     RefusedInPlaceError,
+    SettingError,
     ShapeError,
     ShapesDifferError,
     StructureError,
@@ -47,6 +50,7 @@ from autojit.errors import (
     UnhashableStaticError,
     UnsupportedTargetError,
 )
+from autojit.validation.compilation import verify
 
 X = np.array([1.0, 2.0, 3.0])
 A = np.arange(6.0).reshape(2, 3)
@@ -592,6 +596,24 @@ def test_wrong_custom_rule_is_named() -> None:
         jit(grad(cubed), check="first")(2.0)
     text = str(caught.value)
     assert_says(text, "the rule of cubed (custom_jvp)", "expected 12", "got 2.", __file__)
+
+
+def test_code_that_is_wrong_is_a_fault_of_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AUTOJIT_VERIFY", "points")
+    monkeypatch.setenv("AUTOJIT_VERIFY_DIR", str(tmp_path))
+    program = autojit.trace(np.sin)(X)
+    with pytest.raises(MiscompilationError) as caught:
+        verify(program, [X], lambda arrays: [np.cos(arrays[0])])
+    assert_says(str(caught.value), "sin was compiled wrongly: result 0[0] is", str(tmp_path))
+
+
+def test_setting_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOJIT_VERIFY", "yes")
+    with pytest.raises(SettingError) as caught:
+        jit(lambda x: x * 7.25)(X)
+    assert_says(str(caught.value), "AUTOJIT_VERIFY=yes is no setting", "AUTOJIT_VERIFY=points")
 
 
 # -- errors in general --------------------------------------------------------

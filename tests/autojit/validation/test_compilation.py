@@ -138,7 +138,7 @@ def test_wrong_emitter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             s = Compute(s.result, "add", s.args)
         return real(self, s)
 
-    monkeypatch.setattr(kernels.KernelEmitter, "compute", wrong)
+    monkeypatch.setitem(kernels._EMITTERS, Compute, wrong)
     with pytest.raises(MiscompilationError, match="At fault is code generation"):
         jit(f)(X)
 
