@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
     from .transformations.custom import custom_jvp, custom_vjp
+    from .validation.nans import debug_nans, explain_nan
 
 __version__ = VERSION
 
@@ -56,9 +57,11 @@ __all__ = [
     "custom_linear_solve",
     "custom_root",
     "custom_vjp",
+    "debug_nans",
     "disable_jit",
     "drawing",
     "errors",
+    "explain_nan",
     "fixed_point",
     "fori_loop",
     "grad",
@@ -119,6 +122,8 @@ hooks.scipy["integrate"] = f"{__name__}.ode"
 hooks.classes.update(
     {f"{__name__}.{name}": f"{__name__}.torch.{name}" for name in ("nn", "nn.init", "optim")}
 )
+hooks.checks["gradients"] = f"{__name__}.validation.gradients"
+hooks.checks["compilation"] = f"{__name__}.validation.compilation"
 hooks.array_api = f"{__name__}.array_api"
 
 
@@ -168,6 +173,7 @@ _LATER = {
         ),
         "",
     ),
+    **dict.fromkeys(("debug_nans", "explain_nan"), "validation.nans"),
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from typing import Any
 
 from .codegen.loop_ir.errors import CacheWarning, CorruptCacheWarning
 from .ir.core.errors import AutojitError, DerivativeError
@@ -18,6 +19,7 @@ __all__ = [
     "CaptureError",
     "ConcreteValueError",
     "CorruptCacheWarning",
+    "DerivativeCheckError",
     "DerivativeError",
     "DonationWarning",
     "DtypeError",
@@ -26,16 +28,20 @@ __all__ = [
     "InPlaceError",
     "IntegerGradientError",
     "LeakedTracerError",
+    "MiscompilationError",
     "MissingDtypeError",
+    "NanError",
     "NonScalarGradientError",
     "NotArrayError",
     "RefusedInPlaceError",
     "RetraceWarning",
+    "SettingError",
     "ShapeError",
     "ShapesDifferError",
     "StructureError",
     "TracingError",
     "TypeMismatch",
+    "UncheckedGradientWarning",
     "UncoveredAttributeError",
     "UncoveredFunctionError",
     "UnhashableStaticError",
@@ -166,6 +172,36 @@ class DonationWarning(UserWarning):
 
 class UnrolledLoopWarning(UserWarning):
     """A Python loop made a trace so long that compiling it takes seconds."""
+
+
+class NanError(AutojitError, FloatingPointError):
+    """A NaN or an infinity that a call made while ``debug_nans`` is on."""
+
+    def __init__(self, report: Any) -> None:
+        super().__init__(str(report))
+        #: What :func:`autojit.explain_nan` says of it.
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, tuple[Any]]:
+        return type(self), (self.report,)
+
+
+class DerivativeCheckError(AutojitError, AssertionError):
+    """A derivative that differs from central differences, by ``check_grads`` or
+    ``jit(f, check="first")``."""
+
+
+class MiscompilationError(AutojitError, RuntimeError):
+    """Compiled code that computes something else than the interpreter, found by
+    ``AUTOJIT_VERIFY``."""
+
+
+class SettingError(AutojitError, ValueError):
+    """A variable of the environment with a value that is none of its settings."""
+
+
+class UncheckedGradientWarning(UserWarning):
+    """``jit(f, check="first")`` could not check a derivative at the first call's arguments."""
 
 
 class MissingFunctionError(AutojitError, RuntimeError):

@@ -13,6 +13,9 @@ import pytest
 FOLDER = tempfile.mkdtemp(prefix="autojit-tests-")  # private to the user
 os.environ["AUTOJIT_CACHE_DIR"] = FOLDER
 os.environ.pop("AUTOJIT_CACHE_SIZE", None)
+# One program in eight, always the same ones, is compared with the interpreter when it is compiled.
+os.environ.setdefault("AUTOJIT_VERIFY", "points/8")
+os.environ.setdefault("AUTOJIT_VERIFY_DIR", os.path.join(tempfile.gettempdir(), "autojit-faults"))
 
 from autojit.codegen.cpu.host import engine  # noqa: E402 - after the folder is set
 from autojit.ir.core.machine import Machine, current, using  # noqa: E402

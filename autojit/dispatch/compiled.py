@@ -19,6 +19,7 @@ from autojit.session.progress import stage
 from autojit.staging import pytrees
 from autojit.staging.execute import (
     apply,
+    bound_inputs,
     executable,
     failing_lines,
     interpreted,
@@ -26,6 +27,7 @@ from autojit.staging.execute import (
     loaded_entries,
     settings,
     target_errors,
+    verifies,
 )
 from autojit.staging.failing_lines import FAILURES, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
@@ -37,29 +39,15 @@ from autojit.staging.trace_function import (
     trace_function,
 )
 from autojit.staging.transformed import P, Q, R, look_like
+from autojit.tracing.hooks import hooks
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
 from .retraces import Retraces, Signature, check_allowed
-from .specialization import Specialization
+from .specialization import CacheInfo, Specialization, verifiable
 from .static import StaticArguments, StaticCalls, exact, together
 
 _NO_STATIC = exact(())
-
-
-class CacheInfo(NamedTuple):
-    """What a compiled function has done so far."""
-
-    traces: int
-    hits: int
-    last_retrace: str | None
-    #: Native entries that came from the cache on disk.
-    loaded: int
-    #: Lines of ``if`` and conditional expressions on traced values, of loops that are compiled as
-    #: loops, and of loops that were unrolled while the function was traced.
-    branches: int = 0
-    loops: int = 0
-    unrolled: int = 0
 
 
 class _State(NamedTuple):
@@ -70,12 +58,15 @@ class _State(NamedTuple):
     static: tuple[Any, ...]
     device: str
     tier: str
+    check: str | None
     programs: list[tuple[Signature, Traced]]
 
 
 def _unpickled(state: _State) -> CompiledFunction[..., Any]:
     function = loaded(state.function, state.name)
-    made: CompiledFunction[..., Any] = CompiledFunction(function, (), (), state.device, state.tier)
+    made: CompiledFunction[..., Any] = CompiledFunction(
+        function, (), (), state.device, state.tier, state.check
+    )
     made.static.given, made.static.numbers, made.static.names = state.static
     made.remember(state.programs)
     return made
@@ -91,11 +82,13 @@ class CompiledFunction(Generic[P, R]):
         static_argnames: Sequence[str],
         device: str,
         tier: str = "compiled",
+        check: str | None = None,
     ) -> None:
         look_like(self, function)
         self.function = function
         self.device = device
         self.tier = tier
+        self.check = check
         self.static: StaticArguments = StaticArguments(function, static_argnums, static_argnames)
         self._specializations: dict[Any, Specialization] = {}
         self._fast: Callable[..., Any] | None = None
@@ -112,15 +105,15 @@ class CompiledFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # The fast path: native code checks the types itself and says when they differ.
         try:
-            if self._fast is not None and not kwargs and not settings.interpret:
+            if self._fast is not None and not kwargs and settings.direct:
                 result = self._fast(*args)
                 if result is not None:
                     return result
-            if self._by_static is not None and not settings.interpret:
+            if self._by_static is not None and settings.direct:
                 result = self._by_static.call(args, kwargs)
                 if result is not MISS:
                     return result
-            if self._natives and not settings.interpret:
+            if self._natives and settings.direct:
                 result = self._call_native(args, kwargs)
                 if result is not MISS:
                     return result
@@ -162,7 +155,7 @@ class CompiledFunction(Generic[P, R]):
                     "once first."
                 )
         static = self.static.given, self.static.numbers, self.static.names
-        return _State(function, name, static, self.device, self.tier, programs)
+        return _State(function, name, static, self.device, self.tier, self.check, programs)
 
     def __repr__(self) -> str:
         return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
@@ -187,12 +180,16 @@ class CompiledFunction(Generic[P, R]):
 
     def _name_line(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Add the user's line to what native code has raised."""
-        leaves, found = self._specialize(args, kwargs)
+        found, arrays = self.traced(args, kwargs)
         program = found.traced.program
-        everything = [*leaves, *program.captured]
-        pairs = zip(everything, program.in_types, strict=True)
-        arrays = [np.asarray(leaf, t.dtype) for leaf, t in pairs]
         name_failing_line(error, program, arrays, quick=is_quick(program))
+
+    def traced(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Specialization, list[Any]]:
+        """The trace for these arguments, and the arrays of its program's inputs."""
+        leaves, found = self._specialize(args, kwargs)
+        return found, bound_inputs(found.traced.program, leaves)
 
     # -- the slow path ----------------------------------------------------
 
@@ -204,7 +201,15 @@ class CompiledFunction(Generic[P, R]):
         if inside or settings.interpret:
             return pytrees.unflatten(structure, apply(program, leaves))
         with target_errors():
-            return pytrees.unflatten(structure, self._run(leaves, found))
+            results = self._run(leaves, found)
+        if settings.checks_results:
+            inputs = bound_inputs(program, leaves) if self.device == "cpu" else leaves
+            hooks.check_results(program, inputs, results, found.signature.paths)
+        if "gradients" in found.held:
+            hooks.load_check("gradients")
+            hooks.check_gradients(self, args, kwargs, results)
+            self._release(found, "gradients")
+        return pytrees.unflatten(structure, results)
 
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
         """The results of the compiled code, which is made or loaded here at the first call."""
@@ -220,8 +225,13 @@ class CompiledFunction(Generic[P, R]):
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):
                     return interpreted(program, [*arrays, *program.captured])
+            if verifies():
+                found.held.add("code")
             with stage("compiling", _name(self.function), lambda: len(program.ops)):
                 self._make_ready(code, found)
+        if "code" in found.held:
+            hooks.verify(program, [*arrays, *program.captured], verifiable(code, found))
+            self._release(found, "code")
         with failing_lines(program, [*arrays, *program.captured]):
             if found.native is not None:
                 given = [
@@ -259,7 +269,14 @@ class CompiledFunction(Generic[P, R]):
             if found.ready:
                 return  # another thread was faster
             found.native, found.ready = native, True
-            if native is None:
+        self._release(found)
+
+    def _release(self, found: Specialization, *checked: str) -> None:
+        """Let further calls of this signature go to its native code, if all is checked."""
+        with self._lock:
+            found.held.difference_update(checked)
+            native = found.native
+            if native is None or found.held:
                 return
             static, structure, *_ = found.signature
             calls = self._natives.setdefault((exact(static), structure), NativeCalls(structure))
@@ -296,6 +313,7 @@ class CompiledFunction(Generic[P, R]):
         with stage("tracing", _name(self.function), lambda: 0):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
+        found.held.update(["gradients"] if self.check is not None else [])
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found
         with self._lock:

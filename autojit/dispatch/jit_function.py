@@ -35,6 +35,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
     tier: str = "compiled",
+    check: str | None = None,
 ) -> CompiledFunction[..., Any]: ...
 
 
@@ -47,6 +48,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
     tier: str = "compiled",
+    check: str | None = None,
 ) -> CompiledFunction[P, R]: ...
 
 
@@ -59,6 +61,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
     tier: str = "compiled",
+    check: str | None = None,
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 
 
@@ -70,6 +73,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
     tier: str = "compiled",
+    check: str | None = None,
 ) -> Any:
     """Compile a function: traced once for each signature, then called natively.
 
@@ -111,6 +115,7 @@ def jit(
             donate_argnums=donate_argnums,
             device=device,
             tier=tier,
+            check=check,
         )
     if not callable(f):
         raise StructureError(f"jit takes a function, not {f!r:.60}")
@@ -120,12 +125,15 @@ def jit(
         warn_at(user_source(), DonationWarning, DONATED.format(donate_argnums))
     if tier not in TIERS:
         raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}")
+    if check not in (None, "first"):
+        raise StructureError(f"check must be 'first' or None, not {check!r}")
     return CompiledFunction(
         f,
         _as_tuple(static_argnums),
         _as_tuple(static_argnames),
         device or "cpu",
         tier,
+        check,
     )
 
 

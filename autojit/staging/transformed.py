@@ -35,7 +35,8 @@ class Transformed(Generic[P, R]):
         call: Callable[P, R],
     ) -> None:
         look_like(self, function)
-        self._made_of = transform, function, settings
+        #: The transformation, the function and the settings.
+        self.made_of = transform, function, settings
         self._call = call
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -54,11 +55,11 @@ class Transformed(Generic[P, R]):
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        transform, function, _ = self._made_of
+        transform, function, _ = self.made_of
         return f"<{transform.__name__} of {getattr(function, '__name__', function)!s}>"
 
     def __reduce__(self) -> Any:
-        return global_name(self) or (_made, self._made_of)
+        return global_name(self) or (_made, self.made_of)
 
 
 def _made(transform: Callable[..., Any], function: Any, settings: dict[str, Any]) -> Any:

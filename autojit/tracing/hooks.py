@@ -80,6 +80,16 @@ class Hooks:
     reduce_at: Callable[..., Any]
     update_at: Callable[..., Any]
 
+    #: Raises where results hold a NaN or an infinity that the inputs do not, for ``debug_nans``:
+    #: ``(program, inputs, results, paths)``.
+    check_results: Callable[[Any, Any, Any, Any], None]
+    #: Raises where derivatives of a compiled function are wrong, for ``check="first"``:
+    #: ``(compiled, args, kwargs, results)``.
+    check_gradients: Callable[[Any, Any, Any, Any], None]
+    #: Raises where compiled results are not the interpreter's, for ``AUTOJIT_VERIFY``:
+    #: ``(program, inputs, compiled)``.
+    verify: Callable[[Any, Any, Any], None]
+
     def __init__(self) -> None:
         self._modules: tuple[str, ...] = ()
         self._lock = Lock()
@@ -91,6 +101,9 @@ class Hooks:
         self.releases: list[Callable[[], object]] = []
         #: SciPy's functions that are answered for, by their public names.
         self.scipys_functions: dict[str, Any] = {}
+
+        #: Modules that check compiled functions when that is asked for, by what they check.
+        self.checks: dict[str, str] = {}
 
         #: Modules of PyTorch's classes, by those of our functions that have their names.
         self.classes: dict[str, str] = {}
@@ -104,6 +117,10 @@ class Hooks:
             with contextlib.suppress(AttributeError):
                 return getattr(importlib.import_module(self.classes[module]), name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    def load_check(self, name: str) -> None:
+        """Import the module that checks something."""
+        importlib.import_module(self.checks[name])
 
     def register_modules(self, *names: str) -> None:
         """Name modules that are imported before the first trace."""

@@ -6,6 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from autojit.errors import (
     AutojitError,
     CaptureError,
     ConcreteValueError,
+    DerivativeCheckError,
     DerivativeError,
     DonationWarning,
     DtypeError,
@@ -32,10 +34,13 @@ from autojit.errors import (
     InPlaceError,
     IntegerGradientError,
     LeakedTracerError,
+    MiscompilationError,
     MissingDtypeError,
+    NanError,
     NonScalarGradientError,
     NotArrayError,
     RefusedInPlaceError,
+    SettingError,
     ShapeError,
     ShapesDifferError,
     StructureError,
@@ -45,6 +50,7 @@ from autojit.errors import (
     UnhashableStaticError,
     UnsupportedTargetError,
 )
+from autojit.validation.compilation import verify
 
 X = np.array([1.0, 2.0, 3.0])
 A = np.arange(6.0).reshape(2, 3)
@@ -572,6 +578,42 @@ def test_donated_arguments() -> None:
     assert_says(text, "donate_argnums=0", "inputs are never written to", "Leave it out", "jit(f)")
     assert warning.filename == __file__
     assert jit(square, donate_argnums=())(2.0) == 4.0
+
+
+def test_nan_made_while_debug_nans_is_on() -> None:
+    with autojit.debug_nans(), pytest.raises(NanError) as caught:
+        jit(lambda x: np.log(x))(-1.0)
+    assert_says(str(caught.value), __file__, "log(-1.0) is nan", "fine = x > 0")
+
+
+def test_wrong_custom_rule_is_named() -> None:
+    @autojit.custom_jvp
+    def cubed(x: Any) -> Any:
+        return x**3
+
+    cubed.defjvp(lambda primals, tangents: (cubed(*primals), 2.0 * tangents[0]))
+    with pytest.raises(DerivativeCheckError) as caught:
+        jit(grad(cubed), check="first")(2.0)
+    text = str(caught.value)
+    assert_says(text, "the rule of cubed (custom_jvp)", "expected 12", "got 2.", __file__)
+
+
+def test_code_that_is_wrong_is_a_fault_of_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AUTOJIT_VERIFY", "points")
+    monkeypatch.setenv("AUTOJIT_VERIFY_DIR", str(tmp_path))
+    program = autojit.trace(np.sin)(X)
+    with pytest.raises(MiscompilationError) as caught:
+        verify(program, [X], lambda arrays: [np.cos(arrays[0])])
+    assert_says(str(caught.value), "sin was compiled wrongly: result 0[0] is", str(tmp_path))
+
+
+def test_setting_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOJIT_VERIFY", "yes")
+    with pytest.raises(SettingError) as caught:
+        jit(lambda x: x * 7.25)(X)
+    assert_says(str(caught.value), "AUTOJIT_VERIFY=yes is no setting", "AUTOJIT_VERIFY=points")
 
 
 # -- errors in general --------------------------------------------------------
