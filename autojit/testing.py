@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.autodiff.linearize import jvp, vjp
+from autojit.session.tracebacks import folded
 
 from .dispatch.compiled import CompiledFunction
 from .dispatch.retraces import forbidden
@@ -32,6 +33,7 @@ MODES = {"fwd": "forward", "rev": "reverse"}
 Arrays = list[np.ndarray]
 
 
+@folded
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],
@@ -136,6 +138,7 @@ class Comparison:
         )
 
 
+@folded
 def compare_grads(
     f: Callable[..., Any],
     args: Sequence[Any],

@@ -16,6 +16,7 @@ from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.session.background import start
 from autojit.session.progress import stage
+from autojit.session.tracebacks import fold, folded
 from autojit.staging import pytrees
 from autojit.staging.execute import (
     apply,
@@ -126,8 +127,13 @@ class CompiledFunction(Generic[P, R]):
                     return result
         except FAILURES as error:
             self._name_line(error, args, kwargs)
+            fold(error)
             raise
-        return self._call(args, kwargs)
+        try:
+            return self._call(args, kwargs)
+        except Exception as error:
+            fold(error)
+            raise
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
@@ -342,6 +348,7 @@ class CompiledFunction(Generic[P, R]):
         counts = kinds["branch"], kinds["loop"], kinds["unrolled"]
         return CacheInfo(traces, self._hits, self._retraces.last, from_disk, *counts)
 
+    @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Trace and optimise for these arguments (or types), without running.
 
@@ -352,10 +359,12 @@ class CompiledFunction(Generic[P, R]):
         _, found = self._specialize(args, kwargs)
         return Lowered(found.traced.program, self.device)
 
+    @folded
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The traced program for these arguments."""
         return self._specialize(args, kwargs)[1].traced.program
 
+    @folded
     def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """What native code for these arguments depends on: its key on disk, None if it has none."""
         _, found = self._specialize(args, kwargs)

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from autojit.errors import DonationWarning, StructureError, UnsupportedTargetError, warn_at
+from autojit.session.tracebacks import folded
 from autojit.staging.transformed import P, R
 from autojit.tracing.source import user_source
 
@@ -62,6 +63,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 
 
+@folded
 def jit(
     f: Callable[..., Any] | None = None,
     *,

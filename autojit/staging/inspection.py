@@ -7,6 +7,7 @@ from typing import Any
 
 from autojit.errors import AutojitError
 from autojit.ir.core.program import Program
+from autojit.session.tracebacks import folded
 
 from . import pytrees
 from .execute import executable, target_errors
@@ -32,6 +33,7 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
     }
     """
 
+    @folded
     def traced(*args: P.args, **kwargs: P.kwargs) -> Program:
         leaves, structure = pytrees.flatten((args, kwargs))
 
@@ -54,6 +56,7 @@ class Lowered:
         self.program = program
         self.device = device
 
+    @folded
     def text(self, stage: str = "optimized") -> str:
         """The text of a stage: one of ``STAGES``."""
         if stage not in STAGES:
@@ -66,6 +69,7 @@ class Lowered:
             text: str = stages.text(self.program, stage)
         return text
 
+    @folded
     def compile(self) -> Any:
         """The executable: ``.call(arrays)`` runs it."""
         with target_errors():
@@ -74,6 +78,7 @@ class Lowered:
                 code.prepare()
         return code
 
+    @folded
     def cost(self) -> dict[str, int]:
         """Floating-point operations, bytes moved and bytes of temporaries, as scheduled."""
         from autojit.codegen.driver import stages

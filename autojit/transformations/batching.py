@@ -11,6 +11,7 @@ import optree
 
 from autojit.errors import ShapeError, StructureError
 from autojit.ir.autodiff.batch import batch
+from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
@@ -30,6 +31,7 @@ def vmap(
 ) -> Callable[[Callable[..., Any]], Transformed[..., Any]]: ...
 
 
+@folded
 def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
     """Map a function over an axis of its arguments, as one program.
 

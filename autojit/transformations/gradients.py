@@ -14,6 +14,7 @@ from autojit.errors import (
 )
 from autojit.ir.core.types import Type
 from autojit.ir.transforms.gradient import gradient
+from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
@@ -44,6 +45,7 @@ def grad(
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
+@folded
 def grad(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -100,6 +102,7 @@ def value_and_grad(
 ) -> Callable[[Callable[P, R]], Transformed[P, tuple[R, Any]]]: ...
 
 
+@folded
 def value_and_grad(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,

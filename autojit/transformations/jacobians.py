@@ -10,6 +10,7 @@ import numpy as np
 
 from autojit.errors import IntegerGradientError
 from autojit.ir.transforms.jacobian import jacobian
+from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
@@ -37,6 +38,7 @@ def jacfwd(
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
+@folded
 def jacfwd(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The Jacobian by forward mode: for functions with fewer inputs than outputs.
 
@@ -74,6 +76,7 @@ def jacrev(
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
+@folded
 def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The Jacobian by reverse mode: for functions with fewer outputs than inputs.
 
@@ -103,6 +106,7 @@ def hessian(
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
+@folded
 def hessian(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The second derivatives of a function, forward over reverse.
 
