@@ -22,6 +22,7 @@ __all__ = [
     "DonationWarning",
     "DtypeError",
     "FrozenRandomError",
+    "FrozenStateWarning",
     "HandledFailureError",
     "InPlaceError",
     "IntegerGradientError",
@@ -30,7 +31,9 @@ __all__ = [
     "NonScalarGradientError",
     "NotArrayError",
     "RefusedInPlaceError",
+    "RepeatedJitWarning",
     "RetraceWarning",
+    "SettingError",
     "ShapeError",
     "ShapesDifferError",
     "StructureError",
@@ -136,6 +139,11 @@ class StructureError(AutojitError, TypeError):
     """A tree of arguments or results with the wrong structure."""
 
 
+class SettingError(StructureError):
+    """A setting of one of autojit's own functions (``argnums``, ``in_axes``, ``static_argnames``)
+    that it does not take, or that does not fit the function or its arguments."""
+
+
 class UnhashableStaticError(AutojitError, TypeError):
     """A static argument that cannot be hashed."""
 
@@ -158,6 +166,14 @@ class ArgumentChangedError(RefusedInPlaceError):
 
 class RetraceWarning(UserWarning):
     """A compiled function is traced, and compiled, again and again."""
+
+
+class RepeatedJitWarning(RetraceWarning):
+    """``jit`` is called again and again on one function, as in a loop."""
+
+
+class FrozenStateWarning(UserWarning):
+    """A compiled function sets a variable outside of it: once, and not at each call."""
 
 
 class DonationWarning(UserWarning):

@@ -41,6 +41,7 @@ from autojit.staging.transformed import P, Q, R, look_like
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
+from .once import count_trace, watching_state
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import Specialization
 from .static import StaticArguments, StaticCalls, exact, together
@@ -299,7 +300,9 @@ class CompiledFunction(Generic[P, R]):
             positional, by_name = together(static, pytrees.arguments(structure, values))
             return f(*positional, **by_name)
 
-        with stage("tracing", _name(self.function), lambda: 0):
+        if not earlier:
+            count_trace(self.function, types)
+        with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
         if any(map(is_tracer, traced.program.captured)):

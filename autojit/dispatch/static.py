@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import UnhashableStaticError
+from autojit.staging.settings import argument_numbers, check_static
 
 from .calls import MISS, NativeCalls
 
@@ -30,7 +31,9 @@ class StaticArguments:
         self, function: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
     ) -> None:
         self.function = function
-        self.given: tuple[int, ...] = tuple(numbers)
+        by = "jit(f, static_argnums={})"
+        self.given: tuple[int, ...] = argument_numbers(function, numbers, "static_argnums", by)
+        check_static(function, self.given, names)
         self.numbers: set[int] = _numbers_of(function, names)
         self.names: set[str] = set(names) | _names_of(function, numbers)
         #: Positions and names at which calls have had settings: static where they have one.

@@ -16,10 +16,13 @@ import os
 import re
 import sysconfig
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from .calls_of_ours import refused_call
 from .frames import is_internal, is_ours
 
 P = ParamSpec("P")
@@ -31,10 +34,23 @@ FULL, FOLDED = "full", "folded"
 _NOTE = re.compile(r"\((\d+) frames? of autojit (?:is|are) hidden: AUTOJIT_TRACEBACK=full shows")
 
 
+_unfolded: ContextVar[bool] = ContextVar("unfolded", default=False)
+
+
+@contextmanager
+def unfolded() -> Iterator[None]:
+    """Inside of the block all frames are kept, for whoever looks for a fault of ours."""
+    token = _unfolded.set(True)
+    try:
+        yield
+    finally:
+        _unfolded.reset(token)
+
+
 def fold(error: BaseException) -> None:
     """Take our frames out of the traceback of an error on its way to the user; then ``raise``."""
     mode = os.environ.get(SETTING, FOLDED)
-    if mode == FULL:
+    if mode == FULL or _unfolded.get():
         return
     hidden = 0
     for each in _chain(error):
@@ -52,11 +68,16 @@ def folded(function: Callable[P, R]) -> Callable[P, R]:
 
     It belongs to the module of the function, where doctest looks for its examples.
     """
-    fold_it = fold
+    fold_it, explain = fold, refused_call
 
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                if refused := explain(function, error, kwargs):
+                    raise refused from None
+                raise
         except Exception as error:
             fold_it(error)
             raise

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autojit.errors import AutojitError
+from autojit.errors import SettingError
 from autojit.ir.core.program import Program
+from autojit.ir.core.spelling import closest
 from autojit.session.tracebacks import folded
 
 from . import pytrees
@@ -60,7 +61,8 @@ class Lowered:
     def text(self, stage: str = "optimized") -> str:
         """The text of a stage: one of ``STAGES``."""
         if stage not in STAGES:
-            raise AutojitError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}")
+            close = closest(str(stage), STAGES)
+            raise SettingError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}.{close}")
         if stage == "trace":
             return self.program.text(sources=True)
         from autojit.codegen.driver import stages
