@@ -52,8 +52,9 @@ def watching_state(function: Callable[..., Any]) -> Iterator[None]:
                 FrozenStateWarning,
                 f"{function.__name__} sets the {kind} `{name}` (it was {_shown(was)}, is "
                 f"{_shown(now)}). That happens once, while the function is traced: later calls "
-                f"neither set nor read it. Make it an argument and a result:\n"
-                f"    y, {name} = jit(f)(x, {name})      # return y, {name} + 1",
+                "neither set nor read it. Make it an argument and a result:\n"
+                + f"    y, {name} = jit(f)(x, {name})".ljust(39)
+                + f"# in f: return y, {name}",
             )
 
 
@@ -106,9 +107,11 @@ def count_trace(function: Callable[..., Any], types: Any) -> None:
         place,
         RepeatedJitWarning,
         f"jit was called {count} times on {name}, and each time it was traced anew. Compile it "
-        f"once, and call the compiled function:\n"
-        f"    fast = jit({shown})                   # before the loop\n"
-        f"    fast(x)                        # in the loop, not: jit({shown})(x)",
+        "once, and call the compiled function:\n"
+        + f"    fast = jit({shown})".ljust(39)
+        + "# before the loop\n"
+        + "    fast(x)".ljust(39)
+        + f"# in the loop, not: jit({shown})(x)",
     )
 
 

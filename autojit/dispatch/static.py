@@ -85,7 +85,7 @@ class StaticArguments:
                 f"got {value!r:.60} of type {type(value).__name__}.\n"
                 "Pass a tuple for a list, a frozenset for a set, a frozen dataclass for a dict, "
                 "or leave the argument traced if it is an array:\n"
-                f"    f({_hashable_form(value)})"
+                f"    {_hashable_form(value)}"
             ) from None
 
 
@@ -128,8 +128,12 @@ def _exactly(value: Any) -> Any:
 
 def _hashable_form(value: Any) -> str:
     if isinstance(value, list):
-        return f"{tuple(value)!r:.60}"
-    return "..., " + f"frozenset({value!r:.40})" if isinstance(value, set) else "...)"[:-1]
+        return f"f({tuple(value)!r:.60})"
+    if isinstance(value, set):
+        return f"f(frozenset({value!r:.40}))"
+    if isinstance(value, np.ndarray):
+        return "jit(f)                             # not: jit(f, static_argnums=...)"
+    return "f(...)"
 
 
 #: What NumPy, or another library of arrays, takes for an array.

@@ -53,7 +53,7 @@ def refused_call(
     name = wrong[0]
     words = f"{function.__name__} has no argument {name!r}."
     if name in _ELSEWHERE:
-        words += f" That is {_ELSEWHERE[name]}. Leave it out."
+        words += f" That is {_ELSEWHERE[name]}. Leave it out:\n    {function.__name__}(f)"
     else:
         words += closest(name, names)
     listed = ", ".join(n for n in names if n not in kwargs)

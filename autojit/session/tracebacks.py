@@ -22,8 +22,11 @@ from pathlib import Path
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from autojit.errors import AutojitError
+
 from .calls_of_ours import refused_call
 from .frames import is_internal, is_ours
+from .mistakes import pages_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -185,6 +188,7 @@ def _note(error: BaseException, hidden: int, mode: str) -> None:
 
 def _more(error: BaseException) -> str:
     """Where an error of ours is explained."""
-    kind = type(error)
-    named = getattr(kind, "explained", False)
-    return f"; `autojit mistakes {kind.__name__}` explains the error" if named else ""
+    name = type(error).__name__
+    if not isinstance(error, AutojitError) or not pages_of(name):
+        return ""
+    return f"; `autojit mistakes {name}` explains the error"

@@ -122,10 +122,14 @@ def _last_line(code: CodeType) -> int:
 
 def check_result(leaf: Any, what: str, function: Any = None) -> Any:
     """A leaf of a traced function's result, or NotArrayError, with the line of the function."""
-    if is_array(leaf):
+    is_part = function is not None and isinstance(leaf, Tracer) and leaf.is_bounded
+    if is_array(leaf) and not is_part:
         return leaf
     code = getattr(function, "__code__", None)
     made = None if code is None else Source(code.co_filename, _last_line(code), code.co_name)
+    if is_part:
+        part: Any = leaf
+        part.refuse_as(what, made)
     raise NotArrayError(
         with_place(
             f"{what} contains {leaf!r:.60} of type {type(leaf).__name__}. The result of a "
@@ -151,7 +155,7 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
             f"{path} is a {kind}, which is no array of NumPy's. Pass its numbers:\n    {numbers}"
         )
     raise NotArrayError(
-        f"{path} is {leaf!r:.60} of type {type(leaf).__name__}, which is neither an array nor a "
+        f"{path} is {_shown(leaf)} of type {type(leaf).__name__}, which is neither an array nor a "
         f"number. Make the argument static if it is a setting:\n"
         f"    {keyword.replace(ARGUMENT, _static_of(path))}"
     )
@@ -167,6 +171,11 @@ def _static_of(path: str) -> str:
     if found is None:
         return ARGUMENT
     return f"static_argnums={found[1]}" if found[1] else f"static_argnames={found[2]!r}"
+
+
+def _shown(leaf: Any) -> str:
+    """An object in words, without its address."""
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{leaf!r:.60}")
 
 
 def _as_numpys(leaf: Any) -> str | None:

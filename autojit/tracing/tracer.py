@@ -155,13 +155,18 @@ class Tracer(ArrayMethods):
 
     def as_static(self) -> str:
         """Code that makes it known while the function is traced."""
-        path = self.argument_path or "argument 1"
+        path = self.argument_path or self._only_argument() or "argument 1"
         number, name = path.removeprefix("argument "), path[10:-1]
         if number.isdigit():
             return f"jit(f, static_argnums={number})"
         return (
             f"jit(f, static_argnames={name!r})" if name.isidentifier() else "jit(lambda x: f(x, n))"
         )
+
+    def _only_argument(self) -> str | None:
+        """The argument that a value depends on, if the function has one."""
+        paths = self.owner.paths() if self.owner.paths is not None else []
+        return paths[0] if len(paths) == 1 else None
 
     def __getattr__(self, name: str) -> Any:
         # NumPy and Python probe for protocols, also on half-made copies: they get a plain answer.
@@ -277,7 +282,8 @@ class Tracer(ArrayMethods):
             f"formatting x as {form!r}",
             f"Print the type instead, or format the result of the compiled function:\n"
             f"    print(f'{{x}}')                      # not: f'{{x:{form}}}'\n"
-            f"    print(f'{{f(x):{form}}}')              # where f is called",
+            + f"    print(f'{{f(x):{form}}}')".ljust(39)
+            + "# where f is called",
         )
 
     def __index__(self) -> int:
@@ -287,7 +293,7 @@ class Tracer(ArrayMethods):
         self._refuse(
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
-            f"    {self.as_static()}\n" + _TAKE,
+            f"    {self.as_static()}\n" + _TAKE.rstrip("\n"),
             asked=True,
         )
 

@@ -170,7 +170,8 @@ def positions(f: Callable[..., Any], argnums: Argnums, given: int) -> tuple[list
                 f"argnums={number}, but {_name(f)} was called with {given} positional "
                 f"argument{'' if given == 1 else 's'}. "
                 + (
-                    f"They are counted from 0: choose from 0 to {given - 1}."
+                    f"They are counted from 0: choose from 0 to {given - 1}.\n"
+                    f"    grad(f, argnums={given - 1})"
                     if given
                     else "Pass what is differentiated by position:\n"
                     "    grad(f)(x)                         # not: grad(f)(x=x)"
@@ -223,7 +224,7 @@ class _Problem:
             f"{leaf_type(leaf).type.dtype.name}: only "
             "floating-point arguments have gradients. Convert it, or choose others:\n"
             + (
-                f"    grad(f)({float(leaf)!r})  # not: grad(f)({leaf!r})\n"
+                f"    grad(f)({float(leaf)!r})".ljust(39) + f"# not: grad(f)({leaf!r})\n"
                 if type(leaf) in (bool, int)
                 else "    grad(f)(x.astype(float))           # or a literal: 3.0, not 3\n"
             )
@@ -284,7 +285,8 @@ class _Problem:
         first = structure.child(0) if has_aux else structure
         if not first.num_leaves:
             raise NonScalarGradientError(
-                f"grad needs a scalar, and {name} returns nothing. Is its `return` missing?"
+                f"grad needs a scalar, and {name} returns nothing. Is its `return` missing?\n"
+                "    return loss                        # its last line"
             )
         if not pytrees.is_one_array(first):
             raise NonScalarGradientError(

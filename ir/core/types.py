@@ -69,7 +69,10 @@ def _meant(name: str) -> str:
         known = DTYPE_NAMES.get(np.dtype(name))
     except TypeError:
         known = None
-    return f" Did you mean {known}?" if known else closest(name, _DTYPES)
+    if known:
+        return f" Did you mean {known}?"
+    alike = [n for n in _DTYPES if n[0] == name[:1].lower()]
+    return closest(name, alike or _DTYPES)
 
 
 def canonical_dtype(dtype: np.dtype) -> np.dtype:

@@ -16,7 +16,7 @@ from autojit.staging import execute
 
 def line_of(error: BaseException) -> str:
     """The source line that the note of an error shows."""
-    (note,) = error.__notes__
+    note = error.__notes__[0]
     assert f'File "{__file__}"' in note
     return str(note.splitlines()[-1].strip())
 
@@ -91,7 +91,7 @@ def test_several_lines_of_a_loop() -> None:
 
     with pytest.raises(OverflowError) as caught:
         jit(f)(1)
-    (note,) = caught.value.__notes__
+    note = caught.value.__notes__[0]
     assert note.startswith("It comes from one of these lines:")
     assert "c = c * 2" in note
     assert "return c + n" in note
