@@ -166,6 +166,13 @@ def whole(x: Any) -> Any:
     return x * int(x * np.inf)  # fails
 
 
+def stepped(x: Any) -> Any:
+    total = x
+    for i in range(0, 5, int(x) - int(x)):  # fails
+        total = total + i
+    return total
+
+
 def powers(x: Any) -> Any:
     n = np.array([2, 3]) * np.array(x).astype(int)
     return x * np.sum(n**-n)  # fails
@@ -175,7 +182,7 @@ FAILS: dict[Callable[..., Any], type[Exception]] = {
     taken: IndexError, picked: IndexError, of_a_list: IndexError, assigned: IndexError,
     inverse: np.linalg.LinAlgError, factor: np.linalg.LinAlgError, asserted: AssertionError,
     raised: KeyError, unbound: UnboundLocalError, divided: ZeroDivisionError, shifted: ValueError,
-    whole: OverflowError, powers: ValueError,
+    whole: OverflowError, powers: ValueError, stepped: ValueError,
 }  # fmt: skip
 
 RUN: dict[str, Callable[[Callable[..., Any]], Any]] = {
