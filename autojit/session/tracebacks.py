@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -153,6 +152,8 @@ _TOOLS = frozenset({"numba", "llvmlite", "optree", "networkx", "platformdirs"})
 @functools.cache
 def _is_tool(filename: str) -> bool:
     """Whether a file is Python's own, or of a library that does our work."""
+    import sysconfig
+
     path = Path(filename)
     for installed in ("site-packages", "dist-packages"):
         if installed in path.parts:
