@@ -23,7 +23,9 @@ __all__ = [
     "DerivativeError",
     "DonationWarning",
     "DtypeError",
+    "EnvironmentVariableError",
     "FrozenRandomError",
+    "FrozenStateWarning",
     "HandledFailureError",
     "InPlaceError",
     "IntegerGradientError",
@@ -34,6 +36,7 @@ __all__ = [
     "NonScalarGradientError",
     "NotArrayError",
     "RefusedInPlaceError",
+    "RepeatedJitWarning",
     "RetraceWarning",
     "SettingError",
     "ShapeError",
@@ -142,6 +145,11 @@ class StructureError(AutojitError, TypeError):
     """A tree of arguments or results with the wrong structure."""
 
 
+class SettingError(StructureError):
+    """A setting of one of autojit's own functions (``argnums``, ``in_axes``, ``static_argnames``)
+    that it does not take, or that does not fit the function or its arguments."""
+
+
 class UnhashableStaticError(AutojitError, TypeError):
     """A static argument that cannot be hashed."""
 
@@ -164,6 +172,14 @@ class ArgumentChangedError(RefusedInPlaceError):
 
 class RetraceWarning(UserWarning):
     """A compiled function is traced, and compiled, again and again."""
+
+
+class RepeatedJitWarning(RetraceWarning):
+    """``jit`` is called again and again on one function, as in a loop."""
+
+
+class FrozenStateWarning(UserWarning):
+    """A compiled function sets a variable outside of it: once, and not at each call."""
 
 
 class DonationWarning(UserWarning):
@@ -196,7 +212,7 @@ class MiscompilationError(AutojitError, RuntimeError):
     ``AUTOJIT_VERIFY``."""
 
 
-class SettingError(AutojitError, ValueError):
+class EnvironmentVariableError(AutojitError, ValueError):
     """A variable of the environment with a value that is none of its settings."""
 
 

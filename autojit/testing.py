@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from autojit.session.tracebacks import folded
+
 from .dispatch.compiled import CompiledFunction
 from .dispatch.retraces import forbidden
 from .errors import StructureError
@@ -17,6 +19,7 @@ from .validation.comparisons import compare_grads as compare_grads
 from .validation.gradients import raise_wrong
 
 
+@folded
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],

@@ -16,6 +16,7 @@ from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.session.background import start
 from autojit.session.progress import stage
+from autojit.session.tracebacks import fold, folded
 from autojit.staging import pytrees
 from autojit.staging.execute import (
     apply,
@@ -43,6 +44,7 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
+from .once import count_trace, watching_state
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import CacheInfo, Specialization, verifiable
 from .static import StaticArguments, StaticCalls, exact, together
@@ -119,8 +121,13 @@ class CompiledFunction(Generic[P, R]):
                     return result
         except FAILURES as error:
             self._name_line(error, args, kwargs)
+            fold(error)
             raise
-        return self._call(args, kwargs)
+        try:
+            return self._call(args, kwargs)
+        except Exception as error:
+            fold(error)
+            raise
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
@@ -310,7 +317,9 @@ class CompiledFunction(Generic[P, R]):
             positional, by_name = together(static, pytrees.arguments(structure, values))
             return f(*positional, **by_name)
 
-        with stage("tracing", _name(self.function), lambda: 0):
+        if not earlier:
+            count_trace(self.function, types)
+        with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
         found.held.update(["gradients"] if self.check is not None else [])
@@ -360,6 +369,7 @@ class CompiledFunction(Generic[P, R]):
         counts = kinds["branch"], kinds["loop"], kinds["unrolled"]
         return CacheInfo(traces, self._hits, self._retraces.last, from_disk, *counts)
 
+    @folded
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Trace and optimise for these arguments (or types), without running.
 
@@ -370,10 +380,12 @@ class CompiledFunction(Generic[P, R]):
         _, found = self._specialize(args, kwargs)
         return Lowered(found.traced.program, self.device)
 
+    @folded
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The traced program for these arguments."""
         return self._specialize(args, kwargs)[1].traced.program
 
+    @folded
     def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """What native code for these arguments depends on: its key on disk, None if it has none."""
         _, found = self._specialize(args, kwargs)

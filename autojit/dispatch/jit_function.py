@@ -8,13 +8,23 @@ from typing import Any, overload
 
 import numpy as np
 
-from autojit.errors import DonationWarning, StructureError, UnsupportedTargetError, warn_at
+from autojit.errors import (
+    DonationWarning,
+    SettingError,
+    StructureError,
+    UnsupportedTargetError,
+    warn_at,
+)
+from autojit.ir.core.spelling import closest
+from autojit.session.tracebacks import folded
 from autojit.staging.transformed import P, R
 from autojit.tracing.source import user_source
 
 from .compiled import CompiledFunction
 
 DEVICES = ("cpu", "cuda")
+#: What a GPU is called elsewhere.
+_GPUS = dict.fromkeys(("gpu", "nvidia", "cuda"), "cuda")
 TIERS = ("compiled", "auto")
 
 DONATED = (
@@ -65,6 +75,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 
 
+@folded
 def jit(
     f: Callable[..., Any] | None = None,
     *,
@@ -118,15 +129,25 @@ def jit(
             check=check,
         )
     if not callable(f):
-        raise StructureError(f"jit takes a function, not {f!r:.60}")
+        raise StructureError(
+            f"jit takes a function, not {f!r:.60}. Compile first, then call:\n"
+            "    jit(f)(x)                          # not: jit(f(x))"
+        )
     if device is not None and device not in DEVICES:
-        raise UnsupportedTargetError(f"device must be 'cpu' or 'cuda', not {device!r}")
+        close = closest(_GPUS.get(str(device).lower().split(":")[0], str(device)), DEVICES)
+        raise UnsupportedTargetError(
+            f"device must be 'cpu' or 'cuda', not {device!r}.{close}\n"
+            "    jit(f, device='cuda')              # a GPU of NVIDIA's"
+        )
     if _as_tuple(donate_argnums):
         warn_at(user_source(), DonationWarning, DONATED.format(donate_argnums))
     if tier not in TIERS:
-        raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}")
+        close = closest(str(tier), TIERS)
+        raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}.{close}")
     if check not in (None, "first"):
-        raise StructureError(f"check must be 'first' or None, not {check!r}")
+        raise SettingError(
+            f"check must be 'first' or None, not {check!r}:\n    jit(f, check='first')"
+        )
     return CompiledFunction(
         f,
         _as_tuple(static_argnums),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autojit.errors import AutojitError
+from autojit.errors import SettingError
 from autojit.ir.core.program import Program
+from autojit.ir.core.spelling import closest
+from autojit.session.tracebacks import folded
 
 from . import pytrees
 from .execute import executable, target_errors
@@ -32,6 +34,7 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
     }
     """
 
+    @folded
     def traced(*args: P.args, **kwargs: P.kwargs) -> Program:
         leaves, structure = pytrees.flatten((args, kwargs))
 
@@ -54,10 +57,12 @@ class Lowered:
         self.program = program
         self.device = device
 
+    @folded
     def text(self, stage: str = "optimized") -> str:
         """The text of a stage: one of ``STAGES``."""
         if stage not in STAGES:
-            raise AutojitError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}")
+            close = closest(str(stage), STAGES)
+            raise SettingError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}.{close}")
         if stage == "trace":
             return self.program.text(sources=True)
         from autojit.codegen.driver import stages
@@ -66,6 +71,7 @@ class Lowered:
             text: str = stages.text(self.program, stage)
         return text
 
+    @folded
     def compile(self) -> Any:
         """The executable: ``.call(arrays)`` runs it."""
         with target_errors():
@@ -74,6 +80,7 @@ class Lowered:
                 code.prepare()
         return code
 
+    @folded
     def cost(self) -> dict[str, int]:
         """Floating-point operations, bytes moved and bytes of temporaries, as scheduled."""
         from autojit.codegen.driver import stages

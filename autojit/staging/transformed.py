@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from autojit.session.tracebacks import fold
+
 from .pickling import global_name
 
 #: The parameters of a function, those after the first, and its result.
@@ -40,7 +42,11 @@ class Transformed(Generic[P, R]):
         self._call = call
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._call(*args, **kwargs)
+        try:
+            return self._call(*args, **kwargs)
+        except Exception as error:
+            fold(error)
+            raise
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...

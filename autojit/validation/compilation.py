@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.errors import MiscompilationError, SettingError
+from autojit.errors import EnvironmentVariableError, MiscompilationError
 from autojit.ir.core.program import Op, Program
 from autojit.ir.linalg.factorizations import Matrices
 from autojit.ir.ops.callback import calls_functions
@@ -63,7 +63,7 @@ def share_of(value: str) -> int:
     name, mark, number = value.partition("/")
     if name == "points" and (not mark or (number.isdecimal() and int(number) > 0)):
         return int(number) if mark else 1
-    raise SettingError(
+    raise EnvironmentVariableError(
         f"{VARIABLE}={value} is no setting. There are:\n"
         f"    {VARIABLE}=points      # check each program that is compiled\n"
         f"    {VARIABLE}=points/8    # one in eight, always the same ones\n"

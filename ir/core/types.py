@@ -8,6 +8,8 @@ from math import prod
 
 import numpy as np
 
+from .spelling import closest
+
 #: The short name of every dtype that a program can hold.
 DTYPE_NAMES: dict[np.dtype, str] = {
     np.dtype(np.bool_): "bool",
@@ -56,7 +58,21 @@ def dtype_from_name(name: str) -> np.dtype:
     try:
         return _DTYPES[name]
     except KeyError:
-        raise TypeMismatch(f"unknown dtype {name!r}; known: {', '.join(_DTYPES)}") from None
+        raise TypeMismatch(
+            f"unknown dtype {name!r}.{_meant(name)} There are: {', '.join(_DTYPES)}"
+        ) from None
+
+
+def _meant(name: str) -> str:
+    """The short name of what NumPy calls a dtype, or one that is spelt alike."""
+    try:
+        known = DTYPE_NAMES.get(np.dtype(name))
+    except TypeError:
+        known = None
+    if known:
+        return f" Did you mean {known}?"
+    alike = [n for n in _DTYPES if n[0] == name[:1].lower()]
+    return closest(name, alike or _DTYPES)
 
 
 def canonical_dtype(dtype: np.dtype) -> np.dtype:

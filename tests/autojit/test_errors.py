@@ -29,6 +29,7 @@ from autojit.errors import (
     DerivativeError,
     DonationWarning,
     DtypeError,
+    EnvironmentVariableError,
     FrozenRandomError,
     HandledFailureError,
     InPlaceError,
@@ -142,7 +143,7 @@ def test_shapes_that_depend_on_values() -> None:
         text, "a traced mask picks", "np.where(m, x, 0)                          # not: x[m]"
     )
     text = message(UncoveredFunctionError, lambda x: np.where(x > 0), X)
-    assert_says(text, "a traced mask picks", "This use (a result,")
+    assert_says(text, "a traced mask picks", "The result of main is not covered")
 
 
 def test_attributes_of_arrays_that_are_not_covered() -> None:
@@ -408,14 +409,14 @@ def test_gradient_of_several_results() -> None:
 
 def test_gradient_of_whole_or_complex_results() -> None:
     text = refusal(NonScalarGradientError, grad(lambda x: np.sum(x > 0)), X)
-    assert_says(text, "i64[]", "Counts and comparisons have no derivative")
+    assert_says(text, "i64[]", "Counts, comparisons and positions (argmax) jump")
     text = refusal(NonScalarGradientError, grad(lambda x: x * 1j), 1.0)
     assert_says(text, "c128[]", "real part", "holomorphic=True")
 
 
 def test_gradient_by_whole_numbers() -> None:
     text = refusal(IntegerGradientError, grad(square), 3)
-    assert_says(text, "grad of square with respect to argument 0, which is int64", "3.0, not 3")
+    assert_says(text, "grad of square with respect to argument 0, which is int64", "grad(f)(3.0)")
     text = refusal(IntegerGradientError, grad(square), np.arange(3))
     assert_says(text, "x.astype(float)", "argnums=1")
     text = refusal(IntegerGradientError, grad(lambda p: p["w"]), {"w": 1.0, "steps": [True]})
@@ -423,7 +424,7 @@ def test_gradient_by_whole_numbers() -> None:
 
 
 def test_gradient_by_an_argument_that_is_not_there() -> None:
-    text = refusal(StructureError, grad(square, 2), 3.0)
+    text = refusal(SettingError, grad(square, 2), 3.0)
     assert_says(text, "argnums=2", "square was called with 1 positional argument.")
 
 
@@ -611,7 +612,7 @@ def test_code_that_is_wrong_is_a_fault_of_ours(
 
 def test_setting_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTOJIT_VERIFY", "yes")
-    with pytest.raises(SettingError) as caught:
+    with pytest.raises(EnvironmentVariableError) as caught:
         jit(lambda x: x * 7.25)(X)
     assert_says(str(caught.value), "AUTOJIT_VERIFY=yes is no setting", "AUTOJIT_VERIFY=points")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autojit.errors import AutojitError
+from autojit.session.tracebacks import unfolded
 
 #: The command was not understood; the user's function, or what was checked, is at fault.
 MISUSE, FAULT = 2, 1
@@ -31,7 +31,8 @@ class Failure(Exception):
 def running(what: str) -> Iterator[None]:
     """Whatever is raised by the user's code, or by autojit about it, becomes a failure."""
     try:
-        yield
+        with unfolded():
+            yield
     except Failure:
         raise
     except AutojitError as error:
@@ -57,13 +58,3 @@ def _describe(what: str, error: Exception) -> str:
 def _within(filename: str, folders: Iterable[Path]) -> bool:
     path = Path(filename).resolve()
     return any(path.is_relative_to(folder) for folder in folders)
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """``" Did you mean x?"``, or nothing.
-
-    >>> closest("loops", ["trace", "loop"])
-    ' Did you mean loop?'
-    """
-    found = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {found[0]}?" if found else ""

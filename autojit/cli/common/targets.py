@@ -12,7 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .failures import FAULT, Failure, closest, running
+from autojit.ir.core.spelling import closest
+
+from .failures import FAULT, Failure, running
 
 _autojit = importlib.import_module("autojit")
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from autojit import jit
-from autojit.cli.common.failures import FAULT, Failure, closest, running
+from autojit.cli.common.failures import FAULT, Failure, running
 from autojit.cli.common.terminal import give
+from autojit.ir.core.spelling import closest
 from autojit.staging.inspection import STAGES, Lowered
 
 FORMATS = ("text", "json")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from autojit import jit
-from autojit.cli.common.failures import Failure, closest, running
+from autojit.cli.common.failures import Failure, running
 from autojit.cli.common.terminal import console
 from autojit.cli.running.run import is_loops, program_in, read_text
 from autojit.cli.running.run_loops import loops_in
@@ -17,6 +17,7 @@ from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_passes.pipeline import SHAPE
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.autodiff.preparing import PREPARE
+from autojit.ir.core.spelling import closest
 from autojit.ir.pass_manager.passes import Level, Pass, verify_each
 from autojit.ir.pass_manager.records import Record, Run, recording
 from autojit.ir.passes.pipeline import OPTIMIZE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from autojit.cli.common.options import (
@@ -27,6 +29,19 @@ def doctor() -> None:
 
     if not command.doctor():
         raise typer.Exit(1)
+
+
+@commands.command()
+@reporting()
+def mistakes(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A page, or a class of autojit.errors.")
+    ] = None,
+) -> None:
+    """Explain an error or a warning: its cause, an example, and the fix."""
+    from . import mistakes as command
+
+    command.mistakes(name)
 
 
 cache = typer.Typer(

@@ -20,7 +20,7 @@ from autojit.codegen.loop_ir.nodes import Compute
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.loop_passes import pipeline as loop_pipeline
-from autojit.errors import MiscompilationError, SettingError
+from autojit.errors import EnvironmentVariableError, MiscompilationError
 from autojit.ir.core.program import Op, Program
 from autojit.ir.core.registry import REGISTRY
 from autojit.ir.ops.callback import calls_functions
@@ -223,10 +223,10 @@ def test_share_is_that_of_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_setting_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTOJIT_VERIFY", "ponts")
-    with pytest.raises(SettingError) as caught:
+    with pytest.raises(EnvironmentVariableError) as caught:
         jit(f)(X)
     for good in ("AUTOJIT_VERIFY=points ", "AUTOJIT_VERIFY=points/8", "AUTOJIT_VERIFY=0"):
         assert good in str(caught.value)
     for bad in ("points/0", "points/", "points/-1", "1", "points/x"):
-        with pytest.raises(SettingError):
+        with pytest.raises(EnvironmentVariableError):
             share_of(bad)

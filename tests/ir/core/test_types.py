@@ -40,7 +40,7 @@ def test_spaces_do_not_matter() -> None:
         ("f64[a]", "must be integers"),
         ("f64[2,]", "must be integers"),
         ("f64[-1]", "negative extent"),
-        ("float[2]", "unknown dtype 'float'; known: bool, i8"),
+        ("float[2]", r"unknown dtype 'float'. Did you mean f64\? There are: bool, i8"),
     ],
 )
 def test_malformed_types(text: str, words: str) -> None:

@@ -1,0 +1,54 @@
+"""Whose file a frame belongs to: the user's, ours, or a library's that we call."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+_HERE = Path(__file__).resolve().parents[1]
+_PACKAGES = Path(np.__file__).resolve().parents[1]
+
+
+def _folders(*paths: Path) -> tuple[str, ...]:
+    return tuple(f"{path}{os.sep}" for path in paths)
+
+
+_OURS = _folders(_HERE, _HERE.parent / "ir", _HERE.parent / "codegen")
+#: Libraries that work on traced arrays, and lead back to us.
+_NUMERIC = _folders(Path(np.__file__).resolve().parent, _PACKAGES / "scipy", _PACKAGES / "pandas")
+#: What `is_internal` and `is_ours` have found.
+found_internal: dict[str, bool] = {}
+_found_ours: dict[str, bool] = {}
+
+
+def is_internal(filename: str) -> bool:
+    """Whether a file is ours, NumPy's or SciPy's, by its name."""
+    found = found_internal.get(filename)
+    if found is None:
+        found = found_internal[filename] = _is_internal(filename)
+    return found
+
+
+def _is_internal(filename: str) -> bool:
+    if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
+        return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
+    return str(Path(filename).resolve()).startswith(_OURS + _NUMERIC)
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a file is autojit's."""
+    found = _found_ours.get(filename)
+    if found is None:
+        known = filename.startswith("<autojit") or (
+            not filename.startswith("<") and str(Path(filename).resolve()).startswith(_OURS)
+        )
+        found = _found_ours[filename] = known
+    return found
+
+
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to a package that was installed, or to us."""
+    parts = Path(filename).parts
+    return is_internal(filename) or "site-packages" in parts or "dist-packages" in parts
