@@ -262,7 +262,7 @@ FLOORS = (
     "codegen.vector_math", "codegen.loop_ir",
     "ir", "ir.linalg ir.passes ir.special", "ir.passes.algebra ir.passes.loops ir.passes.reroll",
     "ir.regions", "ir.autodiff", "ir.simplification", "ir.rewriting", "ir.ops", "ir.tools",
-    "ir.pass_manager", "ir.core", "version",
+    "ir.pass_manager", "ir.core", "places version",
 )  # fmt: skip
 
 #: Types that refer to each other: what an operation is (`Declaration`) is asked about operations.

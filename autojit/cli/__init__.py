@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
+#: What the scripts of ``autojit completion`` call, with the words typed so far.
+COMPLETE = "__complete"
+
 
 def main() -> None:
     """Run the command line of this process."""
-    from .app import app
+    try:
+        if sys.argv[1:2] == [COMPLETE]:
+            from .completing import answer
 
-    app(prog_name="autojit")
+            answer(sys.argv[2:])
+            return
+        from .app import app
+
+        app(prog_name="autojit")
+    except KeyboardInterrupt:  # while the command was being loaded
+        sys.exit(130)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autojit.errors import AutojitError
+from .streams import prints_aside
 
 #: The command was not understood; the user's function, or what was checked, is at fault.
 MISUSE, FAULT = 2, 1
@@ -29,14 +29,20 @@ class Failure(Exception):
 
 @contextmanager
 def running(what: str) -> Iterator[None]:
-    """Whatever is raised by the user's code, or by autojit about it, becomes a failure."""
+    """Whatever is raised by the user's code, or by autojit about it, becomes a failure; what it
+    prints goes to stderr."""
     try:
-        yield
+        with prints_aside():
+            yield
     except Failure:
         raise
-    except AutojitError as error:
-        raise Failure(str(error), FAULT) from None
+    except SystemExit as error:
+        raise Failure(f"{what} called sys.exit({error.code!r})", FAULT) from None
     except Exception as error:
+        from autojit.errors import AutojitError
+
+        if isinstance(error, AutojitError):
+            raise Failure(str(error), FAULT) from None
         raise Failure(_describe(what, error), FAULT) from None
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -131,25 +130,3 @@ def parse_argnums(text: str) -> int | tuple[int, ...]:
     except ValueError:
         raise Failure(f"--argnums are positions such as 0 or 0,1; got {text!r}") from None
     return numbers if "," in text else numbers[0]
-
-
-def check_call(f: Callable[..., Any], target: str, args: Sequence[Any]) -> None:
-    """Raise unless the function can be called with that many arguments."""
-    try:
-        signature = inspect.signature(f)
-    except (TypeError, ValueError):
-        return  # builtins say nothing: the call itself will
-    try:
-        signature.bind(*args)
-    except TypeError:
-        needed = [
-            p.name
-            for p in signature.parameters.values()
-            if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
-        example = " ".join(["f64[3]"] * len(needed))
-        raise Failure(
-            f"{target} takes ({', '.join(signature.parameters)}); "
-            f"{len(args) or 'none'} {'was' if len(args) == 1 else 'were'} given. "
-            f"Give a type or a literal for each: {target} {example}".rstrip()
-        ) from None

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .failures import Failure
+from .streams import Paper, coloured, is_terminal, printable, results
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,10 +31,19 @@ _HIGHLIGHTS = {
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console on the present stdout or stderr; colours only on a terminal."""
+    """A console on the present stdout or stderr; colours where :func:`coloured` says so."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    stream: Any = Paper(sys.stderr) if stderr else results()
+    shows = coloured(stream)
+    return Console(
+        file=stream,
+        force_terminal=is_terminal(stream),
+        color_system="standard" if shows else None,
+        no_color=not shows,
+        highlight=False,
+        soft_wrap=False,
+    )
 
 
 def complain(message: str) -> None:
@@ -40,8 +51,10 @@ def complain(message: str) -> None:
     from rich.text import Text
 
     to = console(stderr=True)
-    text = Text.assemble(("error: ", "bold red"), message)
-    to.print(text, soft_wrap=not to.is_terminal)
+    if to.is_terminal:
+        message = "\n".join(fold(line, to.width) for line in f"error: {message}".splitlines())
+        message = message.removeprefix("error: ")
+    to.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
 
 
 @contextmanager
@@ -57,11 +70,13 @@ def reporting() -> Iterator[None]:
 
 
 def show(text: str) -> None:
-    """Code on stdout: as it is, with colours on a terminal, long lines unbroken."""
+    """Code on stdout: as it is in a pipe, on a terminal folded and with colours."""
     text = text.rstrip("\n")
     to = console()
-    if not to.is_terminal:
-        sys.stdout.write(text + "\n")
+    if to.is_terminal:
+        text = "\n".join(fold(line, to.width) for line in text.split("\n"))
+    if not coloured(to.file):
+        to.file.write(text + "\n")
         return
     from rich.text import Text
 
@@ -71,10 +86,34 @@ def show(text: str) -> None:
     to.print(shown, soft_wrap=True)
 
 
-def give(text: str, output: Path | None) -> None:
-    """Print code, or write it to a file."""
-    if output is None:
+def fold(line: str, width: int) -> str:
+    """A line that is too long as several, which begin four places further in.
+
+    >>> print(fold("  %3: f64[3] = mul %1, %2  # loss.py:4", 30))
+      %3: f64[3] = mul %1, %2
+          # loss.py:4
+    """
+    if len(line) <= width:
+        return line
+    margin = len(line) - len(line.lstrip())
+    margin = margin if margin < width // 3 else 0
+    inner = " " * (margin + 4)
+    comment = re.search(r"  [#;] ", line)
+    if comment and comment.start() <= width and len(line) - comment.end() <= width - margin - 8:
+        return line[: comment.start()] + "\n" + inner + line[comment.start() + 2 :]
+    lines = textwrap.wrap(
+        line.strip(), width, initial_indent=" " * margin, subsequent_indent=inner,
+        break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False, tabsize=4,
+    )  # fmt: skip
+    return "\n".join(lines)
+
+
+def give(text: str, output: Path | None, *, is_code: bool = True) -> None:
+    """Print a text, or write it to a file; only code is folded and gets colours."""
+    if output is None and is_code:
         show(text)
+    elif output is None:
+        results().write(text.rstrip("\n") + "\n")
     else:
         replace_file(output, text)
 
@@ -101,11 +140,6 @@ def state_line(to: Console, state: str, name: str, words: str, width: int = 12) 
     first = Text.assemble((f"{sign:<{len(margin)}}", _STYLES[state]), f"{name:<{width}} ", lines[0])
     rest = [Text(margin + " " * (width + 1) + line) for line in lines[1:]]
     to.print(*[first, *rest], sep="\n", soft_wrap=True)
-
-
-def printable(text: str, encoding: str) -> str:
-    """The text with what the encoding lacks replaced."""
-    return text.encode(encoding, "replace").decode(encoding)
 
 
 def replace_file(path: Path, text: str) -> None:

@@ -53,7 +53,7 @@ class Choice:
 def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
     """Print what was chosen, or write it to a file."""
     if what.passes or what.print_after is not None or what.remarks:
-        give(_of_passes(f, args, what), output)
+        give(_of_passes(f, args, what), output, is_code=what.format != "json")
         return
     with running(getattr(f, "__name__", "the function")):
         lowered = jit(f).lower(*args)
@@ -66,7 +66,7 @@ def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path 
         text = _every_stage(lowered)
     else:
         text = _text(lowered, stage)
-    give(text, output)
+    give(text, output, is_code=what.format != "json")
 
 
 def _of_passes(f: Callable[..., Any], args: Sequence[Any], what: Choice) -> str:

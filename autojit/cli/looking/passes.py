@@ -24,6 +24,8 @@ from autojit.ir.tools.program_passes import SSA
 from autojit.session import transform_cache
 from autojit.staging.execute import target_errors
 
+from .as_json import program_object
+
 #: What ``opt`` runs by one name, beside single passes.
 PIPELINES = {"optimize": OPTIMIZE, "prepare": PREPARE}
 
@@ -142,8 +144,18 @@ def find(name: str) -> Pass[Any]:
     return known[name]
 
 
-def listed() -> str:
+def listed(format: str = "text") -> str:
     """All passes, each with what it does and needs."""
+    if format == "json":
+        places = [SSA.passes[name] for name in sorted(SSA.passes)]
+        rows = [("programs", run) for run in places] + [("loops", p.run) for p in SHAPE.places]
+        return json.dumps(
+            [
+                {"name": run.name, "level": level, "does": run.does, "needs": sorted(run.needs)}
+                for level, run in rows
+            ],
+            indent=2,
+        )
     width = console().width
     lines = ["Pipelines:", ""]
     lines += _entry("optimize", "Runs all that a program goes through before it is lowered.", width)
@@ -170,16 +182,20 @@ def _entry(name: str, words: str, width: int) -> list[str]:
 # -- opt -----------------------------------------------------------------------------
 
 
-def opt(file: str, names: Sequence[str]) -> str:
+def opt(file: str, names: Sequence[str], format: str = "text") -> str:
     """The text of what is in a file after passes, each of which is verified."""
     for name in names:
         if name not in PIPELINES:
             find(name)
     level, unit = _read(file)
+    if format == "json" and level is not SSA:
+        raise Failure("--format json holds programs, and the file holds loops. Use --format text")
     runs = [_runnable(name, level) for name in names]
     with verify_each(), running(f"program {level.title(unit)}"):
         for run in runs:
             unit = run(unit)
+    if format == "json":
+        return json.dumps(program_object(unit), indent=2)
     return level.text(unit)
 
 
