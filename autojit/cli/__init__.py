@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-#: What the scripts of ``autojit completion`` call, with the words typed so far.
-COMPLETE = "__complete"
-
 
 def main() -> None:
     """Run the command line of this process."""
     try:
+        from .upkeep.completion import COMPLETE
+
         if sys.argv[1:2] == [COMPLETE]:
             from .completing import answer
 

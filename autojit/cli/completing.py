@@ -218,16 +218,14 @@ def functions_in(path: Path) -> list[Candidate]:
     found: list[Candidate] = []
     for node in body:
         if isinstance(node, ast.FunctionDef):
-            found.append((node.name, f"({ast.unparse(node.args)})"))
+            found.append((node.name, ast.unparse(node.args)))
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.Lambda):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
             found += [(name, ast.unparse(node.value)[:40]) for name in names]
         elif isinstance(node, ast.ClassDef):
             methods = [m for m in node.body if isinstance(m, ast.FunctionDef)]
             found += [
-                (f"{node.name}.{m.name}", f"({ast.unparse(m.args)})")
-                for m in methods
-                if m.decorator_list
+                (f"{node.name}.{m.name}", ast.unparse(m.args)) for m in methods if m.decorator_list
             ]
     return [(name, words) for name, words in found if not name.startswith("_")]
 

@@ -40,8 +40,11 @@ _INTERNAL = tuple(
         Path(np.__file__).resolve().parents[1] / "pandas",
     )
 )
-#: What `is_internal` has found.
-_internal: dict[str, bool] = {}
+#: The command `autojit`, outside of which there is no line of the user's.
+_COMMAND = f"{_HERE / 'cli'}{os.sep}"
+#: What a file is, by its name: the user's, internal, or the command's.
+_USERS, _INNER, _OUTERMOST = range(3)
+_kinds: dict[str, int] = {}
 
 
 def user_source() -> Source | None:
@@ -91,27 +94,35 @@ def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         filename = frame.f_code.co_filename
-        internal = _internal.get(filename)
-        if internal is None:
-            internal = is_internal(filename)
-        if not internal:
+        kind = _kinds.get(filename)
+        if kind is None:
+            kind = _kind(filename)
+        if kind == _USERS:
             return frame
-        frame = frame.f_back
+        frame = frame.f_back if kind == _INNER else None
     return None
 
 
 def is_internal(filename: str) -> bool:
     """Whether a file is ours, NumPy's or SciPy's, by its name."""
-    found = _internal.get(filename)
+    return _kind(filename) != _USERS
+
+
+def _kind(filename: str) -> int:
+    found = _kinds.get(filename)
     if found is None:
-        found = _internal[filename] = _is_internal(filename)
+        found = _kinds[filename] = _find_kind(filename)
     return found
 
 
-def _is_internal(filename: str) -> bool:
+def _find_kind(filename: str) -> int:
     if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
-        return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
-    return str(Path(filename).resolve()).startswith(_INTERNAL)
+        inner = filename.startswith("<frozen") or filename == "<__array_function__ internals>"
+        return _INNER if inner else _USERS
+    path = str(Path(filename).resolve())
+    if path.startswith(_COMMAND):
+        return _OUTERMOST
+    return _INNER if path.startswith(_INTERNAL) else _USERS
 
 
 def warn_while_tracing(source: Source | None) -> None:

@@ -48,6 +48,9 @@ def running(what: str) -> Iterator[None]:
 
 def _describe(what: str, error: Exception) -> str:
     """The error, and the user's line that it comes from, or that autojit is to blame."""
+    if isinstance(error, SyntaxError) and error.filename:
+        at = f"\n  File {error.filename!r}, line {error.lineno}"
+        return f"{what} raised {type(error).__name__}: {error.msg}{at}"
     frames = traceback.extract_tb(error.__traceback__)
     message = f"{what} raised {type(error).__name__}: {error}"
     known = _OURS + _LIBRARIES

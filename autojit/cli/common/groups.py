@@ -31,7 +31,12 @@ class Command(typer.core.TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = _without_color(args)
         _check_options(self, args, ctx.command_path)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
 
 
 class Group(typer.core.TyperGroup):
@@ -166,12 +171,10 @@ def _misuse(error: Any) -> str:
     """What the library says of a command line, with where to look."""
     words = str(error.format_message()).strip().rstrip(".")
     context = getattr(error, "ctx", None)
-    if context is None:
-        return words
-    tail = f"See {context.command_path} --help"
-    shown = pages.examples(context.command)
-    if type(error).__name__ == "MissingParameter" and shown:
-        tail = f"For example:\n  {shown[0]}"
+    tail = f"See {context.command_path if context else 'autojit COMMAND'} --help"
+    if context and type(error).__name__ == "MissingParameter":
+        shown = [line for line in pages.examples(context.command) if context.command_path in line]
+        tail = f"For example:\n  {shown[0]}" if shown else tail
     return f"{words[:1].lower()}{words[1:]}. {tail}"
 
 

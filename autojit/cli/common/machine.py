@@ -6,8 +6,6 @@ import json
 import math
 from typing import Any
 
-import numpy as np
-
 from .failures import Failure, closest
 from .streams import results
 
@@ -16,7 +14,8 @@ def check_format(format: str, formats: tuple[str, ...] = ("text", "json")) -> No
     """Raise unless ``--format`` is one of the formats."""
     if format not in formats:
         known = f"{', '.join(formats[:-1])} and {formats[-1]}"
-        raise Failure(f"--format: there are {known}; got {format!r}.{closest(format, formats)}")
+        meant = closest(format, formats)
+        raise Failure(f"--format: there are {known}; got {format!r}{'.' if meant else ''}{meant}")
 
 
 def give_json(found: Any) -> None:
@@ -40,6 +39,8 @@ def json_text(found: Any) -> str:
 
 
 def _plain(found: Any) -> Any:
+    import numpy as np  # not before there are results: completion reads the declarations
+
     if isinstance(found, dict):
         return {str(key): _plain(value) for key, value in found.items()}
     if isinstance(found, (np.ndarray, np.generic)):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .failures import Failure
+from .terminal import check_output
 
 # So that -1.5 is an argument; what looks like an option and is none is refused by `parse_argument`.
 NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
@@ -39,7 +40,8 @@ Low = Annotated[float, typer.Option(metavar="X", help="Random numbers start here
 High = Annotated[float, typer.Option(metavar="X", help="Random numbers end here.")]
 Interpret = Annotated[bool, typer.Option("--interpret", help="Compile nothing: run op by op.")]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write a file.", callback=check_output),
 ]
 
 
@@ -98,10 +100,15 @@ def transformed_call(
     target: str, args: Sequence[str] | None, grad: bool, transform: str | None, argnums: str
 ) -> tuple[Callable[..., Any], list[Any]]:
     """The function with what is applied to it, and its arguments."""
-    from .targets import parse_argnums, transformed
+    from .targets import check_argnums, parse_argnums, transformed, uses_argnums
 
     if grad and transform is not None:
         raise Failure("give --grad or --transform, not both")
     f, values = call(target, args)
     names = "grad" if grad else transform
-    return (transformed(f, names, parse_argnums(argnums)) if names else f), values
+    positions = parse_argnums(argnums)
+    if not names:
+        return f, values
+    if uses_argnums(names):
+        check_argnums(positions, values)
+    return transformed(f, names, positions), values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -74,6 +75,7 @@ def show(text: str) -> None:
     text = text.rstrip("\n")
     to = console()
     if to.is_terminal:
+        text = text.replace(os.getcwd() + os.sep, "")  # files as one would name them here
         text = "\n".join(fold(line, to.width) for line in text.split("\n"))
     if not coloured(to.file):
         to.file.write(text + "\n")
@@ -142,10 +144,22 @@ def state_line(to: Console, state: str, name: str, words: str, width: int = 12) 
     to.print(*[first, *rest], sep="\n", soft_wrap=True)
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Write a file aside and rename it: readers see the old text or the new one."""
+def check_output(path: Path | None) -> Path | None:
+    """The path, if a file can be written there: asked before the work is done."""
+    if path is None:
+        return None
     if path.is_dir():
         raise Failure(f"-o {path}: this is a folder. Name a file in it: -o {path / 'out.txt'}")
+    folder = path.parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        reason = os.strerror(errno.EACCES if folder.is_dir() else errno.ENOENT)
+        raise Failure(f"-o {path}: cannot write into {folder}: {reason}")
+    return path
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file aside and rename it: readers see the old text or the new one."""
+    check_output(path)
     try:
         handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autojit.cli.common.failures import Failure, closest
+from autojit.cli.common.machine import check_format
+from autojit.session.progress import stage
+
 from .catalogue import NAMESPACES, Function, functions
 from .evidence import by_function
 
@@ -16,14 +20,17 @@ Evidence = dict[str, dict[str, str]]
 
 
 def table(namespaces: Sequence[str], *, run: bool, compiled: bool, format: str) -> str:
-    """The table of some namespaces, or of all.  Raises ValueError for one that is not known."""
-    if format not in _FORMATS:
-        raise ValueError(f"--format is text, json or markdown; got {format!r}")
-    unknown = [name for name in namespaces if name not in NAMESPACES]
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is none of {', '.join(NAMESPACES)}")
+    """The table of some namespaces, or of all.  A failure for one that is not known."""
+    check_format(format, _FORMATS)
+    for name in namespaces:
+        if name not in NAMESPACES:
+            raise Failure(
+                f"there is no namespace {name!r}.{closest(name, NAMESPACES)} "
+                f"There are: {', '.join(NAMESPACES)}"
+            )
     rows = [f for name in namespaces or NAMESPACES for f in functions(name)]
-    evidence: Evidence = dict(by_function(compiled=compiled)) if run or compiled else {}
+    with stage("running sample calls of", "NumPy and SciPy", lambda: 0):
+        evidence: Evidence = dict(by_function(compiled=compiled)) if run or compiled else {}
     return {"text": as_text, "json": as_json, "markdown": as_markdown}[format](rows, evidence)
 
 

@@ -152,8 +152,5 @@ def coverage(
     """
     from autojit.cli.coverage import report as command
 
-    try:
-        text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
-    except ValueError as error:
-        raise Failure(str(error)) from None
+    text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
     give(text, output, is_code=False)

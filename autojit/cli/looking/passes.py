@@ -137,9 +137,8 @@ def find(name: str) -> Pass[Any]:
     """The pass of a name."""
     known: dict[str, Pass[Any]] = {**SSA.passes, **LOOPS.passes}
     if name not in known:
-        names = sorted(known)
         raise Failure(
-            f"there is no pass {name!r}.{closest(name, names)} There are: {', '.join(names)}"
+            f"there is no pass {name!r}.{closest(name, known)} autojit opt --list lists them"
         )
     return known[name]
 

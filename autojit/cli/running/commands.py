@@ -117,10 +117,12 @@ def bench(
         target  the function
         rows    a list of: name, first_seconds, call_seconds; or name, absent (why there is none)
     """
-    from autojit.cli.common.targets import parse_argnums
+    from autojit.cli.common.targets import check_argnums, parse_argnums
 
     from . import bench as command
 
     check_format(format)
     f, values = call(target, args, seed, low, high)
-    command.bench(f, target, values, parse_argnums(argnums), seconds, format)
+    positions = parse_argnums(argnums)
+    check_argnums(positions, values)
+    command.bench(f, target, values, positions, seconds, format)

@@ -56,6 +56,11 @@ def run(
 
 def read_text(file: str) -> str:
     """The text of a file, or stdin for ``-``."""
+    if ".py:" in file:
+        raise Failure(
+            f"{file} is a function, and FILE is a program's text: "
+            f"autojit dump {file} ARG… -o program.ir writes one"
+        )
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

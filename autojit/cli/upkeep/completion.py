@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from autojit.cli import COMPLETE
 from autojit.cli.common.failures import Failure, closest
+
+#: What the scripts call, with the words typed so far.
+COMPLETE = "__complete"
 
 _BASH = """\
 # Completion of autojit for bash.  In ~/.bashrc:  eval "$(autojit completion bash)"
