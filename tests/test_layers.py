@@ -241,7 +241,7 @@ def test_light_import_check_sees_a_heavy_one() -> None:
 #: The packages from the top down, each below all that import it; those in one row do not know of
 #: each other.  Modules beside packages (`autojit.errors`) have a floor of their own.
 FLOORS = (
-    "cli", "cli.looking cli.upkeep", "cli.running", "cli.coverage",
+    "__main__", "cli", "cli.looking cli.upkeep", "cli.running", "cli.coverage",
     "cli.coverage.calls", "cli.common", "autojit",
     "graphviz micrograd torch", "torch.utils", "torch.utils.data", "torch.optim", "torch.nn",
     "torch.nn.functional", "torch.precision", "torch.autograd", "torch.functions", "torch.engine",

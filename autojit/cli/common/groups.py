@@ -22,11 +22,23 @@ INTERRUPTED, UNREAD = 130, 141
 _HELP = ("-h", "--help")
 
 
+class _Unread(Exception):
+    """The pipe that is written to has no reader any more."""
+
+
 class Command(typer.core.TyperCommand):
     """A command with a page of ours, ``--color``, and no option that it does not know."""
 
     def get_help(self, ctx: Any) -> str:
         return pages.command_page(self, ctx.command_path, pages.page_width(ctx.terminal_width))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:  # typer would end the process with code 1
+            raise _Unread from error
+        return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = _without_color(args)
@@ -93,7 +105,7 @@ class Group(typer.core.TyperGroup):
         except Failure as failure:
             complain(str(failure))
             return failure.code
-        except BrokenPipeError:
+        except (_Unread, BrokenPipeError):
             _leave_pipe()
             return UNREAD
         except (KeyboardInterrupt, typer.Abort):
@@ -136,7 +148,7 @@ def _without_color(args: Sequence[str]) -> list[str]:
         if value not in streams.CHOICES:
             raise Failure(
                 f"--color is {', '.join(streams.CHOICES[:-1])} or {streams.CHOICES[-1]}; "
-                f"got {value!r}.{closest(value, streams.CHOICES)}"
+                f"got {value!r}{closest(value, streams.CHOICES)}"
             )
         streams.choose(value)
     return kept

@@ -85,7 +85,7 @@ def prints_aside() -> Iterator[None]:
         return
     _State.results = sys.stdout
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(Paper(sys.stderr)):
             yield
     finally:
         _State.results = None

@@ -53,7 +53,8 @@ def complain(message: str) -> None:
 
     to = console(stderr=True)
     if to.is_terminal:
-        message = "\n".join(fold(line, to.width) for line in f"error: {message}".splitlines())
+        lines = f"error: {message}".splitlines()
+        message = "\n".join(fold(line, to.width, whole=True) for line in lines)
         message = message.removeprefix("error: ")
     to.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
 
@@ -68,6 +69,16 @@ def reporting() -> Iterator[None]:
     except Failure as failure:
         complain(str(failure))
         raise typer.Exit(failure.code) from None
+
+
+def say(words: str, style: str | None = None) -> None:
+    """A sentence on stdout, folded on a terminal; names of files stay whole."""
+    from rich.text import Text
+
+    to = console()
+    if to.is_terminal:
+        words = fold(printable(words, to.encoding), to.width, whole=True)
+    to.print(Text(words, style or ""), soft_wrap=True)
 
 
 def show(text: str) -> None:
@@ -88,8 +99,9 @@ def show(text: str) -> None:
     to.print(shown, soft_wrap=True)
 
 
-def fold(line: str, width: int) -> str:
-    """A line that is too long as several, which begin four places further in.
+def fold(line: str, width: int, *, whole: bool = False) -> str:
+    """A line that is too long as several, which begin four places further in; words that are too
+    long themselves are taken apart unless they are to stay whole.
 
     >>> print(fold("  %3: f64[3] = mul %1, %2  # loss.py:4", 30))
       %3: f64[3] = mul %1, %2
@@ -104,9 +116,15 @@ def fold(line: str, width: int) -> str:
     if comment and comment.start() <= width and len(line) - comment.end() <= width - margin - 8:
         return line[: comment.start()] + "\n" + inner + line[comment.start() + 2 :]
     lines = textwrap.wrap(
-        line.strip(), width, initial_indent=" " * margin, subsequent_indent=inner,
-        break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False, tabsize=4,
-    )  # fmt: skip
+        line.strip(),
+        width,
+        initial_indent=" " * margin,
+        subsequent_indent=inner,
+        break_on_hyphens=False,
+        break_long_words=not whole,
+        replace_whitespace=False,
+        tabsize=4,
+    )
     return "\n".join(lines)
 
 

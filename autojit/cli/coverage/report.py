@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
 
 from autojit.cli.common.failures import Failure, closest
 from autojit.cli.common.machine import check_format
+from autojit.cli.common.terminal import console
 from autojit.session.progress import stage
 
 from .catalogue import NAMESPACES, Function, functions
@@ -68,7 +70,8 @@ def as_text(rows: Sequence[Function], evidence: Evidence) -> str:
         )
     for name, group in groups.items():
         for words, names in without(group).items():
-            lines += ["", f"{name}, {words}:", *_wrapped(names)]
+            heading = textwrap.wrap(f"{name}, {words}:", _width(), break_long_words=False)
+            lines += ["", *heading, *_wrapped(names)]
     failing = [f"  {name}: {_words(row)}" for name, row in evidence.items() if "no" in row.values()]
     return "\n".join([*lines, *(["", "sample calls that fail:", *failing] if failing else [])])
 
@@ -87,9 +90,14 @@ def without(group: Sequence[Function]) -> dict[str, list[str]]:
 
 
 def _wrapped(names: Sequence[str]) -> list[str]:
-    import textwrap
+    indent = "  "
+    return textwrap.wrap(
+        ", ".join(names), _width(), initial_indent=indent, subsequent_indent=indent
+    )
 
-    return textwrap.wrap(", ".join(names), 96, initial_indent="  ", subsequent_indent="  ")
+
+def _width() -> int:
+    return min(console().width, 96)
 
 
 def _words(row: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from autojit import disable_jit
 from autojit.cli.common.failures import FAULT, Failure, running
 from autojit.cli.common.machine import give_json
-from autojit.cli.common.terminal import console, state_line
+from autojit.cli.common.terminal import console, say, state_line
 from autojit.session.progress import stage
 from autojit.testing import MODES, Comparison, compare_grads
 
@@ -54,7 +54,7 @@ def _conclude(target: str, made: Sequence[Comparison], format: str) -> None:
         raise Failure(made[-1].report(), FAULT)
     if format == "text":
         words = f"{target}: {len(made)} derivatives agree with central differences"
-        console().print(words, soft_wrap=True)
+        say(words)
 
 
 def _object(comparison: Comparison) -> dict[str, Any]:

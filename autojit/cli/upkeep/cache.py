@@ -10,7 +10,7 @@ from typing import Any
 from autojit import __version__, jit
 from autojit.cli.common.failures import FAULT, Failure, running
 from autojit.cli.common.machine import check_format, give_json
-from autojit.cli.common.terminal import console, state_line
+from autojit.cli.common.terminal import console, say, state_line
 from autojit.codegen.cpu.entry_point import key as keys
 from autojit.codegen.driver.cache import (
     FOLDER_VARIABLE,
@@ -55,7 +55,7 @@ def path(format: str = "text") -> None:
     if format == "json":
         give_json({"folder": folder})
     else:
-        console().print(str(folder), soft_wrap=True)
+        say(str(folder))
 
 
 def ls(format: str) -> None:
@@ -80,7 +80,7 @@ def ls(format: str) -> None:
         state_line(out, state, when, f"{_size(entry.size):>9}  {_title(entry)}", 11)
     total = sum(entry.size for entry in found)
     words = f"{_count(len(found))}, {_size(total)} of at most {_size(cache.most)}"
-    out.print(f"{words} in {cache.folder}", soft_wrap=True)
+    say(f"{words} in {cache.folder}")
 
 
 def clear(format: str = "text") -> None:
@@ -94,7 +94,7 @@ def clear(format: str = "text") -> None:
     if format == "json":
         give_json({"folder": cache.folder, "entries": count, "bytes": size})
         return
-    console().print(f"removed {_count(count)}, {_size(size)}, of {cache.folder}", soft_wrap=True)
+    say(f"removed {_count(count)}, {_size(size)}, of {cache.folder}")
 
 
 def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) -> None:
@@ -170,15 +170,14 @@ def _say(
         file = str(entry) if entry else None
         give_json({"target": target, "kept": kept, "entry": file, "differences": reasons})
         return
-    out = console()
     if kept:
-        out.print(f"{target} is in the cache: {entry}", soft_wrap=True)
+        say(f"{target} is in the cache: {entry}")
         return
-    out.print(f"{target} is not in the cache:", soft_wrap=True)
+    say(f"{target} is not in the cache:")
     for _, words in found:
-        out.print(f"  {words}", soft_wrap=True)
+        say(f"  {words}")
     if entry:
-        out.print(f"  (the nearest entry is {entry})", soft_wrap=True)
+        say(f"  (the nearest entry is {entry})")
 
 
 def _cache() -> Cache:

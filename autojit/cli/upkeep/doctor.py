@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autojit.cli.common.machine import give_json
-from autojit.cli.common.terminal import console, state_line
+from autojit.cli.common.terminal import console, say, state_line
 from autojit.session.progress import stage
 
 from . import probes
@@ -21,10 +21,11 @@ def doctor(format: str = "text") -> bool:
                     state_line(console(), finding.state, found[-1].name, finding.words)
     healthy = all(finding.state != "failed" for finding in found)
     if format == "json":
-        give_json({"healthy": healthy, "findings": [finding._asdict() for finding in found]})
+        rows = [{"name": f.name, "state": f.state, "words": f.words} for f in found]
+        give_json({"healthy": healthy, "findings": rows})
     else:
         verdict = "Everything that autojit needs works." if healthy else "Something does not work."
-        console().print(verdict, style="green" if healthy else "bold red")
+        say(verdict, "green" if healthy else "bold red")
     return healthy
 
 

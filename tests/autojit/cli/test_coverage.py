@@ -131,7 +131,10 @@ def test_formats() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["numpy.maths"], "there is no namespace 'numpy.maths'. Did you mean numpy.fft? There are: numpy,"),
+        (
+            ["numpy.maths"],
+            "there is no namespace 'numpy.maths'. Did you mean numpy.fft? There are: numpy,",
+        ),
         (["--format", "xml"], "--format: there are text, json and markdown; got 'xml'"),
     ],
 )
