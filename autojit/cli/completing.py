@@ -21,6 +21,8 @@ Candidate = tuple[str, str]
 
 _LISTED = re.compile(r"(\w+(?:, \w+)*,? or \w+)\b")
 _PACKAGE = Path(__file__).resolve().parents[1]
+#: The folders that declare passes.
+_PARTS = ("ir", "codegen", "staging")
 
 
 def answer(given: Sequence[str]) -> None:
@@ -98,6 +100,8 @@ def _following(
     elif current.startswith("-"):
         yield from _options(command)
     elif hasattr(command, "commands"):
+        if taken:  # no command of ours
+            return
         for word, below in command.commands.items():
             if not below.hidden:
                 yield word, pages.parts(below.help or "")[0].split("\n\n")[0]
@@ -152,10 +156,7 @@ def _values(command: Any, name: str, current: str) -> Iterator[Candidate]:
 def pass_names() -> list[str]:
     """The passes over programs and loops: the names of their modules, or those that they state."""
     names = set()
-    for path in [
-        *_PACKAGE.joinpath("ir").rglob("*.py"),
-        *_PACKAGE.joinpath("codegen").rglob("*.py"),
-    ]:
+    for path in (path for part in _PARTS for path in (_PACKAGE / part).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         for found in re.finditer(r"^@\w+_pass\((.*?)^def ", text, re.M | re.S):
             named = re.search(r"\bname=\"(\w+)\"", found[1])
