@@ -14,7 +14,6 @@ from autojit.session.tracebacks import folded
 from .dispatch.compiled import CompiledFunction
 from .dispatch.retraces import forbidden
 from .errors import StructureError
-from .validation.comparisons import MODES as MODES
 from .validation.comparisons import compare_grads as compare_grads
 from .validation.gradients import raise_wrong
 

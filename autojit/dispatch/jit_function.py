@@ -15,8 +15,8 @@ from autojit.errors import (
     UnsupportedTargetError,
     warn_at,
 )
-from autojit.ir.core.spelling import closest
 from autojit.session.tracebacks import folded
+from autojit.spelling import closest
 from autojit.staging.transformed import P, R
 from autojit.tracing.source import user_source
 

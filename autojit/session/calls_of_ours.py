@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autojit.errors import SettingError
-from autojit.ir.core.spelling import closest
+from autojit.spelling import closest
 
 #: Keywords of functions that are called `jit` or `grad` elsewhere, and what they are here.
 _ELSEWHERE = {

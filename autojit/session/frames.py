@@ -18,23 +18,36 @@ def _folders(*paths: Path) -> tuple[str, ...]:
 _OURS = _folders(_HERE, _HERE.parent / "ir", _HERE.parent / "codegen")
 #: Libraries that work on traced arrays, and lead back to us.
 _NUMERIC = _folders(Path(np.__file__).resolve().parent, _PACKAGES / "scipy", _PACKAGES / "pandas")
-#: What `is_internal` and `is_ours` have found.
-found_internal: dict[str, bool] = {}
+#: The command `autojit`, outside of which there is no line of the user's.
+_COMMAND = f"{_HERE / 'cli'}{os.sep}"
+#: What a file is, by its name: the user's, internal, or the command's.
+USERS, INNER, OUTERMOST = range(3)
+#: What has been found, by names of files.
+kinds: dict[str, int] = {}
 _found_ours: dict[str, bool] = {}
 
 
 def is_internal(filename: str) -> bool:
     """Whether a file is ours, NumPy's or SciPy's, by its name."""
-    found = found_internal.get(filename)
+    return kind_of(filename) != USERS
+
+
+def kind_of(filename: str) -> int:
+    """What a file is, by its name."""
+    found = kinds.get(filename)
     if found is None:
-        found = found_internal[filename] = _is_internal(filename)
+        found = kinds[filename] = _find_kind(filename)
     return found
 
 
-def _is_internal(filename: str) -> bool:
+def _find_kind(filename: str) -> int:
     if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
-        return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
-    return str(Path(filename).resolve()).startswith(_OURS + _NUMERIC)
+        inner = filename.startswith("<frozen") or filename == "<__array_function__ internals>"
+        return INNER if inner else USERS
+    path = str(Path(filename).resolve())
+    if path.startswith(_COMMAND):
+        return OUTERMOST
+    return INNER if path.startswith(_OURS + _NUMERIC) else USERS
 
 
 def is_ours(filename: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 from autojit.errors import SettingError
 from autojit.ir.core.program import Program
-from autojit.ir.core.spelling import closest
 from autojit.session.tracebacks import folded
+from autojit.spelling import closest
 
 from . import pytrees
 from .execute import executable, target_errors

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from autojit.errors import SettingError
-from autojit.ir.core.spelling import closest
+from autojit.spelling import closest
 
 from .bodies import name_of
 

@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 
 from autojit.errors import UnrolledLoopWarning, warn_at
 from autojit.ir.core.program import Source
-from autojit.session.frames import found_internal, is_installed, is_internal
+from autojit.session.frames import INNER, USERS, is_installed, kind_of, kinds
 
 #: Ops beyond which tracing itself takes seconds (20 to 40 us each), before anything is rolled up.
 TRACE_BUDGET = 100_000
@@ -68,12 +68,12 @@ def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         filename = frame.f_code.co_filename
-        internal = found_internal.get(filename)
-        if internal is None:
-            internal = is_internal(filename)
-        if not internal:
+        kind = kinds.get(filename)
+        if kind is None:
+            kind = kind_of(filename)
+        if kind == USERS:
             return frame
-        frame = frame.f_back
+        frame = frame.f_back if kind == INNER else None
     return None
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autojit.errors import AutojitError
-from autojit.session.tracebacks import unfolded
+from .streams import prints_aside
 
 #: The command was not understood; the user's function, or what was checked, is at fault.
 MISUSE, FAULT = 2, 1
@@ -29,20 +28,30 @@ class Failure(Exception):
 
 @contextmanager
 def running(what: str) -> Iterator[None]:
-    """Whatever is raised by the user's code, or by autojit about it, becomes a failure."""
+    """Whatever is raised by the user's code, or by autojit about it, becomes a failure; what it
+    prints goes to stderr."""
+    from autojit.session.tracebacks import unfolded
+
     try:
-        with unfolded():
+        with prints_aside(), unfolded():
             yield
     except Failure:
         raise
-    except AutojitError as error:
-        raise Failure(str(error), FAULT) from None
+    except SystemExit as error:
+        raise Failure(f"{what} called sys.exit({error.code!r})", FAULT) from None
     except Exception as error:
+        from autojit.errors import AutojitError
+
+        if isinstance(error, AutojitError):
+            raise Failure(str(error), FAULT) from None
         raise Failure(_describe(what, error), FAULT) from None
 
 
 def _describe(what: str, error: Exception) -> str:
     """The error, and the user's line that it comes from, or that autojit is to blame."""
+    if isinstance(error, SyntaxError) and error.filename:
+        at = f"\n  File {error.filename!r}, line {error.lineno}"
+        return f"{what} raised {type(error).__name__}: {error.msg}{at}"
     frames = traceback.extract_tb(error.__traceback__)
     message = f"{what} raised {type(error).__name__}: {error}"
     known = _OURS + _LIBRARIES

@@ -6,8 +6,8 @@ import typer
 
 from autojit import errors
 from autojit.cli.common.failures import Failure
-from autojit.ir.core.spelling import closest
 from autojit.session.mistakes import Page, pages, pages_of
+from autojit.spelling import closest
 
 
 def mistakes(name: str | None) -> None:

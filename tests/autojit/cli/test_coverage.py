@@ -131,8 +131,11 @@ def test_formats() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["numpy.maths"], "'numpy.maths' is none of numpy, numpy.linalg"),
-        (["--format", "xml"], "--format is text, json or markdown; got 'xml'"),
+        (
+            ["numpy.maths"],
+            "there is no namespace 'numpy.maths'. Did you mean numpy.fft? There are: numpy,",
+        ),
+        (["--format", "xml"], "--format: there are text, json and markdown; got 'xml'"),
     ],
 )
 def test_wrong_options(words: list[str], message: str) -> None:
