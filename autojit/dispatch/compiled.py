@@ -16,6 +16,7 @@ from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.session.background import start
 from autojit.session.progress import stage
+from autojit.session.watching import results_of, span, state
 from autojit.staging import pytrees
 from autojit.staging.execute import (
     apply,
@@ -112,21 +113,24 @@ class CompiledFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # The fast path: native code checks the types itself and says when they differ.
         try:
-            if self._fast is not None and not kwargs and not settings.interpret:
+            if self._fast is not None and not kwargs and not settings.slow:
                 result = self._fast(*args)
                 if result is not None:
                     return result
-            if self._by_static is not None and not settings.interpret:
+            if self._by_static is not None and not settings.slow:
                 result = self._by_static.call(args, kwargs)
                 if result is not MISS:
                     return result
-            if self._natives and not settings.interpret:
+            if self._natives and not settings.slow:
                 result = self._call_native(args, kwargs)
                 if result is not MISS:
                     return result
         except FAILURES as error:
             self._name_line(error, args, kwargs)
             raise
+        if state.watchers:
+            with span("call", _name(self.function)):
+                return self._call(args, kwargs)
         return self._call(args, kwargs)
 
     @overload
@@ -211,11 +215,12 @@ class CompiledFunction(Generic[P, R]):
         program = found.traced.program
         code = executable(program, self.device)
         if self.device != "cpu":
-            return _results(code, [*leaves, *program.captured])
-        arrays = [
-            canonical(np.asarray(leaf, type.dtype), type.dtype)
-            for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
-        ]
+            return results_of(program, code, [*leaves, *program.captured])
+        with span("arguments", _name(self.function)):
+            arrays = [
+                canonical(np.asarray(leaf, type.dtype), type.dtype)
+                for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
+            ]
         if not found.ready:
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):
@@ -223,7 +228,7 @@ class CompiledFunction(Generic[P, R]):
             with stage("compiling", _name(self.function), lambda: len(program.ops)):
                 self._make_ready(code, found)
         with failing_lines(program, [*arrays, *program.captured]):
-            if found.native is not None:
+            if found.native is not None and not state.watchers:
                 given = [
                     array if weak is None else leaf
                     for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
@@ -231,7 +236,7 @@ class CompiledFunction(Generic[P, R]):
                 made = found.native(*given)
                 if made is not None:
                     return (made,) if found.traced.structure.is_leaf() else made
-            return _results(code, [*arrays, *program.captured])
+            return results_of(program, code, [*arrays, *program.captured])
 
     def _is_compiling(self, code: Any, found: Specialization) -> bool:
         """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
@@ -366,11 +371,6 @@ class CompiledFunction(Generic[P, R]):
         key: dict[str, Any] | None
         key = code.key(found.weak, len(program.captured), as_tuple=not bare)
         return key
-
-
-def _results(code: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-    made: Sequence[Any] = code.call(arrays)
-    return made
 
 
 def _name(f: Callable[..., Any]) -> str:

@@ -15,6 +15,7 @@ from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
 from autojit.session.progress import stage
+from autojit.session.watching import results_of, timed_ops
 from autojit.tracing.values import inline, is_tracer
 from autojit.version import VERSION
 
@@ -22,7 +23,11 @@ from .failing_lines import FAILURES, name_failing_line
 
 
 class _Settings:
+    #: How many contexts want programs to be interpreted.
     interpret = 0
+    #: How many want that compiled functions do not call native code at once: those, and others
+    #: that look at each call.
+    slow = 0
 
 
 settings = _Settings()
@@ -38,10 +43,12 @@ def disable_jit() -> Iterator[None]:
     42.0
     """
     settings.interpret += 1
+    settings.slow += 1
     try:
         yield
     finally:
         settings.interpret -= 1
+        settings.slow -= 1
 
 
 @contextmanager
@@ -97,12 +104,10 @@ def apply(
         return interpreted(program, arrays)
     with target_errors(), failing_lines(program, arrays):
         code = executable(program, device)
-        if getattr(code, "is_ready", True):
-            results: list[Any] = code.call(arrays)
-        else:
+        if not getattr(code, "is_ready", True):
             with stage("compiling", program.name, lambda: len(program.ops)):
-                results = code.call(arrays)
-    return results
+                code.prepare()
+        return results_of(program, code, arrays)
 
 
 @contextmanager
@@ -119,7 +124,7 @@ def interpreted(program: Program, arrays: Sequence[Any]) -> list[Any]:
     """The outputs of a program by NumPy, op by op."""
     from autojit.ir.tools.interpreter import interpret
 
-    return interpret(program, arrays)
+    return timed_ops(program, interpret, arrays)
 
 
 #: The interpreter may answer in the place of code that is being compiled where a program computes

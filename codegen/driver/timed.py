@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from autojit.codegen.analysis.measured import Part
     from autojit.codegen.cpu.abi.abi import Convention
     from autojit.codegen.cpu.entry_point.core import Core
+    from autojit.codegen.loop_ir.program import LoopProgram
+    from autojit.ir.core.program import Program
 
 #: Nanoseconds at a time that are too few to be told from the clock's own.
 SHORT = 50
@@ -76,9 +78,18 @@ class TimedExecutable(Executable):
 
     def __init__(self, plain: Executable) -> None:
         super().__init__(plain.source, plain._cache, plain._version)
+        self.plain = plain
         self._parts: list[Part] | None = None
         #: Builtins that no call is using, each with its memory for times.
         self._idle: list[tuple[Callable[..., Any], np.ndarray]] = []
+
+    @property
+    def optimized(self) -> Program:
+        return self.plain.optimized
+
+    @property
+    def loops(self) -> LoopProgram:
+        return self.plain.loops
 
     @property
     def parts(self) -> list[Part]:
@@ -95,10 +106,7 @@ class TimedExecutable(Executable):
         Calls on several threads, and those out of a callback, do not see each other's times.
         """
         exact = [canonical(a, t.dtype) for a, t in zip(arrays, self.in_types, strict=True)]
-        try:
-            native, times = self._idle.pop()
-        except IndexError:
-            native, times = self._made()
+        native, times = self._taken()
         times[:] = 0
         begun = time.perf_counter()
         results = native(*exact)
@@ -127,7 +135,12 @@ class TimedExecutable(Executable):
     def _place(self) -> dict[tuple[int, ...], int]:
         return {part.number: k for k, part in enumerate(self.parts)}
 
-    def _made(self) -> tuple[Callable[..., Any], np.ndarray]:
+    def _taken(self) -> tuple[Callable[..., Any], np.ndarray]:
+        """A builtin that no other call has, which is compiled or loaded the first time."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
         times = np.zeros(2 * max(1, len(self.parts)), np.int64)
         return self._caller(self._general(), (None,) * len(self.in_types), (), times), times
 
@@ -139,6 +152,21 @@ class TimedExecutable(Executable):
         from autojit.codegen.cpu.entry_point.timed_core import TimedCore
 
         return TimedCore
+
+
+def timed_form(plain: Executable) -> TimedExecutable | None:
+    """The code of a program that takes times, ready to run; None where there is no clock."""
+    from autojit.codegen.cpu.emit.timed import has_clock
+
+    if not has_clock():
+        return None
+    if plain.timed is None:
+        plain.timed = TimedExecutable(plain)
+    timed: TimedExecutable = plain.timed
+    if not timed._idle:
+        timed._idle.append(timed._taken())
+        start_clock()
+    return timed
 
 
 def timed_steps(executable: Executable, arrays: Sequence[Any]) -> list[StepTime]:
