@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         while_loop,
     )
     from .drawing.recorded import make_dot
+    from .profiling.profile import profile
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
@@ -77,6 +78,7 @@ __all__ = [
     "optim",
     "parse",
     "peak_memory",
+    "profile",
     "pure_callback",
     "saved_residuals",
     "scan",
@@ -169,6 +171,7 @@ _LATER = {
         "",
     ),
     "numba_callback": "callbacks.numba_functions",
+    "profile": "profiling.profile",
     "pure_callback": "callbacks.pure",
 }
 

@@ -29,6 +29,7 @@ __all__ = [
     "MissingDtypeError",
     "NonScalarGradientError",
     "NotArrayError",
+    "ProfileError",
     "RefusedInPlaceError",
     "RetraceWarning",
     "ShapeError",
@@ -170,6 +171,10 @@ class UnrolledLoopWarning(UserWarning):
 
 class MissingFunctionError(AutojitError, RuntimeError):
     """A pickled function came without its Python code, and a call needs it."""
+
+
+class ProfileError(AutojitError, RuntimeError):
+    """A profile is used twice, or asked before it has begun."""
 
 
 class UnsupportedTargetError(AutojitError, RuntimeError):

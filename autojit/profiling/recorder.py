@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import perf_counter as clock
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from autojit.ir.core.program import Program
+from autojit.ir.core.program import Program, Source
 from autojit.ir.pass_manager.records import Record
 from autojit.ir.pass_manager.records import Run as PassRun
 from autojit.session.watching import Ops, Run, span
@@ -28,11 +29,19 @@ class Sums:
     code: Any
     counts: np.ndarray
     ticks: np.ndarray
+    #: How often it ran, and the seconds of all runs.
+    runs: int
+    seconds: float
 
-    def add(self, counts: np.ndarray, ticks: np.ndarray) -> None:
-        """One more run."""
-        self.counts = self.counts + counts
-        self.ticks = self.ticks + ticks
+    def add(self, more: Sums) -> Sums:
+        """Both together."""
+        return replace(
+            self,
+            counts=self.counts + more.counts,
+            ticks=self.ticks + more.ticks,
+            runs=self.runs + more.runs,
+            seconds=self.seconds + more.seconds,
+        )
 
 
 @dataclass(eq=False)
@@ -45,7 +54,9 @@ class Node:
     #: Seconds, and those of them that would not have passed without the profile.
     seconds: float = 0.0
     own: float = 0.0
-    children: dict[tuple[str, str], Node] = field(default_factory=dict)
+    #: The user's line, of operations that run one by one.
+    source: Source | None = None
+    children: dict[tuple[Any, ...], Node] = field(default_factory=dict)
     #: Runs of compiled code, by program, and the seconds of ops in the interpreter.
     sums: dict[int, Sums] = field(default_factory=dict)
     ops: dict[int, Ops] = field(default_factory=dict)
@@ -55,11 +66,12 @@ class Node:
         """Seconds without the profile's own."""
         return max(0.0, self.seconds - self.own)
 
-    def child(self, kind: str, name: str) -> Node:
+    def child(self, kind: str, name: str, source: Source | None = None) -> Node:
         """The node of spans that are opened in this one."""
-        found = self.children.get((kind, name))
+        key = kind, name, source
+        found = self.children.get(key)
         if found is None:
-            found = self.children[kind, name] = Node(kind, name)
+            found = self.children[key] = Node(kind, name, source=source)
         return found
 
     def walk(self) -> Iterator[Node]:
@@ -74,14 +86,12 @@ class Node:
         self.seconds += other.seconds
         self.own += other.own
         for key, theirs in other.sums.items():
-            if (mine := self.sums.get(key)) is None:
-                self.sums[key] = Sums(theirs.program, theirs.code, theirs.counts, theirs.ticks)
-            else:
-                mine.add(theirs.counts, theirs.ticks)
+            mine = self.sums.get(key)
+            self.sums[key] = theirs if mine is None else mine.add(theirs)
         for key, ops in other.ops.items():
             _add_ops(self.ops, key, ops)
         for child in other.children.values():
-            self.child(child.kind, child.name).take(child)
+            self.child(child.kind, child.name, child.source).take(child)
 
 
 class Event(NamedTuple):
@@ -102,7 +112,14 @@ class _Thread:
         self.thread = threading.current_thread()
         self.ident = threading.get_ident()
         self.root = Node("thread", self.thread.name)
-        self.open: list[Node] = [self.root]
+        #: Seconds that would not have passed without the profile.
+        self.overhead = 0.0
+        #: What is open, with the overhead when it was opened.
+        self.open: list[tuple[Node, float]] = [(self.root, 0.0)]
+
+    def is_tracing(self, span: span) -> bool:
+        """Whether an operation is not run, but becomes a part of a program."""
+        return span.kind in _EAGER and any(node.kind == "tracing" for node, _ in self.open)
 
 
 class Recorder:
@@ -125,32 +142,37 @@ class Recorder:
 
     def begin(self, span: span) -> None:
         """A span is about to begin in this thread."""
-        open_ = self._thread().open
-        above = open_[-1]
-        if (above.kind, above.name) == (span.kind, span.name):
-            open_.append(above)  # two floors speak of the same
-            return
-        if span.kind in _EAGER:
-            place = user_source()
-            name = f"{span.name} ({place})" if place is not None else span.name
-            open_.append(above.child(span.kind, name))
-            return
-        open_.append(above.child(span.kind, span.name))
+        begun = clock()
+        thread = self._thread()
+        above, _ = thread.open[-1]
+        if (above.kind, above.name) == (span.kind, span.name) or thread.is_tracing(span):
+            node = above  # two floors speak of the same, or nothing is computed
+        else:
+            source = user_source() if span.kind in _EAGER else None
+            if source is not None and span.kind == "backward":
+                source = source.reversed()
+            node = above.child(span.kind, span.name, source)
+        thread.overhead += clock() - begun
+        thread.open.append((node, thread.overhead))
 
     def end(self, span: span) -> None:
         """A span has ended in this thread."""
+        begun = clock()
         thread = self._thread()
-        node = thread.open.pop()
+        node, before = thread.open.pop()
         if self.closed:
             return
-        seconds = span.ended - span.begun
-        if node is not thread.open[-1]:
-            node.count += 1
-            node.seconds += seconds
         if span.kind == "watching":
-            for each in {id(n): n for n in (node, *thread.open)}.values():
-                each.own += seconds
+            thread.overhead += span.ended - span.begun
         self._keep(thread, node, span)
+        if node is not thread.open[-1][0]:
+            node.count += 1
+            node.seconds += span.ended - span.begun
+            node.own += thread.overhead - before
+        self._list(thread, node, span)
+        thread.overhead += clock() - begun
+
+    def _list(self, thread: _Thread, node: Node, span: span) -> None:
         if len(self.events) < MOST_EVENTS:
             event = Event(thread.ident, span.kind, node.name, span.begun, span.ended, span.data)
             self.events.append(event)
@@ -164,32 +186,37 @@ class Recorder:
         elif isinstance(data, Ops):
             _add_ops(node.ops, id(data.program), data)
         elif isinstance(data, Record):
-            for each in {id(n): n for n in (node, *thread.open)}.values():
-                each.own += data.overhead
+            thread.overhead += data.overhead
             for run in data.runs:
                 _add_pass(node, run)
+
+    def of_thread(self, ident: int) -> Node:
+        """The tree of one thread."""
+        made = Node("profile", "")
+        for thread in self.threads:
+            if thread.ident == ident:
+                made.take(thread.root)
+                made.own += thread.overhead
+        return made
 
     def whole(self) -> Node:
         """The trees of all threads in one."""
         made = Node("profile", "")
         for thread in self.threads:
-            for child in thread.root.children.values():
-                made.child(child.kind, child.name).take(child)
-            made.own += thread.root.own
+            made.take(thread.root)
+            made.own += thread.overhead
         return made
 
 
-#: Spans of operations that run one by one, which are named after the user's line as well.
+#: Spans of operations that run one by one, at a line of the user's.
 _EAGER = frozenset({"operation", "backward"})
 
 
 def _add_run(node: Node, data: Run) -> None:
-    found = node.sums.get(id(data.program))
-    if found is None:
-        made = Sums(data.program, data.code, data.run.counts, data.run.ticks)
-        node.sums[id(data.program)] = made
-    else:
-        found.add(data.run.counts, data.run.ticks)
+    program, code, run = data
+    made = Sums(program, code, run.counts, run.ticks, 1, run.ended - run.begun)
+    found = node.sums.get(id(program))
+    node.sums[id(program)] = made if found is None else found.add(made)
 
 
 def _add_ops(found: dict[int, Ops], key: int, more: Ops) -> None:

@@ -60,7 +60,8 @@ class span:
                would not be done if nobody watched
     ``name``   of the function, or of the operation
     ``data``   more about it: a ``Record`` of passes, a :class:`Run`, :class:`Ops`, or operands
-    ``begun``  and ``ended``: seconds of ``time.perf_counter``, without the watchers' own
+    ``begun``  and ``ended``: seconds of ``time.perf_counter``, without the watchers' own; a block
+               may set both to the part of it that counts
     """
 
     __slots__ = ("_told", "begun", "data", "ended", "kind", "name")
@@ -76,7 +77,8 @@ class span:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.ended = clock()
+        if self.ended == self.begun:
+            self.ended = clock()
         for watcher in self._told:
             watcher.end(self)
 
@@ -119,6 +121,7 @@ def results_of(program: Program, code: Any, arrays: Sequence[Any]) -> list[Any]:
             return results
     with span("run", program.name) as made:
         run = timed.run(arrays)
+        made.begun, made.ended = run.begun, run.ended
         made.data = Run(program, timed, run)
         return run.results
 

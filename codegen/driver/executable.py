@@ -248,7 +248,7 @@ class Executable:
         """The assembly of this machine."""
         return str(self._any_compiled().assembly())
 
-    def _anycompiled_entry(self) -> Any:
+    def _any_compiled(self) -> Any:
         with self._lock:
             if not self._compiled:
                 self._compile(self._general(), None)
