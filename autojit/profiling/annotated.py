@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from .lines import Line
+from .recorder import Recorder
 from .report import report
 from .table import duration, share
-
-if TYPE_CHECKING:
-    from .profile import Profile
 
 #: So many lines around one that took time are shown too.
 AROUND = 3
 
 
-def annotated(profile: Profile, files: Sequence[str] | None = None) -> str:
+def annotated(recorder: Recorder, files: Sequence[str] | None = None) -> str:
     """The files in which time was spent, those with the most first."""
-    found = report(profile).lines
+    found = report(recorder).lines
     total = sum(line.seconds for line in found.values())
     by_file: dict[str, dict[int, Line]] = {}
     for (file, number), line in found.items():

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .lines import PartTime
-from .recorder import Node
+from .recorder import Node, Recorder
 from .report import FunctionTime, report
 
-if TYPE_CHECKING:
-    from .profile import Profile
 
-
-def data(profile: Profile) -> dict[str, Any]:
+def data(recorder: Recorder) -> dict[str, Any]:
     """All that the other forms show.  Times are seconds."""
-    r = report(profile)
+    r = report(recorder)
     return {
         "seconds": r.seconds,
         "profile_itself": r.own,
@@ -28,7 +25,7 @@ def data(profile: Profile) -> dict[str, Any]:
              "estimated": line.estimated}
             for (file, number), line in sorted(r.lines.items())
         ],
-        "tree": [_node(child) for child in r.tree.children.values()],
+        "tree": [_node(child) for child in r.tree.children.values() if child.count],
     }  # fmt: skip
 
 
@@ -53,5 +50,5 @@ def _part(part: PartTime) -> dict[str, Any]:
 def _node(node: Node) -> dict[str, Any]:
     return {
         "kind": node.kind, "name": node.name, "count": node.count, "seconds": node.net,
-        "children": [_node(child) for child in node.children.values()],
+        "children": [_node(child) for child in node.children.values() if child.count],
     }  # fmt: skip

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING
 
+from .annotated import annotated
 from .lines import PartTime, part_times
-from .recorder import Node
+from .recorder import Node, Recorder
 from .report import report
-from .table import duration, share
-
-if TYPE_CHECKING:
-    from .profile import Profile
+from .table import duration, share, table
 
 #: Pixels: of the picture, of a row, of a letter, and the narrowest frame that is drawn.
 WIDTH, ROW, LETTER, NARROWEST = 1200, 20, 6.7, 0.4
@@ -59,9 +56,9 @@ class Frame:
     children: list[Frame] = field(default_factory=list)
 
 
-def frames(profile: Profile) -> Frame:
+def frames(recorder: Recorder) -> Frame:
     """The frames of all that was counted."""
-    r = report(profile)
+    r = report(recorder)
     children = list(_merged(r.tree))
     whole = Frame("all", "all", sum(c.seconds for c in children), "", children)
     return whole
@@ -75,7 +72,7 @@ def _merged(node: Node) -> Iterator[Frame]:
 
 
 def _frame(node: Node) -> Frame | None:
-    if node.kind == "watching":
+    if node.kind == "watching" or not node.count:
         return None
     children = list(_merged(node))
     if node.kind == "run":
@@ -117,12 +114,12 @@ def _part(part: PartTime) -> Frame:
 # -- drawing ---------------------------------------------------------------------------
 
 
-def flame_svg(profile: Profile) -> str:
+def flame_svg(recorder: Recorder) -> str:
     """The picture."""
-    whole = frames(profile)
+    whole = frames(recorder)
     depth = _depth(whole)
     height = _TOP + ROW * depth + 8
-    title = f"autojit: {duration(whole.seconds)} of {duration(profile.seconds)}"
+    title = f"autojit: {duration(whole.seconds)} of {duration(recorder.seconds)}"
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" class="flame" width="{WIDTH}" '
         f'height="{height}" viewBox="0 0 {WIDTH} {height}">',
@@ -205,11 +202,11 @@ first one to go back.</p>
 """
 
 
-def flame_html(profile: Profile) -> str:
+def flame_html(recorder: Recorder) -> str:
     """The page: the picture, the table, and the lines."""
     return _PAGE.format(
-        svg=flame_svg(profile),
-        table=escape(str(profile)),
-        source=escape(profile.source()),
+        svg=flame_svg(recorder),
+        table=escape(table(recorder)),
+        source=escape(annotated(recorder)),
         script=_SCRIPT,
     )

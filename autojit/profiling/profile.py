@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,76 +13,58 @@ from autojit.session.files import write_whole
 from autojit.session.watching import watching
 from autojit.staging.execute import settings
 
-from .recorder import Node, Recorder
+from .recorder import Recorder
 
 
 class Profile:
     """The times of what ran in a ``with`` block; see :func:`profile`."""
 
     def __init__(self) -> None:
-        self.recorder = Recorder()
+        self._found: Recorder | None = None
         self._open = contextlib.ExitStack()
-        self._begun: float | None = None
-        self._ended: float | None = None
-        self._ident = 0
 
     def __enter__(self) -> Profile:
-        if self._begun is not None:
+        if self._found is not None:
             raise ProfileError(
                 "this profile has been used already. Make another one:\n"
                 "    with autojit.profile() as p:\n"
                 "        f(x)"
             )
-        self._ident = threading.get_ident()
-        self._open.enter_context(watching(self.recorder))
+        self._found = Recorder()
+        self._open.enter_context(watching(self._found))
         settings.slow += 1
         self._open.callback(_fast_again)
-        self._begun = time.perf_counter()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._ended = time.perf_counter()
-        self.recorder.closed = True
+        self.recorder.close()
         self._open.close()
 
     # -- what was found -------------------------------------------------------
 
     @property
-    def seconds(self) -> float:
-        """How long the block took."""
-        begun, ended = self._times()
-        return ended - begun
-
-    @property
-    def begun(self) -> float:
-        """When it began, by ``time.perf_counter``."""
-        return self._times()[0]
-
-    def _times(self) -> tuple[float, float]:
-        if self._begun is None:
+    def recorder(self) -> Recorder:
+        """The spans, as they were."""
+        if self._found is None:
             raise ProfileError(
                 "this profile has not begun. Run something in it:\n"
                 "    with autojit.profile() as p:\n"
                 "        f(x)"
             )
-        return self._begun, time.perf_counter() if self._ended is None else self._ended
+        return self._found
 
-    def tree(self) -> Node:
-        """What ran, and what ran in it, of all threads together."""
-        self._times()
-        return self.recorder.whole()
-
-    def own_tree(self) -> Node:
-        """The same of the thread that has opened the profile."""
-        return self.recorder.of_thread(self._ident)
+    @property
+    def seconds(self) -> float:
+        """How long the block took."""
+        return self.recorder.seconds
 
     def __str__(self) -> str:
         from .table import table
 
-        return table(self)
+        return table(self.recorder)
 
     def __repr__(self) -> str:
-        if self._begun is None:
+        if self._found is None:
             return "<profile, not begun>"
         return f"<profile of {self.seconds:.3g} s>"
 
@@ -92,7 +72,7 @@ class Profile:
         from .flame import flame_svg
         from .table import table_html
 
-        return f"{table_html(self)}{flame_svg(self)}"
+        return f"{table_html(self.recorder)}{flame_svg(self.recorder)}"
 
     def source(self, files: Sequence[str] | None = None) -> str:
         """The user's lines with their time and share beside them.
@@ -101,26 +81,29 @@ class Profile:
         """
         from .annotated import annotated
 
-        return annotated(self, files)
+        return annotated(self.recorder, files)
 
     def json(self) -> dict[str, Any]:
         """Everything as numbers and texts; times are seconds."""
         from .data import data
 
-        return data(self)
+        return data(self.recorder)
 
     def flame(self, file: str | os.PathLike[str]) -> None:
         """Write a flame graph, as SVG or, by the name of the file, as a page of HTML."""
+        write_whole(file, self.flame_graph(page=Path(file).suffix.lower() in (".html", ".htm")))
+
+    def flame_graph(self, *, page: bool = False) -> str:
+        """The flame graph as SVG, or as a page of HTML with the table and the lines."""
         from .flame import flame_html, flame_svg
 
-        is_page = Path(file).suffix.lower() in (".html", ".htm")
-        write_whole(file, flame_html(self) if is_page else flame_svg(self))
+        return flame_html(self.recorder) if page else flame_svg(self.recorder)
 
     def trace(self, file: str | os.PathLike[str]) -> None:
         """Write the timeline for https://ui.perfetto.dev and ``chrome://tracing``."""
         from .timeline import timeline_text
 
-        write_whole(file, timeline_text(self))
+        write_whole(file, timeline_text(self.recorder))
 
 
 def _fast_again() -> None:

@@ -131,7 +131,21 @@ class Recorder:
         #: How many spans there is no event of.
         self.dropped = 0
         self.closed = False
+        #: When it began and ended, by the clock, and in which thread.
+        self.begun = clock()
+        self.ended: float | None = None
+        self.ident = threading.get_ident()
         self._local = threading.local()
+
+    def close(self) -> None:
+        """Take no more."""
+        self.ended = clock()
+        self.closed = True
+
+    @property
+    def seconds(self) -> float:
+        """How long it was open, or has been."""
+        return (clock() if self.ended is None else self.ended) - self.begun
 
     def _thread(self) -> _Thread:
         found: _Thread | None = getattr(self._local, "thread", None)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from .lines import Line, PartTime, lines_in, part_times
-from .recorder import Node, Sums
-
-if TYPE_CHECKING:
-    from .profile import Profile
+from .recorder import Node, Recorder, Sums
 
 #: Phases in the order of a program's life: what they are called, by the kind of a span or the name
 #: of a phase of the compiler.
@@ -99,9 +95,9 @@ class Report:
         return sum(phase.seconds for phase in self.phases)
 
 
-def report(profile: Profile) -> Report:
+def report(recorder: Recorder) -> Report:
     """What a profile has found so far."""
-    tree = profile.tree()
+    tree = recorder.whole()
     totals: dict[str, list[float]] = {}
     own = [0.0]
     for child in tree.children.values():
@@ -112,12 +108,12 @@ def report(profile: Profile) -> Report:
         if name in totals
         for seconds, count in [totals[name]]
     ]
-    own_thread = profile.own_tree()
+    own_thread = recorder.of_thread(recorder.ident)
     spent = sum(child.net for child in own_thread.children.values()) + own_thread.own
     annotated = sum(_rest(node) for node in own_thread.walk() if node.kind == "annotation")
-    elsewhere = max(0.0, profile.seconds - spent) + annotated
+    elsewhere = max(0.0, recorder.seconds - spent) + annotated
     return Report(
-        profile.seconds, own[0] + tree.own, elsewhere, phases, _functions(tree), _ops(tree),
+        recorder.seconds, own[0] + tree.own, elsewhere, phases, _functions(tree), _ops(tree),
         lines_in(tree), tree,
     )  # fmt: skip
 
@@ -152,7 +148,7 @@ def _functions(tree: Node) -> list[FunctionTime]:
     found: dict[tuple[bool, str, int], Sums] = {}
     plain: list[FunctionTime] = []
     for above, node in _pairs(tree):
-        if node.kind != "run":
+        if node.kind != "run" or not node.count:  # others are still open
             continue
         jit = above.kind == "call"
         name = above.name if jit else node.name

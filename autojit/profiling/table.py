@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from autojit.ir.core.values import Source
 
 from .lines import PartTime
+from .recorder import Recorder
 from .report import FunctionTime, Report, report
-
-if TYPE_CHECKING:
-    from .profile import Profile
 
 WIDTH = 60
 #: The most rows of a kind; what is left out is summed up.
@@ -24,15 +21,15 @@ _WORDS = WIDTH - sum(_NUMBERS)
 _ARROWS = {"forward": "→", "backward": "←", "both": "↔", "": " "}
 
 
-def table(profile: Profile) -> str:
+def table(recorder: Recorder) -> str:
     """The phases, then the functions with their parts, then the lines that took most."""
-    found = report(profile)
+    found = report(recorder)
     return "\n".join(line.rstrip() for line in _rows(found)) + "\n"
 
 
-def table_html(profile: Profile) -> str:
+def table_html(recorder: Recorder) -> str:
     """The same for a notebook."""
-    return f"<pre>{escape(table(profile))}</pre>"
+    return f"<pre>{escape(table(recorder))}</pre>"
 
 
 def _rows(r: Report) -> Iterator[str]:

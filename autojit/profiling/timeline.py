@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autojit.codegen.driver.timed import StepTime
 from autojit.ir.pass_manager.records import Record
@@ -19,20 +19,16 @@ from autojit.ir.pass_manager.records import Run as PassRun
 from autojit.session.watching import Run
 
 from .lines import part_times
-from .recorder import Event, Sums
-
-if TYPE_CHECKING:
-    from .profile import Profile
+from .recorder import Event, Recorder, Sums
 
 
-def timeline_text(profile: Profile) -> str:
+def timeline_text(recorder: Recorder) -> str:
     """The file's text."""
-    return json.dumps(timeline(profile), separators=(",", ":"))
+    return json.dumps(timeline(recorder), separators=(",", ":"))
 
 
-def timeline(profile: Profile) -> dict[str, Any]:
+def timeline(recorder: Recorder) -> dict[str, Any]:
     """The events of all threads; the first of them at the time 0."""
-    recorder, begun = profile.recorder, profile.begun
     process = os.getpid()
     made: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "autojit"}}
@@ -41,7 +37,7 @@ def timeline(profile: Profile) -> dict[str, Any]:
         name = {"name": thread.thread.name}
         made.append({"ph": "M", "name": "thread_name", "pid": process, "tid": thread.ident,
                      "args": name})  # fmt: skip
-    writer = _Writer(process, begun)
+    writer = _Writer(process, recorder.begun)
     for event in recorder.events:
         made += writer.event(event)
     made[1:] = sorted(made[1:], key=lambda e: (e.get("ts", -1.0), -e.get("dur", 0.0)))

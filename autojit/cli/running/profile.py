@@ -45,13 +45,9 @@ def profile_script(
 
 
 def _in_form(found: Profile, output: Path, text: str) -> str:
-    from autojit.profiling.flame import flame_html, flame_svg
-
     ending = output.suffix.lower()
-    if ending in (".html", ".htm"):
-        return flame_html(found)
-    if ending == ".svg":
-        return flame_svg(found)
+    if ending in (".html", ".htm", ".svg"):
+        return found.flame_graph(page=ending != ".svg")
     return json.dumps(found.json(), indent=1) if ending == ".json" else text
 
 
