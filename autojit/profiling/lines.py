@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
 
 from autojit.codegen.analysis.measured import Part, parts_of
 from autojit.codegen.driver.executable import Executable
@@ -20,7 +19,7 @@ from autojit.ir.core.program import Op, Program
 from autojit.ir.core.values import Source
 from autojit.ir.ops.bodies import BodyOp
 
-from .recorder import Node, Sums
+from .recorder import Node, Sums, lines_of
 
 #: What an op that only moves data amounts to, as a part of an addition for each element.
 MOVED = 0.1
@@ -113,16 +112,12 @@ def _own_parts(sums: Sums) -> list[Part]:
     """The parts with the lines of the very program that ran: programs of one structure share their
     code, whatever lines they come from."""
     code = sums.code
-    if _sources(code.source) == _sources(sums.program):
+    if lines_of(code.source) == lines_of(sums.program):
         parts: list[Part] = code.parts
         return parts
     own = parts_of(Executable(sums.program.bound_to(())).loops)
     same = [p[:3] for p in own] == [p[:3] for p in code.parts]
     return own if same else []
-
-
-def _sources(program: Program) -> list[Any]:
-    return [(op.source, *map(_sources, op.programs)) for op in program.ops]
 
 
 def _shares(ops: Sequence[Op]) -> Shares:

@@ -94,6 +94,11 @@ class Node:
             self.child(child.kind, child.name, child.source).take(child)
 
 
+def lines_of(program: Program) -> tuple[Any, ...]:
+    """The lines of all ops of a program, with those of bodies."""
+    return tuple([(op.source, *map(lines_of, op.programs)) for op in program.ops])
+
+
 class Event(NamedTuple):
     """One span, in a thread, by ``time.perf_counter``."""
 
@@ -135,6 +140,9 @@ class Recorder:
         self.begun = clock()
         self.ended: float | None = None
         self.ident = threading.get_ident()
+        self._programs: dict[Any, Program] = {}
+        #: The last program, and the first one like it.
+        self._latest: tuple[Program, Program] | None = None
         self._local = threading.local()
 
     def close(self) -> None:
@@ -178,31 +186,46 @@ class Recorder:
             return
         if span.kind == "watching":
             thread.overhead += span.ended - span.begun
-        self._keep(thread, node, span)
+        data = self._keep(thread, node, span)
         if node is not thread.open[-1][0]:
             node.count += 1
             node.seconds += span.ended - span.begun
             node.own += thread.overhead - before
-        self._list(thread, node, span)
+        self._list(thread, node, span, data)
         thread.overhead += clock() - begun
 
-    def _list(self, thread: _Thread, node: Node, span: span) -> None:
+    def _list(self, thread: _Thread, node: Node, span: span, data: Any) -> None:
         if len(self.events) < MOST_EVENTS:
-            event = Event(thread.ident, span.kind, node.name, span.begun, span.ended, span.data)
+            event = Event(thread.ident, span.kind, node.name, span.begun, span.ended, data)
             self.events.append(event)
         else:
             self.dropped += 1
 
-    def _keep(self, thread: _Thread, node: Node, span: span) -> None:
+    def _keep(self, thread: _Thread, node: Node, span: span) -> Any:
+        """Add what a span tells to its node; as much of it as is kept."""
         data = span.data
         if isinstance(data, Run):
+            data = data._replace(program=self._first_like(data.program))
             _add_run(node, data)
         elif isinstance(data, Ops):
+            data = data._replace(program=self._first_like(data.program))
             _add_ops(node.ops, id(data.program), data)
         elif isinstance(data, Record):
             thread.overhead += data.overhead
             for run in data.runs:
                 _add_pass(node, run)
+        else:
+            return None
+        return data
+
+    def _first_like(self, program: Program) -> Program:
+        """The first program of the same structure and lines: without ``jit``, each call makes
+        another one."""
+        latest = self._latest
+        if latest is None or latest[0] is not program:
+            known = self._programs.setdefault((program, lines_of(program)), program)
+            latest = self._latest = program, known
+        return latest[1]
 
     def of_thread(self, ident: int) -> Node:
         """The tree of one thread."""

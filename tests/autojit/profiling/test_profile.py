@@ -250,6 +250,12 @@ def test_eager_derivatives_show_phases_and_parts() -> None:
     assert found.parts
 
 
+def test_calls_without_jit_are_one_function() -> None:
+    p = profiled(lambda: [autojit.grad(loss)(W, X) for _ in range(4)])
+    assert only(p).count == 4
+    assert len({id(e.data.program) for e in p.recorder.events if e.kind == "run"}) == 1
+
+
 def test_the_interpreter_shows_ops_with_lines() -> None:
     def call() -> None:
         with autojit.disable_jit():
