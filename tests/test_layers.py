@@ -245,7 +245,7 @@ FLOORS = (
     "cli.coverage.calls", "cli.common", "autojit",
     "graphviz micrograd torch", "torch.utils", "torch.utils.data", "torch.optim", "torch.nn",
     "torch.nn.functional", "torch.precision", "torch.autograd", "torch.functions", "torch.engine",
-    "scalar", "array_api drawing nn numpy ode optim testing", "validation",
+    "scalar", "array_api drawing nn numpy ode optim profiling testing", "validation",
     "scipy.integrate scipy.interpolate scipy.ndimage scipy.optimize scipy.sparse scipy.spatial",
     "scipy.signal scipy.stats", "scipy.linalg",
     "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",

@@ -17,6 +17,7 @@ from autojit.ir.core.program import Program
 from autojit.session.background import start
 from autojit.session.progress import stage
 from autojit.session.tracebacks import fold, folded
+from autojit.session.watching import results_of, span, state
 from autojit.staging import pytrees
 from autojit.staging.execute import (
     apply,
@@ -124,6 +125,9 @@ class CompiledFunction(Generic[P, R]):
             fold(error)
             raise
         try:
+            if state.watchers:
+                with span("call", _name(self.function)):
+                    return self._call(args, kwargs)
             return self._call(args, kwargs)
         except Exception as error:
             fold(error)
@@ -223,11 +227,12 @@ class CompiledFunction(Generic[P, R]):
         program = found.traced.program
         code = executable(program, self.device)
         if self.device != "cpu":
-            return _results(code, [*leaves, *program.captured])
-        arrays = [
-            canonical(np.asarray(leaf, type.dtype), type.dtype)
-            for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
-        ]
+            return results_of(program, code, [*leaves, *program.captured])
+        with span("arguments", _name(self.function)):
+            arrays = [
+                canonical(np.asarray(leaf, type.dtype), type.dtype)
+                for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
+            ]
         if not found.ready:
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):
@@ -240,7 +245,7 @@ class CompiledFunction(Generic[P, R]):
             hooks.verify(program, [*arrays, *program.captured], verifiable(code, found))
             self._release(found, "code")
         with failing_lines(program, [*arrays, *program.captured]):
-            if found.native is not None:
+            if found.native is not None and not state.watchers:
                 given = [
                     array if weak is None else leaf
                     for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
@@ -248,7 +253,7 @@ class CompiledFunction(Generic[P, R]):
                 made = found.native(*given)
                 if made is not None:
                     return (made,) if found.traced.structure.is_leaf() else made
-            return _results(code, [*arrays, *program.captured])
+            return results_of(program, code, [*arrays, *program.captured])
 
     def _is_compiling(self, code: Any, found: Specialization) -> bool:
         """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
@@ -396,11 +401,6 @@ class CompiledFunction(Generic[P, R]):
         key: dict[str, Any] | None
         key = code.key(found.weak, len(program.captured), as_tuple=not bare)
         return key
-
-
-def _results(code: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-    made: Sequence[Any] = code.call(arrays)
-    return made
 
 
 def _name(f: Callable[..., Any]) -> str:
