@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .drawing.recorded import make_dot
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
+    from .staging.exported import source
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
     from .transformations.custom import custom_jvp, custom_vjp
 
@@ -80,6 +81,7 @@ __all__ = [
     "pure_callback",
     "saved_residuals",
     "scan",
+    "source",
     "stop_gradient",
     "switch",
     "testing",
@@ -170,6 +172,7 @@ _LATER = {
     ),
     "numba_callback": "callbacks.numba_functions",
     "pure_callback": "callbacks.pure",
+    "source": "staging.exported",
 }
 
 

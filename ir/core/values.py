@@ -21,6 +21,30 @@ class Source(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
+class Adjoint(Source):
+    """The place of an op that carries cotangents back through what comes from there.
+
+    It equals that place.  ``of`` is where the value was computed whose cotangent the op gives: None
+    where it gives none, or one of an input.
+    """
+
+    of: Source | None = None
+
+    @classmethod
+    def at(cls, source: Source | None, of: Source | None = None) -> Source | None:
+        """The place, as that of an adjoint."""
+        if source is None:
+            return None
+        made = cls(*source)
+        made.of = of
+        return made
+
+    @staticmethod
+    def plain(source: Source | None) -> Source | None:
+        """The place itself."""
+        return None if source is None else Source(*source)
+
+
 #: What the operators of values emit, by their names; ``ops.arithmetic`` fills it in.
 OPERATORS: dict[str, Callable[..., Value]] = {}
 

@@ -66,6 +66,37 @@ def dump(
     command.dump(f, values, what, output)
 
 
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
+def source(
+    target: Target,
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    to: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="LANGUAGE",
+            help="numpy: a statement for each of yours; numba, c: the loops that are compiled.",
+        ),
+    ] = "numpy",
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Of the function; such as loss_grad unless given.")
+    ] = "",
+    output: Output = None,
+) -> None:
+    """Write a function, or its derivative, as source code that does not need autojit."""
+    from autojit.cli.common.terminal import give
+
+    from . import source as command
+
+    command.check(to, name)
+    f, values = transformed_call(target, args, grad, transform, argnums)
+    give(command.text(f, values, to, name), output)
+
+
 @commands.command()
 @reporting()
 def opt(

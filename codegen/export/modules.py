@@ -1,0 +1,23 @@
+"""A program as a module of source code, by the name of its target."""
+
+from __future__ import annotations
+
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.ir.core.program import Program
+from autojit.ir.passes.pipeline import optimize
+
+from .interface import Interface
+
+TARGETS = ("numpy", "numba", "c")
+
+
+def module(program: Program, interface: Interface, target: str) -> str:
+    """The text of a module with a function that computes what the program computes.
+
+    Raises TargetError where the target has no way to write an op.
+    """
+    if target == "numpy":
+        from .arrays.module import numpy_module
+
+        return numpy_module(optimize(program), interface)
+    raise TargetError(f"there is no target {target!r}")
