@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -98,13 +99,11 @@ def array_text(array: np.ndarray) -> str | None:
         return f"np.zeros({shape_text(array.shape)}{own})"
     if array.size > MOST_WRITTEN:
         return None
-    with np.printoptions(threshold=MOST_WRITTEN, floatmode="unique", linewidth=10_000):
-        inner = ", ".join(np.array2string(array, separator=", ").split(",")).replace("\n", "")
-    inner = " ".join(inner.split()).replace("[ ", "[").replace("nan", "np.nan")
-    inner = inner.replace("inf", "np.inf")
-    return f"np.array({inner}, dtype={dtype})" + (
-        f".reshape({array.shape})" if not array.size else ""
-    )
+    if array.dtype.kind == "c" and not np.isfinite(array).all():
+        return None
+    inner = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(array.tolist()))
+    shaped = "" if array.size else f".reshape({array.shape})"
+    return f"np.array({inner}, dtype={dtype}){shaped}"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
