@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from autojit.codegen.export.interface import RESERVED, Interface
+from autojit.codegen.export.text.interface import RESERVED, Interface
 from autojit.codegen.export.text.names import identifier
 from autojit.errors import AutojitError
 

@@ -21,6 +21,7 @@ LARGE = 1 << 17
 
 if TYPE_CHECKING:
     from autojit.codegen.cpu.abi.abi import Convention, Needs
+    from autojit.codegen.cpu.entry_point.core import Core
     from autojit.codegen.loop_ir.program import LoopProgram
 
     from .cache import Cache
@@ -146,9 +147,14 @@ class Executable:
         return self._caller(convention, weak, bound)
 
     def _caller(
-        self, convention: Convention, weak: Sequence[type | None], bound: Sequence[np.ndarray]
+        self,
+        convention: Convention,
+        weak: Sequence[type | None],
+        bound: Sequence[np.ndarray],
+        times: np.ndarray | None = None,
     ) -> Callable[..., Any]:
-        native = self._entry(convention, bound)
+        code, out_types = self._native(convention), self.packed.out_types
+        native = _callable(code, out_types, bound, self.source.name, times)
         if self.packing is None:
             return native
         from .packing import Caller
@@ -182,10 +188,6 @@ class Executable:
             others = [weak[i] for i in inputs.rest if i < len(weak)]
             weak = [*[None] * len(inputs.groups), *others]
         return Convention(tuple(weak), bound, as_tuple)
-
-    def _entry(self, convention: Convention, bound: Sequence[np.ndarray]) -> Callable[..., Any]:
-        native = self._native(convention)
-        return _callable(native, self.packed.out_types, bound, self.source.name)
 
     def _native(self, convention: Convention) -> _Native:
         with self._lock:
@@ -227,7 +229,7 @@ class Executable:
         from autojit.codegen.cpu.entry_point.key import unchanged
 
         in_types, out_types = self.packed.in_types, self.packed.out_types
-        symbol, native = _compiled(self.loops, in_types, out_types, convention)
+        symbol, native = _compiled(self.loops, in_types, out_types, convention, self._writer())
         compiled = native.owner
         self._compiled.append(compiled)
         if self._cache and key and unchanged():
@@ -238,6 +240,12 @@ class Executable:
             }
             self._cache.store(key, about, compiled.object_code)
         return native
+
+    def _writer(self) -> type[Core]:
+        """What writes the core of the code."""
+        from autojit.codegen.cpu.entry_point.core import Core
+
+        return Core
 
     def llvm(self) -> str:
         """The optimised LLVM IR: of what was compiled here first, or is now."""
@@ -255,7 +263,11 @@ class Executable:
 
 
 def _compiled(
-    loops: LoopProgram, in_types: Sequence[Type], out_types: Sequence[Type], convention: Convention
+    loops: LoopProgram,
+    in_types: Sequence[Type],
+    out_types: Sequence[Type],
+    convention: Convention,
+    writer: type[Core],
 ) -> tuple[str, _Native]:
     """The name of a new entry for a convention, and its code."""
     from autojit.codegen.cpu.entry_point.entry import Module
@@ -265,7 +277,7 @@ def _compiled(
 
     symbol = f"autojit_entry_{serial()}"
     with seldom_collected():
-        module = Module(loops, in_types, out_types)
+        module = Module(loops, in_types, out_types, writer)
         module.add_entry(symbol, convention)
         divided = parts(module.module, module.core.name, module.printed)
         shared = library.used(module.module)
@@ -275,9 +287,13 @@ def _compiled(
 
 
 def _callable(
-    native: _Native, out_types: Sequence[Type], bound: Sequence[np.ndarray], name: str
+    native: _Native,
+    out_types: Sequence[Type],
+    bound: Sequence[np.ndarray],
+    name: str,
+    times: np.ndarray | None = None,
 ) -> Callable[..., Any]:
-    """The builtin that calls code with all that it asks for."""
+    """The builtin that calls code with all that it asks for; ``times`` is memory for those."""
     from autojit.codegen.cpu.abi import abi
     from autojit.codegen.cpu.abi.callbacks import owners
     from autojit.codegen.cpu.abi.results import allocator
@@ -291,11 +307,12 @@ def _callable(
         *(a.ctypes.data for a in bound),
     ]
     parallel = threads.layer()[1:] if needs.parallel else (0, 0)
-    numbers = [*abi.fixed_table(), 0, 0, *parallel, *own]
+    taken = 0 if times is None else times.ctypes.data
+    numbers = [*abi.fixed_table(), 0, 0, *parallel, taken, *own]
     table = (ctypes.c_int64 * len(numbers))(*numbers)
     return abi.native_function(
         native.address, f"autojit_{name}", table, list(bound), allocators, native.owner,
-        owners(needs.functions),
+        owners(needs.functions), times,
     )  # fmt: skip
 
 
@@ -311,10 +328,11 @@ def _address(name: str) -> int:
 def run_loops(loops: LoopProgram, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The outputs of a loop program, compiled, for flat arrays of its inputs."""
     from autojit.codegen.cpu.abi.abi import Convention
+    from autojit.codegen.cpu.entry_point.core import Core
 
     in_types, out_types = ([b.type for b in found] for found in (loops.inputs, loops.outputs))
     convention = Convention((None,) * len(in_types), 0, as_tuple=True)
-    _, native = _compiled(loops, in_types, out_types, convention)
+    _, native = _compiled(loops, in_types, out_types, convention, Core)
     call = _callable(native, out_types, (), loops.name)
     exact = [canonical(a, t.dtype) for a, t in zip(arrays, in_types, strict=True)]
     return list(call(*exact))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from autojit.codegen.export.text.interface import Interface
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.program import Program
 from autojit.ir.passes.pipeline import optimize
-
-from .interface import Interface
 
 TARGETS = ("numpy", "numba", "c")
 

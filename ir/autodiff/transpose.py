@@ -73,7 +73,7 @@ def pulled_back(
         is_linear = [v in linear for v in op.operands]
         if any(v in linear and not v.type.is_inexact for v in op.operands):
             raise _not_linear(op)  # it reads a whole number that was made of tangents
-        with builder.at(Adjoint.at(op.source)):
+        with builder.at(op.source and op.source.reversed()):
             start = len(builder.ops)
             cotangents.pull(op, _constants_renamed(op, env), is_linear)
             for new in builder.ops[start:]:
@@ -127,8 +127,9 @@ class _Cotangents:
         given = {self.of[v]: made_at.get(v) for v in op.operands if v in self.of}
         for new in ops:
             for result in new.results:
-                if (source := given.get(result)) is not None:
-                    new.source = Adjoint.at(op.source, source)
+                source = given.get(result)
+                if source is not None and new.source is not None:
+                    new.source = Adjoint.of_value(new.source, source)
 
 
 _EVERYWHERE: Mask = ()

@@ -11,38 +11,48 @@ from .types import Type
 
 
 class Source(NamedTuple):
-    """The place in the user's code that an op comes from."""
+    """The place in the user's code that an op comes from.
+
+    An op of a reverse sweep comes from the line whose derivative it carries ``backward``.
+
+    >>> Source("model.py", 7).reversed().described
+    'backward of model.py:7'
+    """
 
     file: str
     line: int
     function: str = ""
+    backward: bool = False
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def described(self) -> str:
+        """The place, and whether it is gone through backwards."""
+        return f"backward of {self}" if self.backward else str(self)
+
+    def reversed(self) -> Source:
+        """The place of what carries cotangents back through an op from here."""
+        return self if self.backward else self._replace(backward=True)
+
 
 class Adjoint(Source):
-    """The place of an op that carries cotangents back through what comes from there.
+    """The place of an op that gives the cotangent of a value, with where that was computed.
 
-    It equals that place.  ``of`` is where the value was computed whose cotangent the op gives: None
-    where it gives none, or one of an input.
+    It equals the place alone.
+
+    >>> Adjoint.of_value(Source("model.py", 7).reversed(), Source("model.py", 3)).of.line
+    3
     """
 
     of: Source | None = None
 
     @classmethod
-    def at(cls, source: Source | None, of: Source | None = None) -> Source | None:
-        """The place, as that of an adjoint."""
-        if source is None:
-            return None
+    def of_value(cls, source: Source, of: Source) -> Adjoint:
         made = cls(*source)
         made.of = of
         return made
-
-    @staticmethod
-    def plain(source: Source | None) -> Source | None:
-        """The place itself."""
-        return None if source is None else Source(*source)
 
 
 #: What the operators of values emit, by their names; ``ops.arithmetic`` fills it in.

@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 
-from autojit.codegen.export.interface import MOST_WRITTEN, Interface, result_text
 from autojit.codegen.export.text.expressions import Expression
+from autojit.codegen.export.text.interface import MOST_WRITTEN, Interface, result_text
 from autojit.codegen.export.text.names import Names
 from autojit.ir.core.program import Program, Value
 from autojit.ir.core.types import Type

@@ -218,7 +218,7 @@ class Writer:
     def write(self, op: Op | None, *lines: str, forward: bool = False) -> None:
         """Lines that come from an op; ``forward``: from what it does before it goes back."""
         source = op.source if op is not None else None
-        self._comment(Adjoint.plain(source) if forward else source)
+        self._comment(source._replace(backward=False) if forward and source else source)
         for line in lines:
             self.line(line)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autojit.ir.core.values import Adjoint, Source
+from autojit.ir.core.values import Source
 
 #: Where a comment with a statement is cut off.
 _WIDTH = 88
@@ -52,7 +52,7 @@ class Statements:
 
 
 def is_backward(source: Source | None) -> bool:
-    return isinstance(source, Adjoint)
+    return source is not None and source.backward
 
 
 def _read(file: str) -> dict[int, Statement]:

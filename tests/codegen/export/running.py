@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.codegen.export.interface import Interface
+from autojit.codegen.export.text.interface import Interface
 from autojit.ir.core.program import Program
 from autojit.ir.tools.interpreter import interpret
 
