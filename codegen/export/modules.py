@@ -19,4 +19,11 @@ def module(program: Program, interface: Interface, target: str) -> str:
         from .arrays.module import numpy_module
 
         return numpy_module(optimize(program), interface)
+    if target == "c":
+        from autojit.codegen.lowering.lower import lower
+
+        from .loops.c_source import C, c_file
+
+        optimized = optimize(program)
+        return c_file(optimized, lower(optimized, C), interface)
     raise TargetError(f"there is no target {target!r}")

@@ -1,4 +1,4 @@
-"""Matrix products as loops, and factorizations by the functions of `prelude.h`."""
+"""Matrix products as loops, and factorizations by the functions of `c_helpers`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from contextlib import ExitStack
 from math import prod
 from typing import TYPE_CHECKING
 
+from autojit.codegen.export.text.expressions import Expression
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.values import Operand
 
-from .words import c_type, expression
+from .c_helpers import c_type
+from .c_words import expression
 
 if TYPE_CHECKING:
-    from .statements import Statements
+    from .c_statements import Statements
 
 
 def product(lines: Statements, s: MatrixProduct) -> None:
@@ -32,8 +34,8 @@ def product(lines: Statements, s: MatrixProduct) -> None:
         lines.line(f"{c_type(part)} {', '.join(f'{name} = 0' for name in names)};")
         with lines.counted("x", s.k):
             if s.parts == 1:
-                term = expression("mul", [a, b], part, part)
-                lines.line(f"total = {expression('add', ['total', term], part, part)};")
+                term = expression("mul", [Expression(a), Expression(b)], part, part)
+                lines.combined("total", "add", term, part)
             else:
                 lines.line(f"const {c_type(part)} *const p = &{a}, *const q = &{b};")
                 lines.line("re += p[0] * q[0] - p[1] * q[1];")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from autojit.codegen.export.text.expressions import ATOM, CHOICE, Expression
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.cost import itemsize
+from autojit.codegen.loop_ir.effects import effects_of
 from autojit.codegen.loop_ir.errors import ENSURED, OUT_OF_MEMORY, is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.names import BufferNames
@@ -29,12 +32,15 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
-from autojit.codegen.loop_ir.traversal import memory
+from autojit.codegen.loop_ir.traversal import memory, substituted, walk
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
+from autojit.codegen.loop_ir.vocabulary import SYMBOLS
 from autojit.ir.core.affine import Affine, Var
 
-from . import matrices
-from .words import c_type, constant, expression
+from . import c_matrices as matrices
+from .c_helpers import c_type
+from .c_words import constant, constant_expression, expression
+from .folding import folded
 
 _LETTERS = "ijklmpqr"
 
@@ -42,13 +48,23 @@ _LETTERS = "ijklmpqr"
 class Statements:
     """The lines of one function, and the names of what is in it."""
 
-    def __init__(self, bits: Mapping[str, int] = ENSURED) -> None:
+    def __init__(
+        self, bits: Mapping[str, int] = ENSURED, names: Mapping[Buffer, str] | None = None
+    ) -> None:
         #: The bits of the status for the checks of the program.
         self.bits = bits
         self.lines: list[str] = []
         self._indent = 1
         self._buffers = BufferNames()
-        self._scalars: dict[int, str] = {}
+        self._buffers.names.update(names or {})
+        self._buffers.taken.update(self._buffers.names.values())
+        self._scalars: dict[int, Expression] = {}
+        #: The ids of the statements whose scalars are parts of expressions; and the bodies of
+        #: loops of one iteration.
+        self._folded: set[int] = set()
+        self._once: list[list[Any]] = []
+        #: The counts of iterations that are needed.
+        self.counted_trips: set[Trips] = set()
         self._count = 0
         self._vars: dict[Var, str] = {}
         self._accumulators: dict[int, str] = {}
@@ -75,26 +91,50 @@ class Statements:
     def buffer(self, b: Buffer) -> str:
         return self._buffers(memory(b))
 
-    def scalar(self, s: Scalar) -> str:
-        return self._scalars[s.number]
+    def scalar(self, s: Scalar, level: int = CHOICE) -> str:
+        return self._scalars[s.number].at(level)
 
-    def define(self, s: Scalar, text: str) -> None:
-        """``const double s0 = text;``"""
-        name = self._scalars[s.number] = f"s{self._count}"
+    def define(self, statement: Any, made: Expression) -> None:
+        """``const double s0 = text;``, or a part of an expression."""
+        s = statement.result
+        if id(statement) in self._folded:
+            self._scalars[s.number] = made
+            return
+        self._scalars[s.number] = Expression(f"s{self._count}")
+        self.line(f"const {c_type(s.dtype)} s{self._count} = {made.text};")
         self._count += 1
-        self.line(f"const {c_type(s.dtype)} {name} = {text};")
 
     def var(self, v: Var) -> str:
-        number = len(self._vars)
-        letter = _LETTERS[number] if number < len(_LETTERS) else f"i{number}"
-        return self._vars.setdefault(v, letter)
+        """The name of a loop's variable: the first letter that no loop around it has."""
+        if v not in self._vars:
+            taken = set(self._vars.values())
+            free = (x for x in _LETTERS if x not in taken and x not in self._buffers.taken)
+            self._vars[v] = next(free, f"i{len(taken)}")
+        return self._vars[v]
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """The variables of loops in a body end with it."""
+        before = dict(self._vars)
+        yield
+        self._vars = before
+
+    def kernel(self, body: list[Any]) -> None:
+        """The statements of a kernel."""
+        self._folded = folded(body)
+        self.counted_trips = {n for s in walk(body) if (n := effects_of(s).needs_count(s))}
+        self._scalars, self._accumulators = {}, {}
+        with self.scope():
+            self.body(body)
 
     def trips(self, t: Trips) -> str:
         """A name for how often a loop ran."""
         return self._trips.setdefault(t, f"trips{len(self._trips)}")
 
     def index(self, index: Affine) -> str:
-        return index.text(self.var, times=" * ", divided="/")
+        text = index.text(self.var, times=" * ", divided="/")
+        backward = re.fullmatch(r"-(\w+) \+ (\d+)", text)
+        return f"{backward[2]} - {backward[1]}" if backward else text
 
     def fail(self, bit: int) -> str:
         word = str(bit) if bit < 1 << 31 else f"INT64_C({bit})"
@@ -107,33 +147,33 @@ class Statements:
             PRINTERS[type(s)](self, s)
 
     def compute(self, s: Compute) -> None:
-        args = [self.scalar(a) for a in s.args]
+        args = [self._scalars[a.number] for a in s.args]
         if is_check(s.name):
-            self.line(f"if (!{args[0]}) {self.fail(self.bits[s.name])}")
+            self.line(f"if (!{args[0].at(ATOM)}) {self.fail(self.bits[s.name])}")
             self._scalars[s.result.number] = args[1]
             return
-        self.define(s.result, expression(s.name, args, s.operand_dtype, s.result.dtype))
+        self.define(s, expression(s.name, args, s.operand_dtype, s.result.dtype))
 
     def constant(self, s: Constant) -> None:
-        self._scalars[s.result.number] = constant(s.value, s.result.dtype)
+        self._scalars[s.result.number] = constant_expression(s.value, s.result.dtype)
 
     def index_value(self, s: IndexValue) -> None:
-        self.define(s.result, self.index(s.index))
+        self.define(s, Expression(self.index(s.index), CHOICE))
 
     def in_range(self, s: InRange) -> None:
         index = self.index(s.index)
         text = f"{s.low} <= {index} && {index} < {s.high}"
         if s.step > 1:
             text += f" && ({self.index(s.index + -s.low)}) % {s.step} == 0"
-        self.define(s.result, text)
+        self.define(s, Expression(text, CHOICE))
 
     # -- memory ---------------------------------------------------------------
 
     def load(self, s: Load | Gather) -> None:
-        text = self.place(s)
+        made = Expression(self.place(s))
         if s.guard is not None:
-            text = f"{self.scalar(s.guard)} ? {text} : 0"
-        self.define(s.result, text)
+            made = Expression(f"{self.scalar(s.guard, ATOM)} ? {made.text} : 0", CHOICE)
+        self.define(s, made)
 
     def place(self, s: Any) -> str:
         """An element of a buffer; computed places are checked."""
@@ -153,9 +193,21 @@ class Statements:
         if not isinstance(s, AccumulateInto):  # each place is checked once
             self.line(f"{c_type(dtype)} *const at{self._count} = &{place};")
             place, self._count = f"*at{self._count}", self._count + 1
-        self.line(f"{place} = {expression(combine, [place, value], dtype, dtype)};")
+        self.combined(place, combine, self._scalars[s.value.number], dtype)
+
+    def combined(self, place: str, combine: str, value: Expression, dtype: str) -> None:
+        """``a += x;``"""
+        if dtype[0] == "f" and combine in ("add", "mul"):
+            self.line(f"{place} {SYMBOLS[combine]}= {value.text};")
+            return
+        made = expression(combine, [Expression(place), value], dtype, dtype)
+        self.line(f"{place} = {made.text};")
 
     def fill(self, s: Fill) -> None:
+        if s.count == 1:
+            value = constant(s.value, s.buffer.dtype)
+            self.line(f"{self.buffer(s.buffer)}[{self.index(s.start)}] = {value};")
+            return
         with self.counted("n", s.count):
             value, start = constant(s.value, s.buffer.dtype), self.index(s.start)
             place = "n" if start == "0" else f"{start} + n"
@@ -175,29 +227,35 @@ class Statements:
 
     def begin(self, s: Begin) -> None:
         a = s.accumulator
-        name = self._accumulators[a.number] = f"a{self._count}"
+        word = {"add": "sum", "mul": "product"}.get(a.combine, "found")
+        name = self._accumulators[a.number] = f"{word}{self._count}"
         self._count += 1
         self.line(f"{c_type(a.dtype)} {name} = {constant(a.identity, a.dtype)};")
 
     def accumulate(self, s: Accumulate) -> None:
         a = s.accumulator
-        args = [self.accumulator(a), self.scalar(s.value)]
-        self.line(f"{args[0]} = {expression(a.combine, args, a.dtype, a.dtype)};")
+        self.combined(self.accumulator(a), a.combine, self._scalars[s.value.number], a.dtype)
 
     def finish(self, s: Finish) -> None:
-        self.define(s.result, self.accumulator(s.accumulator))
+        self.define(s, Expression(self.accumulator(s.accumulator)))
 
     # -- loops and branches -----------------------------------------------------
 
     def loop(self, s: Loop) -> None:
+        if s.stop - s.start == 1 and s.share is s.only is None:
+            made = [substituted(statement, s.var, Affine(s.start)) for statement in s.body]
+            self._once.append(made)  # ids stay those of its statements
+            self._folded |= folded(made)
+            self.body(made)
+            return
         start: Any = s.start
         stop: Any = s.stop
         if s.share is not None:
             start, stop = self.share(s.share, s.stop - s.start, s.start)
         if s.only is not None:
-            only = self.scalar(s.only)
+            only = self.scalar(s.only, ATOM)
             start, stop = f"({only} < 0 ? {start} : {only})", f"({only} < 0 ? {stop} : {only} + 1)"
-        with self.counted(self.var(s.var), stop, start):
+        with self.scope(), self.counted(self.var(s.var), stop, start):
             self.body(s.body)
 
     def share(self, task: Var, count: int, start: int = 0) -> tuple[str, str]:
@@ -207,18 +265,20 @@ class Statements:
         return (f"{start} + {first}", f"{start} + {last}") if start else (first, last)
 
     def run_tasks(self, s: RunTasks) -> None:
-        outside = self._scalars, self._accumulators
+        outside = self._scalars, self._accumulators, self._folded
         self._scalars, self._accumulators = {}, {}  # a task has its own
-        with self.counted(self.var(s.tasks.var), s.tasks.count):
+        self._folded = folded(s.tasks.body)
+        with self.scope(), self.counted(self.var(s.tasks.var), s.tasks.count):
             self.body(s.tasks.body)
-        self._scalars, self._accumulators = outside
+        self._scalars, self._accumulators, self._folded = outside
 
     def repeat(self, s: Repeat) -> None:
         step, trips = self.var(s.step), self.trips(s.trips)
-        with self.block(f"for (int64_t {step} = 0;; {step}++)"):
-            self.line(f"{trips} = {step};")
+        with self.scope(), self.block(f"for (int64_t {step} = 0;; {step}++)"):
+            if s.trips in self.counted_trips:
+                self.line(f"{trips} = {step};")
             self.body(s.condition)
-            self.line(f"if (!{self.scalar(s.test)} || *status) break;")
+            self.line(f"if (!{self.scalar(s.test, ATOM)} || *status) break;")
             if s.tapes:
                 self.grow(s.tapes, step)
             self.body(s.body)
@@ -226,11 +286,11 @@ class Statements:
     def steps(self, s: Steps) -> None:
         step, trips = self.var(s.step), self.trips(s.trips)
         backward = f"for (int64_t {step} = {trips} - 1; {step} >= 0; {step}--)"
-        with self.block(backward) if s.backward else self.counted(step, trips):
+        with self.block(backward) if s.backward else self.counted(step, trips), self.scope():
             self.body(s.body)
 
     def branch(self, s: Branch) -> None:
-        index, last = self.scalar(s.index), len(s.bodies) - 1
+        index, last = self.scalar(s.index, ATOM), len(s.bodies) - 1
         for k, body in enumerate(s.bodies):
             relation = "<=" if k == 0 else "=="
             words = "else " if k else ""
