@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from autojit.codegen.export.text.interface import Interface
-from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.program import Program
 from autojit.ir.passes.pipeline import optimize
 
@@ -19,11 +18,12 @@ def module(program: Program, interface: Interface, target: str) -> str:
         from .arrays.module import numpy_module
 
         return numpy_module(optimize(program), interface)
-    if target == "c":
-        from autojit.codegen.lowering.lower import lower
+    from autojit.codegen.lowering.lower import lower
 
-        from .loops.c_source import C, c_file
+    from .loops.c_source import C, c_file
+    from .loops.numba_source import numba_module
 
-        optimized = optimize(program)
-        return c_file(optimized, lower(optimized, C), interface)
-    raise TargetError(f"there is no target {target!r}")
+    optimized = optimize(program)
+    loops = lower(optimized, C)
+    made = {"c": c_file, "numba": numba_module}
+    return made[target](optimized, loops, interface)

@@ -39,6 +39,12 @@ from autojit.ir.core.types import Type
 from .c_helpers import STATUS, c_type, helpers_of
 from .c_statements import Statements
 
+#: Names that functions use themselves.
+_LOCAL = (
+    "status", "arena", "n", "row", "column", "inner", "total", "re", "im", "left", "right", "kept",
+    "sizes", "fits",
+)  # fmt: skip
+
 #: One thread, which runs loops as they are written; products are loops.
 C = Traits(tasks=False, split_blocks=False, tiles=False)
 
@@ -166,14 +172,16 @@ def buffer_names(
     program: Program, loops: LoopProgram, interface: Interface, taken: Sequence[str] = ()
 ) -> tuple[dict[Buffer, str], list[str]]:
     """The names of inputs and outputs, and what to say of each."""
-    names = Names([interface.name, "status", "arena", "n", *"ijklmpqr", *taken])
+    reserved = {interface.name, *_LOCAL, *taken}
+    names = Names([*reserved, *interface.parameters])
     inputs = [*interface.inputs, *interface.captured]
     found: dict[Buffer, str] = {}
     shown = []
     pairs = zip((*loops.inputs, *loops.outputs), (*inputs, *interface.outputs),
                 (*program.in_types, *program.out_types), strict=True)  # fmt: skip
     for buffer, wanted, type in pairs:
-        found[buffer] = names.fresh(wanted)
+        own = wanted in interface.parameters and wanted not in reserved
+        found[buffer] = wanted if own else names.fresh(wanted)
         role = "" if buffer.kind == "input" else ", written"
         shown.append(f"{found[buffer]}: {_described(type)}{role}")
     return found, shown

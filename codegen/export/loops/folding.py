@@ -18,7 +18,7 @@ from autojit.codegen.loop_ir.traversal import bodies_of, defined, memory, used, 
 from autojit.codegen.loop_ir.values import Buffer
 
 #: How many operations an expression has at most.
-DEEPEST = 9
+DEEPEST = 6
 
 
 def folded(body: list[Any]) -> set[int]:

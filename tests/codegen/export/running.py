@@ -27,7 +27,7 @@ def interface(program: Program) -> Interface:
 
 
 def _import(name: str, *more: Any) -> Any:
-    assert name.partition(".")[0] in ("numpy", "scipy", "numba"), f"a module imports {name}"
+    assert name.partition(".")[0] in ("math", "numpy", "scipy", "numba"), f"a module imports {name}"
     return __import__(name, *more)
 
 

@@ -20,7 +20,7 @@ import autojit
 from autojit.codegen.analysis import verifier
 from autojit.codegen.export.loops.c_helpers import helpers_of
 from autojit.codegen.export.loops.c_source import INCLUDES, C, c_file, definitions, print_c
-from autojit.codegen.export.loops.c_statements import PRINTERS
+from autojit.codegen.export.loops.lines import PRINTERS
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.errors import (
