@@ -55,7 +55,7 @@ def source(f: Callable[..., Any], *args: Any, target: str = "numpy", name: str =
         \"\"\"
         w = _array(w, np.float64, (4,))
     <BLANKLINE>
-        # backward of line 2: return np.sum(w**3)
+        # line 2: return np.sum(w**3)
         d_w = 3.0 * (w * w)
     <BLANKLINE>
         return d_w

@@ -25,7 +25,7 @@ _BINARY = {
 _UNARY = {np.negative: "-", np.invert: "~"}
 _SHORT = {"absolute": "abs", "conjugate": "conj"}
 #: They say something of derivatives, and are their operand.
-_THEMSELVES = (stop_gradient, whole_number)
+THEMSELVES = (stop_gradient, whole_number)
 #: The dtypes that NumPy gives Python's numbers.
 _PYTHONS = ("float64", "int64", "complex128", "bool")
 
@@ -34,7 +34,7 @@ def elementwise(w: Writer, op: Op) -> Expression:
     """A function of NumPy's, or an operator."""
     operands = aligned(w, op, op.operands)
     assert isinstance(op.kind, Elementwise)
-    if op.kind in _THEMSELVES:
+    if op.kind in THEMSELVES:
         return w.array(op.operands[0])
     function = op.kind.numpy
     if function in _BINARY:

@@ -13,11 +13,14 @@ import numpy as np
 from autojit.codegen.export.text.expressions import Expression
 from autojit.codegen.export.text.interface import MOST_WRITTEN, Interface, result_text
 from autojit.codegen.export.text.names import Names
-from autojit.ir.core.program import Program, Value
+from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.types import Type
+from autojit.ir.ops.checks import Ensure
+from autojit.ir.ops.elementwise import Convert, RealPart
 from autojit.ir.ops.move import Move
 
 from . import helpers
+from .elementwise import THEMSELVES
 from .forms import FORMS, REFUSED
 from .writer import Writer, dtype_text, shape_text
 
@@ -112,12 +115,16 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def _own(w: Writer, value: Value, program: Program, made: Expression) -> str:
     """A result that shares no memory with an argument, nor with another result."""
-    if not value.shape:
-        return made.text
-    makers = {v: op for op in program.ops for v in op.results}
-    op = makers.get(value)
-    views = op is None or isinstance(op.kind, Move) or program.outputs.count(value) > 1
-    return f"np.array({made.text})" if views else made.text
+    op = w.maker(value)
+    shares = op is None or _may_be_operand(op) or program.outputs.count(value) > 1
+    return f"np.array({made.text})" if value.shape and shares else made.text
+
+
+def _may_be_operand(op: Op) -> bool:
+    """Whether what is written of an op may be an operand, or a view of one."""
+    if op.programs or isinstance(op.kind, (Move, RealPart, Convert, Ensure)):
+        return True
+    return op.kind in THEMSELVES or not op.params.get("axes", True)
 
 
 def _docstring(program: Program, interface: Interface, extra: Sequence[str]) -> list[str]:

@@ -110,10 +110,17 @@ def test_arguments_are_checked() -> None:
 
 
 def test_results_are_new_arrays() -> None:
-    x = np.ones((2, 3))
-    program = optimize(autojit.trace(lambda x: (x, x.T, x[0], x + 1))(x))
-    for result in defined(module(program))["f"](x):
-        assert not np.shares_memory(result, x)
+    def f(x: Any, z: Any, n: Any) -> Any:
+        same = autojit.cond(n > 0, lambda x: x, lambda x: x + 1, x)
+        looped = autojit.fori_loop(0, n, lambda i, x: x * 2, x)
+        return x, x.T, x[0], x + 1, z.real, autojit.stop_gradient(x), same, looped
+
+    x, z = np.ones((2, 3)), np.ones(2) * 1j
+    program = optimize(autojit.trace(f)(x, z, 0))
+    for n in (0, 1):
+        for result in defined(module(program))["f"](x, z, n):
+            assert not np.shares_memory(result, x)
+            assert not np.shares_memory(result, z)
 
 
 def test_infinities_are_results() -> None:
