@@ -97,6 +97,30 @@ def source(
     give(command.text(f, values, to, name), output)
 
 
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="a program's text, or a TARGET")],
+    b: Annotated[str, typer.Argument(metavar="B", help="another")],
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="STAGE", help="trace, optimized or loops; files are as they are."),
+    ] = None,
+) -> None:
+    """Compare two programs up to the names of values; exit code 1 where they differ."""
+    from . import diff as command
+
+    pair = command.units(
+        a, b, stage, lambda target: transformed_call(target, args, grad, transform, argnums)
+    )
+    if not command.show(a, b, *pair):
+        raise typer.Exit(1)
+
+
 @commands.command()
 @reporting()
 def opt(
