@@ -12,6 +12,7 @@ import numpy as np
 
 from autojit.codegen.driver.executable import canonical
 from autojit.errors import MissingDtypeError
+from autojit.explanations.explanation import Explanation
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.session.background import start
@@ -187,7 +188,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _name_line(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Add the user's line to what native code has raised."""
-        leaves, found = self._specialize(args, kwargs)
+        leaves, found = self.specialize(args, kwargs)
         program = found.traced.program
         everything = [*leaves, *program.captured]
         pairs = zip(everything, program.in_types, strict=True)
@@ -197,7 +198,7 @@ class CompiledFunction(Generic[P, R]):
     # -- the slow path ----------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves, found = self._specialize(args, kwargs)
+        leaves, found = self.specialize(args, kwargs)
         program = found.traced.program
         structure = found.traced.structure
         inside = any(map(is_tracer, (*leaves, *program.captured)))
@@ -271,7 +272,7 @@ class CompiledFunction(Generic[P, R]):
                 self._by_static = self._by_static or StaticCalls(self.static)
                 self._by_static.add(static, positional.num_children, calls, found.is_flat)
 
-    def _specialize(
+    def specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Specialization]:
         if self.static.find_settings(args, kwargs):
@@ -349,16 +350,37 @@ class CompiledFunction(Generic[P, R]):
         """
         from autojit.staging.inspection import Lowered
 
-        _, found = self._specialize(args, kwargs)
+        _, found = self.specialize(args, kwargs)
         return Lowered(found.traced.program, self.device)
+
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
+        """What the code of a call does, and why: print it, or ask for ``html()`` or ``json()``.
+
+        >>> found = autojit.jit(lambda x: np.sum(np.exp(x))).explain(np.ones(1000))
+        >>> [(step.operations, step.flops, step.bytes_read) for step in found.steps]
+        [(['exp', 'sum'], 2000, 8000)]
+        """
+        from autojit.explanations.explaining import explain
+
+        return explain(self, args, kwargs)
+
+    def anew(self) -> CompiledFunction[P, R]:
+        """The same function, of which nothing is known yet."""
+        made = CompiledFunction[P, R](self.function, (), (), self.device)
+        made.static = self.static
+        return made
+
+    def is_ready(self, signature: Signature) -> bool:
+        """Whether native code for a signature is in memory."""
+        return any(s.ready for s in self._specializations.values() if s.signature == signature)
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The traced program for these arguments."""
-        return self._specialize(args, kwargs)[1].traced.program
+        return self.specialize(args, kwargs)[1].traced.program
 
     def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """What native code for these arguments depends on: its key on disk, None if it has none."""
-        _, found = self._specialize(args, kwargs)
+        _, found = self.specialize(args, kwargs)
         if self.device != "cpu":
             return None
         program, bare = found.traced.program, found.traced.structure.is_leaf()
