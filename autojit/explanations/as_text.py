@@ -6,6 +6,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 from itertools import groupby
+from pathlib import PurePath
 
 from autojit.codegen.driver.timed import SHORT
 
@@ -14,6 +15,8 @@ from .facts import TOO_GOOD, Facts, Line, Reason, Step, Vectors
 #: The narrowest and the widest text.
 NARROW, WIDE = 60, 100
 _LABEL = 10
+#: The longest path that is written out.
+_PATH = 24
 
 
 def text(e: Facts, width: int | None = None) -> str:
@@ -69,7 +72,7 @@ def _kinds(e: Facts) -> str:
 
 def _time(e: Facts) -> str:
     if e.seconds is None:
-        return "not measured: the arguments are types. Give arrays"
+        return "not measured"
     return f"{duration(e.seconds)} a call, the fastest of {e.calls:,}; {count(e.flops)} flops"
 
 
@@ -119,8 +122,14 @@ def _lines(found: list[Line], room: int) -> list[str]:
     lines = []
     for place, forward, backward in merged(found):
         mark = {(True, True): "↔", (True, False): " ", (False, True): "←"}[forward, backward]
-        lines.append(f" {mark} {f'{place.file}:{place.number}':<18}  {place.text}")
+        lines.append(f" {mark} {_place(place):<18}  {place.text}")
     return [line if len(line) <= room else line[: room - 2] + " …" for line in lines]
+
+
+def _place(line: Line) -> str:
+    """File and line; of a long path the end."""
+    file = line.file if len(line.file) <= _PATH else f"…/{PurePath(line.file).name}"
+    return f"{file}:{line.number}"
 
 
 def merged(found: list[Line]) -> list[tuple[Line, bool, bool]]:

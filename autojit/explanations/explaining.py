@@ -15,7 +15,6 @@ from autojit.codegen.driver.timed import TimedExecutable
 from autojit.codegen.loop_ir.cost import footprint
 from autojit.errors import UnsupportedTargetError
 from autojit.ir.core.program import Program
-from autojit.ir.core.types import Type
 from autojit.ir.pass_manager.remarks import Remarks, collecting
 from autojit.session import transform_cache
 from autojit.session.progress import stage
@@ -36,7 +35,7 @@ def explain(
     """The explanation of a call of a compiled function (a ``CompiledFunction``, which lies above).
 
     The function is traced and compiled anew, so that each pass can say what it did; then it is
-    called some times if it is to ``run``, and the arguments are arrays and no types.
+    called some times if it is to ``run``.
 
     Raises UnsupportedTargetError for other devices than the CPU.
     """
@@ -61,7 +60,7 @@ def explain(
             lowering = Lowering(optimized, loops, code.llvm(), notes)
     cache = _cache_state(compiled, found, program)
     seconds, calls, by_step = None, 0, {}
-    if run and not any(isinstance(leaf, Type) for leaf in leaves):
+    if run:
         seconds, calls = _measured(lambda: compiled(*args, **kwargs))
         by_step = _times_of_steps(code, program, leaves)
     steps = steps_of(lowering, by_step)

@@ -310,11 +310,16 @@ def _by_kind(step: Step, following: Step, found: Lowering) -> str:
     for each, words in ((step, "this"), (following, f"step {following.number}")):
         if each.in_turn:
             return f"the steps of {words} run in turn, or there are branches"
-    one, other = (found.loops.steps[s.number - 1] for s in (step, following))
+    one, other = (_kernel(found.loops.steps[s.number - 1]) for s in (step, following))
     if set(one.buffers).isdisjoint(other.buffers):
         return "they have no array in common"
     extents = [[n for n in _deepest(loops.body) if n != 1] for loops in (one, other)]
     if extents[0] != extents[1]:
-        words = " × ".join(map(str, extents[0])) or "a number", " × ".join(map(str, extents[1]))
-        return f"this one runs over {words[0]}, that one over {words[1] or 'a number'}"
+        here, there = (" × ".join(map(str, nest)) or "a number" for nest in extents)
+        return f"this one runs over {here}, that one over {there}"
     return "no pass says why"
+
+
+def _kernel(step: Any) -> Kernel:
+    assert isinstance(step, Kernel)
+    return step

@@ -152,6 +152,10 @@ def _lanes() -> int:
     return current().lanes()
 
 
+#: Keeps the code alive.
+_owners: list[Any] = []
+
+
 @cache
 def _functions() -> tuple[Callable[[int], float], Callable[[int, int, int], float]]:
     """``compute(n)`` and ``read(address, blocks, n)``, which let other threads run."""
@@ -171,8 +175,7 @@ def _functions() -> tuple[Callable[[int], float], Callable[[int, int, int], floa
         kind(compiled.address(f"{name}_{suffix}"))
         for kind, suffix in zip(kinds, ("compute", "read"), strict=True)
     ]
-    for function in made:
-        function.owner = compiled  # keeps the code alive
+    _owners.append(compiled)
     return made[0], made[1]
 
 
