@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from .as_text import duration, foot, merged, rows, summary
+from .as_text import duration, foot, grouped, merged, rows, summary
 from .facts import Facts, Line, Step
 
 #: It follows the reader's light or dark scheme; all names begin alike, so that they meet no others.
@@ -40,7 +40,7 @@ def html(e: Facts) -> str:
         [
             '<div class="autojit-explanation">',
             f"<style>{STYLE}</style>",
-            f"<h3><code>{escape(e.name)}: {escape(e.signature)}</code></h3>",
+            f"<h3><code>{escape(e.name)}: {escape(grouped(e.signature))}</code></h3>",
             _table(summary(e)),
             *(_block(step, longest) for step in e.steps),
             "<details><summary>The code, and this machine</summary>",

@@ -22,7 +22,7 @@ _PATH = 24
 def text(e: Facts, width: int | None = None) -> str:
     """The summary in four lines, then a block for each step."""
     room = width or min(WIDE, max(NARROW, shutil.get_terminal_size((80, 24)).columns))
-    lines = [*textwrap.wrap(f"{e.name}: {e.signature}", room, subsequent_indent="  ")]
+    lines = textwrap.wrap(f"{e.name}: {grouped(e.signature)}", room, subsequent_indent="  ")
     for label, words in summary(e):
         lines += _row(label, words, room, indent="")
     for step in e.steps:
@@ -34,6 +34,22 @@ def text(e: Facts, width: int | None = None) -> str:
     for label, words in foot(e):
         lines += _row(label, words, room, indent="")
     return "\n".join(lines)
+
+
+def grouped(signature: str) -> str:
+    """A signature with equal types in a row as one, where there are more than three.
+
+    >>> grouped("f64[2,3], f64[], f64[], f64[], f64[] -> f64[]")
+    'f64[2,3], 4 × f64[] -> f64[]'
+    """
+    sides = []
+    for side in signature.split(" -> "):
+        words = []
+        for type, group in groupby(side.split(", ")):
+            several = list(group)
+            words += [f"{len(several)} × {type}"] if len(several) > 3 else several
+        sides.append(", ".join(words))
+    return " -> ".join(sides)
 
 
 # -- the summary ---------------------------------------------------------------------------
@@ -85,9 +101,9 @@ def _bound(e: Facts) -> str:
         words += f": {_percent(longest.share)} of the machine's limit reached"
     if e.seconds is None:
         return words
-    steps = sum(s.seconds or 0.0 for s in e.steps)
-    if steps < e.seconds / 2:
-        return f"the call itself: its steps take {duration(steps)} of {duration(e.seconds)}"
+    taken = [s.seconds for s in e.steps if s.seconds is not None]
+    if taken and sum(taken) < e.seconds / 2:
+        return f"the call itself: its steps take {measured(sum(taken))} of {duration(e.seconds)}"
     return words
 
 
@@ -118,7 +134,7 @@ def _block(step: Step, room: int) -> list[str]:
 def _lines(found: list[Line], room: int) -> list[str]:
     """The user's lines, each once; first those forward."""
     if not found:
-        return ["   an argument is copied: no line of yours computes it"]
+        return ["   an argument or a constant is copied: no line of yours"]
     lines = []
     for place, forward, backward in merged(found):
         mark = {(True, True): "↔", (True, False): " ", (False, True): "←"}[forward, backward]
@@ -216,7 +232,7 @@ def _roofline(step: Step) -> str:
     if step.share is not None:
         reached = f"; {_percent(step.share)} of that is reached"
     if step.share is not None and step.share > TOO_GOOD:
-        reached += ", so the machine was busy when its limits were measured"
+        reached += ": more than was measured as the limit, as other work may disturb that"
     return f"{sides}: bound by {_BOUNDS[step.bound]}{reached}"
 
 

@@ -51,6 +51,7 @@ class Lowering:
         self.lanes = lanes(loops, llvm)
         vector_remarks.remark(loops, llvm)
         self.ops = [ops_of(step) for step in loops.steps]
+        self.forward = _forward(self.ops)
         self.own = own_buffers(loops)
         self.one, self.every = peaks()
         #: All that the steps of a call touch, which says from where they read it.
@@ -245,12 +246,19 @@ def _add_memory(made: Step, step: Any, found: Lowering, k: int) -> None:
         made.temporaries["tapes, for each step of the loop"] = 0
     if not made.is_backward:
         return
-    earlier = {v: op for ops in found.ops[:k] for op in ops for v in op.results}
-    again = [op for op in found.ops[k] if _is_forward(op) and _is_computed_before(op, found, k)]
+    # A nest that was split is several steps of one origin, which share its operations.
+    others = [
+        ops
+        for ops, other in zip(found.ops[:k], found.loops.steps, strict=False)
+        if set(other.origins).isdisjoint(step.origins)
+    ]
+    earlier = {v: op for ops in others for op in ops for v in op.results}
+    done = {op for op in earlier.values() if op in found.forward and op.operands}
+    again = [op for op in found.ops[k] if op in done]
     made.repeated = _operations([op for op in again if op.kind.name not in _SILENT])
     for reader, value in _reads(step):
         op = earlier.get(value)
-        if op is not None and _is_forward(op) and (not _is_forward(reader) or reader in again):
+        if op in found.forward and (reader not in found.forward or reader in again):
             stored = _stored(op, value)
             if stored not in made.stored:
                 made.stored.append(stored)
@@ -261,12 +269,16 @@ def _named(step: Any) -> Iterator[Buffer]:
         yield from buffers_named(s)
 
 
-def _is_computed_before(op: Op, found: Lowering, k: int) -> bool:
-    return bool(op.operands) and any(op in ops for ops in found.ops[:k])
-
-
-def _is_forward(op: Op) -> bool:
-    return op.source is not None and not op.source.backward
+def _forward(steps: list[list[Op]]) -> set[Op]:
+    """The ops that depend on nothing that the reverse pass computes."""
+    forward: set[Op] = set()
+    moving: set[Value] = set()
+    for op in (op for ops in steps for op in ops):
+        if (op.source and op.source.backward) or not moving.isdisjoint(op.operands):
+            moving.update(op.results)
+        else:
+            forward.add(op)
+    return forward
 
 
 def _reads(step: Any) -> Iterator[tuple[Op, Value]]:

@@ -191,7 +191,7 @@ def test_library_calls() -> None:
 
 def test_an_argument_that_is_returned() -> None:
     found = explained(lambda x: (x, x + 1), X)
-    assert "no line of yours computes it" in found.text()
+    assert "no line of yours" in found.text()
 
 
 def test_where_the_code_was() -> None:
