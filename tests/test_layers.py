@@ -250,6 +250,7 @@ FLOORS = (
     "scipy.signal scipy.stats", "scipy.linalg",
     "solvers interception", "capture", "capture.calls capture.state", "capture.rewriting",
     "scipy.fft scipy.special", "callbacks control_flow dispatch scipy",
+    "explanations",
     "functions.polynomials functions.shapes functions.signals functions.statistics",
     "functions.bounded functions.linalg transformations",
     "functions staging", "protocols", "tracing.running", "tracing", "session", "ir.transforms",

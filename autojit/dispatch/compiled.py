@@ -6,7 +6,7 @@ import functools
 import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from .once import count_trace, watching_state
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import CacheInfo, Specialization, verifiable
 from .static import StaticArguments, StaticCalls, exact, together
+
+if TYPE_CHECKING:
+    from autojit.explanations.explanation import Explanation
 
 _NO_STATIC = exact(())
 
@@ -199,13 +202,13 @@ class CompiledFunction(Generic[P, R]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Specialization, list[Any]]:
         """The trace for these arguments, and the arrays of its program's inputs."""
-        leaves, found = self._specialize(args, kwargs)
+        leaves, found = self.specialize(args, kwargs)
         return found, bound_inputs(found.traced.program, leaves)
 
     # -- the slow path ----------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves, found = self._specialize(args, kwargs)
+        leaves, found = self.specialize(args, kwargs)
         program = found.traced.program
         structure = found.traced.structure
         inside = any(map(is_tracer, (*leaves, *program.captured)))
@@ -300,7 +303,7 @@ class CompiledFunction(Generic[P, R]):
                 self._by_static = self._by_static or StaticCalls(self.static)
                 self._by_static.add(static, positional.num_children, calls, found.is_flat)
 
-    def _specialize(
+    def specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Specialization]:
         if self.static.find_settings(args, kwargs):
@@ -382,18 +385,39 @@ class CompiledFunction(Generic[P, R]):
         """
         from autojit.staging.inspection import Lowered
 
-        _, found = self._specialize(args, kwargs)
+        _, found = self.specialize(args, kwargs)
         return Lowered(found.traced.program, self.device)
+
+    @folded
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
+        """What the code of a call does, and why: print it, or ask for ``html()`` or ``json()``.
+
+        >>> autojit.jit(lambda x: np.sum(np.exp(x))).explain(np.ones(1000)).flops
+        2000
+        """
+        from autojit.explanations.explaining import explain
+
+        return explain(self, args, kwargs)
+
+    def anew(self) -> CompiledFunction[P, R]:
+        """The same function, of which nothing is known yet."""
+        made = CompiledFunction[P, R](self.function, (), (), self.device)
+        made.static = self.static
+        return made
+
+    def is_ready(self, signature: Signature) -> bool:
+        """Whether native code for a signature is in memory."""
+        return any(s.ready for s in self._specializations.values() if s.signature == signature)
 
     @folded
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The traced program for these arguments."""
-        return self._specialize(args, kwargs)[1].traced.program
+        return self.specialize(args, kwargs)[1].traced.program
 
     @folded
     def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """What native code for these arguments depends on: its key on disk, None if it has none."""
-        _, found = self._specialize(args, kwargs)
+        _, found = self.specialize(args, kwargs)
         if self.device != "cpu":
             return None
         program, bare = found.traced.program, found.traced.structure.is_leaf()

@@ -91,6 +91,27 @@ def dump(
 
 @commands.command(context_settings=NEGATIVE_NUMBERS)
 @reporting()
+def explain(
+    target: Target,
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="text, html (a page) or json.")
+    ] = "text",
+    output: Output = None,
+) -> None:
+    """Say what the compiled code of a function does, and why: loops, bytes, time."""
+    from . import explain as command
+
+    command.check_format(format)
+    f, values = transformed_call(target, args, grad, transform, argnums)
+    command.explain(f, values, format, output)
+
+
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
 def source(
     target: Target,
     args: Arguments = None,
