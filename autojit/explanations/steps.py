@@ -10,6 +10,7 @@ from typing import Any
 
 from autojit.codegen.analysis.amounts import Traffic, of_step, own_buffers
 from autojit.codegen.analysis.measured import parts_of
+from autojit.codegen.cpu.linalg.steps import functions_of
 from autojit.codegen.cpu.llvm import vector_remarks
 from autojit.codegen.cpu.llvm.vectors import lanes
 from autojit.codegen.driver.peaks import LEVELS, measure_again, peaks
@@ -168,17 +169,26 @@ def _add_code(made: Step, step: Any, found: Lowering) -> None:
     if product is not None:
         made.library = _product_library(product)
     elif isinstance(step, Factorization):
-        made.library = "LAPACK" if max(step.m, step.n) > 8 else "code of our own"
-        if step.name in ("argsort", "permutation"):
-            made.library = "code of our own"
-        elif step.name == "fourier":
-            made.library = "NumPy's pocketfft"
+        made.library = ", ".join(_functions(step)) or "code of our own"
     elif isinstance(step, Callback):
         made.library = "Python"
     else:
         _add_vectors(made, step, found)
     if not tasks:
         made.no_tasks = _why_no_tasks(step, found)
+
+
+def _functions(step: Factorization) -> list[str]:
+    """The library functions of a step, as one knows them: ``dpotrf``, ``numpy.fft``."""
+    found = []
+    for name in functions_of(step):
+        kind, _, rest = name.partition(" ")
+        if kind == "gufunc":  # a loop of NumPy's, by its module, name and types
+            module, function, *_ = rest.split(" ")
+            found.append(f"{module.rpartition('.')[0]}: {function}")
+        elif not rest:
+            found.append(name)
+    return found
 
 
 def _product_library(product: MatrixProduct) -> str:
@@ -224,7 +234,8 @@ def _add_amounts(made: Step, step: Any, found: Lowering, k: int) -> None:
     made.is_open = counted.is_open
     made.bytes_read, made.bytes_written = traffic.bytes(found.own[k])
     made.bytes_at_most = traffic.at_most
-    in_threads = made.tasks or "BLAS" in made.library or made.library == "LAPACK"
+    product = product_of(step)
+    in_threads = made.tasks or (product is not None and not product.tiled)
     peaks = found.every if in_threads else found.one
     moved = made.bytes_read + made.bytes_written
     # A slot holds a multiply-add, which is two operations.
