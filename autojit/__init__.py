@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         switch,
         while_loop,
     )
-    from .drawing.recorded import make_dot
+    from .drawing.graphs.recorded import make_dot
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
@@ -150,7 +150,7 @@ _LATER = {
         "control_flow.control",
     ),
     "Value": "scalar.value",
-    "make_dot": "drawing.recorded",
+    "make_dot": "drawing.graphs.recorded",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
     **dict.fromkeys(
         (

@@ -52,18 +52,33 @@ def dump(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="text, or json (--passes, --remarks; stages trace and optimized).",
+            help="text; json (--passes, --remarks; stages trace, optimized, loops); "
+            "svg, html or dot: a picture (the same stages).",
         ),
     ] = "text",
+    adjoint: Annotated[
+        bool,
+        typer.Option("--adjoint", help="A picture of the gradient beside the function."),
+    ] = False,
+    by: Annotated[
+        str,
+        typer.Option(metavar="GROUPS", help="Boxes of a picture: line, loop, call or none."),
+    ] = "line",
+    values: Annotated[
+        bool, typer.Option("--values", help="Values in a picture; arrays of types are random.")
+    ] = False,
     output: Output = None,
 ) -> None:
     """Print a function at each stage of its compilation."""
     from . import dump as command
 
-    what = command.Choice(stage, passes, print_after, remarks, format)
+    look = command.Look(adjoint, by, values, argnums)
+    what = command.Choice(stage, passes, print_after, remarks, format, look)
     what.check()
-    f, values = transformed_call(target, args, grad, transform, argnums)
-    command.dump(f, values, what, output)
+    if adjoint and (grad or transform is not None):
+        raise Failure("--adjoint draws the gradient itself: leave out --grad and --transform")
+    f, given = transformed_call(target, args, grad, transform, argnums)
+    command.dump(f, given, what, output)
 
 
 @commands.command()
