@@ -119,6 +119,7 @@ hooks.scipy["integrate"] = f"{__name__}.ode"
 hooks.classes.update(
     {f"{__name__}.{name}": f"{__name__}.torch.{name}" for name in ("nn", "nn.init", "optim")}
 )
+hooks.notebook = f"{__name__}.notebook.shown"
 hooks.array_api = f"{__name__}.array_api"
 
 

@@ -6,6 +6,7 @@ import functools
 import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
 
 import numpy as np
@@ -29,6 +30,8 @@ from autojit.staging.execute import (
 )
 from autojit.staging.failing_lines import FAILURES, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
+from autojit.staging.shown import Shown
+from autojit.staging.signatures import written
 from autojit.staging.trace_function import (
     LeafType,
     Traced,
@@ -40,6 +43,7 @@ from autojit.staging.transformed import P, Q, R, look_like
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
+from .facts import facts_of
 from .retraces import Retraces, Signature, check_allowed
 from .specialization import Specialization
 from .static import StaticArguments, StaticCalls, exact, together
@@ -81,7 +85,7 @@ def _unpickled(state: _State) -> CompiledFunction[..., Any]:
     return made
 
 
-class CompiledFunction(Generic[P, R]):
+class CompiledFunction(Shown, Generic[P, R]):
     """The result of ``jit``: call it like the function."""
 
     def __init__(
@@ -165,7 +169,11 @@ class CompiledFunction(Generic[P, R]):
         return _State(function, name, static, self.device, self.tier, programs)
 
     def __repr__(self) -> str:
-        return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
+        return facts_of(self).line()
+
+    def written(self) -> str:
+        """How it was made: ``jit(grad(loss))``."""
+        return f"jit({written(self.function)})"
 
     def _call_native(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of native code that is there, or MISS."""
@@ -254,11 +262,12 @@ class CompiledFunction(Generic[P, R]):
     def _make_ready(self, code: Any, found: Specialization) -> None:
         """Native code for this signature, which checks it; further calls go there."""
         bare = found.traced.structure.is_leaf()
+        start = perf_counter()
         native = code.direct(found.weak, found.traced.program.captured, as_tuple=not bare)
         with self._lock:
             if found.ready:
                 return  # another thread was faster
-            found.native, found.ready = native, True
+            found.native, found.ready, found.made_in = native, True, perf_counter() - start
             if native is None:
                 return
             static, structure, *_ = found.signature
@@ -293,16 +302,23 @@ class CompiledFunction(Generic[P, R]):
             positional, by_name = together(static, pytrees.arguments(structure, values))
             return f(*positional, **by_name)
 
+        start = perf_counter()
         with stage("tracing", _name(self.function), lambda: 0):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
+        found.traced_in = perf_counter() - start
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found
         with self._lock:
             kept = self._specializations.setdefault(key, found)
         if kept is found:
-            self._retraces.add(signature, earlier)
+            found.cause = self._retraces.add(signature, earlier)
         return leaves, kept
+
+    def specializations(self) -> list[Specialization]:
+        """What is kept for each signature, in the order of the traces."""
+        with self._lock:
+            return list(self._specializations.values())
 
     def _types(self, leaves: list[Any], dynamic: Any) -> tuple[LeafType, ...]:
         for leaf in leaves:

@@ -20,6 +20,11 @@ class Specialization:
         #: Native code, which is made or loaded at the first call; None where there is none.
         self.native: Callable[..., Any] | None = None
         self.ready = False
+        #: Seconds that the trace took, and what made or loaded the code; None before.
+        self.traced_in = 0.0
+        self.made_in: float | None = None
+        #: Why it was traced: the argument that differed, and how; None for the first signature.
+        self.cause: str | None = None
         #: What makes it in the background.
         self.job: Job | None = None
 

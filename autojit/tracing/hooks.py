@@ -87,6 +87,8 @@ class Hooks:
         self.scipy: dict[str, str] = {}
         #: The module with the functions of the array API standard.
         self.array_api = ""
+        #: The module that shows what is here in notebooks.
+        self.notebook = ""
         #: Let go of what is recorded beside a trace, once that has ended.
         self.releases: list[Callable[[], object]] = []
         #: SciPy's functions that are answered for, by their public names.
@@ -104,6 +106,11 @@ class Hooks:
             with contextlib.suppress(AttributeError):
                 return getattr(importlib.import_module(self.classes[module]), name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    def html(self, x: Any) -> str:
+        """A piece of HTML that shows a program, a compiled or a transformed function."""
+        made: str = importlib.import_module(self.notebook).html(x)
+        return made
 
     def register_modules(self, *names: str) -> None:
         """Name modules that are imported before the first trace."""

@@ -17,6 +17,7 @@ from autojit.ir.transforms.gradient import gradient
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
+from autojit.staging.signatures import gradient_by
 from autojit.staging.trace_function import check_dtypes, leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.known import Inputs
@@ -79,7 +80,8 @@ def grad(
         return functools.partial(grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
     derived = _derive(f, argnums, has_aux, holomorphic, keep_value=False)
     settings = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
-    return Transformed(grad, f, settings, derived)
+    reading = gradient_by(argnums, with_value=False, has_aux=has_aux)
+    return Transformed(grad, f, settings, derived, reading)
 
 
 @overload
@@ -120,7 +122,9 @@ def value_and_grad(
     if f is None:
         return functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux)
     derived = _derive(f, argnums, has_aux, False, keep_value=True)
-    return Transformed(value_and_grad, f, {"argnums": argnums, "has_aux": has_aux}, derived)
+    settings = {"argnums": argnums, "has_aux": has_aux}
+    reading = gradient_by(argnums, with_value=True, has_aux=has_aux)
+    return Transformed(value_and_grad, f, settings, derived, reading)
 
 
 def _derive(

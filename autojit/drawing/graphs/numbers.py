@@ -30,7 +30,8 @@ def numbers(x: Any) -> str:
 def _range(array: Any) -> str:
     missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
     found = array[~missing]
-    words = f"{_number(found.min())} to {_number(found.max())}" if found.size else ""
+    ends = dict.fromkeys([_number(found.min()), _number(found.max())]) if found.size else {}
+    words = " to ".join(ends) if len(ends) != 1 else f"all {next(iter(ends))}"
     count = int(np.count_nonzero(missing))
     return ", ".join(filter(None, [words, f"{count} NaN" if count else ""]))
 

@@ -36,6 +36,10 @@ _RULES = """
 .autojit .aj-warm { color: var(--aj-warm); }
 .autojit table.aj-table { border-collapse: collapse; margin: 4px 0; font-size: 12px;
   background: none; color: inherit; }
+.autojit .aj-card table.aj-table tr, .autojit .aj-card code { background: none; color: inherit;
+  padding: 0; border: none; }
+.autojit .aj-card code { font-size: 12px; }
+.autojit .aj-title code { font-size: 13px; font-weight: 600; }
 .autojit table.aj-table th, .autojit table.aj-table td { text-align: left; padding: 2px 14px 2px 0;
   border: none; vertical-align: top; background: none; color: inherit; }
 .autojit table.aj-table th { font-weight: 500; color: var(--aj-faint); white-space: nowrap; }
@@ -58,6 +62,7 @@ _PICTURE = """
 .autojit-picture .aj-name { font-size: 12.5px; font-weight: 600; }
 .autojit-picture .aj-code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, monospace;
   font-size: 9.8px; fill: var(--aj-faint); }
+.autojit-picture .aj-name .aj-code { font-weight: 400; }
 .autojit-picture .aj-small { font-size: 10.5px; fill: var(--aj-faint); }
 .autojit-picture .aj-known { font-size: 10.5px; fill: var(--aj-number); }
 .autojit-picture .aj-caption { font-size: 13px; text-anchor: start; fill: var(--aj-faint); }

@@ -123,7 +123,7 @@ def test_dump_as_json() -> None:
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("stage", ["trace", "optimized", "loops"])
 def test_dump_draws_pictures(stage: str) -> None:
-    words = ["dump", "functions.py:loss", "f64[3]", "f64[10,3]", "f64[10]", "--stage", stage]
+    words = ["dump", "functions.py:loss", "f64[3]", "f64[10,3]", "--stage", stage]
     svg = ElementTree.fromstring(printed(*words, "--format", "svg"))
     assert svg.tag.endswith("svg")
     assert printed(*words, "--format", "html").startswith("<!DOCTYPE html>")
@@ -132,7 +132,7 @@ def test_dump_draws_pictures(stage: str) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_dump_draws_the_adjoint_and_loops_as_json() -> None:
-    words = ["dump", "functions.py:loss", "[1.0, 2.0]", "[[1.0, 1.0]]", "[3.0]", "--format", "json"]
+    words = ["dump", "functions.py:loss", "[1.0, 2.0]", "[[1.0, 1.0]]", "--format", "json"]
     found = json.loads(printed(*words, "--adjoint", "--values"))
     assert found["kind"] == "adjoint"
     assert any(node.get("gradient") for node in found["nodes"])
