@@ -74,6 +74,7 @@ class Placement:
         links = list(level.links.values())
         between = BETWEEN if any(k.label for k in links) else CLOSER
         paths = place(made.boxes, [(k.start, k.end) for k in links], direction, between)
+        paths = _along_boxes(made, paths)
         made.routes = [Route(k, path) for k, path in zip(links, paths, strict=True) if path]
         _spread(made)
         _bound(made)
@@ -169,6 +170,22 @@ def _widen(made: PlacedLevel) -> None:
             labels = [len(links[0].label) * LABEL + 8 for links in values.values()]
             box = made.boxes[id]
             box.width = max(box.width, len(labels) * max(labels) - BESIDE)
+
+
+def _along_boxes(made: PlacedLevel, paths: list[list[Point]]) -> list[list[Point]]:
+    """The paths, straight where they pass by the boxes of a layer."""
+    half: dict[int, float] = {}
+    for box in made.boxes.values():
+        layer = round(box.y)
+        half[layer] = max(half.get(layer, 0.0), box.height / 2)
+    sign = -1 if made.is_upward else 1
+    found = []
+    for path in paths:
+        inner = [
+            (x, y + end * sign * half.get(round(y), 0.0)) for x, y in path[1:-1] for end in (-1, 1)
+        ]
+        found.append([*path[:1], *inner, *path[-1:]] if len(path) > 1 else path)
+    return found
 
 
 def _spread(made: PlacedLevel) -> None:

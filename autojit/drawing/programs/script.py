@@ -82,7 +82,7 @@ function arrange(level) {  // puts the boxes of a level in their places; its siz
   const newY = y => {
     for (const row of sorted) {
       if (y < row.y - row.old / 2 - 1) return y + row.before;
-      if (y <= row.y + row.old / 2 + 1) return row.ny + (y - row.y);
+      if (y <= row.y + row.old / 2 + 1) return row.ny + (y - row.y) * row.now / row.old;
     }
     return y + down;
   };
