@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from autojit.session.background import Job
 from autojit.staging.trace_function import Traced
 
 from .retraces import Signature
+
+
+class CacheInfo(NamedTuple):
+    """What a compiled function has done so far."""
+
+    traces: int
+    hits: int
+    last_retrace: str | None
+    #: Native entries that came from the cache on disk.
+    loaded: int
+    #: Lines of ``if`` and conditional expressions on traced values, of loops that are compiled as
+    #: loops, and of loops that were unrolled while the function was traced.
+    branches: int = 0
+    loops: int = 0
+    unrolled: int = 0
 
 
 class Specialization:
@@ -25,6 +42,9 @@ class Specialization:
         self.made_in: float | None = None
         #: Why it was traced: the argument that differed, and how; None for the first signature.
         self.cause: str | None = None
+        #: What is still to be checked before calls go straight to native code: ``"gradients"``
+        #: (``jit(f, check="first")``), ``"code"`` (``AUTOJIT_VERIFY``).
+        self.held: set[str] = set()
         #: What makes it in the background.
         self.job: Job | None = None
 
@@ -53,3 +73,20 @@ class Specialization:
             structure.type is tuple and all(child.is_leaf() for child in structure.children())
         )
         return None if bare else structure
+
+
+def verifiable(code: Any, found: Specialization) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """The code of a signature as a function of the arrays of all inputs."""
+    native, bare = found.native, found.traced.structure.is_leaf()
+
+    def call(arrays: Sequence[Any]) -> Sequence[Any]:
+        given = [
+            array if weak is None else weak(np.asarray(array).item())
+            for array, weak in zip(arrays, found.weak, strict=False)
+        ]
+        result = None if native is None else native(*given)
+        if result is None:
+            return list(code.call(arrays))
+        return [result] if bare else list(result)
+
+    return call

@@ -1,4 +1,4 @@
-"""A line that says what a first call does, once that takes seconds.
+"""A line that says what a first call does, once that takes more than a second.
 
     autojit: tracing loss (12,000 operations, 4 s) …
 
@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 #: Seconds before the line is shown, and between two of its states.
-DELAY = 2.0
+DELAY = 1.0
 REFRESH = 0.5
 
 
@@ -40,6 +40,7 @@ class _Stages(threading.local):
 
 
 _stages = _Stages()
+_watchers: list[_Watcher] = []
 
 
 @contextmanager
@@ -68,6 +69,12 @@ def is_shown(stream: Any) -> bool:
     return False
 
 
+def clear() -> None:
+    """Erase the line, as something else is about to be printed; it comes back a moment later."""
+    for watcher in tuple(_watchers):
+        watcher.clear()
+
+
 class _Watcher:
     """Writes the line from another thread until it is stopped."""
 
@@ -77,13 +84,21 @@ class _Watcher:
         self._started = time.monotonic()
         self._over = threading.Event()
         self._width = 0
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="autojit progress", daemon=True)
         self._thread.start()
+        _watchers.append(self)
 
     def stop(self) -> None:
         """Erase the line and end the thread."""
+        _watchers.remove(self)
         self._over.set()
         self._thread.join()
+
+    def clear(self) -> None:
+        """Erase the line for now."""
+        with contextlib.suppress(OSError, ValueError):
+            self._write("")
 
     def _run(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # the stream may be closed meanwhile
@@ -91,14 +106,24 @@ class _Watcher:
             while not over:
                 self._write(self._words())
                 over = self._over.wait(REFRESH)
-            if self._width:
-                self._write("")
+            self._write("")
 
     def _words(self) -> str:
         current = self._stages[-1]  # the first is there as long as this runs
         return current.words(time.monotonic() - self._started)
 
     def _write(self, words: str) -> None:
-        self._stream.write("\r" + words.ljust(self._width) + ("" if words else "\r"))
-        self._stream.flush()
-        self._width = len(words)
+        with self._lock:
+            if not words and not self._width:
+                return
+            words = words[: _columns(self._stream) - 1]
+            self._stream.write("\r" + words.ljust(self._width) + ("" if words else "\r"))
+            self._stream.flush()
+            self._width = len(words)
+
+
+def _columns(stream: Any) -> int:
+    """How wide a line may be: one that is wider cannot be erased."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    return 80

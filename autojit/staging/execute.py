@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
 from autojit.session.progress import stage
+from autojit.tracing.hooks import hooks
 from autojit.tracing.values import inline, is_tracer
 from autojit.version import VERSION
 
@@ -22,7 +24,16 @@ from .failing_lines import FAILURES, name_failing_line
 
 
 class _Settings:
+    #: How many blocks without compiled code are open.
     interpret = 0
+    #: Whether results are looked at (``debug_nans``).
+    checks_results = False
+    #: Whether a call may go straight to native code.
+    direct = True
+
+    def update(self) -> None:
+        """Say anew whether calls may go straight to native code."""
+        self.direct = not (self.interpret or self.checks_results)
 
 
 settings = _Settings()
@@ -38,10 +49,12 @@ def disable_jit() -> Iterator[None]:
     42.0
     """
     settings.interpret += 1
+    settings.update()
     try:
         yield
     finally:
         settings.interpret -= 1
+        settings.update()
 
 
 @contextmanager
@@ -82,6 +95,12 @@ def executable(program: Program, device: str = "cpu") -> Any:
     return found
 
 
+def bound_inputs(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    """The arrays of a program's inputs: the arguments, then what it captured."""
+    everything = [*arguments, *program.captured]
+    return [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+
+
 def apply(
     program: Program, arguments: Sequence[Any], device: str = "cpu", *, once: bool = False
 ) -> list[Any]:
@@ -89,20 +108,40 @@ def apply(
 
     ``once``: the function is traced anew for each call, and may be interpreted (:func:`is_dear`).
     """
-    everything = [*arguments, *program.captured]
-    if any(map(is_tracer, everything)):
+    if any(map(is_tracer, (*arguments, *program.captured))):
         return list(inline(program, arguments))
-    arrays = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+    arrays = bound_inputs(program, arguments)
     if settings.interpret or (once and is_dear(program)):
-        return interpreted(program, arrays)
-    with target_errors(), failing_lines(program, arrays):
-        code = executable(program, device)
-        if getattr(code, "is_ready", True):
-            results: list[Any] = code.call(arrays)
-        else:
-            with stage("compiling", program.name, lambda: len(program.ops)):
-                results = code.call(arrays)
+        results = interpreted(program, arrays)
+    else:
+        with target_errors(), failing_lines(program, arrays):
+            results = _compiled(program, arrays, device)
+    if settings.checks_results:
+        hooks.check_results(program, arrays, results, [f"input {i}" for i in range(len(arguments))])
     return results
+
+
+def _compiled(program: Program, arrays: Sequence[Any], device: str) -> list[Any]:
+    """The outputs of the compiled program."""
+    code = executable(program, device)
+    if getattr(code, "is_ready", True):
+        results: list[Any] = code.call(arrays)
+    else:
+        code.unverified = verifies()
+        with stage("compiling", program.name, lambda: len(program.ops)):
+            results = code.call(arrays)
+    if getattr(code, "unverified", False):
+        hooks.verify(program, arrays, code.call)
+        code.unverified = False
+    return results
+
+
+def verifies() -> bool:
+    """Whether the environment asks to compare compiled programs with the interpreter."""
+    if not os.environ.get("AUTOJIT_VERIFY"):
+        return False
+    hooks.load_check("compilation")
+    return True
 
 
 @contextmanager

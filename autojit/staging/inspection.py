@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autojit.errors import AutojitError
+from autojit.errors import SettingError
 from autojit.ir.core.program import Program
 from autojit.ir.tools.units import plural
+from autojit.session.tracebacks import folded
+from autojit.spelling import closest
 
 from . import pytrees
 from .execute import executable, target_errors
@@ -34,6 +36,7 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
     }
     """
 
+    @folded
     def traced(*args: P.args, **kwargs: P.kwargs) -> Program:
         leaves, structure = pytrees.flatten((args, kwargs))
 
@@ -60,10 +63,12 @@ class Lowered(Shown):
         size = plural(len(self.program.ops), "operation")
         return f"<lowered {self.program.name} on {self.device}: {size}>"
 
+    @folded
     def text(self, stage: str = "optimized") -> str:
         """The text of a stage: one of ``STAGES``."""
         if stage not in STAGES:
-            raise AutojitError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}")
+            close = closest(str(stage), STAGES)
+            raise SettingError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}.{close}")
         if stage == "trace":
             return self.program.text(sources=True)
         from autojit.codegen.driver import stages
@@ -72,6 +77,7 @@ class Lowered(Shown):
             text: str = stages.text(self.program, stage)
         return text
 
+    @folded
     def compile(self) -> Any:
         """The executable: ``.call(arrays)`` runs it."""
         with target_errors():
@@ -80,6 +86,7 @@ class Lowered(Shown):
                 code.prepare()
         return code
 
+    @folded
     def cost(self) -> dict[str, int]:
         """Floating-point operations, bytes moved and bytes of temporaries, as scheduled."""
         from autojit.codegen.driver import stages

@@ -32,8 +32,8 @@ def gradient_by(argnums: int | Sequence[int], *, with_value: bool, has_aux: bool
     """The result has the types of the arguments that ``argnums`` names.
 
     >>> def f(x: float, n: int) -> complex: ...
-    >>> gradient_by(0, with_value=True, has_aux=False)(inspect.signature(f))
-    <Signature (x: float, n: int) -> 'tuple[complex, float]'>
+    >>> gradient_by(0, with_value=True, has_aux=False)(inspect.signature(f)).return_annotation
+    'tuple[complex, float]'
     """
 
     def reading(signature: inspect.Signature) -> inspect.Signature:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from autojit.session.tracebacks import fold
+
 from .pickling import global_name
 from .shown import Shown
 from .signatures import Reading, applied, described, names_of, other_result, signature_of
@@ -41,19 +43,24 @@ class Transformed(Shown, Generic[P, R]):
         look_like(self, function)
         self.__doc__ = described(transform, function)
         self.__annotations__ = {}  # those of `__signature__` are other ones
-        self._made_of = transform, function, settings
+        #: The transformation, the function and the settings.
+        self.made_of = transform, function, settings
         self._call = call
         self._reading = reading
 
     @property
     def __signature__(self) -> inspect.Signature:
-        found = signature_of(self._made_of[1])
+        found = signature_of(self.made_of[1])
         if found is None:
             raise AttributeError("__signature__")
         return self._reading(found)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._call(*args, **kwargs)
+        try:
+            return self._call(*args, **kwargs)
+        except Exception as error:
+            fold(error)
+            raise
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
@@ -72,10 +79,10 @@ class Transformed(Shown, Generic[P, R]):
 
     def written(self) -> str:
         """How it was made: ``grad(loss, argnums=1)``."""
-        return applied(*self._made_of)
+        return applied(*self.made_of)
 
     def __reduce__(self) -> Any:
-        return global_name(self) or (_made, self._made_of)
+        return global_name(self) or (_made, self.made_of)
 
 
 def _made(transform: Callable[..., Any], function: Any, settings: dict[str, Any]) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import optree
 
+from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
-from autojit.staging.pytrees import NAMESPACE
 from autojit.staging.trace_function import LeafType, trace_function
 from autojit.tracing.tracer import Tracer
 
@@ -20,124 +20,154 @@ from .engine.rules import Operation, applied
 from .engine.tensor import Tensor
 from .functions.factories import default_generator
 from .precision import casting
+from .surroundings import Surroundings, flat, is_tensor
 
 
-def _is_tensor(x: Any) -> bool:
-    return isinstance(x, Tensor)
+class _Made(NamedTuple):
+    """A compiled program: which of the tensors it reads, and what it gives."""
 
-
-def _flat(tree: Any) -> tuple[list[Any], Any]:
-    leaves, structure = optree.tree_flatten(tree, is_leaf=_is_tensor, namespace=NAMESPACE)
-    return leaves, structure
+    operation: Operation
+    inputs: tuple[int, ...]
+    results: Sequence[Any]
+    structure: Any
 
 
 class _Compiled:
-    """One function, by the types of what it is called with."""
+    """One function, by the types of what it is called with and of what it closes over."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.lifted: list[Tensor] = []
-        self._made: dict[Any, Any] = {}
+        self.surroundings = Surroundings(function)
+        self._made: dict[Any, _Made] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, structure = _flat((args, kwargs))
-        given = [x for x in leaves if _is_tensor(x)]
-        static = tuple(None if _is_tensor(x) else x for x in leaves)
-        training = getattr(self.function, "training", None)
+        leaves, structure = flat((args, kwargs))
+        given = [x for x in leaves if is_tensor(x)]
+        static = tuple(None if is_tensor(x) else x for x in leaves)
+        tried: list[Tensor] = []
         while True:
-            everything = [*given, *self._parameters()]
+            outer, state = self.surroundings.read()
+            everything = [*given, *outer]
             key = (
                 structure,
                 static,
-                training,
+                state,
                 casting.dtype,
                 tuple((x._data.shape, x._data.dtype.char) for x in everything),
             )
             found = self._made.get(key)
             if found is not None:
                 break
-            self._trace(key, leaves, structure, everything)
-        operation, results, outer = found
-        made = record(operation, everything)
+            tried = self._trace(key, leaves, structure, everything, tried)
+        made = record(found.operation, [everything[k] for k in found.inputs])
         outputs = iter(made if isinstance(made, tuple) else (made,))
-        whole = [next(outputs) if r is _TENSOR else r for r in results]
-        return optree.tree_unflatten(outer, whole)
-
-    def _parameters(self) -> list[Tensor]:
-        own = getattr(self.function, "parameters", None)
-        named = list(own()) if callable(own) else []
-        buffers = getattr(self.function, "buffers", None)
-        named += list(buffers()) if callable(buffers) else []
-        return [*named, *(x for x in self.lifted if not any(x is p for p in named))]
+        whole = [next(outputs) if r is _TENSOR else r for r in found.results]
+        return optree.tree_unflatten(found.structure, whole)
 
     def _trace(
-        self, key: Any, leaves: Sequence[Any], structure: Any, everything: list[Tensor]
+        self,
+        key: Any,
+        leaves: Sequence[Any],
+        structure: Any,
+        everything: list[Tensor],
+        tried: list[Tensor],
+    ) -> list[Tensor]:
+        """Trace; tensors from outside that were met become inputs, and it is traced once more.
+
+        A tensor that does not require a gradient may have been made inside. Those that are met
+        again in the next trace (``tried`` has the last one's) are from outside.
+        """
+        trace = _Trace(self.function, leaves, structure, everything)
+        known = set(map(id, everything))
+        met = [t for t in trace.met if id(t) not in known and not isinstance(t._data, Tracer)]
+        again = set(map(id, tried))
+        lifted = [t for t in met if t._needs or id(t) in again]
+        self.surroundings.lifted += lifted
+        others = [t for t in met if not t._needs and id(t) not in again]
+        if lifted or (others and not tried):
+            return others
+        self._made[key] = trace.made()
+        return []
+
+
+class _Trace:
+    """A function traced once, with all tensors that are known as its inputs."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        leaves: Sequence[Any],
+        structure: Any,
+        everything: Sequence[Tensor],
     ) -> None:
-        """Trace once; tensors that it closes over and that need gradients become inputs."""
-        outer: Any = None
-        results: list[Any] = []
-        count = sum(map(_is_tensor, leaves))
-        parameters = everything[count:]
+        self.function, self.leaves, self.structure = function, leaves, structure
+        self.count = sum(map(is_tensor, leaves))
+        self.outer = everything[self.count :]
+        self.results: list[Any] = []
+        self.result_structure: Any = None
 
-        def flat(*arrays: Any) -> list[Any]:
-            nonlocal outer, results
-            wrapped = iter([wrap(a) for a in arrays[:count]])
-            inside = [next(wrapped) if _is_tensor(x) else x for x in leaves]
-            args, kwargs = optree.tree_unflatten(structure, inside)
-            before = [p._data for p in parameters]
-            for p, a in zip(parameters, arrays[count:], strict=True):
-                p._data = a
-            try:
-                with no_grad():
-                    out, outer = _flat(self.function(*args, **kwargs))
-                if any(p._data is not a for p, a in zip(parameters, arrays[count:], strict=True)):
-                    raise RuntimeError("torch.compile: the function changes its parameters.")
-            finally:
-                for p, data in zip(parameters, before, strict=True):
-                    p._data = data
-            results = [_TENSOR if _is_tensor(x) else x for x in out]
-            return [x._data for x in out if _is_tensor(x)]
+        def run(*arrays: Any) -> list[Any]:
+            return self._run(arrays)
 
-        flat.__name__ = getattr(self.function, "__name__", type(self.function).__name__)
+        run.__name__ = getattr(function, "__name__", type(function).__name__)
         types = [
             LeafType(Type(np.dtype(x._data.dtype), tuple(x._data.shape)), None) for x in everything
         ]
         state, modes.lifting = default_generator.get_state(), []
         try:
-            program = trace_function(flat, types, lambda f, arrays: f(*arrays)).program
-            known = set(map(id, parameters))
-            found = [
-                t for t in _distinct(modes.lifting)
-                if id(t) not in known and not isinstance(t._data, Tracer)
-            ]  # fmt: skip
+            self.program = trace_function(run, types, lambda f, arrays: f(*arrays)).program
+            self.met = list({id(t): t for t in modes.lifting}.values())
         finally:
             modes.lifting = None
         if default_generator.get_state() != state:
             raise RuntimeError(
-                f"torch.compile: {flat.__name__} draws random numbers, which would be the same in "
+                f"torch.compile: {run.__name__} draws random numbers, which would be the same in "
                 "each call. Draw them outside, and pass them:\n"
                 "    compiled(x, torch.rand_like(x))"
             )
-        if found:
-            self.lifted += found
-            return
+
+    def _run(self, arrays: Sequence[Any]) -> list[Any]:
+        wrapped = iter([wrap(a) for a in arrays[: self.count]])
+        inside = [next(wrapped) if is_tensor(x) else x for x in self.leaves]
+        args, kwargs = optree.tree_unflatten(self.structure, inside)
+        before = [p._data for p in self.outer]
+        given = arrays[self.count :]
+        for p, a in zip(self.outer, given, strict=True):
+            p._data = a
+        try:
+            with no_grad():
+                out, self.result_structure = flat(self.function(*args, **kwargs))
+            if any(p._data is not a for p, a in zip(self.outer, given, strict=True)):
+                raise RuntimeError("torch.compile: the function changes its parameters.")
+        finally:
+            for p, data in zip(self.outer, before, strict=True):
+                p._data = data
+        self.results = [_TENSOR if is_tensor(x) else x for x in out]
+        return [x._data for x in out if is_tensor(x)]
+
+    def made(self) -> _Made:
+        """The operation: its inputs are what the program reads, so that nothing else gets a
+        gradient."""
+        program = self.program
         captured = program.captured
-        run = applied(program, at_once=True)
-        operation = Operation("CompiledFunctionBackward", lambda *x: run(*x, *captured))
-        self._made[key] = operation, results, outer
+        count = len(program.inputs) - len(captured)
+        read = {v for op in program.ops for v in op.operands} | set(program.outputs)
+        used = tuple(k for k in range(count) if program.inputs[k] in read)
+        inputs = [program.inputs[k] for k in used] + list(program.inputs[count:])
+        bare = Program(inputs, program.ops, program.outputs, name=program.name)
+        operation = Operation("CompiledFunctionBackward", applied(bare, captured, at_once=True))
+        return _Made(operation, used, self.results, self.result_structure)
 
 
 _TENSOR = object()
 
 
-def _distinct(found: Sequence[Tensor]) -> list[Tensor]:
-    return list({id(t): t for t in found}.values())
-
-
 def compile(model: Any = None, **_: Any) -> Any:
     """A function or module that runs as one compiled program, forward and backward.
 
-    Tensors that it closes over are inputs where they require gradients, and constants elsewhere.
+    Tensors and modules that it closes over are inputs of the program: a tensor that is changed, a
+    parameter that is replaced, and a module that stops training all count in the next call. What
+    the function does to lists, attributes and other objects is done once, when it is traced.
 
     >>> from autojit import torch
     >>> f = torch.compile(lambda x: torch.relu(x + 1) + 2)

@@ -14,6 +14,7 @@ from autojit.ir.core.types import Type
 from autojit.ir.regions.checkpoint import POLICIES
 from autojit.ir.regions.checkpoint import checkpoint as checkpoint_op
 from autojit.ir.transforms.memory import peak_bytes, stacked_bytes
+from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, merged, name_of, trace_body
 from autojit.staging.inspection import trace
@@ -54,6 +55,7 @@ def checkpoint(
 ) -> Callable[[Callable[P, R]], Transformed[P, R]]: ...
 
 
+@folded
 def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None) -> Any:
     """The function, of which reverse mode stores less and computes more.
 
@@ -188,6 +190,7 @@ class Residual(NamedTuple):
         return self.type.nbytes
 
 
+@folded
 def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
     """What reverse mode stores between ``f`` and its derivative by all arguments.
 
@@ -237,6 +240,7 @@ def peak_memory(f: Callable[..., Any]) -> Callable[..., int]:
     traced = trace(f)
 
     @functools.wraps(f)
+    @folded
     def peak(*args: Any, **kwargs: Any) -> int:
         from autojit.ir.passes.pipeline import optimize
 

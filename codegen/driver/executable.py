@@ -61,6 +61,8 @@ class Executable:
         self.out_types = program.out_types
         #: How many conventions were loaded from disk.
         self.loaded = 0
+        #: Whether what :meth:`call` runs is still to be compared with the interpreter.
+        self.unverified = False
         self._cache = cache
         self._version = version
         self._lock = Lock()

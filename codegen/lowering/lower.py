@@ -24,8 +24,17 @@ class Lowering(Nests):
 
     def run(self) -> LoopProgram:
         """The loop program."""
-        from autojit.codegen.analysis.verifier import verify, verify_kernel
+        from autojit.codegen.analysis.verifier import verify
         from autojit.codegen.loop_passes.pipeline import SHAPE
+
+        result = SHAPE(self.unshaped(), self.traits)
+        if is_verifying():
+            verify(result)
+        return result
+
+    def unshaped(self) -> LoopProgram:
+        """The loop program before the passes over loops."""
+        from autojit.codegen.analysis.verifier import verify_kernel
 
         steps: list[Any] = []
         for number, kernel in enumerate(self.schedule.kernels()):
@@ -44,9 +53,6 @@ class Lowering(Nests):
             for step in steps:
                 if isinstance(step, Kernel):
                     verify_kernel(step, "lowering")
-        result = SHAPE(result, self.traits)
-        if is_verifying():
-            verify(result)
         return result
 
     def bodies(self, call: BodyCall) -> None:

@@ -17,7 +17,15 @@ from collections.abc import Sequence
 
 from autojit.ir.core.declaration import Literal, full
 from autojit.ir.core.errors import DerivativeError, with_place
-from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
+from autojit.ir.core.program import (
+    Builder,
+    Op,
+    Program,
+    Value,
+    building,
+    current_builder,
+    derivative_of,
+)
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, select
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.pass_manager.records import phase
@@ -63,7 +71,7 @@ def pulled_back(
         is_linear = [v in linear for v in op.operands]
         if any(v in linear and not v.type.is_inexact for v in op.operands):
             raise _not_linear(op)  # it reads a whole number that was made of tangents
-        with builder.at(op.source):
+        with builder.at(derivative_of(op.source, op)):
             start = len(builder.ops)
             cotangents.pull(op, _constants_renamed(op, env), is_linear)
             for new in builder.ops[start:]:

@@ -19,6 +19,7 @@ import numpy as np
 from .collection import seldom_collected
 from .parameters import plain
 from .types import Type, TypeMismatch
+from .values import DerivedSource as DerivedSource
 from .values import Source as Source
 from .values import Value as Value
 
@@ -63,6 +64,18 @@ class Op:
     def __repr__(self) -> str:
         types = ", ".join(str(v.type) for v in self.operands)
         return f"<{self.kind.name}({types})>"
+
+
+def derivative_of(source: Source | None, op: Op) -> Source | None:
+    """A place, marked as that of the derivative of an op.
+
+    That of a derivative's derivative is the op that the user wrote.
+    """
+    if source is None:
+        return None
+    made = DerivedSource(*source)
+    made.of = op.source.of if isinstance(op.source, DerivedSource) else op.kind.name
+    return made
 
 
 def param_key(value: Any) -> Any:

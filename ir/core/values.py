@@ -21,6 +21,15 @@ class Source(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
+class DerivedSource(Source):
+    """The place of an op whose derivative this one belongs to; equal to that place.
+
+    ``of`` is the name of the op that the user wrote.
+    """
+
+    of: str = ""
+
+
 #: What the operators of values emit, by their names; ``ops.arithmetic`` fills it in.
 OPERATORS: dict[str, Callable[..., Value]] = {}
 

@@ -160,6 +160,9 @@ class _AtIndices(Updating):
     def may_fail(self, op: Op) -> bool:
         return True  # an index out of bounds
 
+    def may_raise(self, op: Op, error: Exception) -> bool:
+        return type(error) is IndexError
+
     def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
         extents = [op.result.shape[a] for a in op.params["axes"]]
         safe = places_if(wanted, operands[2:], extents)

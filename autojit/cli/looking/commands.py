@@ -7,19 +7,21 @@ from typing import Annotated
 import typer
 
 from autojit.cli.common.failures import Failure
+from autojit.cli.common.groups import Commands
 from autojit.cli.common.options import (
     NEGATIVE_NUMBERS,
     Argnums,
     Arguments,
+    Format,
     Grad,
     Output,
     Target,
     Transform,
     transformed_call,
 )
-from autojit.cli.common.terminal import reporting
+from autojit.cli.common.terminal import give, reporting
 
-commands = typer.Typer()
+commands = Commands()
 
 
 @commands.command(context_settings=NEGATIVE_NUMBERS)
@@ -34,8 +36,7 @@ def dump(
         str | None,
         typer.Option(
             metavar="STAGE",
-            help="trace, optimized, loops, vectors, llvm, asm, cuda, ptx or all; "
-            "optimized unless given.",
+            help="One of those below; optimized unless given.",
         ),
     ] = None,
     passes: Annotated[
@@ -52,8 +53,7 @@ def dump(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="text; json (--passes, --remarks; stages trace, optimized, loops); "
-            "svg, html or dot: a picture (the same stages).",
+            help="text, json; svg, html or dot: a picture.",
         ),
     ] = "text",
     adjoint: Annotated[
@@ -69,7 +69,29 @@ def dump(
     ] = False,
     output: Output = None,
 ) -> None:
-    """Print a function at each stage of its compilation."""
+    """Print a function at a stage of its compilation.
+
+    Stages:
+        trace      the ops that NumPy was asked for, with your lines
+        optimized  the program after the passes over programs
+        loops      the loops that it becomes, fused
+        vectors    which of these loops are vector code
+        llvm       LLVM's text, optimised
+        asm        machine code of this processor
+        cuda       CUDA's source for a GPU
+        ptx        its code for a GPU
+        all        all of these, each under a heading
+
+    Examples:
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]"
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --passes
+
+    JSON:
+        --stage trace, optimized  name, inputs, ops, outputs
+        --passes                  passes, record_seconds
+        --remarks                 a list of: pass, place, reason, way_out
+    """
     from . import dump as command
 
     look = command.Look(adjoint, by, values, argnums)
@@ -91,22 +113,35 @@ def opt(
         str | None, typer.Option(metavar="NAMES", help="Passes to run, in order: cse,dce.")
     ] = None,
     list: Annotated[bool, typer.Option("--list", help="List the passes.")] = False,
+    format: Format = "text",
     output: Output = None,
 ) -> None:
-    """Run passes on a program's text, and print what they make of it."""
-    from autojit.cli.common.terminal import give
+    """Run passes on a program's text, and print what they make of it.
+
+    Examples:
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --stage trace -o loss.ir
+        autojit opt loss.ir --passes simplify,dce
+        autojit opt --list
+
+    JSON:
+        FILE    name, inputs, ops, outputs (of a program; loops have none)
+        --list  a list of: name, level, does, needs
+    """
+    from autojit.cli.common.machine import check_format
 
     from . import passes as command
 
+    check_format(format)
     if list:
-        give(command.listed(), output)
+        text = command.listed(format)
     elif file is None or not passes:
         raise Failure(
             "opt takes a program's text and passes: autojit opt program.ir --passes simplify,dce. "
             "autojit opt --list lists them"
         )
     else:
-        give(command.opt(file, [name.strip() for name in passes.split(",")]), output)
+        text = command.opt(file, [name.strip() for name in passes.split(",")], format)
+    give(text, output, is_code=format == "text")
 
 
 @commands.command()
@@ -120,12 +155,16 @@ def coverage(
     format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json or markdown.")] = "text",
     output: Output = None,
 ) -> None:
-    """Say which functions of NumPy and SciPy take traced arrays."""
-    from autojit.cli.common.terminal import give
+    """Say which functions of NumPy and SciPy take traced arrays.
+
+    Examples:
+        autojit coverage scipy.special
+        autojit coverage numpy.fft --format json
+
+    JSON:
+        a list of: name, state; reason where it is not covered
+    """
     from autojit.cli.coverage import report as command
 
-    try:
-        text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
-    except ValueError as error:
-        raise Failure(str(error)) from None
-    give(text, output)
+    text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
+    give(text, output, is_code=False)

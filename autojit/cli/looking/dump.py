@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from autojit import jit
-from autojit.cli.common.failures import FAULT, Failure, closest, running
+from autojit.cli.common.failures import FAULT, Failure, running
 from autojit.cli.common.terminal import give
+from autojit.spelling import closest
 from autojit.staging.inspection import STAGES, Lowered
 
 from .pictures import PICTURES, Look
@@ -68,7 +69,7 @@ class Choice:
 def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
     """Print what was chosen, or write it to a file."""
     if what.passes or what.print_after is not None or what.remarks:
-        give(_of_passes(f, args, what), output)
+        give(_of_passes(f, args, what), output, is_code=what.format != "json")
         return
     stage = what.stage or "optimized"
     if what.is_picture:
@@ -84,7 +85,7 @@ def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path 
         text = _every_stage(lowered)
     else:
         text = _text(lowered, stage)
-    give(text, output)
+    give(text, output, is_code=what.format != "json")
 
 
 def _of_passes(f: Callable[..., Any], args: Sequence[Any], what: Choice) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autojit.cli.common.failures import Failure, closest, running
+from autojit.cli.common.failures import Failure, running
 from autojit.cli.common.targets import parse_argnums
+from autojit.spelling import closest
 
 #: The formats that are pictures; JSON may be one, too.
 PICTURES = ("svg", "html", "dot")

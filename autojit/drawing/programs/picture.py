@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.codegen.loop_ir.program import LoopProgram
-from autojit.errors import StructureError
+from autojit.errors import SettingError, StructureError
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.ir.passes.pipeline import optimize
+from autojit.spelling import closest
 from autojit.staging import pytrees
 from autojit.staging.execute import target_errors
 from autojit.staging.inspection import Lowered, trace
@@ -105,7 +106,8 @@ def picture(
         The text, which a notebook shows as a picture.
 
     Raises:
-        StructureError: for another format, stage or grouping, or a function without arguments.
+        SettingError: for another format, stage or grouping.
+        StructureError: for a function without arguments.
         NonScalarGradientError: with ``adjoint``, if the result is no scalar.
 
     >>> from autojit.drawing import picture
@@ -129,7 +131,9 @@ def picture(
 def _check(given: str, known: Sequence[str], name: str) -> None:
     if given not in known:
         words = ", ".join(map(repr, known))
-        raise StructureError(f"picture: {name} is one of {words}; got {given!r}")
+        raise SettingError(
+            f"picture: {name} is one of {words}; got {given!r}.{closest(given, known)}"
+        )
 
 
 def _drawing(
@@ -235,7 +239,5 @@ def _inputs(x: Any, args: Sequence[Any], argnums: Any, program: Program) -> list
             start = stop
     for number in numbers:
         if not -len(ranges) <= number < len(ranges):
-            raise StructureError(
-                f"picture: argnums={number}, but there are {len(ranges)} arguments"
-            )
+            raise SettingError(f"picture: argnums={number}, but there are {len(ranges)} arguments")
     return [i for number in numbers for i in ranges[number]]

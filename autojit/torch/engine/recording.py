@@ -74,7 +74,7 @@ def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...]
     arrays = [t._data for t in tensors]
     result = _computed(operation, arrays, static)
     if modes.lifting is not None:
-        modes.lifting += [t for t in tensors if t._needs]
+        modes.lifting += [t for t in tensors if t._data.__class__ is np.ndarray]
     needs = None
     if modes.grad:
         needs = tuple([t._needs if t._base is None else t.requires_grad for t in tensors])

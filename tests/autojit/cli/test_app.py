@@ -207,18 +207,19 @@ MISUSE = [
     (["dump", "functions.py:number"], "functions.py:number is int, not a function."),
     (
         ["dump", "functions.py:loss", "f64[3]"],
-        "functions.py:loss takes (w, x); 1 was given. Give a type or a literal for each: "
-        "functions.py:loss f64[3] f64[3]",
+        "functions.py:loss takes (w, x); 1 was given. Give a type or a value for each: "
+        'functions.py:loss "f64[3]" "f64[3]"',
     ),
     (
         ["dump", "functions.py:vector", "f16[3]"],
-        "argument 'f16[3]': unknown dtype 'f16'; known: bool, i8, i16, i32, i64, u8, u16, u32, "
-        "u64, f32, f64, c64, c128",
+        "argument 'f16[3]': unknown dtype 'f16'. Did you mean f64? There are: bool, i8, i16, "
+        "i32, i64, u8, u16, u32, u64, f32, f64, c64, c128",
     ),
     (
         ["dump", "functions.py:vector", "f64[3"],
-        "argument 'f64[3' is neither a type (f64[100,3], f32[], i64[5]) nor a literal "
-        "(3.0, [1.0, 2.0], {'w': f64[3]}). Quote it if the shell takes it apart.",
+        "argument 'f64[3' is not understood. Possible are a type (f64[100,3], f32[], i64[5]), a "
+        "literal (3.0, [1.0, 2.0], {'w': f64[3]}), a word (adam), a file (@x.npy) or name=value. "
+        "Quote it if the shell takes it apart",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--stage", "loop"],
@@ -261,7 +262,7 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--grda"],
-        "there is no option --grda. Options are listed by --help",
+        "autojit dump has no option --grda. Did you mean --grad? See autojit dump --help",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--transform", "jit(grad"],
@@ -434,4 +435,6 @@ def test_version_and_unknown_command() -> None:
     assert printed("--version") == f"autojit {autojit.__version__}\n"
     result = call("frobnicate")
     assert result.exit_code == 2
-    assert "No such command 'frobnicate'" in result.stderr
+    assert result.stderr.startswith(
+        "error: there is no command autojit frobnicate. There are: dump,"
+    )
