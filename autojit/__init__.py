@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from .dispatch.jit_function import jit
     from .drawing.graphs.recorded import make_dot
+    from .profiling.profile import profile
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .staging.execute import disable_jit
@@ -78,6 +79,7 @@ __all__ = [
     "optim",
     "parse",
     "peak_memory",
+    "profile",
     "pure_callback",
     "saved_residuals",
     "scan",
@@ -152,6 +154,7 @@ _LATER = {
     ),
     **dict.fromkeys(("debug_nans", "explain_nan"), "validation.nans"),
     "numba_callback": "callbacks.numba_functions",
+    "profile": "profiling.profile",
     "pure_callback": "callbacks.pure",
 }
 

@@ -35,6 +35,7 @@ __all__ = [
     "NanError",
     "NonScalarGradientError",
     "NotArrayError",
+    "ProfileError",
     "RefusedInPlaceError",
     "RepeatedJitWarning",
     "RetraceWarning",
@@ -222,6 +223,10 @@ class UncheckedGradientWarning(UserWarning):
 
 class MissingFunctionError(AutojitError, RuntimeError):
     """A pickled function came without its Python code, and a call needs it."""
+
+
+class ProfileError(AutojitError, RuntimeError):
+    """A profile is used twice, or asked before it has begun."""
 
 
 class UnsupportedTargetError(AutojitError, RuntimeError):

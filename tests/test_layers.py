@@ -245,7 +245,7 @@ FLOORS = (
     "cli.coverage.calls", "cli.common", "autojit",
     "graphviz micrograd torch", "torch.utils", "torch.utils.data", "torch.optim", "torch.nn",
     "torch.nn.functional", "torch.precision", "torch.autograd", "torch.functions", "torch.engine",
-    "scalar", "array_api drawing nn notebook numpy ode optim testing",
+    "scalar", "array_api drawing nn notebook numpy ode optim profiling testing",
     "drawing.programs validation", "drawing.graphs notebook.html",
     "scipy.integrate scipy.interpolate scipy.ndimage scipy.optimize scipy.sparse scipy.spatial",
     "scipy.signal scipy.stats", "scipy.linalg",

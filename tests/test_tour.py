@@ -25,7 +25,7 @@ MASKS = {
     r"\b\d[\d.]*e-\d+\b": "ERROR",
     r"\b\d[\d.]* (?:ns|us|ms|s)\b": "TIME",
     r"takes \d[\d.]* times": "takes N times",
-    r"(?m)\d+\.\d\d$": "MS",
+    r"(?m) +(?:\d+\.\d\d|ms)$": " MS",
     r"\S+\.entry\b": "ENTRY",
 }
 
@@ -45,9 +45,11 @@ def masked(text: str) -> str:
 
 def agrees(shown: str, printed: str) -> bool:
     """Whether a text is as it is shown; three dots on a line stand for any lines."""
-    shown_parts = re.split(r"^\.\.\.$", masked(shown), flags=re.M)
-    parts = [re.escape(part.strip("\n")) for part in shown_parts]
-    return re.fullmatch(r"\n?(?:.*\n)*?".join(parts), masked(printed)) is not None
+    patterns = [
+        r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n"
+        for line in masked(shown).split("\n")
+    ]
+    return re.fullmatch("".join(patterns), masked(printed) + "\n") is not None
 
 
 def steps() -> list[tuple[str, str]]:

@@ -41,7 +41,7 @@ Types:
 
 Exit codes:
     0    fine
-    1    the check failed, or your function raised an error
+    1    a check failed, your function raised an error, or this machine lacks something
     2    the command was not understood; nothing was run
     130  ended by Ctrl-C
     141  what read the output has gone

@@ -16,6 +16,7 @@ from autojit.ir.core.locks import Lock
 from autojit.session.background import start
 from autojit.session.progress import stage
 from autojit.session.tracebacks import fold
+from autojit.session.watching import results_of, span, state
 from autojit.staging import pytrees
 from autojit.staging.execute import (
     apply,
@@ -123,6 +124,9 @@ class CompiledFunction(Inspected, Generic[P, R]):
             fold(error)
             raise
         try:
+            if state.watchers:
+                with span("call", _name(self.function)):
+                    return self._call(args, kwargs)
             return self._call(args, kwargs)
         except Exception as error:
             fold(error)
@@ -219,11 +223,12 @@ class CompiledFunction(Inspected, Generic[P, R]):
         program = found.traced.program
         code = executable(program, self.device)
         if self.device != "cpu":
-            return _results(code, [*leaves, *program.captured])
-        arrays = [
-            canonical(np.asarray(leaf, type.dtype), type.dtype)
-            for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
-        ]
+            return results_of(program, code, [*leaves, *program.captured])
+        with span("arguments", _name(self.function)):
+            arrays = [
+                canonical(np.asarray(leaf, type.dtype), type.dtype)
+                for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
+            ]
         if not found.ready:
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):
@@ -236,7 +241,7 @@ class CompiledFunction(Inspected, Generic[P, R]):
             hooks.verify(program, [*arrays, *program.captured], verifiable(code, found))
             self._release(found, "code")
         with failing_lines(program, [*arrays, *program.captured]):
-            if found.native is not None:
+            if found.native is not None and not state.watchers:
                 given = [
                     array if weak is None else leaf
                     for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
@@ -244,7 +249,7 @@ class CompiledFunction(Inspected, Generic[P, R]):
                 made = found.native(*given)
                 if made is not None:
                     return (made,) if found.traced.structure.is_leaf() else made
-            return _results(code, [*arrays, *program.captured])
+            return results_of(program, code, [*arrays, *program.captured])
 
     def _is_compiling(self, code: Any, found: Specialization) -> bool:
         """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
@@ -346,11 +351,6 @@ class CompiledFunction(Inspected, Generic[P, R]):
         for signature, traced in programs:
             key = (exact(signature.static), signature.structure, signature.leaves)
             self._specializations.setdefault(key, Specialization(signature, traced))
-
-
-def _results(code: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-    made: Sequence[Any] = code.call(arrays)
-    return made
 
 
 def _name(f: Callable[..., Any]) -> str:

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from .watching import passes_recorded
+
 #: Seconds before the line is shown, and between two of its states.
 DELAY = 1.0
 REFRESH = 0.5
@@ -46,12 +48,13 @@ _watchers: list[_Watcher] = []
 @contextmanager
 def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]:
     """A block that may take long: what it does to the function of that name, and to how many
-    operations so far.  Of blocks in blocks the innermost is shown."""
+    operations so far.  Of blocks in blocks the innermost is shown.  Watchers are told of each."""
     is_first = not _stages.open
     _stages.open.append(_Stage(what, name, operations))
     watcher = _Watcher(sys.stderr, _stages.open) if is_first and is_shown(sys.stderr) else None
     try:
-        yield
+        with passes_recorded(what, name):
+            yield
     finally:
         if watcher is not None:
             watcher.stop()

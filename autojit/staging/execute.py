@@ -16,6 +16,7 @@ from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
 from autojit.session.progress import stage
+from autojit.session.watching import results_of, timed_ops
 from autojit.tracing.hooks import hooks
 from autojit.tracing.values import inline, is_tracer
 from autojit.version import VERSION
@@ -28,12 +29,14 @@ class _Settings:
     interpret = 0
     #: Whether results are looked at (``debug_nans``).
     checks_results = False
+    #: How many profiles are open, which look at each call.
+    profiles = 0
     #: Whether a call may go straight to native code.
     direct = True
 
     def update(self) -> None:
         """Say anew whether calls may go straight to native code."""
-        self.direct = not (self.interpret or self.checks_results)
+        self.direct = not (self.interpret or self.checks_results or self.profiles)
 
 
 settings = _Settings()
@@ -124,12 +127,11 @@ def apply(
 def _compiled(program: Program, arrays: Sequence[Any], device: str) -> list[Any]:
     """The outputs of the compiled program."""
     code = executable(program, device)
-    if getattr(code, "is_ready", True):
-        results: list[Any] = code.call(arrays)
-    else:
+    if not getattr(code, "is_ready", True):
         code.unverified = verifies()
         with stage("compiling", program.name, lambda: len(program.ops)):
-            results = code.call(arrays)
+            code.prepare()
+    results = results_of(program, code, arrays)
     if getattr(code, "unverified", False):
         hooks.verify(program, arrays, code.call)
         code.unverified = False
@@ -158,7 +160,7 @@ def interpreted(program: Program, arrays: Sequence[Any]) -> list[Any]:
     """The outputs of a program by NumPy, op by op."""
     from autojit.ir.tools.interpreter import interpret
 
-    return interpret(program, arrays)
+    return timed_ops(program, interpret, arrays)
 
 
 #: The interpreter may answer in the place of code that is being compiled where a program computes

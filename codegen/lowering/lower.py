@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.codegen.loop_ir.origins import Origin
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.scheduling.bufferization import Location
@@ -46,7 +47,9 @@ class Lowering(Nests):
             self.scopes = [Scope()]
             self.copy(Location(self.placement.of[value]), place, value)
             body = self.scopes[0].body
-            steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
+            made_by = self.schedule.definers.get(value)
+            origins = () if made_by is None else (Origin([made_by], {}, ()),)
+            steps.append(Kernel(f"copy{number}", body, buffers_of(body), origins=origins))
         inputs, outputs = self.placement.inputs, self.placement.outputs
         result = LoopProgram(self.program.name, inputs, outputs, steps)
         if is_verifying():

@@ -71,7 +71,7 @@ def pulled_back(
         is_linear = [v in linear for v in op.operands]
         if any(v in linear and not v.type.is_inexact for v in op.operands):
             raise _not_linear(op)  # it reads a whole number that was made of tangents
-        with builder.at(derivative_of(op.source, op)):
+        with builder.at(derivative_of(op.source and op.source.reversed(), op)):
             start = len(builder.ops)
             cotangents.pull(op, _constants_renamed(op, env), is_linear)
             for new in builder.ops[start:]:

@@ -11,14 +11,30 @@ from .types import Type
 
 
 class Source(NamedTuple):
-    """The place in the user's code that an op comes from."""
+    """The place in the user's code that an op comes from.
+
+    An op of a reverse sweep comes from the line whose derivative it carries ``backward``.
+
+    >>> Source("model.py", 7).reversed().described
+    'backward of model.py:7'
+    """
 
     file: str
     line: int
     function: str = ""
+    backward: bool = False
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def described(self) -> str:
+        """The place, and whether it is gone through backwards."""
+        return f"backward of {self}" if self.backward else str(self)
+
+    def reversed(self) -> Source:
+        """The place of what carries cotangents back through an op from here."""
+        return self if self.backward else self._replace(backward=True)
 
 
 class DerivedSource(Source):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from autojit.errors import (
     NanError,
     NonScalarGradientError,
     NotArrayError,
+    ProfileError,
     RefusedInPlaceError,
     SettingError,
     ShapeError,
@@ -618,6 +620,21 @@ def test_setting_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # -- errors in general --------------------------------------------------------
+
+
+def test_a_profile_that_has_not_begun_or_was_used() -> None:
+    p = autojit.profile()
+    with pytest.raises(ProfileError) as caught:
+        print(p)
+    found = str(caught.value)
+    assert "has not begun" in found
+    with p:
+        pass
+    with pytest.raises(ProfileError, match="Make another one") as caught, p:
+        pass
+    for words in (found, str(caught.value)):
+        fix = words.partition("\n")[2]
+        exec(textwrap.dedent(fix), {"autojit": autojit, "f": jit(np.sin), "x": X})
 
 
 def test_every_error_is_raised_by_a_test_here() -> None:

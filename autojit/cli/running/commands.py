@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -126,3 +127,23 @@ def bench(
     positions = parse_argnums(argnums)
     check_argnums(positions, values)
     command.bench(f, target, values, positions, seconds, format)
+
+
+@commands.command(context_settings={"allow_interspersed_args": False})
+@reporting()
+def profile(
+    script: Annotated[str, typer.Argument(metavar="SCRIPT", help="a Python file")],
+    args: Annotated[list[str] | None, typer.Argument(metavar="ARG", help="the script's")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help=".txt, .json, .svg or .html."),
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a timeline for Perfetto.")
+    ] = None,
+    source: Annotated[bool, typer.Option("--source", help="Show the lines with times.")] = False,
+) -> None:
+    """Run a script and show where its time went."""
+    from .profile import profile_script
+
+    raise typer.Exit(profile_script(script, args or [], output, trace, source=source))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from autojit.codegen.driver.executable import Executable
@@ -14,13 +14,13 @@ from autojit.codegen.loop_ir.effects import accesses, changed_buffers, effects_o
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.nodes import Compute, Constant, Loop
+from autojit.codegen.loop_ir.origins import sources_of
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import bodies_of, loop_count, memory, product_of
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 from autojit.codegen.loop_text.printer import lines_of
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.program import Program
-from autojit.ir.pass_manager.remarks import collecting
 from autojit.ir.tools.units import in_bytes, plural
 
 from .grouping import Grouping
@@ -32,23 +32,22 @@ _CALLS = (MatrixProduct, Factorization, Callback)
 _LINES = 4
 
 
-def lowered(program: Program) -> tuple[LoopProgram, dict[str, tuple[str, ...]]]:
-    """The loops that a program becomes, and the user's lines in each kernel."""
+def lowered(program: Program) -> LoopProgram:
+    """The loops that a program becomes."""
     executable = Executable(program)
-    with collecting() as notes:
-        loops = lower(executable.optimized)
+    loops = lower(executable.optimized)
     loops.captured = len(executable.optimized.captured)
-    return loops, notes.lines
+    return loops
 
 
-def draw_loops(program: LoopProgram, lines: Mapping[str, Sequence[str]]) -> Drawing:
+def draw_loops(program: LoopProgram) -> Drawing:
     """The drawing of a loop program."""
-    return _Loops(program, lines).drawing()
+    return _Loops(program).drawing()
 
 
 class _Loops:
-    def __init__(self, program: LoopProgram, lines: Mapping[str, Sequence[str]]) -> None:
-        self.program, self.lines = program, lines
+    def __init__(self, program: LoopProgram) -> None:
+        self.program = program
         self.grouping = Grouping("line", "g")
         self.names = BufferNames()
         self.edges: list[Edge] = []
@@ -102,25 +101,26 @@ class _Loops:
     # -- steps ------------------------------------------------------------
 
     def _step(self, k: int, step: Any) -> Item:
-        if not isinstance(step, Kernel):
-            return _Body(self, f"s{k}", [step], {}).items[0]
-        body = _Body(self, f"s{k}", step.body, {})
-        if product_of(step) is not None and len(body.items) == 1:
-            return body.items[0]
-        found = self._lines(step.name)
+        sources = sources_of(step)
+        found = list(dict.fromkeys(map(str, sources)))
+        is_kernel = isinstance(step, Kernel)
+        body = _Body(self, f"s{k}", step.body if is_kernel else [step], {})
+        if not is_kernel or (product_of(step) is not None and len(body.items) == 1):
+            item = body.items[0]
+        else:
+            members = self.grouping.in_blocks(body.items)
+            item = self.grouping.group("kernel", f"kernel {step.name}", members)
+            item.lines.append(_inside(body))
+            item.text = item.title
         lines = [os.path.basename(line) for line in found[:_LINES]]
         lines += [f"and {len(found) - _LINES} lines more"] if len(found) > _LINES else []
-        members = self.grouping.in_blocks(body.items)
-        text = "\n".join([f"kernel {step.name}", *found])
-        return self.grouping.group(
-            "kernel", f"kernel {step.name}", members, lines=[*lines, _inside(body)], text=text,
-            head=", ".join(lines), about={"lines_of_user": list(found)},
-        )  # fmt: skip
-
-    def _lines(self, name: str) -> list[str]:
-        """The user's lines in a kernel; one that was made of several has all of their names."""
-        parts = [name, *name.split("_")]
-        return list(dict.fromkeys(line for part in parts for line in self.lines.get(part, ())))
+        item.lines = [*lines, *item.lines]
+        item.source = sources[0] if sources else None
+        item.text = "\n".join([item.text, *found])
+        item.about["lines_of_user"] = found
+        if isinstance(item, Group):
+            item.head = ", ".join(lines)
+        return item
 
 
 def _inside(body: _Body) -> str:

@@ -145,7 +145,7 @@ def _drawing(
     if isinstance(x, LoopProgram):
         from .loops import draw_loops
 
-        return draw_loops(x, {})
+        return draw_loops(x)
     stage = stage or ("trace" if isinstance(x, Program) else "optimized")
     subject = _subject(x, args)
     if not values or not is_small(subject.program):
@@ -159,7 +159,7 @@ def _drawing(
         from .loops import draw_loops, lowered
 
         with target_errors():
-            return draw_loops(*lowered(subject.program))
+            return draw_loops(lowered(subject.program))
     if adjoint:
         wrt = _inputs(x, args, argnums, subject.program)
         return draw_adjoint(

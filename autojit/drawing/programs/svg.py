@@ -195,7 +195,7 @@ def _texts(item: Item, height: float) -> str:
     for k, line in enumerate(lines_of(item)):
         y += LINE
         is_known = k >= len(item.lines) and known
-        is_code = item.source is not None and k == 0 and isinstance(item, Group)
+        is_code = isinstance(item, Group) and item.kind in ("line", "loop") and k == 0
         name = "known" if is_known else "code" if is_code else "small"
         parts.append(f'<text class="aj-{name}" y="{y:.1f}">{text_of(line)}</text>')
     return "".join(parts)

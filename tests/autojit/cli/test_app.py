@@ -212,7 +212,7 @@ MISUSE = [
     ),
     (
         ["dump", "functions.py:vector", "f16[3]"],
-        "argument 'f16[3]': unknown dtype 'f16'. Did you mean f64? There are: bool, i8, i16, "
+        "argument 'f16[3]': unknown dtype 'f16'; known: bool, i8, i16, "
         "i32, i64, u8, u16, u32, u64, f32, f64, c64, c128",
     ),
     (
