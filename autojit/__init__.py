@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         while_loop,
     )
     from .dispatch.jit_function import jit
-    from .drawing.recorded import make_dot
+    from .drawing.graphs.recorded import make_dot
     from .profiling.profile import profile
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
@@ -135,7 +135,7 @@ _LATER = {
         "control_flow.control",
     ),
     "Value": "scalar.value",
-    "make_dot": "drawing.recorded",
+    "make_dot": "drawing.graphs.recorded",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
     **dict.fromkeys(
         (

@@ -39,5 +39,8 @@ CHECKS = {
     "compilation": f"{_PACKAGE}.validation.compilation",
 }
 
+#: What shows programs and functions in notebooks.
+NOTEBOOK = f"{_PACKAGE}.notebook.shown"
+
 #: The functions of the array API standard.
 ARRAY_API = f"{_PACKAGE}.array_api"

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 import pickle
-from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, Self, overload
+from time import perf_counter
+from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
 
 import numpy as np
 
 from autojit.codegen.driver.executable import canonical
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.locks import Lock
-from autojit.ir.core.program import Program
 from autojit.session.background import start
 from autojit.session.progress import stage
-from autojit.session.tracebacks import fold, folded
+from autojit.session.tracebacks import fold
 from autojit.session.watching import results_of, span, state
 from autojit.staging import pytrees
 from autojit.staging.execute import (
@@ -26,7 +25,6 @@ from autojit.staging.execute import (
     failing_lines,
     interpreted,
     is_quick,
-    loaded_entries,
     settings,
     target_errors,
     verifies,
@@ -45,13 +43,11 @@ from autojit.tracing.hooks import hooks
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
+from .inspected import Inspected
 from .once import count_trace, watching_state
 from .retraces import Retraces, Signature, check_allowed
-from .specialization import CacheInfo, Specialization, verifiable
+from .specialization import Specialization, verifiable
 from .static import StaticArguments, StaticCalls, exact, together
-
-if TYPE_CHECKING:
-    from autojit.explanations.explanation import Explanation
 
 _NO_STATIC = exact(())
 
@@ -78,7 +74,7 @@ def _unpickled(state: _State) -> CompiledFunction[..., Any]:
     return made
 
 
-class CompiledFunction(Generic[P, R]):
+class CompiledFunction(Inspected, Generic[P, R]):
     """The result of ``jit``: call it like the function."""
 
     def __init__(
@@ -170,9 +166,6 @@ class CompiledFunction(Generic[P, R]):
                 )
         static = self.static.given, self.static.numbers, self.static.names
         return _State(function, name, static, self.device, self.tier, self.check, programs)
-
-    def __repr__(self) -> str:
-        return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
 
     def _call_native(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of native code that is there, or MISS."""
@@ -279,11 +272,12 @@ class CompiledFunction(Generic[P, R]):
     def _make_ready(self, code: Any, found: Specialization) -> None:
         """Native code for this signature, which checks it; further calls go there."""
         bare = found.traced.structure.is_leaf()
+        began = perf_counter()
         native = code.direct(found.weak, found.traced.program.captured, as_tuple=not bare)
         with self._lock:
             if found.ready:
                 return  # another thread was faster
-            found.native, found.ready = native, True
+            found.native, found.ready, found.made_in = native, True, perf_counter() - began
         self._release(found)
 
     def _release(self, found: Specialization, *checked: str) -> None:
@@ -327,16 +321,18 @@ class CompiledFunction(Generic[P, R]):
 
         if not earlier:
             count_trace(self.function, types)
+        began = perf_counter()
         with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
+        found.traced_in = perf_counter() - began
         found.held.update(["gradients"] if self.check is not None else [])
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found
         with self._lock:
             kept = self._specializations.setdefault(key, found)
         if kept is found:
-            self._retraces.add(signature, earlier)
+            found.cause = self._retraces.add(signature, earlier)
         return leaves, kept
 
     def _types(self, leaves: list[Any], dynamic: Any) -> tuple[LeafType, ...]:
@@ -356,75 +352,11 @@ class CompiledFunction(Generic[P, R]):
             key = (exact(signature.static), signature.structure, signature.leaves)
             self._specializations.setdefault(key, Specialization(signature, traced))
 
-    # -- looking inside ---------------------------------------------------
-
-    def cache_info(self) -> CacheInfo:
-        """How often the function was traced, and which argument differed at the last retrace:
-        "argument 0['x'] was f64[3], is f64[4]".
-
-        Calls on the fast path are not counted as hits. ``loaded`` says how often native code came
-        from the cache on disk, where it would have been compiled without. ``branches``, ``loops``
-        and ``unrolled`` count the lines of Python's ``if``, ``for`` and ``while`` that the traces
-        have captured or unrolled; ``autojit dump --remarks`` says why.
-        """
-        found = list(self._specializations.values())
-        programs = {each.traced.program for each in found}
-        from_disk = sum(loaded_entries(program, self.device) for program in programs)
-        traces = len(found)
-        kinds = Counter(
-            kind for kind, _ in set().union(*(each.traced.constructs for each in found))
-        )
-        counts = kinds["branch"], kinds["loop"], kinds["unrolled"]
-        return CacheInfo(traces, self._hits, self._retraces.last, from_disk, *counts)
-
-    @folded
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """Trace and optimise for these arguments (or types), without running.
-
-        Returns an object with ``text(stage)``, ``compile()`` and ``cost()``.
-        """
-        from autojit.staging.inspection import Lowered
-
-        _, found = self.specialize(args, kwargs)
-        return Lowered(found.traced.program, self.device)
-
-    @folded
-    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
-        """What the code of a call does, and why: print it, or ask for ``html()`` or ``json()``.
-
-        >>> autojit.jit(lambda x: np.sum(np.exp(x))).explain(np.ones(1000)).flops
-        2000
-        """
-        from autojit.explanations.explaining import explain
-
-        return explain(self, args, kwargs)
-
     def anew(self) -> CompiledFunction[P, R]:
         """The same function, of which nothing is known yet."""
         made = CompiledFunction[P, R](self.function, (), (), self.device)
         made.static = self.static
         return made
-
-    def is_ready(self, signature: Signature) -> bool:
-        """Whether native code for a signature is in memory."""
-        return any(s.ready for s in self._specializations.values() if s.signature == signature)
-
-    @folded
-    def program(self, *args: Any, **kwargs: Any) -> Program:
-        """The traced program for these arguments."""
-        return self.specialize(args, kwargs)[1].traced.program
-
-    @folded
-    def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
-        """What native code for these arguments depends on: its key on disk, None if it has none."""
-        _, found = self.specialize(args, kwargs)
-        if self.device != "cpu":
-            return None
-        program, bare = found.traced.program, found.traced.structure.is_leaf()
-        code = executable(program)
-        key: dict[str, Any] | None
-        key = code.key(found.weak, len(program.captured), as_tuple=not bare)
-        return key
 
 
 def _name(f: Callable[..., Any]) -> str:

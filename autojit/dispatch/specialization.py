@@ -37,6 +37,11 @@ class Specialization:
         #: Native code, which is made or loaded at the first call; None where there is none.
         self.native: Callable[..., Any] | None = None
         self.ready = False
+        #: Seconds that the trace took, and what made or loaded the code; None before.
+        self.traced_in = 0.0
+        self.made_in: float | None = None
+        #: Why it was traced: the argument that differed, and how; None for the first signature.
+        self.cause: str | None = None
         #: What is still to be checked before calls go straight to native code: ``"gradients"``
         #: (``jit(f, check="first")``), ``"code"`` (``AUTOJIT_VERIFY``).
         self.held: set[str] = set()

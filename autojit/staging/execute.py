@@ -184,6 +184,21 @@ def loaded_entries(program: Program, device: str = "cpu") -> int:
         return getattr(_executables.get((device, program)), "loaded", 0)
 
 
+def known_cost(program: Program, device: str, *, make: bool = False) -> dict[str, int] | None:
+    """What the code of a program costs, if its loops are in memory; with ``make`` they are made."""
+    if device != "cpu":
+        return None
+    with _lock:
+        found = _executables.get((device, program))
+    if found is None or not (make or found.is_lowered):
+        return None
+    from autojit.codegen.driver.stages import cost_of
+
+    with target_errors():
+        cost: dict[str, int] = cost_of(found)
+    return cost
+
+
 #: Operations of a program for which it takes more than a second to make code: 0.3 ms each, as
 #: measured on the gradient of 10,000 operations drawn at random.
 DEAR = 3_000

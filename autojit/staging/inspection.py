@@ -7,11 +7,13 @@ from typing import Any
 
 from autojit.errors import SettingError
 from autojit.ir.core.program import Program
+from autojit.ir.tools.units import plural
 from autojit.session.tracebacks import folded
 from autojit.spelling import closest
 
 from . import pytrees
 from .execute import executable, target_errors
+from .shown import Shown
 from .trace_function import leaf_type, trace_function
 from .transformed import P
 
@@ -50,12 +52,16 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
     return traced
 
 
-class Lowered:
+class Lowered(Shown):
     """A program on its way to code: the text of every stage."""
 
     def __init__(self, program: Program, device: str = "cpu") -> None:
         self.program = program
         self.device = device
+
+    def __repr__(self) -> str:
+        size = plural(len(self.program.ops), "operation")
+        return f"<lowered {self.program.name} on {self.device}: {size}>"
 
     @folded
     def text(self, stage: str = "optimized") -> str:

@@ -110,6 +110,11 @@ class Hooks:
                 return getattr(importlib.import_module(places.CLASSES[module]), name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
+    def html(self, x: Any) -> str:
+        """A piece of HTML that shows a program, a compiled or a transformed function."""
+        made: str = importlib.import_module(places.NOTEBOOK).html(x)
+        return made
+
     def load_check(self, name: str) -> None:
         """Import the module that checks something."""
         importlib.import_module(places.CHECKS[name])

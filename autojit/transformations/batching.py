@@ -15,6 +15,7 @@ from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
+from autojit.staging.signatures import other_types
 from autojit.staging.trace_function import LeafType, leaf_type, trace_function
 from autojit.staging.transformed import Transformed
 from autojit.tracing.known import BATCHED, Inputs
@@ -86,7 +87,7 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         return pytrees.unflatten(traced.structure, placed)
 
     settings = {"in_axes": in_axes, "out_axes": out_axes}
-    return Transformed(vmap, function, settings, mapped)
+    return Transformed(vmap, function, settings, mapped, other_types)
 
 
 def _check_axes(axes: Any, what: str) -> None:

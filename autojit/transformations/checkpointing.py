@@ -18,6 +18,7 @@ from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, merged, name_of, trace_body
 from autojit.staging.inspection import trace
+from autojit.staging.signatures import same
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.context import current_trace
@@ -118,7 +119,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
         results = current_builder().emit(checkpoint_op, [*captured, *values], params)
         return tracers_of(body, results)
 
-    return Transformed(checkpoint, function, {"policy": policy}, repeated)
+    return Transformed(checkpoint, function, {"policy": policy}, repeated, same)
 
 
 def _policy(policy: Any) -> str:

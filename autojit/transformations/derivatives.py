@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
@@ -219,7 +220,10 @@ def hvp(f: Callable[[X], Any]) -> Transformed[[X, X], Any]:
     def product(x: X, v: X, /) -> Any:
         return jvp(grad(f), (x,), (v,))[1]
 
-    return Transformed(hvp, f, {}, product)
+    taken = inspect.Signature([
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ("x", "v")
+    ])  # fmt: skip
+    return Transformed(hvp, f, {}, product, lambda _: taken)
 
 
 def stop_gradient(x: X) -> X:

@@ -20,6 +20,7 @@ from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
 from autojit.staging.settings import argument_numbers
+from autojit.staging.signatures import gradient_by
 from autojit.staging.trace_function import check_dtypes, leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.known import Inputs
@@ -94,7 +95,8 @@ def grad(
         return functools.partial(grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
     derived = _derive(f, argnums, has_aux, holomorphic, keep_value=False)
     settings = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
-    return Transformed(grad, f, settings, derived)
+    reading = gradient_by(argnums, with_value=False, has_aux=has_aux)
+    return Transformed(grad, f, settings, derived, reading)
 
 
 @overload
@@ -136,7 +138,9 @@ def value_and_grad(
     if f is None:
         return functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux)
     derived = _derive(f, argnums, has_aux, False, keep_value=True)
-    return Transformed(value_and_grad, f, {"argnums": argnums, "has_aux": has_aux}, derived)
+    settings = {"argnums": argnums, "has_aux": has_aux}
+    reading = gradient_by(argnums, with_value=True, has_aux=has_aux)
+    return Transformed(value_and_grad, f, settings, derived, reading)
 
 
 def _derive(

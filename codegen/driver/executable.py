@@ -115,6 +115,11 @@ class Executable:
         return list(result)
 
     @property
+    def is_lowered(self) -> bool:
+        """Whether its loops are in memory."""
+        return self._loops is not None
+
+    @property
     def is_ready(self) -> bool:
         """Whether :meth:`call` has its code."""
         return self._generic is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from autojit.codegen.analysis.amounts import of_step
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.matrices import MatrixProduct
@@ -10,6 +12,9 @@ from autojit.codegen.loop_ir.traversal import loop_count, product_of, statements
 from autojit.codegen.loop_text.printer import print_loops
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.program import Program
+
+if TYPE_CHECKING:
+    from .executable import Executable
 
 
 def text(program: Program, stage: str) -> str:
@@ -39,8 +44,12 @@ def cost(program: Program) -> dict[str, int]:
     """Operations on floats, bytes of inputs and outputs, bytes of temporaries, loops, products."""
     from .executable import Executable
 
-    optimized = Executable(program).optimized
-    loops = lower(optimized)
+    return cost_of(Executable(program))
+
+
+def cost_of(executable: Executable) -> dict[str, int]:
+    """The same of an executable, whose loops are made if they are not there."""
+    program, optimized, loops = executable.source, executable.optimized, executable.loops
     flops = sum(of_step(step).flops for step in loops.steps)
     products = sum(isinstance(s, MatrixProduct) for s in statements(loops))
     kernels = sum(isinstance(s, Kernel) and product_of(s) is None for s in loops.steps)

@@ -93,11 +93,14 @@ def param_key(value: Any) -> Any:
 
 
 class Views:
-    """How programs are printed, drawn and run: functions of ``ir.tools``, which lies above."""
+    """How programs are printed, drawn, run and shown in notebooks: functions that lie above, in
+    ``ir.tools`` and beyond."""
 
     text: Callable[..., str]
     graph: Callable[[Program], Any]
     interpret: Callable[[Program, Sequence[Any]], list[Any]]
+    html: Callable[[Program], str]
+    bundle: Callable[[Program, Any, Any], dict[str, str]]
 
 
 views = Views()
@@ -219,9 +222,10 @@ class Program:
         return f"<program {self.name}: {len(self.inputs)} inputs, {len(self.ops)} ops>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return views.html(self)
 
-        return f"<pre>{escape(self.text(sources=True))}</pre>"
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views.bundle(self, include, exclude)
 
     def __call__(self, *args: Any) -> Any:
         """Run the program in the interpreter; one output is returned bare."""

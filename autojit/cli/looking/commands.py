@@ -53,9 +53,20 @@ def dump(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="text or json.",
+            help="text, json; svg, html or dot: a picture.",
         ),
     ] = "text",
+    adjoint: Annotated[
+        bool,
+        typer.Option("--adjoint", help="A picture of the gradient beside the function."),
+    ] = False,
+    by: Annotated[
+        str,
+        typer.Option(metavar="GROUPS", help="Boxes of a picture: line, loop, call or none."),
+    ] = "line",
+    values: Annotated[
+        bool, typer.Option("--values", help="Values in a picture; arrays of types are random.")
+    ] = False,
     output: Output = None,
 ) -> None:
     """Print a function at a stage of its compilation.
@@ -83,10 +94,13 @@ def dump(
     """
     from . import dump as command
 
-    what = command.Choice(stage, passes, print_after, remarks, format)
+    look = command.Look(adjoint, by, values, argnums)
+    what = command.Choice(stage, passes, print_after, remarks, format, look)
     what.check()
-    f, values = transformed_call(target, args, grad, transform, argnums)
-    command.dump(f, values, what, output)
+    if adjoint and (grad or transform is not None):
+        raise Failure("--adjoint draws the gradient itself: leave out --grad and --transform")
+    f, given = transformed_call(target, args, grad, transform, argnums)
+    command.dump(f, given, what, output)
 
 
 @commands.command(context_settings=NEGATIVE_NUMBERS)

@@ -23,6 +23,7 @@ from autojit.codegen.driver.cache import (
 from autojit.codegen.driver.executable import signature
 from autojit.dispatch.compiled import CompiledFunction
 from autojit.ir.core.program import Program
+from autojit.ir.tools.units import in_bytes
 
 #: What is said of each part of a key that differs, the most telling first.
 _DIFFERENCES = {
@@ -77,9 +78,9 @@ def ls(format: str) -> None:
     for entry in found:
         state = "ok" if _usable(entry, here) else "absent" if entry.key else "failed"
         when = f"{_age(time.time() - entry.used)} ago"
-        state_line(out, state, when, f"{_size(entry.size):>9}  {_title(entry)}", 11)
+        state_line(out, state, when, f"{in_bytes(entry.size):>9}  {_title(entry)}", 11)
     total = sum(entry.size for entry in found)
-    words = f"{_count(len(found))}, {_size(total)} of at most {_size(cache.most)}"
+    words = f"{_count(len(found))}, {in_bytes(total)} of at most {in_bytes(cache.most)}"
     say(f"{words} in {cache.folder}")
 
 
@@ -94,7 +95,7 @@ def clear(format: str = "text") -> None:
     if format == "json":
         give_json({"folder": cache.folder, "entries": count, "bytes": size})
         return
-    say(f"removed {_count(count)}, {_size(size)}, of {cache.folder}")
+    say(f"removed {_count(count)}, {in_bytes(size)}, of {cache.folder}")
 
 
 def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) -> None:
@@ -221,19 +222,6 @@ def _title(entry: Listed) -> str:
 
 def _count(entries: int) -> str:
     return f"{entries} {'entry' if entries == 1 else 'entries'}"
-
-
-def _size(size: float) -> str:
-    """Bytes in words.
-
-    >>> _size(500), _size(3541), _size(512 << 20)
-    ('500 B', '3.5 KiB', '512.0 MiB')
-    """
-    units = ["B", "KiB", "MiB", "GiB"]
-    while size >= 1024 and len(units) > 1:
-        size /= 1024
-        del units[0]
-    return f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
 
 
 def _age(seconds: float) -> str:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from .digraph import Digraph
+from .numbers import numbers
 
 #: Up to how many nodes a notebook shows a graph in the place of the text.
 MOST_SHOWN = 100
-#: Up to how many elements of a tensor a node shows.
-MOST_NUMBERS = 4
 
 
 def make_dot(
@@ -123,15 +122,7 @@ def _tensor_text(x: Any, names: dict[int, str]) -> str:
     """The name, shape, value and gradient of a tensor."""
     lines = [names[id(x)]] if id(x) in names else []
     lines.append(f"{tuple(x.shape)}")
-    lines.append(f"data {_numbers(x)}")
+    lines.append(f"data {numbers(x.detach().numpy())}")
     if x.grad is not None:
-        lines.append(f"grad {_numbers(x.grad)}")
+        lines.append(f"grad {numbers(x.grad.detach().numpy())}")
     return "\n".join(line for line in lines if line not in ("data ", "grad "))
-
-
-def _numbers(x: Any) -> str:
-    array = np.asarray(x.detach().numpy())
-    if array.size > MOST_NUMBERS:
-        return f"norm {np.linalg.norm(array.astype(float)):.4g}"
-    words = [f"{v:.4g}" if array.dtype.kind == "f" else str(v) for v in array.ravel()]
-    return words[0] if array.shape == () else f"[{', '.join(words)}]"

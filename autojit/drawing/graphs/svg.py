@@ -75,21 +75,32 @@ def text_of(
     return "\n".join([*parts, "</svg>"])
 
 
-def _edge(path: list[Point], look: Attributes, across: bool) -> list[str]:
-    if not path:
-        return []
+def curve(path: Sequence[Point], across: bool) -> str:
+    """The path data of a smooth line through points.
+
+    >>> curve([(0.0, 0.0), (10.0, 20.0)], across=False)
+    'M0.0,0.0 C0.0,10.0 10.0,10.0 10.0,20.0'
+    """
     (x, y), *others = path
-    curve = f"M{x:.1f},{y:.1f}"
+    words = f"M{x:.1f},{y:.1f}"
     for a, b in others:
         if across:
             m = (x + a) / 2
-            curve += f" C{m:.1f},{y:.1f} {m:.1f},{b:.1f} {a:.1f},{b:.1f}"
+            words += f" C{m:.1f},{y:.1f} {m:.1f},{b:.1f} {a:.1f},{b:.1f}"
         else:
             m = (y + b) / 2
-            curve += f" C{x:.1f},{m:.1f} {a:.1f},{m:.1f} {a:.1f},{b:.1f}"
+            words += f" C{x:.1f},{m:.1f} {a:.1f},{m:.1f} {a:.1f},{b:.1f}"
         x, y = a, b
+    return words
+
+
+def _edge(path: list[Point], look: Attributes, across: bool) -> list[str]:
+    if not path:
+        return []
     colour = escape(look.get("color", "#555"))
-    found = [f'<path d="{curve}" fill="none" stroke="{colour}" marker-end="url(#tip)"/>']
+    found = [
+        f'<path d="{curve(path, across)}" fill="none" stroke="{colour}" marker-end="url(#tip)"/>'
+    ]
     if look.get("label"):
         p, q = path[len(path) // 2 - 1], path[len(path) // 2]
         found.append(_text(look["label"], (p[0] + q[0]) / 2 + 4, (p[1] + q[1]) / 2, "start"))

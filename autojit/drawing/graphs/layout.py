@@ -2,6 +2,9 @@
 
 Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures",
 1981: layers by longest paths, invisible nodes where edges cross layers, orders by barycenters.
+Edges from one node share their invisible nodes, so that what is read in many places is one line
+with branches.  The longest edges of large graphs have none, and go straight: 2,000 nodes take about
+a second.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from typing import Any
 SWEEPS = 8
 #: Distances between neighbours and between layers, in pixels.
 BESIDE, BETWEEN = 18.0, 36.0
+#: How many invisible nodes edges may go through for each node, and how many in any case.
+HIDDEN, ANYHOW = 4, 400
 
 Point = tuple[float, float]
 
@@ -30,9 +35,10 @@ class Box:
 
 
 def place(
-    boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]], attributes: Mapping[str, str]
-) -> list[list[Point]]:
-    """Put boxes in their places; the points through which each edge goes.
+    boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]], attributes: Mapping[str, str],
+    between: float = BETWEEN,
+) -> list[list[Point]]:  # fmt: skip
+    """Put boxes in their places, the layers so far apart; the points through which each edge goes.
 
     >>> boxes = {name: Box(10, 10) for name in "ab"}
     >>> place(boxes, [("a", "b")], {})
@@ -47,10 +53,10 @@ def place(
     rank = _ranks(list(boxes), forward)
     chains = _chains(names, forward, rank)
     layers = _layers(names, rank)
-    above, below = _neighbours(chains)
+    above, below = _neighbours(chains, rank)
     _order(layers, above, below)
     _spread(layers, names, above, below)
-    _stack(layers, names)
+    _stack(layers, names, between)
     depth = max((b.y + b.height / 2 for b in names.values()), default=0.0)
     if direction in ("BT", "RL"):
         for b in names.values():
@@ -104,8 +110,9 @@ def _ranks(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[Any, 
             missing[b] -= 1
             if missing[b] == 0:
                 ready.append(b)
+    reached = {b for _, b in edges}
     for a in names:  # sources lie right above what they lead to
-        if out[a] and all(a != b for _, b in edges):
+        if out[a] and a not in reached:
             rank[a] = min(rank[b] for b in out[a]) - 1
     return rank
 
@@ -113,15 +120,21 @@ def _ranks(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[Any, 
 def _chains(
     names: dict[Any, Box], edges: Sequence[tuple[str, str]], rank: dict[Any, int]
 ) -> list[list[Any]]:
-    """The nodes of each edge, layer by layer, with invisible ones between."""
-    chains = []
-    for k, (a, b) in enumerate(edges):
-        chain: list[Any] = [a]
-        for r in range(rank[a] + 1, rank[b]):
-            hidden = (k, r)
-            names[hidden], rank[hidden] = Box(2.0, 2.0), r
-            chain.append(hidden)
-        chains.append([*chain, b])
+    """The nodes of each edge, layer by layer, with invisible ones between while there may be more:
+    the shortest edges have theirs first."""
+    left = HIDDEN * len(names) + ANYHOW
+    chains: list[list[Any]] = [[a, b] for a, b in edges]
+    by_length = sorted(range(len(edges)), key=lambda k: rank[edges[k][1]] - rank[edges[k][0]])
+    for k in by_length:
+        a, b = edges[k]
+        left -= max(rank[b] - rank[a] - 1, 0)
+        if left < 0:
+            break
+        hidden = [(a, r) for r in range(rank[a] + 1, rank[b])]
+        for h in hidden:
+            names.setdefault(h, Box(2.0, 2.0))
+            rank[h] = h[1]
+        chains[k] = [a, *hidden, b]
     return chains
 
 
@@ -132,13 +145,15 @@ def _layers(names: dict[Any, Box], rank: dict[Any, int]) -> list[list[Any]]:
     return layers
 
 
-def _neighbours(chains: Sequence[list[Any]]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+def _neighbours(
+    chains: Sequence[list[Any]], rank: dict[Any, int]
+) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """What each node is joined with in the layer above, and in the one below."""
     above, below = defaultdict(list), defaultdict(list)
-    for chain in chains:
-        for a, b in itertools.pairwise(chain):
-            if a != b:
-                above[b].append(a)
-                below[a].append(b)
+    for a, b in dict.fromkeys(pair for chain in chains for pair in itertools.pairwise(chain)):
+        if rank[b] == rank[a] + 1:
+            above[b].append(a)
+            below[a].append(b)
     return above, below
 
 
@@ -195,13 +210,13 @@ def _apart(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
     return [s + offset for s, offset in zip(starts, offsets, strict=True)]
 
 
-def _stack(layers: list[list[Any]], names: dict[Any, Box]) -> None:
+def _stack(layers: list[list[Any]], names: dict[Any, Box], between: float) -> None:
     y = 0.0
     for layer in layers:
         tallest = max((names[n].height for n in layer), default=0.0)
         for n in layer:
             names[n].y = y + tallest / 2
-        y += tallest + BETWEEN
+        y += tallest + between
 
 
 def _path(
