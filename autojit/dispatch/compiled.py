@@ -10,7 +10,6 @@ from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
 
 import numpy as np
 
-from autojit.codegen.driver.executable import canonical
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.locks import Lock
 from autojit.session.background import start
@@ -124,10 +123,8 @@ class CompiledFunction(Inspected, Generic[P, R]):
             fold(error)
             raise
         try:
-            if state.watchers:
-                with span("call", _name(self.function)):
-                    return self._call(args, kwargs)
-            return self._call(args, kwargs)
+            with span("call", _name(self.function)):
+                return self._call(args, kwargs)
         except Exception as error:
             fold(error)
             raise
@@ -224,11 +221,7 @@ class CompiledFunction(Inspected, Generic[P, R]):
         code = executable(program, self.device)
         if self.device != "cpu":
             return results_of(program, code, [*leaves, *program.captured])
-        with span("arguments", _name(self.function)):
-            arrays = [
-                canonical(np.asarray(leaf, type.dtype), type.dtype)
-                for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
-            ]
+        arrays = found.arrays(leaves)
         if not found.ready:
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):

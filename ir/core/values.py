@@ -28,6 +28,11 @@ class Source(NamedTuple):
         return f"{self.file}:{self.line}"
 
     @property
+    def place(self) -> tuple[str, int, str]:
+        """The line alone, the same forward and backward."""
+        return self[:3]
+
+    @property
     def described(self) -> str:
         """The place, and whether it is gone through backwards."""
         return f"backward of {self}" if self.backward else str(self)
@@ -38,7 +43,7 @@ class Source(NamedTuple):
 
 
 class DerivedSource(Source):
-    """The place of an op whose derivative this one belongs to; equal to that place.
+    """The place of an op whose derivative this one belongs to.
 
     ``of`` is the name of the op that the user wrote, ``value`` where the value was computed whose
     cotangent this op gives.
