@@ -137,14 +137,14 @@ class _Compiled:
         types = [
             LeafType(Type(np.dtype(x._data.dtype), tuple(x._data.shape)), None) for x in everything
         ]
-        state, modes.lifting, Kind.born = _generators(), [], []
+        drawn, modes.lifting, Kind.born = _generators(), [], []
         try:
             program = trace_function(flat, types, lambda f, arrays: f(*arrays)).program
             known = {*map(id, parameters), *map(id, Kind.born)}
             found = [t for t in _distinct(modes.lifting) if id(t) not in known]
         finally:
             modes.lifting = Kind.born = None
-        if _generators() != state:
+        if _generators() != drawn:
             raise RuntimeError(
                 f"torch.compile: {flat.__name__} draws random numbers, which would be the same in "
                 "each call. Draw them outside, and pass them:\n"
