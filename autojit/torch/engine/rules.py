@@ -96,10 +96,35 @@ def _derived(
     derivative = optimize(cached_transform(vjp, program, wrt))
     pull, sources = _pulled(derivative, len(arrays), len(program.outputs))
     constants = tuple(captured[k] for kind, k in sources if kind == "captured")
-    back = Operation(operation.node_name, applied(pull, constants))
     kept = sources[: len(sources) - len(constants)]
     saves = any(kind != "cotangent" for kind, _ in kept)
-    return Rule(runner(pull, constants), back, kept, wrt, program.out_types, saves)
+    run, call = runner(pull, constants), applied(pull, constants)
+    if any(t.dtype.kind == "c" for t in (*program.in_types, *program.out_types)):
+        run, call = _conjugated(run, call, kept)
+    back = Operation(operation.node_name, call)
+    return Rule(run, back, kept, wrt, program.out_types, saves)
+
+
+def _conjugated(
+    run: Callable[[Sequence[Any]], list[Any]],
+    call: Callable[..., Any],
+    sources: Sequence[tuple[str, int]],
+) -> tuple[Callable[[Sequence[Any]], list[Any]], Callable[..., Any]]:
+    """PyTorch's cotangents of complex numbers, which are conjugates of ours."""
+    cotangents = {k for k, (kind, _) in enumerate(sources) if kind == "cotangent"}
+
+    def given(arrays: Sequence[Any]) -> list[Any]:
+        return [_conjugate(a) if k in cotangents else a for k, a in enumerate(arrays)]
+
+    def called(*arrays: Any) -> Any:
+        made = call(*given(arrays))
+        return tuple(map(_conjugate, made)) if made.__class__ is tuple else _conjugate(made)
+
+    return lambda arrays: [_conjugate(r) for r in run(given(arrays))], called
+
+
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
 
 
 def _pulled(

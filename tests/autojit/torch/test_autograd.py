@@ -415,3 +415,23 @@ def test_memory_is_shared_with_numpy() -> None:
     x[1] = 5.0
     assert array.tolist() == [0, 5, 0]
     assert x.view(3, 1)[1].item() == 5
+
+
+def complex_loss(t: Any) -> Any:
+    x = t.tensor([1.0 + 2.0j, 0.5 - 1.0j], requires_grad=True)
+    w = t.tensor([[1.0 - 1.0j, 2.0j], [0.3 + 0.0j, 1.0 + 1.0j]], requires_grad=True)
+    y = (w @ x) * x.conj()
+    log: list[Any] = []
+    y.register_hook(lambda g: log.append(g))
+    loss = y.real.sum() + x.abs().pow(3).sum() + (x**2 * (2 + 1j)).imag.sum()
+    gx, gw = t.autograd.grad(loss, (x, w), create_graph=True)
+    again = t.autograd.grad((gx * gx.conj()).real.sum(), (x, w), retain_graph=True)
+    (y * 1j).backward(t.tensor([1.0 + 1.0j, 2.0 - 3.0j]))
+    return [gx, gw, *again, x.grad, w.grad, *log]
+
+
+def test_gradients_of_complex_numbers_are_conjugate_as_pytorchs_are() -> None:
+    for got, want in zip(complex_loss(torch), complex_loss(pytorch), strict=True):
+        np.testing.assert_allclose(
+            got.detach().numpy(), want.detach().resolve_conj().numpy(), rtol=1e-5
+        )
