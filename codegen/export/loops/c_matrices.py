@@ -70,7 +70,10 @@ def factorization(lines: Lines, s: Factorization) -> None:
     """A call for each matrix of the batch."""
     arguments = _ARGUMENTS.get(s.name)
     if arguments is None:
-        raise TargetError(f"{s.name} cannot be written in C: it needs a library")
+        raise TargetError(
+            f"{s.name} cannot be written in C: it needs a library. "
+            'target="numpy" calls NumPy and SciPy'
+        )
     if not s.is_some:
         return
     with ExitStack() as loops:
