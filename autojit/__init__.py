@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
     from .staging.execute import disable_jit
+    from .staging.exported import source
     from .staging.inspection import trace
     from .transformations.batching import vmap
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
@@ -83,6 +84,7 @@ __all__ = [
     "pure_callback",
     "saved_residuals",
     "scan",
+    "source",
     "stop_gradient",
     "switch",
     "testing",
@@ -156,6 +158,7 @@ _LATER = {
     "numba_callback": "callbacks.numba_functions",
     "profile": "profiling.profile",
     "pure_callback": "callbacks.pure",
+    "source": "staging.exported",
 }
 
 

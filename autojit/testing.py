@@ -12,8 +12,12 @@ from typing import Any
 from autojit.session.tracebacks import folded
 
 from .dispatch.compiled import CompiledFunction
+from .dispatch.jit_function import jit
 from .dispatch.retraces import forbidden
 from .errors import StructureError
+from .explanations.demands import check_fused, check_no_temporaries, check_vectorized
+from .explanations.explaining import explain
+from .explanations.explanation import Explanation
 from .validation.comparisons import compare_grads as compare_grads
 from .validation.gradients import raise_wrong
 
@@ -92,3 +96,27 @@ def assert_no_retrace(*functions: Any) -> AbstractContextManager[None]:
                 "it is about all of them:\n    with assert_no_retrace():"
             )
     return forbidden(functions)
+
+
+def assert_fused(f: Callable[..., Any], *args: Any, at_most: int = 1) -> None:
+    """Raise AssertionError unless ``f`` compiles to ``at_most`` loop nests and library calls.
+
+    >>> from autojit.testing import assert_fused
+    >>> assert_fused(lambda x: np.sum(np.exp(x) * x), np.ones(1000))
+    """
+    check_fused(_explained(f, args), at_most)
+
+
+def assert_vectorized(f: Callable[..., Any], *args: Any) -> None:
+    """Raise AssertionError if an inner loop of the code of ``f`` works on one number at a time."""
+    check_vectorized(_explained(f, args))
+
+
+def assert_no_temporaries(f: Callable[..., Any], *args: Any) -> None:
+    """Raise AssertionError if a call of ``f`` needs arrays besides arguments and results."""
+    check_no_temporaries(_explained(f, args))
+
+
+def _explained(f: Callable[..., Any], args: Sequence[Any]) -> Explanation:
+    compiled: Any = f if isinstance(f, CompiledFunction) else jit(f)
+    return explain(compiled, args, {}, run=False)

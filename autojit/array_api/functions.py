@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.protocols.lifting import dtype_of, shape_of
 from autojit.tracing.created_arrays import bare
 
@@ -73,7 +74,7 @@ def _cumulative(accumulate: Callable[..., Any], first: int) -> Callable[..., Any
         shape = shape_of(bare(x))
         if axis is None and len(shape) != 1:
             raise ValueError(f"an array with {len(shape)} axes needs the argument axis: axis=0")
-        axis = 0 if axis is None else axis % len(shape)
+        axis = 0 if axis is None else normalize_axis(axis, len(shape))
         found = accumulate(x, axis=axis, dtype=dtype)
         if not include_initial:
             return found

@@ -10,7 +10,6 @@ from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
 
 import numpy as np
 
-from autojit.codegen.driver.executable import canonical
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.locks import Lock
 from autojit.session.background import start
@@ -124,10 +123,8 @@ class CompiledFunction(Inspected, Generic[P, R]):
             fold(error)
             raise
         try:
-            if state.watchers:
-                with span("call", _name(self.function)):
-                    return self._call(args, kwargs)
-            return self._call(args, kwargs)
+            with span("call", _name(self.function)):
+                return self._call(args, kwargs)
         except Exception as error:
             fold(error)
             raise
@@ -195,13 +192,13 @@ class CompiledFunction(Inspected, Generic[P, R]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Specialization, list[Any]]:
         """The trace for these arguments, and the arrays of its program's inputs."""
-        leaves, found = self._specialize(args, kwargs)
+        leaves, found = self.specialize(args, kwargs)
         return found, bound_inputs(found.traced.program, leaves)
 
     # -- the slow path ----------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves, found = self._specialize(args, kwargs)
+        leaves, found = self.specialize(args, kwargs)
         program = found.traced.program
         structure = found.traced.structure
         inside = any(map(is_tracer, (*leaves, *program.captured)))
@@ -224,11 +221,7 @@ class CompiledFunction(Inspected, Generic[P, R]):
         code = executable(program, self.device)
         if self.device != "cpu":
             return results_of(program, code, [*leaves, *program.captured])
-        with span("arguments", _name(self.function)):
-            arrays = [
-                canonical(np.asarray(leaf, type.dtype), type.dtype)
-                for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
-            ]
+        arrays = found.arrays(leaves)
         if not found.ready:
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):
@@ -297,7 +290,7 @@ class CompiledFunction(Inspected, Generic[P, R]):
                 self._by_static = self._by_static or StaticCalls(self.static)
                 self._by_static.add(static, positional.num_children, calls, found.is_flat)
 
-    def _specialize(
+    def specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Specialization]:
         if self.static.find_settings(args, kwargs):
@@ -351,6 +344,12 @@ class CompiledFunction(Inspected, Generic[P, R]):
         for signature, traced in programs:
             key = (exact(signature.static), signature.structure, signature.leaves)
             self._specializations.setdefault(key, Specialization(signature, traced))
+
+    def anew(self) -> CompiledFunction[P, R]:
+        """The same function, of which nothing is known yet."""
+        made = CompiledFunction[P, R](self.function, (), (), self.device)
+        made.static = self.static
+        return made
 
 
 def _name(f: Callable[..., Any]) -> str:

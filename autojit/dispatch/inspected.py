@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
@@ -14,8 +14,11 @@ from autojit.staging.shown import Shown
 from autojit.staging.signatures import written
 
 from .facts import facts_of
-from .retraces import Retraces
+from .retraces import Retraces, Signature
 from .specialization import CacheInfo, Specialization
+
+if TYPE_CHECKING:
+    from autojit.explanations.explanation import Explanation
 
 
 class Inspected(Shown):
@@ -24,7 +27,7 @@ class Inspected(Shown):
     function: Callable[..., Any]
     device: str
     _specializations: dict[Any, Specialization]
-    _specialize: Callable[..., tuple[list[Any], Specialization]]
+    specialize: Callable[..., tuple[list[Any], Specialization]]
     _retraces: Retraces
     _lock: Lock
     _hits: int
@@ -68,18 +71,33 @@ class Inspected(Shown):
         """
         from autojit.staging.inspection import Lowered
 
-        _, found = self._specialize(args, kwargs)
+        _, found = self.specialize(args, kwargs)
         return Lowered(found.traced.program, self.device)
+
+    @folded
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What the code of a call does, and why: print it, or ask for ``html()`` or ``json()``.
+
+        >>> autojit.jit(lambda x: np.sum(np.exp(x))).explain(np.ones(1000)).flops
+        2000
+        """
+        from autojit.explanations.explaining import explain
+
+        return explain(self, args, kwargs)
+
+    def is_ready(self, signature: Signature) -> bool:
+        """Whether native code for a signature is in memory."""
+        return any(s.ready for s in self.specializations() if s.signature == signature)
 
     @folded
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The traced program for these arguments."""
-        return self._specialize(args, kwargs)[1].traced.program
+        return self.specialize(args, kwargs)[1].traced.program
 
     @folded
     def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """What native code for these arguments depends on: its key on disk, None if it has none."""
-        _, found = self._specialize(args, kwargs)
+        _, found = self.specialize(args, kwargs)
         if self.device != "cpu":
             return None
         program, bare = found.traced.program, found.traced.structure.is_leaf()

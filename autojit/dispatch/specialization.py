@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.codegen.driver.executable import canonical
 from autojit.session.background import Job
+from autojit.session.watching import span
 from autojit.staging.trace_function import Traced
 
 from .retraces import Signature
@@ -47,6 +49,14 @@ class Specialization:
         self.held: set[str] = set()
         #: What makes it in the background.
         self.job: Job | None = None
+
+    def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
+        """The leaves as native code takes arrays."""
+        with span("arguments", self.traced.program.name):
+            return [
+                canonical(np.asarray(leaf, type.dtype), type.dtype)
+                for leaf, (type, _) in zip(leaves, self.signature.leaves, strict=True)
+            ]
 
     @property
     def weak(self) -> tuple[type | None, ...]:

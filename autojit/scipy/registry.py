@@ -9,17 +9,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, TypeVar, cast
 
-from autojit.errors import UncoveredFunctionError
+from autojit.errors import ShapeError, TypeMismatch, UncoveredFunctionError, with_place
 from autojit.protocols.lists import takes_arrays
 from autojit.protocols.way_out import offer
 from autojit.staging.bodies import check_function
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import is_traced
 from autojit.tracing.hooks import hooks
+from autojit.tracing.source import user_source
+
+from .arguments import refused
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,7 +54,9 @@ def answers(
 
         def answered(*args: Any, **kwargs: Any) -> Any:
             try:
-                return traced(*args, **kwargs)
+                return traced(*args, **_without_defaults(name, function, kwargs))
+            except TypeMismatch as error:
+                raise ShapeError(with_place(f"{name}: {error}", user_source())) from None
             except UncoveredFunctionError as error:
                 raise offer(error, original(name), args, kwargs) from None
 
@@ -68,6 +74,25 @@ def answers(
         return cast(F, call)
 
     return register
+
+
+def _without_defaults(
+    name: str, function: Callable[..., Any], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """The keywords without those that only SciPy's function has, where they have its default."""
+    unknown = kwargs.keys() - _parameters(function).keys() if kwargs else ()
+    if not unknown or any(p.kind is p.VAR_KEYWORD for p in _parameters(function).values()):
+        return kwargs
+    theirs = _parameters(original(name))
+    for key in unknown & theirs.keys():
+        if kwargs[key] is not theirs[key].default:
+            raise refused(name, f"{key}= is not covered.")
+    return {key: value for key, value in kwargs.items() if key not in theirs or key not in unknown}
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
 
 
 def _may_use_traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

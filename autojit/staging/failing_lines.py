@@ -28,7 +28,7 @@ def name_failing_line(
     Where several lines may have raised it, the interpreter tells which one, if it is quick, and
     which index is out of bounds.
     """
-    lines = list(dict.fromkeys(_lines(program, error)))
+    lines = list({line.place: line for line in _lines(program, error)}.values())
     if quick and (len(lines) > 1 or (lines and isinstance(error, IndexError))):
         try:
             interpret(program, arrays)

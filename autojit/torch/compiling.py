@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import random
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,163 +13,186 @@ import optree
 
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
+from autojit.staging.pytrees import NAMESPACE
 from autojit.staging.trace_function import LeafType, trace_function
-from autojit.tracing.tracer import Tracer
 
-from .engine.modes import modes, no_grad
-from .engine.recording import record, wrap
+from .engine.modes import modes, traced
+from .engine.recording import Kind, record, wrap
 from .engine.rules import Operation, applied
 from .engine.tensor import Tensor
 from .functions.factories import default_generator
 from .precision import casting
-from .surroundings import Surroundings, flat, is_tensor
+from .surroundings import Surroundings, constant
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
+
+
+def _flat(tree: Any) -> tuple[list[Any], Any]:
+    leaves, structure = optree.tree_flatten(tree, is_leaf=_is_tensor, namespace=NAMESPACE)
+    return leaves, structure
 
 
 class _Made(NamedTuple):
-    """A compiled program: which of the tensors it reads, and what it gives."""
+    """A compiled program: which of the tensors it reads, their types, and what it gives."""
 
     operation: Operation
     inputs: tuple[int, ...]
+    types: tuple[Any, ...]
     results: Sequence[Any]
     structure: Any
 
+    def fits(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether the tensors that it reads have the types that they had."""
+        return all(
+            k < len(tensors) and _type(tensors[k]) == t
+            for k, t in zip(self.inputs, self.types, strict=True)
+        )
+
+
+def _type(x: Tensor) -> Any:
+    return x._data.shape, x._data.dtype.char, x._needs
+
 
 class _Compiled:
-    """One function, by the types of what it is called with and of what it closes over."""
+    """One function, by what it is called with and what it closes over."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.surroundings = Surroundings(function)
-        self._made: dict[Any, _Made] = {}
+        #: The tensors that it reaches in no way that is known, by what it may depend on besides.
+        self.lifted: dict[Any, list[Tensor]] = {}
+        self._made: dict[Any, list[_Made]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, structure = flat((args, kwargs))
-        given = [x for x in leaves if is_tensor(x)]
-        static = tuple(None if is_tensor(x) else x for x in leaves)
-        tried: list[Tensor] = []
+        leaves, structure = _flat((args, kwargs))
+        given = [x for x in leaves if _is_tensor(x)]
+        static = tuple(None if _is_tensor(x) else constant(x) for x in leaves)
+        around = Surroundings(self.function)
+        known = [*given, *(tensor for _, tensor in around.tensors.values())]
+        state = around.state, modes.grad
+        types = tuple(map(_type, given))
+        key = (structure, static, state, casting.dtype, types)
         while True:
-            outer, state = self.surroundings.read()
-            everything = [*given, *outer]
-            key = (
-                structure,
-                static,
-                state,
-                casting.dtype,
-                tuple((x._data.shape, x._data.dtype.char) for x in everything),
-            )
-            found = self._made.get(key)
+            lifted = [t for t in self.lifted.get(state, ()) if id(t) not in around.tensors]
+            everything = [*known, *lifted]
+            found = next((m for m in self._made.get(key, ()) if m.fits(everything)), None)
             if found is not None:
                 break
-            tried = self._trace(key, leaves, structure, everything, tried)
+            if sum(map(len, self._made.values())) >= MOST:
+                return self._uncompiled(args, kwargs)
+            self._trace(key, state, leaves, structure, everything)
         made = record(found.operation, [everything[k] for k in found.inputs])
         outputs = iter(made if isinstance(made, tuple) else (made,))
         whole = [next(outputs) if r is _TENSOR else r for r in found.results]
         return optree.tree_unflatten(found.structure, whole)
 
+    def _uncompiled(self, args: Any, kwargs: Any) -> Any:
+        warnings.warn(
+            f"torch.compile: {self._name()} has been compiled {MOST} times for other types of "
+            "arguments, numbers or attributes, so it is called as it is from now on. Pass what "
+            "changes in each call as a tensor.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return self.function(*args, **kwargs)
+
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
     def _trace(
         self,
         key: Any,
+        state: Any,
         leaves: Sequence[Any],
         structure: Any,
         everything: list[Tensor],
-        tried: list[Tensor],
-    ) -> list[Tensor]:
-        """Trace; tensors from outside that were met become inputs, and it is traced once more.
-
-        A tensor that does not require a gradient may have been made inside. Those that are met
-        again in the next trace (``tried`` has the last one's) are from outside.
-        """
-        trace = _Trace(self.function, leaves, structure, everything)
-        known = set(map(id, everything))
-        met = [t for t in trace.met if id(t) not in known and not isinstance(t._data, Tracer)]
-        again = set(map(id, tried))
-        lifted = [t for t in met if t._needs or id(t) in again]
-        self.surroundings.lifted += lifted
-        others = [t for t in met if not t._needs and id(t) not in again]
-        if lifted or (others and not tried):
-            return others
-        self._made[key] = trace.made()
-        return []
-
-
-class _Trace:
-    """A function traced once, with all tensors that are known as its inputs."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        leaves: Sequence[Any],
-        structure: Any,
-        everything: Sequence[Tensor],
     ) -> None:
-        self.function, self.leaves, self.structure = function, leaves, structure
-        self.count = sum(map(is_tensor, leaves))
-        self.outer = everything[self.count :]
-        self.results: list[Any] = []
-        self.result_structure: Any = None
+        """Trace once; tensors that it closes over become inputs."""
+        outer: Any = None
+        results: list[Any] = []
+        count = sum(map(_is_tensor, leaves))
+        parameters = everything[count:]
 
-        def run(*arrays: Any) -> list[Any]:
-            return self._run(arrays)
+        def flat(*arrays: Any) -> list[Any]:
+            nonlocal outer, results
+            wrapped = iter([wrap(a) for a in arrays[:count]])
+            inside = [next(wrapped) if _is_tensor(x) else x for x in leaves]
+            args, kwargs = optree.tree_unflatten(structure, inside)
+            before = [p._data for p in parameters]
+            for p, a in zip(parameters, arrays[count:], strict=True):
+                p._data = a
+            try:
+                with traced():
+                    out, outer = _flat(self.function(*args, **kwargs))
+                if any(p._data is not a for p, a in zip(parameters, arrays[count:], strict=True)):
+                    raise RuntimeError("torch.compile: the function changes its parameters.")
+            finally:
+                for p, data in zip(parameters, before, strict=True):
+                    p._data = data
+            results = [_TENSOR if _is_tensor(x) else x for x in out]
+            return [x._data for x in out if _is_tensor(x)]
 
-        run.__name__ = getattr(function, "__name__", type(function).__name__)
+        flat.__name__ = self._name()
         types = [
             LeafType(Type(np.dtype(x._data.dtype), tuple(x._data.shape)), None) for x in everything
         ]
-        state, modes.lifting = default_generator.get_state(), []
+        state, modes.lifting, Kind.born = _generators(), [], []
         try:
-            self.program = trace_function(run, types, lambda f, arrays: f(*arrays)).program
-            self.met = list({id(t): t for t in modes.lifting}.values())
+            program = trace_function(flat, types, lambda f, arrays: f(*arrays)).program
+            known = {*map(id, parameters), *map(id, Kind.born)}
+            found = [t for t in _distinct(modes.lifting) if id(t) not in known]
         finally:
-            modes.lifting = None
-        if default_generator.get_state() != state:
+            modes.lifting = Kind.born = None
+        if _generators() != state:
             raise RuntimeError(
-                f"torch.compile: {run.__name__} draws random numbers, which would be the same in "
+                f"torch.compile: {flat.__name__} draws random numbers, which would be the same in "
                 "each call. Draw them outside, and pass them:\n"
                 "    compiled(x, torch.rand_like(x))"
             )
+        if found:
+            self.lifted[state] = [*self.lifted.get(state, ()), *found]
+            return
+        program, used = _reading(program)
+        operation = Operation("CompiledFunctionBackward", applied(program, at_once=True))
+        read = tuple(_type(everything[k]) for k in used)
+        self._made.setdefault(key, []).append(_Made(operation, used, read, results, outer))
 
-    def _run(self, arrays: Sequence[Any]) -> list[Any]:
-        wrapped = iter([wrap(a) for a in arrays[: self.count]])
-        inside = [next(wrapped) if is_tensor(x) else x for x in self.leaves]
-        args, kwargs = optree.tree_unflatten(self.structure, inside)
-        before = [p._data for p in self.outer]
-        given = arrays[self.count :]
-        for p, a in zip(self.outer, given, strict=True):
-            p._data = a
-        try:
-            with no_grad():
-                out, self.result_structure = flat(self.function(*args, **kwargs))
-            if any(p._data is not a for p, a in zip(self.outer, given, strict=True)):
-                raise RuntimeError("torch.compile: the function changes its parameters.")
-        finally:
-            for p, data in zip(self.outer, before, strict=True):
-                p._data = data
-        self.results = [_TENSOR if is_tensor(x) else x for x in out]
-        return [x._data for x in out if is_tensor(x)]
 
-    def made(self) -> _Made:
-        """The operation: its inputs are what the program reads, so that nothing else gets a
-        gradient."""
-        program = self.program
-        captured = program.captured
-        count = len(program.inputs) - len(captured)
-        read = {v for op in program.ops for v in op.operands} | set(program.outputs)
-        used = tuple(k for k in range(count) if program.inputs[k] in read)
-        inputs = [program.inputs[k] for k in used] + list(program.inputs[count:])
-        bare = Program(inputs, program.ops, program.outputs, name=program.name)
-        operation = Operation("CompiledFunctionBackward", applied(bare, captured, at_once=True))
-        return _Made(operation, used, self.results, self.result_structure)
+def _reading(program: Program) -> tuple[Program, tuple[int, ...]]:
+    """The program with those of its inputs that it reads, and their numbers: what it does not read
+    gets no gradient."""
+    count = len(program.inputs) - len(program.captured)
+    read = {v for op in program.ops for v in op.operands} | set(program.outputs)
+    used = tuple(k for k in range(count) if program.inputs[k] in read)
+    inputs = [*(program.inputs[k] for k in used), *program.inputs[count:]]
+    return Program(inputs, program.ops, program.outputs, name=program.name,
+                   captured=program.captured), used  # fmt: skip
+
+
+def _generators() -> Any:
+    """The states of all generators that draw without being passed."""
+    legacy: Any = np.random.get_state(legacy=True)
+    return default_generator.get_state(), random.getstate(), legacy[2:], legacy[1].tobytes()
 
 
 _TENSOR = object()
+#: So many programs are kept of one function.
+MOST = 64
+
+
+def _distinct(found: Sequence[Tensor]) -> list[Tensor]:
+    return list({id(t): t for t in found}.values())
 
 
 def compile(model: Any = None, **_: Any) -> Any:
     """A function or module that runs as one compiled program, forward and backward.
 
-    Tensors and modules that it closes over are inputs of the program: a tensor that is changed, a
-    parameter that is replaced, and a module that stops training all count in the next call. What
-    the function does to lists, attributes and other objects is done once, when it is traced.
+    Tensors that it closes over are inputs. Other values are constants: it is compiled again where
+    a variable or global of the function, or an attribute of its module or object, is another
+    number, string, tensor or hook, in lists, dicts and objects too; one that lies deeper, or in an
+    array, is not seen to change. After 64 such programs calls are not compiled any more, with a
+    warning.
 
     >>> from autojit import torch
     >>> f = torch.compile(lambda x: torch.relu(x + 1) + 2)

@@ -106,13 +106,27 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     return batching.vmap(func, in_dims, out_dims)
 
 
-def jacrev(func: Callable[..., Any], argnums: Argnums = 0, **_: Any) -> Callable[..., Any]:
+def _without_aux(name: str, has_aux: bool) -> None:
+    if has_aux:
+        raise NotImplementedError(
+            f"torch.func.{name} with has_aux=True is not covered. Call the function once more for "
+            "what is not differentiated, or use torch.func.grad or torch.func.vjp."
+        )
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, **_: Any
+) -> Callable[..., Any]:
     """The Jacobian, by reverse mode."""
+    _without_aux("jacrev", has_aux)
     return jacobians.jacrev(bare(func), argnums)
 
 
-def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, **_: Any) -> Callable[..., Any]:
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, **_: Any
+) -> Callable[..., Any]:
     """The Jacobian, by forward mode."""
+    _without_aux("jacfwd", has_aux)
     return jacobians.jacfwd(bare(func), argnums)
 
 
@@ -134,8 +148,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (output, single, *aux)
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, **_: Any) -> Any:
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False, **_: Any
+) -> Any:
     """The results, and their derivative along tangents."""
+    _without_aux("jvp", has_aux)
     return derivatives.jvp(func, primals, tangents)
 
 

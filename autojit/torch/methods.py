@@ -10,7 +10,7 @@ import numpy as np
 from autojit.drawing.graphs.recorded import shown
 
 from .engine import dtypes
-from .engine.modes import modes
+from .engine.modes import recording
 from .engine.recording import counter_of, quiet, wrap
 from .engine.shapes import Device, Size
 from .engine.tensor import Tensor
@@ -63,12 +63,12 @@ def operand(x: Any) -> Any:
 
 def _is_plain(x: Tensor, other: Any) -> bool:
     """Whether NumPy can compute in place: nothing is recorded, and the result is of x's type."""
-    if not isinstance(x._data, np.ndarray) or (modes.grad and x.requires_grad):
+    if not isinstance(x._data, np.ndarray) or (recording() and x.requires_grad):
         return False
     if not isinstance(other, Tensor):
         return isinstance(other, (int, float)) and x._data.dtype.kind == "f"
     y = other._data
-    if not isinstance(y, np.ndarray) or (modes.grad and other.requires_grad):
+    if not isinstance(y, np.ndarray) or (recording() and other.requires_grad):
         return False
     return y.dtype == x._data.dtype and y.shape in (x._data.shape, ())
 
@@ -85,7 +85,7 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
             counter_of(self)[0] += 1
             return self
         # What the operation reads is the tensor as it was.
-        before = alias(self) if modes.grad and self.requires_grad else self
+        before = alias(self) if recording() and self.requires_grad else self
         new = function(before, *args, **kwargs)
         if (
             new.dtype is not self.dtype

@@ -1,99 +1,92 @@
-"""What a function closes over, read anew at each call: tensors and modules."""
+"""What a function depends on besides its arguments, as far as it is compared between calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from types import CodeType, MethodType
+from collections.abc import Callable, Iterator
+from types import MethodType, ModuleType
 from typing import Any
 
-import optree
-
-from autojit.staging.pytrees import NAMESPACE
-
 from .engine.tensor import Tensor
-from .nn.module import Module
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+#: Longer lists and dicts are not compared.
+_MOST = 64
 
 
-def is_tensor(x: Any) -> bool:
-    return isinstance(x, Tensor)
-
-
-def flat(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves of a tree, tensors among them, and its structure."""
-    leaves, structure = optree.tree_flatten(tree, is_leaf=is_tensor, namespace=NAMESPACE)
-    return leaves, structure
+def constant(x: Any) -> Any:
+    """Something by which compiled functions are told apart: 1, 1.0 and True are three."""
+    try:
+        hash(x)
+    except TypeError:
+        raise TypeError(
+            f"torch.compile: an argument of type {type(x).__name__} is neither a tensor nor a "
+            "constant. Pass a tensor:\n    compiled(torch.as_tensor(x))"
+        ) from None
+    return type(x), x
 
 
 class Surroundings:
-    """The tensors and modules that a function reads by its names, or that are in itself.
-
-    Names are read at each call, so that a tensor or a parameter that has been replaced counts.
-    Tensors that the function reaches in other ways are added as they are met (``lifted``).
-    """
+    """The tensors, plain numbers, modes and hooks that a function or module may read: in its
+    variables, in the attributes of its object, and one list, dict or object further."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.readers = list(_readers(function))
-        self.lifted: list[Tensor] = []
+        self.tensors: dict[int, tuple[int, Tensor]] = {}
+        self._seen: set[int] = set()
+        #: All but the tensors, and how many there are at which names.
+        self.state = tuple(self._read(function))
 
-    def read(self) -> tuple[list[Tensor], tuple[Any, ...]]:
-        """The tensors, each once, and what else the program depends on: whether modules train."""
-        found: dict[int, Tensor] = {}
-        state: list[Any] = []
-        for read in self.readers:
-            for leaf in flat(read())[0]:
-                if isinstance(leaf, Tensor):
-                    found[id(leaf)] = leaf
-                elif isinstance(leaf, Module):
-                    state += [module.training for module in leaf.modules()]
-                    found.update((id(p), p) for p in leaf.parameters())
-                    found.update((id(b), b) for b in leaf.buffers())
-        found.update((id(t), t) for t in self.lifted)
-        return list(found.values()), tuple(state)
+    def _read(self, x: Any) -> Iterator[Any]:
+        if id(x) in self._seen:
+            return
+        self._seen.add(id(x))
+        if isinstance(x, MethodType):
+            yield from self._attributes(x.__self__)
+            yield from self._read(x.__func__)
+        elif hasattr(x, "forward") and callable(getattr(x, "modules", None)):
+            for module in x.modules():
+                yield from self._attributes(module)
+            for tensor in (*x.parameters(), *x.buffers()):
+                yield self._met(tensor)
+        elif (code := getattr(x, "__code__", None)) is not None:
+            for name in code.co_names:
+                yield from self._value(name, x.__globals__.get(name))
+            for name, cell in zip(code.co_freevars, x.__closure__ or (), strict=True):
+                yield from self._value(name, _content(cell))
+
+    def _met(self, tensor: Tensor) -> int:
+        """The number of a tensor among those that were met."""
+        number, _ = self.tensors.setdefault(id(tensor), (len(self.tensors), tensor))
+        return number
+
+    def _value(self, name: str, x: Any) -> Iterator[Any]:
+        if isinstance(x, _PLAIN):
+            yield name, type(x), x
+        elif isinstance(x, Tensor):
+            yield name, self._met(x)
+        elif type(x) in (list, tuple) and len(x) <= _MOST:
+            for item in x:
+                yield from self._value(name, item)
+        elif type(x) is dict and len(x) <= _MOST:
+            for key, item in x.items():
+                yield from self._value(f"{name}[{key!r}]", item)
+        elif hasattr(x, "forward") or (hasattr(x, "__code__") and hasattr(x, "__globals__")):
+            yield from self._read(x)
+        elif not isinstance(x, (type, ModuleType)):
+            yield from self._attributes(x)
+
+    def _attributes(self, x: Any) -> Iterator[Any]:
+        """The attributes of an object; of a module also whether it trains, and its hooks."""
+        for name, value in getattr(x, "__dict__", {}).items():
+            if isinstance(value, _PLAIN):
+                yield name, type(value), value
+            elif isinstance(value, Tensor):
+                yield name, self._met(value)
+            elif name in ("_before", "_after", "_backward_hooks") and isinstance(value, dict):
+                yield name, tuple(map(id, value.values()))
 
 
-def _readers(function: Callable[..., Any]) -> Iterator[Callable[[], Any]]:
-    """What gives each tree of tensors and modules that the function has a name for."""
-    if isinstance(function, Module):
-        yield lambda: function
-        return
-    if isinstance(function, MethodType):
-        owner = function.__self__
-        if isinstance(owner, Module):
-            yield lambda: owner
-        function = function.__func__
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return
-    for cell in getattr(function, "__closure__", None) or ():
-        yield partial(_contents, cell)
-    names = getattr(function, "__globals__", {})
-    for name in sorted(set(_names(code))):
-        if _counts(names.get(name)):
-            yield partial(names.get, name)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """The names that a function and those within read."""
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names(inner)
-
-
-def _contents(cell: Any) -> Any:
+def _content(cell: Any) -> Any:
     try:
-        value = cell.cell_contents
-    except ValueError:  # it is not bound yet
+        return cell.cell_contents
+    except ValueError:  # a name that is not set yet
         return None
-    return value if _counts(value) else None
-
-
-def _counts(value: Any) -> bool:
-    """Whether a value is, or holds, tensors or modules."""
-    if isinstance(value, (Tensor, Module)):
-        return True
-    if not isinstance(value, (list, tuple, dict)):
-        return False
-    items: Sequence[Any] = list(value.values()) if isinstance(value, dict) else value
-    return any(map(_counts, items))

@@ -189,14 +189,20 @@ def _value(place: Place, op: Op, of: str | None) -> Any:
     if of is None:
         return None
     for each in place.frame.program.ops:
-        source = each.source
-        if each.kind.name == of and source == op.source and not isinstance(source, DerivedSource):
+        if each.kind.name != of or isinstance(each.source, DerivedSource):
+            continue
+        if _line_of(each) == _line_of(op):
             made = np.asarray(place.frame.values[each.results[0]])
             if place.element is not None and made.shape == _shape(place):
                 made = made[place.element]
             if made.dtype.kind in "fc" and made.ndim == 0 and np.isfinite(made):
                 return made[()]
     return None
+
+
+def _line_of(op: Op) -> tuple[str, int, str] | None:
+    """The user's line, gone through forward or backward."""
+    return None if op.source is None else op.source.place
 
 
 def _shape(place: Place) -> tuple[int, ...]:
@@ -229,8 +235,8 @@ def _way(place: Place, paths: Sequence[str]) -> Iterator[str]:
             continue
         if not op.operands:
             return
-        number, names, line = _number(place), [], op.source
-        while op is not None and op.operands and op.source == line:
+        number, names, line, first = _number(place), [], op.source, _line_of(op)
+        while op is not None and op.operands and _line_of(op) == first:
             names.append(op.kind.name)
             place = _before(place, op)
             op = place.op

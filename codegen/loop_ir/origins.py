@@ -33,10 +33,22 @@ class Origin:
 
     def ops(self) -> list[Op]:
         """The ops in the order in which they are computed; those of bodies follow theirs."""
+        return [each for op in self._found() for each in _with_bodies(op)]
+
+    def reads(self) -> list[tuple[Op, Value]]:
+        """What is read from memory, with the op that takes it; inputs and what steps store."""
+        return [
+            (op, v)
+            for op in self._found()
+            for v in op.operands
+            if v in self._stored or v not in self._definers
+        ]
+
+    def _found(self) -> dict[Op, None]:
         found: dict[Op, None] = {}
         for root in self.roots:
             self._add(root, found)
-        return [each for op in found for each in _with_bodies(op)]
+        return found
 
     def _add(self, root: Op, found: dict[Op, None]) -> None:
         """Add an op and those that it is computed by, without recursion: chains are long."""

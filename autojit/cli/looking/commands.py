@@ -105,6 +105,82 @@ def dump(
     command.dump(f, given, what, output)
 
 
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
+def explain(
+    target: Target,
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="text, html (a page) or json.")
+    ] = "text",
+    output: Output = None,
+) -> None:
+    """Say what the compiled code of a function does, and why: loops, bytes, time."""
+    from . import explain as command
+
+    command.check_format(format)
+    f, values = transformed_call(target, args, grad, transform, argnums)
+    command.explain(f, values, format, output)
+
+
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
+def source(
+    target: Target,
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    to: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="LANGUAGE",
+            help="numpy: a statement for each of yours; numba, c: the loops that are compiled.",
+        ),
+    ] = "numpy",
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Of the function; such as loss_grad unless given.")
+    ] = "",
+    output: Output = None,
+) -> None:
+    """Write a function, or its derivative, as source code that does not need autojit."""
+    from autojit.cli.common.terminal import give
+
+    from . import source as command
+
+    command.check(to, name)
+    f, values = transformed_call(target, args, grad, transform, argnums)
+    give(command.text(f, values, to, name), output)
+
+
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="a program's text, or a TARGET")],
+    b: Annotated[str, typer.Argument(metavar="B", help="another")],
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="STAGE", help="trace, optimized or loops; files are as they are."),
+    ] = None,
+) -> None:
+    """Compare two programs up to the names of values; exit code 1 where they differ."""
+    from . import diff as command
+
+    pair = command.units(
+        a, b, stage, lambda target: transformed_call(target, args, grad, transform, argnums)
+    )
+    if not command.show(a, b, *pair):
+        raise typer.Exit(1)
+
+
 @commands.command()
 @reporting()
 def opt(

@@ -14,6 +14,7 @@ import numpy as np
 
 from autojit.functions.indices import Masked, masked_part
 from autojit.ir.core.program import Op, Value, current_builder
+from autojit.ir.core.shapes import normalize_axis
 from autojit.ir.ops import arithmetic, move, reduce
 from autojit.ir.ops.index import gather
 from autojit.ir.ops.linear import iota
@@ -228,7 +229,7 @@ def _extract(condition: Any, arr: Any) -> Any:
 
 def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     reject("np.compress", out=out)
-    a, axis = (np.ravel(a), 0) if axis is None else (as_tracer(a), axis % np.ndim(a))
+    a, axis = (np.ravel(a), 0) if axis is None else (as_tracer(a), normalize_axis(axis, np.ndim(a)))
     short = a.shape[axis] - np.size(condition)
     condition = as_tracer(condition) != 0
     if short:  # places that it does not name are left out

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.protocols.lifting import as_tracer
 from autojit.protocols.lists import LISTS
 from autojit.tracing.hooks import hooks
@@ -103,7 +104,11 @@ def _ravel(a: Bounded, order: str = "C") -> Any:
 
 
 def _flip(m: Bounded, axis: Any = None) -> Any:
-    axes = range(m.ndim) if axis is None else np.atleast_1d(axis) % m.ndim
+    axes = (
+        range(m.ndim)
+        if axis is None
+        else [normalize_axis(k, m.ndim) for k in np.atleast_1d(axis).tolist()]
+    )
     return m[tuple(slice(None, None, -1 if k in axes else None) for k in range(m.ndim))]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.ir.ops import move
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, tracer
 from autojit.protocols.registry import implements, uncovered
@@ -54,7 +55,7 @@ _REPEATING = ("edge", "reflect", "symmetric", "wrap")
 
 def _widths(pad_width: Any, ndim: int) -> list[_Widths]:
     if isinstance(pad_width, dict):  # since NumPy 2.3: by axes
-        pairs = {axis % ndim: width for axis, width in pad_width.items()}
+        pairs = {normalize_axis(axis, ndim): width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(pairs.get(i, 0), 2) for i in range(ndim)]
     found = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
     if np.any(found < 0):

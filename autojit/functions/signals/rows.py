@@ -9,6 +9,7 @@ import numpy as np
 from autojit.errors import ShapeError, with_place
 from autojit.functions.manipulation import sliding_window_view
 from autojit.functions.mathematics import conjugate
+from autojit.ir.core.shapes import normalize_axis
 from autojit.protocols.lifting import as_tracer, result_dtype, shape_of
 from autojit.protocols.registry import implements
 from autojit.tracing.source import user_source
@@ -68,8 +69,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     wrapped = np.mod(steps + half, period) - half
     wrapped = np.where(ambiguous & (wrapped == -half) & (steps > 0), half, wrapped)
     jumps = np.where(np.abs(steps) < discont, np.zeros((), steps.dtype), wrapped - steps)
-    first = p[(slice(None),) * (axis % p.ndim) + (slice(0, 1),)].astype(kind)
-    rest = p[(slice(None),) * (axis % p.ndim) + (slice(1, None),)]
+    first = p[(slice(None),) * (normalize_axis(axis, p.ndim)) + (slice(0, 1),)].astype(kind)
+    rest = p[(slice(None),) * (normalize_axis(axis, p.ndim)) + (slice(1, None),)]
     rest = (rest + np.cumsum(jumps, axis)).astype(kind)
     return np.concatenate([first, rest], axis)
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from autojit.functions import fourier
+from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.registry import answers
 
 
 def _distinct(name: str, axes: Any, ndim: int) -> None:
     """SciPy transforms along an axis once."""
-    if axes is not None and len({int(k) % ndim for k in axes}) != len(axes):
+    if axes is not None and len({normalize_axis(int(k), ndim) for k in axes}) != len(axes):
         raise ValueError(f"{name}: each axis may be given once; got axes={axes!r}")
 
 

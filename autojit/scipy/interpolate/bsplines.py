@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import either, known_integer, refused
 from autojit.scipy.registry import answers, answers_class
 from autojit.tracing.created_arrays import is_traced
@@ -82,7 +83,7 @@ class BSpline:
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         self.t, self.k = either(t), known_integer(k, "k", "BSpline")
         c = either(c)
-        self.axis = axis % c.ndim
+        self.axis = normalize_axis(axis, c.ndim)
         self.c = c
         self._c = np.moveaxis(c, self.axis, 0)
         if self.t.ndim != 1 or self.t.shape[0] < 2 * self.k + 2:
@@ -175,7 +176,7 @@ def make_interp_spline(
     """
     places, values = either(x), either(y)
     k = known_integer(k, "k", "make_interp_spline")
-    axis = axis % values.ndim
+    axis = normalize_axis(axis, values.ndim)
     rows = np.moveaxis(values, axis, 0)
     if bc_type is not None and not (isinstance(bc_type, str) and bc_type == "not-a-knot"):
         t, c = _by_scipy(x, rows, k, t, bc_type)

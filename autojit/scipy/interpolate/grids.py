@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import at_hand, either, refused
 from autojit.scipy.registry import answers, answers_class
 from autojit.tracing.created_arrays import is_traced
@@ -38,7 +39,7 @@ class interp1d:
         bounds_error: Any = None, fill_value: Any = np.nan, assume_sorted: bool = False,
     ) -> None:  # fmt: skip
         self.x, values = either(x), either(y)
-        self.axis = axis % values.ndim
+        self.axis = normalize_axis(axis, values.ndim)
         rows = np.moveaxis(values, self.axis, 0)
         if not assume_sorted:
             order = np.argsort(self.x, kind="stable")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import at_hand, either
 from autojit.scipy.linalg.banded import solve_banded
 from autojit.scipy.registry import answers_class
@@ -114,7 +115,7 @@ class PPoly:
 def _given(x: Any, y: Any, axis: int) -> tuple[Any, Any, Any, int]:
     """Places, their distances (to go with y), and the values with the axis in front."""
     known, x, y = at_hand(x), either(x), either(y)
-    axis = axis % y.ndim
+    axis = normalize_axis(axis, y.ndim)
     if x.ndim != 1 or x.shape[0] < 2:
         raise ValueError("`x` must be 1-dimensional, and contain at least 2 elements.")
     if y.shape[axis] != x.shape[0]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import at_hand, either, known, refused
 from autojit.scipy.registry import answers, answers_class
 
@@ -16,7 +17,7 @@ class _Polynomial:
 
     def __init__(self, xi: Any, yi: Any, axis: int = 0) -> None:
         places, self.xi, values = at_hand(xi), either(xi), either(yi)
-        self.axis = axis % values.ndim
+        self.axis = normalize_axis(axis, values.ndim)
         self._rows = np.moveaxis(values, self.axis, 0)
         if places is not None and len(np.unique(places)) < places.size:
             raise refused("scipy.interpolate.KroghInterpolator", "repeated points, for "

@@ -234,6 +234,12 @@ def _real(name: str, a: Any) -> Any:
     return a
 
 
+def _without_estimate(name: str, disp: Any) -> None:
+    """``disp=False`` asks for an estimate of the error beside the result."""
+    if disp is not None and disp is not True and isinstance(disp, (bool, int, np.bool_)):
+        raise refused(f"scipy.linalg.{name}", "disp=False is not covered; leave it out.")
+
+
 @answers("scipy.linalg.sqrtm")
 def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
     """The principal square root of real matrices.
@@ -249,6 +255,7 @@ def sqrtm(A: Any, disp: Any = None, blocksize: Any = None) -> Any:
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
     """
+    _without_estimate("sqrtm", disp)
     return _each(_root, _real("sqrtm", A))
 
 
@@ -290,6 +297,7 @@ def logm(A: Any, disp: Any = None) -> Any:
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
     """
+    _without_estimate("logm", disp)
     return _each(_logarithm, _real("logm", A))
 
 
@@ -333,6 +341,7 @@ def signm(A: Any, disp: Any = None) -> Any:
     array([[ 1.,  0.],
            [ 0., -1.]])
     """
+    _without_estimate("signm", disp)
     return _each(sign_of, _real("signm", A))
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
+from autojit.protocols.lifting import as_tracer
 from autojit.scipy.arguments import floating, known_integer, pad, refused
 from autojit.scipy.registry import answers
 from autojit.tracing.created_arrays import is_traced
@@ -30,15 +32,36 @@ def padded(x: Any, widths: Sequence[tuple[int, int]], modes: Sequence[str], cval
 
 
 def array_of(name: str, input: Any, output: Any) -> Any:
+    """The image, of floats: SciPy computes in double precision, and rounds what it stores to the
+    type of the image, or to ``output``."""
+    x = same_type(name, as_tracer(input), output)
+    if x.dtype.kind not in "fc":
+        raise refused(
+            f"scipy.ndimage.{name}",
+            f"results for an image of type {x.dtype} are cut to that type, which has no "
+            "derivative. Make the image floats first:\n"
+            f"    scipy.ndimage.{name}(image.astype(float), ...)",
+        )
+    return x
+
+
+def same_type(name: str, x: Any, output: Any) -> Any:
+    """The array, where ``output`` asks for its own type or for nothing."""
     if output is not None and not isinstance(output, (type, np.dtype, str)):
         raise refused(f"scipy.ndimage.{name}", "output= is not covered; use the result.")
-    x = floating(input)
-    return x if output is None else x.astype(np.dtype(output))
+    if output is not None and np.dtype(output) != x.dtype:
+        raise refused(
+            f"scipy.ndimage.{name}",
+            f"output= of another type than the image's, which is {x.dtype}. Convert the image, or "
+            "the result:\n"
+            f"    scipy.ndimage.{name}(image, ...).astype(np.float32)",
+        )
+    return x
 
 
 def axes_of(axes: Any, ndim: int) -> list[int]:
     chosen = range(ndim) if axes is None else np.atleast_1d(axes).tolist()
-    return [int(a) % ndim for a in chosen]
+    return [normalize_axis(int(a), ndim) for a in chosen]
 
 
 def per_axis(value: Any, count: int) -> list[Any]:
@@ -273,7 +296,7 @@ def gaussian_filter(
 
 def _edges(x: Any, axis: int, mode: Any, cval: Any, across: Sequence[float]) -> Any:
     modes = per_axis(mode, x.ndim)
-    axis = axis % x.ndim
+    axis = normalize_axis(axis, x.ndim)
     made = along_axis(x, np.array([-1.0, 0.0, 1.0], x.dtype), axis, modes[axis], cval)
     for other in range(x.ndim):
         if other != axis:
@@ -360,6 +383,13 @@ def gaussian_gradient_magnitude(
 ) -> Any:  # fmt: skip
     """The size of the gradient of the array under bell curves; at 0 its derivative is 0."""
     x = array_of("gaussian_gradient_magnitude", input, output)
+    if axes is not None and sorted(axes_of(axes, x.ndim)) != list(range(x.ndim)):
+        raise refused(
+            "scipy.ndimage.gaussian_gradient_magnitude",
+            "axes= smooths along all axes in SciPy, and not along the named ones alone. Write what "
+            "you mean, such as along the first axis alone:\n"
+            "    np.abs(scipy.ndimage.gaussian_filter1d(image, sigma, axis=0, order=1))",
+        )
     parts = list(_bells(x, sigma, 1, mode, cval, axes, kwargs))
     return np.linalg.norm(np.stack(parts), axis=0)
 

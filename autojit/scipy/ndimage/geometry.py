@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known, known_integer, pad, refused
+from autojit.ir.core.shapes import normalize_axis
+from autojit.protocols.lifting import as_tracer
+from autojit.scipy.arguments import floating, known, known_integer, pad
 from autojit.scipy.registry import answers
 
-from .correlation import EDGES
+from .correlation import EDGES, array_of
 
 #: Beyond the edge of these the spline goes on as mirrored at the last sample.
 _MIRRORED = ("constant", "wrap", "mirror")
@@ -67,6 +69,8 @@ def _spline_mode(mode: str) -> str:
 
 def coefficients(x: Any, order: int, mode: str) -> Any:
     """The coefficients of the spline through an image."""
+    if mode not in EDGES:
+        raise RuntimeError(f"boundary mode not supported: {mode!r}")
     if order > 1:
         for axis, n in enumerate(x.shape):
             if n > 1:
@@ -145,12 +149,10 @@ def _summed(x: Any, axes: list[list[tuple[Any, Any, Any]]], cval: Any) -> Any:
 
 
 def _image(name: str, input: Any, output: Any) -> Any:
-    if output is not None and not isinstance(output, (type, np.dtype, str)):
-        raise refused(f"scipy.ndimage.{name}", "output= is not covered; use the result.")
-    x = floating(input)
+    x = array_of(name, input, output)
     if x.ndim < 1:
         raise RuntimeError("input and output rank must be > 0")
-    return x if output is None else x.astype(np.dtype(output))
+    return x
 
 
 @answers("scipy.ndimage.map_coordinates")
@@ -174,9 +176,12 @@ def map_coordinates(
 
 
 @answers("scipy.ndimage.spline_filter")
-def spline_filter(input: Any, order: int = 3, output: Any = None, mode: str = "mirror") -> Any:
-    """The coefficients of the spline through an image."""
-    x = _image("spline_filter", input, None)
+def spline_filter(
+    input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror"
+) -> Any:
+    """The coefficients of the spline through an image, in double precision."""
+    x = as_tracer(input)
+    x = _image("spline_filter", x if x.dtype.kind == "c" else x.astype(np.float64), output)
     order = known_integer(order, "order", "spline_filter")
     if not 2 <= order <= 5:
         raise RuntimeError("spline order not supported")
@@ -270,7 +275,7 @@ def rotate(
            [0., 0.]])
     """
     x = _image("rotate", input, output)
-    a, b = sorted(int(i) % x.ndim for i in axes)
+    a, b = sorted(normalize_axis(int(i), x.ndim) for i in axes)
     shape = np.array([x.shape[a], x.shape[b]], float)
     if reshape:
         degrees = float(known(angle, "angle (with reshape=True)", "rotate"))

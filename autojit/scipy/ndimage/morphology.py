@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from autojit.scipy.arguments import floating, known, refused
+from autojit.ir.core.shapes import normalize_axis
+from autojit.protocols.lifting import as_tracer
+from autojit.scipy.arguments import known, refused
 from autojit.scipy.registry import answers
 
+from .correlation import array_of
 from .ranks import maximum_filter, minimum_filter, ranked, selected
 
 _FLAT = "a structure that is not flat is not covered; pass size= or footprint=."
@@ -50,7 +53,7 @@ def grey_erosion(
     """
     _all_axes("grey_erosion", axes)
     size, footprint = _neighbourhood("grey_erosion", size, footprint, structure)
-    return minimum_filter(floating(input), size, footprint, output, mode, cval, origin)
+    return minimum_filter(input, size, footprint, output, mode, cval, origin)
 
 
 def _all_axes(name: str, axes: Any) -> None:
@@ -73,7 +76,7 @@ def grey_dilation(
     """
     _all_axes("grey_dilation", axes)
     size, footprint = _neighbourhood("grey_dilation", size, footprint, structure)
-    x = floating(input)
+    x = as_tracer(input)
     if footprint is not None:
         footprint = np.flip(np.asarray(known(footprint, "footprint", "grey_dilation"), bool))
     origins = _origins(origin, size, footprint, x.ndim)
@@ -101,7 +104,8 @@ def _made(name: str, doc: str, of: Callable[[Any, tuple[Any, ...]], Any]) -> Cal
         axes: Any = None,
     ) -> Any:  # fmt: skip
         _all_axes(name, axes)
-        return of(floating(input), (size, footprint, structure, output, mode, cval, origin))
+        x = array_of(name, input, output)
+        return of(x, (size, footprint, structure, output, mode, cval, origin))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -167,8 +171,8 @@ def maximum_filter1d(
     >>> grad(lambda x: maximum_filter1d(x, 3)[0])(np.array([1.0, 2.0, 3.0]))
     array([0., 1., 0.])
     """
-    x = floating(input)
-    return maximum_filter(x, size, None, output, mode, cval, origin, axes=(axis % x.ndim,))
+    along = (normalize_axis(axis, np.ndim(input)),)
+    return maximum_filter(input, size, None, output, mode, cval, origin, axes=along)
 
 
 @answers("scipy.ndimage.minimum_filter1d")
@@ -183,5 +187,5 @@ def minimum_filter1d(
     >>> grad(lambda x: minimum_filter1d(x, 3)[0])(np.array([1.0, 2.0, 3.0]))
     array([1., 0., 0.])
     """
-    x = floating(input)
-    return minimum_filter(x, size, None, output, mode, cval, origin, axes=(axis % x.ndim,))
+    along = (normalize_axis(axis, np.ndim(input)),)
+    return minimum_filter(input, size, None, output, mode, cval, origin, axes=along)

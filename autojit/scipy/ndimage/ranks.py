@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from autojit.protocols.lifting import as_tracer
 from autojit.scipy.arguments import known, known_integer
 from autojit.scipy.registry import answers
 
-from .correlation import array_of, axes_of, per_axis, windows_of
+from .correlation import axes_of, per_axis, same_type, windows_of
 
 
 def selected(
     name: str, select: Callable[[Any], Any], input: Any, size: Any, footprint: Any, output: Any,
     mode: Any, cval: Any, origin: Any, axes: Any,
 ) -> Any:  # fmt: skip
-    x = array_of(name, input, output)
+    x = same_type(name, as_tracer(input), output)
     chosen = axes_of(axes, x.ndim)
     if footprint is None:
         if size is None:

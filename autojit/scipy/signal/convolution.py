@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.protocols.lifting import as_tracer
 from autojit.scipy.arguments import known, pad
 from autojit.scipy.registry import answers
@@ -108,7 +109,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     """
     a, b = _given(in1, in2, mode)
     axes = range(a.ndim) if axes is None else np.atleast_1d(known(axes, "axes", "fftconvolve"))
-    along = sorted(int(i) % max(a.ndim, 1) for i in axes)
+    along = sorted(normalize_axis(int(i), a.ndim) for i in axes)
     _swapped(a, b, mode, along)
     lengths = [a.shape[i] + b.shape[i] - 1 for i in along]
     full = a * b if not along else _by_transforms(a, b, lengths, along)

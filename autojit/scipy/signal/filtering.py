@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autojit.control_flow.control import scan
+from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import floating, known, known_integer, last, refused, unlast
 from autojit.scipy.linalg.structured import companion
 from autojit.scipy.registry import answers
@@ -112,7 +113,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """
     sections = _sections(sos)
     y, finals = floating(x), []
-    axis = axis % y.ndim
+    axis = normalize_axis(axis, y.ndim)
     for i, section in enumerate(sections):
         if zi is None:
             y = lfilter(section[:3], section[3:], y, axis)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import floating, known_integer, last, refused
 from autojit.scipy.registry import answers, original
 
@@ -312,6 +313,8 @@ def istft(
                     input_onesided)  # fmt: skip
     back: Callable[..., Any] = np.fft.irfft if input_onesided else np.fft.ifft
     segments = np.moveaxis(back(z, length, axis=-2)[..., :size, :], -1, -2)
+    if scaling not in ("spectrum", "psd"):
+        raise ValueError(f"Parameter scaling={scaling!r} not in ['spectrum', 'psd']!")
     scale = np.sqrt(how.scale(fs, "density" if scaling == "psd" else scaling))
     total = size + (count - 1) * how.step
     weights = _overlaid(np.broadcast_to(how.window**2, (count, size)), how.step, total)
@@ -323,7 +326,7 @@ def istft(
 
 
 def _back_in_place(x: Any, ndim: int, time_axis: int, freq_axis: int) -> Any:
-    time_axis, freq_axis = time_axis % ndim, freq_axis % ndim
+    time_axis, freq_axis = (normalize_axis(k, ndim) for k in (time_axis, freq_axis))
     return np.moveaxis(x, -1, time_axis - (freq_axis < time_axis))
 
 

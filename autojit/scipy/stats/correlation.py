@@ -37,10 +37,12 @@ def _coefficient(x: Any, y: Any) -> Any:
     return np.clip(r, -1.0, 1.0)
 
 
-def _samples(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+def _samples(name: str, x: Any, y: Any, axis: Any) -> tuple[Any, Any]:
     x, y = floats(x), floats(y)
     if np.ndim(x) != 1 or np.shape(x) != np.shape(y):
         uncovered("stats", f"{name} of arrays of the shapes {np.shape(x)} and {np.shape(y)}")
+    if axis not in (0, -1, None):
+        uncovered("stats", f"{name} with axis={axis!r}")
     return x, y
 
 
@@ -48,6 +50,8 @@ def _of_tails(alternative: str, below: Any, above: Any) -> Any:
     """The p-value, given the chances of less and of more."""
     if alternative == "two-sided":
         return 2 * np.minimum(below, above)
+    if alternative not in ("less", "greater"):
+        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
     return below if alternative == "less" else above
 
 
@@ -57,7 +61,7 @@ def pearsonr(
 ) -> Correlation:
     if method is not None:
         uncovered("stats", "pearsonr with method=")
-    x, y = _samples("pearsonr", x, y)
+    x, y = _samples("pearsonr", x, y, axis)
     r, n = _coefficient(x, y), np.shape(x)[0]
     if n == 2:
         return Correlation(r, 1.0)
@@ -74,7 +78,7 @@ def spearmanr(
     """Pearson's of ranks: the derivative is 0 wherever no two elements are equal."""
     if b is None or nan_policy != "propagate":
         uncovered("stats", "spearmanr of one array, or with nan_policy=")
-    x, y = _samples("spearmanr", a, b)
+    x, y = _samples("spearmanr", a, b, axis)
     r, dof = _coefficient(rankdata(x), rankdata(y)), np.shape(x)[0] - 2
     t = r * np.sqrt(dof / ((r + 1) * (1 - r)))
     return Correlation(r, _of_tails(alternative, sc.stdtr(dof, t), sc.stdtr(dof, -t)))
@@ -87,7 +91,7 @@ def pointbiserialr(
     """Pearson's coefficient of truth values and numbers."""
     if nan_policy != "propagate" or keepdims:
         uncovered("stats", "pointbiserialr with nan_policy= or keepdims=")
-    made: Correlation = pearsonr(floats(x), floats(y))
+    made: Correlation = pearsonr(floats(x), floats(y), axis=axis)
     return made
 
 
@@ -108,7 +112,7 @@ def linregress(
 ) -> LinregressResult:  # fmt: skip
     if nan_policy != "propagate" or keepdims:
         uncovered("stats", "linregress with nan_policy= or keepdims=")
-    x, y = _samples("linregress", x, y)
+    x, y = _samples("linregress", x, y, axis)
     dx, dy = x - np.mean(x), y - np.mean(y)
     xx, xy, yy = np.sum(dx * dx), np.sum(dx * dy), np.sum(dy * dy)
     slope, r, dof = xy / xx, np.clip(xy / np.sqrt(xx * yy), -1.0, 1.0), np.shape(x)[0] - 2

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special as sc
 
+from autojit.ir.core.shapes import normalize_axes
 from autojit.protocols.lifting import as_tracer
 from autojit.scipy.names import uncovered
 from autojit.scipy.registry import answers
@@ -40,7 +41,7 @@ def propagates(name: str, nan_policy: str) -> None:
 def count(a: Any, axis: Axis) -> int:
     """How many elements are taken together."""
     shape = np.shape(a)
-    axes = range(len(shape)) if axis is None else np.atleast_1d(axis)
+    axes = normalize_axes(axis, len(shape))
     return int(np.prod([shape[i] for i in axes]))
 
 
@@ -54,8 +55,11 @@ def _centered(a: Any, axis: Axis) -> Any:
 def _average(a: Any, weights: Any, axis: Axis, keepdims: bool) -> Any:
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
-    average: Any = np.average
-    return average(a, axis=axis, weights=weights, keepdims=keepdims)
+    weights = floats(weights)
+    np.broadcast_shapes(np.shape(a), np.shape(weights))  # as SciPy's, which are no shorter axis
+    above = np.sum(a * weights, axis=axis, keepdims=keepdims)
+    below = np.sum(np.broadcast_to(weights, np.shape(a)), axis=axis, keepdims=keepdims)
+    return above / below
 
 
 def _as(a: Any, dtype: Any) -> Any:
@@ -118,6 +122,8 @@ def moment(
     propagates("moment", nan_policy)
     a = floats(a)
     deviations = _centered(a, axis) if center is None else a - center
+    if np.ndim(order) != 0:
+        uncovered("stats", "moment of several orders")
     result = np.mean(deviations ** index(order), axis=axis, keepdims=keepdims)
     return 0 * result if order == 1 and center is None else result
 
@@ -232,7 +238,8 @@ def rankdata(
     ordered = np.sort(flat)
     first = np.searchsorted(ordered, flat, side="left") + 1.0
     last = np.searchsorted(ordered, flat, side="right") * 1.0
-    return {"average": (first + last) / 2, "min": first, "max": last}[method]
+    ranks = {"average": (first + last) / 2, "min": first, "max": last}[method]
+    return np.where(np.any(flat != flat), np.nan, ranks)
 
 
 # -- spread and information ------------------------------------------------------------------

@@ -28,11 +28,12 @@ def _kept(a: Any, limits: Any, inclusive: Any) -> tuple[Any, Any]:
     if limits is None:
         return a, np.ones(np.shape(a))
     (low, high), (with_low, with_high) = limits, inclusive
-    inside = a == a
+    inside = np.True_
     if low is not None:
-        inside = np.logical_and(inside, a >= low if with_low else a > low)
+        inside = inside & (a >= low if with_low else a > low)
     if high is not None:
-        inside = np.logical_and(inside, a <= high if with_high else a < high)
+        inside = inside & (a <= high if with_high else a < high)
+    inside = inside | (a != a)  # all that is computed with NaN is NaN
     return np.where(inside, a, 0.0), np.where(inside, 1.0, 0.0)
 
 

@@ -41,6 +41,7 @@ class Family:
     ``bounds`` is the support, or gives it for shape parameters; ``inside`` is a point in it,
     likewise, at which every formula is finite.  ``valid`` says which shape parameters there are.
     ``is_open``: whether the density is 0 at the ends of the support, where the formula is not.
+    ``is_finite``: whether the formulas hold at finite points alone, in an infinite support.
     ``whole`` are the positions of those that are integers, by which there is no derivative.
 
     A formula is asked at points of the support alone.  Missing ones follow from others: ``pdf``
@@ -54,6 +55,7 @@ class Family:
     valid: Formula = always
     whole: tuple[int, ...] = ()
     is_open: bool = False
+    is_finite: bool = False
     density: Formula | None = None
     cdf: Formula | None = None
     logcdf: Formula | None = None

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.special as sc
 
 from .family import POSITIVE, family, positive
-from .real_line import EULER, LOG_2, LOG_PI, LOG_ROOT
+from .real_line import EULER, LOG_2, LOG_PI, LOG_ROOT, half_tangent
 
 
 def above_or(limit: Any, a: Any, formula: Any, otherwise: Any) -> Any:
@@ -114,8 +114,8 @@ halfcauchy = family(
     density=lambda z: 2 / (np.pi * (1 + z * z)),
     cdf=lambda z: 2 / np.pi * np.arctan(z),
     sf=lambda z: 2 / np.pi * np.arctan2(1.0, z),
-    ppf=lambda q: np.tan(np.pi / 2 * q),
-    isf=lambda q: 1 / np.tan(np.pi / 2 * q),
+    ppf=lambda q: half_tangent(q),
+    isf=lambda q: 1 / half_tangent(q),
     entropy=lambda: np.log(2 * np.pi), mean=lambda: np.inf, var=lambda: np.inf,
 )  # fmt: skip
 
@@ -188,7 +188,7 @@ f = family(
         m / 2 * np.log(m) + n / 2 * np.log(n) + sc.xlogy(n / 2 - 1, z)
         - (n + m) / 2 * np.log(m + n * z) - sc.betaln(n / 2, m / 2)
     ),
-    inside=1.0, valid=positive,
+    inside=1.0, is_finite=True, valid=positive,
     cdf=lambda z, n, m: sc.betainc(n / 2, m / 2, n * z / (m + n * z)),
     sf=lambda z, n, m: sc.betainc(m / 2, n / 2, m / (m + n * z)),
     ppf=lambda q, n, m: (1 / sc.betaincinv(m / 2, n / 2, 1 - q) - 1) * m / n,
@@ -208,7 +208,7 @@ def _second_wave(z: Any, mu: Any) -> Any:
 invgauss = family(
     "invgauss", POSITIVE,
     lambda z, mu: -LOG_ROOT - 1.5 * np.log(z) - ((z - mu) / mu) ** 2 / (2 * z),
-    inside=1.0, is_open=True, valid=positive,
+    inside=1.0, is_finite=True, is_open=True, valid=positive,
     cdf=lambda z, mu: sc.ndtr((z / mu - 1) / np.sqrt(z)) + _second_wave(z, mu),
     sf=lambda z, mu: sc.ndtr(-(z / mu - 1) / np.sqrt(z)) - _second_wave(z, mu),
     mean=lambda mu: mu, var=lambda mu: mu**3,
@@ -217,14 +217,14 @@ invgauss = family(
 wald = family(
     "wald", POSITIVE,
     lambda z: -LOG_ROOT - 1.5 * np.log(z) - (z - 1) ** 2 / (2 * z),
-    inside=1.0, is_open=True,
+    inside=1.0, is_finite=True, is_open=True,
     cdf=lambda z: sc.ndtr((z - 1) / np.sqrt(z)) + _second_wave(z, 1.0),
     sf=lambda z: sc.ndtr(-(z - 1) / np.sqrt(z)) - _second_wave(z, 1.0),
     mean=lambda: 1.0, var=lambda: 1.0,
 )  # fmt: skip
 
 rayleigh = family(
-    "rayleigh", POSITIVE, lambda z: np.log(z) - z * z / 2, inside=1.0,
+    "rayleigh", POSITIVE, lambda z: np.log(z) - z * z / 2, inside=1.0, is_finite=True,
     density=lambda z: z * np.exp(-z * z / 2),
     cdf=lambda z: -np.expm1(-z * z / 2),
     sf=lambda z: np.exp(-z * z / 2),
@@ -259,7 +259,7 @@ levy = family(
 
 fisk = family(
     "fisk", POSITIVE, lambda z, c: np.log(c) + sc.xlogy(c - 1, z) - 2 * np.log1p(z**c),
-    inside=1.0, valid=positive,
+    inside=1.0, is_finite=True, valid=positive,
     cdf=lambda z, c: sc.expit(c * np.log(z)),
     sf=lambda z, c: sc.expit(-c * np.log(z)),
     ppf=lambda q, c: np.exp(sc.logit(q) / c),
@@ -289,7 +289,7 @@ nakagami = family(
 betaprime = family(
     "betaprime", POSITIVE,
     lambda z, a, b: sc.xlogy(a - 1, z) - sc.xlog1py(a + b, z) - sc.betaln(a, b),
-    inside=1.0, valid=positive,
+    inside=1.0, is_finite=True, valid=positive,
     cdf=lambda z, a, b: sc.betainc(a, b, z / (1 + z)),
     sf=lambda z, a, b: sc.betainc(b, a, 1 / (1 + z)),
     mean=lambda a, b: above_or(1, b, lambda b: a / (b - 1), np.inf),

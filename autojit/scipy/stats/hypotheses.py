@@ -252,7 +252,9 @@ def levene(
 ) -> Significance:  # fmt: skip
     """The analysis of variance of distances to the center, of samples of one axis."""
     propagates("levene", nan_policy)
-    made: Significance = f_oneway(*(_centered(x, center) for x in _lines("levene", samples)))
+    made: Significance = f_oneway(
+        *(_centered(x, center) for x in _lines("levene", samples, axis, keepdims))
+    )
     return made
 
 
@@ -262,7 +264,7 @@ def bartlett(
 ) -> Significance:
     """Bartlett's test of equal variances, of samples of one axis."""
     propagates("bartlett", nan_policy)
-    groups = _lines("bartlett", samples)
+    groups = _lines("bartlett", samples, axis, keepdims)
     sizes = np.array([float(g.shape[0]) for g in groups])
     free, k = np.sum(sizes) - len(groups), len(groups)
     variances = [np.var(g, ddof=1) for g in groups]
@@ -273,10 +275,12 @@ def bartlett(
     return Significance(found, sc.chdtrc(k - 1.0, found))
 
 
-def _lines(name: str, samples: Any) -> list[Any]:
+def _lines(name: str, samples: Any, axis: Any, keepdims: bool) -> list[Any]:
     if len(samples) < 2:
         raise ValueError("Must enter at least two input sample vectors.")
     rows = [floats(x) for x in samples]
     if any(np.ndim(x) != 1 for x in rows):
         uncovered("stats", f"{name} of samples of several axes")
+    if axis not in (0, -1, None) or keepdims:
+        uncovered("stats", f"{name} with axis={axis!r}, keepdims={keepdims!r}")
     return rows

@@ -189,13 +189,24 @@ def _reciprocal_where(holds: Any, c: Any, otherwise: float) -> Any:
     return np.where(holds, 1 / np.where(holds, c, 1.0), otherwise)
 
 
+def _log_density_of_extremes(z: Any, c: Any) -> Any:
+    end = c * z == 1
+    safe = np.where(end, 0.0, z)
+    quotient = log1p_quotient(-c, safe)
+    inner = -np.exp(-quotient) - quotient - np.log1p(-c * safe)
+    return np.where(end, np.where(c == 1, 0.0, -np.inf), inner)
+
+
+def _log_density_of_excesses(z: Any, c: Any) -> Any:
+    level = (c == -1) & (z == 1)  # a uniform distribution, at its end
+    return np.where(level, 0.0, -(c + 1) * log1p_quotient(c, np.where(level, 0.0, z)))
+
+
 genextreme = family(
     "genextreme",
     lambda c: (_reciprocal_where(c < 0, c, -np.inf), _reciprocal_where(c > 0, c, np.inf)),
-    lambda z, c: (
-        -np.exp(-log1p_quotient(-c, z)) - log1p_quotient(-c, z) - np.log1p(-c * z)
-    ),
-    inside=0.0, valid=lambda c: np.isfinite(c),
+    _log_density_of_extremes,
+    inside=0.0, is_finite=True, valid=lambda c: np.isfinite(c),
     cdf=lambda z, c: np.exp(-np.exp(-log1p_quotient(-c, z))),
     logcdf=lambda z, c: -np.exp(-log1p_quotient(-c, z)),
     sf=lambda z, c: -np.expm1(-np.exp(-log1p_quotient(-c, z))),
@@ -206,8 +217,8 @@ genextreme = family(
 
 genpareto = family(
     "genpareto", lambda c: (0.0, _reciprocal_where(c < 0, -c, np.inf)),
-    lambda z, c: -(c + 1) * log1p_quotient(c, z),
-    inside=0.0, valid=lambda c: np.isfinite(c),
+    _log_density_of_excesses,
+    inside=0.0, is_finite=True, valid=lambda c: np.isfinite(c),
     cdf=lambda z, c: -np.expm1(-log1p_quotient(c, z)),
     sf=lambda z, c: np.exp(-log1p_quotient(c, z)),
     logsf=lambda z, c: -log1p_quotient(c, z),

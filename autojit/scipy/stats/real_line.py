@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.special as sc
 
@@ -11,6 +13,8 @@ LOG_2 = float(np.log(2.0))
 LOG_PI = float(np.log(np.pi))
 #: log(sqrt(2 pi))
 LOG_ROOT = float(np.log(2 * np.pi)) / 2
+#: Powers below this one change no distribution function, and have no finite derivatives.
+TINY = 1e-290
 EULER = float(np.euler_gamma)
 
 norm = family(
@@ -28,31 +32,57 @@ norm = family(
     var=lambda: 1.0,
 )  # fmt: skip
 
+
+def _cotangent(q: Any) -> Any:
+    """``1 / tan(pi q)`` from 0 to 1, to the last digits at both ends."""
+    right = q > 0.5
+    cotangent = 1 / np.tan(np.pi * np.where(right, 1 - q, q))
+    return np.where(right, -cotangent, cotangent)
+
+
+def half_tangent(q: Any) -> Any:
+    """``tan(pi q / 2)`` from 0 to 1, to the last digits at both ends."""
+    right = q > 0.5
+    tangent = np.tan(np.pi / 2 * np.where(right, 1 - q, q))
+    return np.where(right, 1 / np.where(right, tangent, 1.0), tangent)
+
+
 cauchy = family(
     "cauchy", REAL,
     lambda z: -LOG_PI - np.log1p(z * z),
     density=lambda z: 1 / (np.pi * (1 + z * z)),
     cdf=lambda z: np.arctan2(1.0, -z) / np.pi,
     sf=lambda z: np.arctan2(1.0, z) / np.pi,
-    ppf=lambda q: -1 / np.tan(np.pi * q),
-    isf=lambda q: 1 / np.tan(np.pi * q),
+    ppf=lambda q: -_cotangent(q),
+    isf=lambda q: _cotangent(q),
     median=lambda: 0.0,
     entropy=lambda: np.log(4 * np.pi),
     mean=lambda: np.nan,
     var=lambda: np.nan,
 )  # fmt: skip
 
+
+def _folded(z: Any) -> Any:
+    """``|z|``, with a derivative at 0 that is not 0: that of the left side, where ``z > 0`` does
+    not hold."""
+    return np.where(z > 0, z, -z)
+
+
+def _laplace_ppf(q: Any) -> Any:
+    right = q > 0.5
+    tail = np.log(2 * np.where(right, 1 - q, q))
+    return np.where(right, -tail, tail)
+
+
 laplace = family(
     "laplace", REAL,
     lambda z: -np.abs(z) - LOG_2,
-    cdf=lambda z: np.where(z > 0, 1 - np.exp(-np.abs(z)) / 2, np.exp(-np.abs(z)) / 2),
-    sf=lambda z: np.where(z > 0, np.exp(-np.abs(z)) / 2, 1 - np.exp(-np.abs(z)) / 2),
-    logcdf=lambda z: np.where(z > 0, np.log1p(-np.exp(-np.abs(z)) / 2), -np.abs(z) - LOG_2),
-    logsf=lambda z: np.where(z > 0, -np.abs(z) - LOG_2, np.log1p(-np.exp(-np.abs(z)) / 2)),
-    ppf=lambda q: np.where(q > 0.5, -np.log(2 * (1 - np.maximum(q, 0.5))),
-                           np.log(2 * np.minimum(q, 0.5))),
-    isf=lambda q: np.where(q > 0.5, np.log(2 * (1 - np.maximum(q, 0.5))),
-                           -np.log(2 * np.minimum(q, 0.5))),
+    cdf=lambda z: np.where(z > 0, 1 - np.exp(-_folded(z)) / 2, np.exp(-_folded(z)) / 2),
+    sf=lambda z: np.where(z > 0, np.exp(-_folded(z)) / 2, 1 - np.exp(-_folded(z)) / 2),
+    logcdf=lambda z: np.where(z > 0, np.log1p(-np.exp(-_folded(z)) / 2), -_folded(z) - LOG_2),
+    logsf=lambda z: np.where(z > 0, -_folded(z) - LOG_2, np.log1p(-np.exp(-_folded(z)) / 2)),
+    ppf=lambda q: _laplace_ppf(q),
+    isf=lambda q: -_laplace_ppf(q),
     median=lambda: 0.0,
     entropy=lambda: LOG_2 + 1,
     mean=lambda: 0.0,
@@ -100,6 +130,12 @@ gumbel_l = family(
     var=lambda: np.pi**2 / 6,
 )  # fmt: skip
 
+
+def _t_ppf(q: Any, df: Any) -> Any:
+    lowest = q == 0  # for which stdtrit has the other sign
+    return np.where(lowest, -np.inf, sc.stdtrit(df, np.where(lowest, 0.5, q)))
+
+
 t = family(
     "t", REAL,
     lambda z, df: (
@@ -108,8 +144,8 @@ t = family(
     valid=positive,
     cdf=lambda z, df: sc.stdtr(df, z),
     sf=lambda z, df: sc.stdtr(df, -z),
-    ppf=lambda q, df: sc.stdtrit(df, q),
-    isf=lambda q, df: -sc.stdtrit(df, q),
+    ppf=lambda q, df: _t_ppf(q, df),
+    isf=lambda q, df: -_t_ppf(q, df),
     median=lambda df: 0.0 * df,
     entropy=lambda df: (
         (df + 1) / 2 * (sc.digamma((df + 1) / 2) - sc.digamma(df / 2))
@@ -134,21 +170,41 @@ exponnorm = family(
     "exponnorm", REAL,
     lambda z, k: 1 / (k * k) / 2 - z / k + sc.log_ndtr(z - 1 / k) - np.log(k),
     valid=positive,
+    is_finite=True,
     cdf=lambda z, k: sc.ndtr(z) - np.exp(1 / (k * k) / 2 - z / k + sc.log_ndtr(z - 1 / k)),
     sf=lambda z, k: sc.ndtr(-z) + np.exp(1 / (k * k) / 2 - z / k + sc.log_ndtr(z - 1 / k)),
     mean=lambda k: k,
     var=lambda k: 1 + k * k,
 )  # fmt: skip
 
+
+def _gennorm_peak(beta: Any) -> Any:
+    return np.exp(np.log(beta / 2) - sc.gammaln(1 / beta))
+
+
+def _gennorm_cdf(z: Any, beta: Any) -> Any:
+    """By the tail that z lies in; at 0, where that has no derivative, by the density."""
+    power = np.abs(z) ** beta
+    middle = power < TINY
+    tail = sc.gammaincc(1 / beta, np.where(middle, 1.0, power)) / 2
+    return np.where(middle, 0.5 + _gennorm_peak(beta) * z, np.where(z > 0, 1 - tail, tail))
+
+
+def _gennorm_ppf(q: Any, beta: Any) -> Any:
+    middle, right = q == 0.5, q > 0.5
+    tail = np.where(middle, 0.25, np.where(right, 1 - q, q))
+    far = sc.gammainccinv(1 / beta, 2 * tail) ** (1 / beta)
+    return np.where(middle, (q - 0.5) / _gennorm_peak(beta), np.where(right, far, -far))
+
+
 gennorm = family(
     "gennorm", REAL,
     lambda z, beta: np.log(beta / 2) - sc.gammaln(1 / beta) - np.abs(z) ** beta,
     valid=positive,
-    cdf=lambda z, beta: 0.5 + np.sign(z) * sc.gammainc(1 / beta, np.abs(z) ** beta) / 2,
-    sf=lambda z, beta: 0.5 - np.sign(z) * sc.gammainc(1 / beta, np.abs(z) ** beta) / 2,
-    ppf=lambda q, beta: (
-        np.sign(q - 0.5) * sc.gammaincinv(1 / beta, np.abs(2 * q - 1)) ** (1 / beta)
-    ),
+    cdf=lambda z, beta: _gennorm_cdf(z, beta),
+    sf=lambda z, beta: _gennorm_cdf(-z, beta),
+    ppf=lambda q, beta: _gennorm_ppf(q, beta),
+    isf=lambda q, beta: -_gennorm_ppf(q, beta),
     entropy=lambda beta: 1 / beta - np.log(beta / 2) + sc.gammaln(1 / beta),
     median=lambda beta: 0.0 * beta,
     mean=lambda beta: 0.0 * beta,
@@ -160,8 +216,8 @@ hypsecant = family(
     lambda z: LOG_2 - LOG_PI - np.logaddexp(z, -z),
     cdf=lambda z: 2 / np.pi * np.arctan(np.exp(z)),
     sf=lambda z: 2 / np.pi * np.arctan(np.exp(-z)),
-    ppf=lambda q: np.log(np.tan(np.pi * q / 2)),
-    isf=lambda q: -np.log(np.tan(np.pi * q / 2)),
+    ppf=lambda q: np.log(half_tangent(q)),
+    isf=lambda q: -np.log(half_tangent(q)),
     entropy=lambda: np.log(2 * np.pi),
     mean=lambda: 0.0,
     var=lambda: np.pi**2 / 4,

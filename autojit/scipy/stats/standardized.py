@@ -114,7 +114,11 @@ class Standardized:
             self.shifted if z is self.z and _is(bound, 0.0) else z
             for bound in (self.lower, self.upper)
         )
-        return below(low, self.lower, at_low), above(high, self.upper, at_high)
+        finite = self.family.is_finite
+        return (
+            below(low, self.lower, at_low, finite),
+            above(high, self.upper, at_high, finite),
+        )
 
     def scaled(self, z: Any) -> Any:
         """A point in the user's terms."""
@@ -131,18 +135,22 @@ class Standardized:
         return result
 
 
-def below(z: Any, lower: Any, closed: bool) -> Any:
-    """``z < lower``, or ``z <= lower``; known where a support has no lower end."""
-    if _is(lower, -np.inf):
+def below(z: Any, lower: Any, closed: bool, finite: bool) -> Any:
+    """``z < lower``, or ``z <= lower``; known where a support has no lower end.  With ``finite``
+    a point at infinity lies below an end at infinity."""
+    if _is(lower, -np.inf) and not finite:
         return np.False_
-    return z <= lower if closed else z < lower
+    beyond = z <= lower if closed else z < lower
+    return beyond | (z == -np.inf) if finite and not closed else beyond
 
 
-def above(z: Any, upper: Any, closed: bool) -> Any:
-    """``z > upper``, or ``z >= upper``; known where a support has no upper end."""
-    if _is(upper, np.inf):
+def above(z: Any, upper: Any, closed: bool, finite: bool) -> Any:
+    """``z > upper``, or ``z >= upper``; known where a support has no upper end.  With ``finite``
+    a point at infinity lies above an end at infinity."""
+    if _is(upper, np.inf) and not finite:
         return np.False_
-    return z >= upper if closed else z > upper
+    beyond = z >= upper if closed else z > upper
+    return beyond | (z == np.inf) if finite and not closed else beyond
 
 
 def _is(x: Any, value: float) -> bool:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from autojit.torch.engine.modes import modes, no_grad
+from autojit.torch.engine.modes import no_grad, recording
 from autojit.torch.engine.nodes import SECOND_TIME, Node, changed_in_place
 from autojit.torch.engine.recording import counter_of, edge_of, from_saved, wrap
 from autojit.torch.engine.tensor import Tensor
+from autojit.tracing.tracer import Tracer
 
 
 class Context:
@@ -159,13 +160,22 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """The results for arguments, recorded."""
         needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-        context = Context(needs if modes.grad else (False,) * len(args))
+        context = Context(needs if recording() else (False,) * len(args))
         separate = hasattr(cls, "setup_context")
         with no_grad():
             made = cls.forward(*args) if separate else cls.forward(context, *args)
             if separate:
                 getattr(cls, "setup_context")(context, args, made)  # noqa: B009
-        if not (modes.grad and any(needs)):
+        if any(isinstance(a, Tensor) and isinstance(a._data, Tracer) for a in args):
+            raise RuntimeError(
+                f"{cls.__name__}.backward would not be used in a compiled or transformed function, "
+                "which has derivatives of its own. Call it outside of the function, or give the "
+                "derivative by autojit's rule for arrays:\n"
+                "    @autojit.custom_vjp\n"
+                "    def f(x): ...\n"
+                "    f.defvjp(forward, backward)"
+            )
+        if not (recording() and any(needs)):
             return made
         return _linked(cls, context, args, needs, made)
 

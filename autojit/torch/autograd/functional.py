@@ -33,11 +33,20 @@ def _like(given: Any, model: Any) -> Any:
     return given if isinstance(model, (tuple, list)) else given[0]
 
 
+def _not_strict(strict: bool) -> None:
+    if strict:
+        raise NotImplementedError(
+            "strict=True is not covered: results that do not depend on an input have a derivative "
+            "of zeros. Leave strict out."
+        )
+
+
 def jacobian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """The derivatives of all elements of the results by all elements of the inputs."""
+    _not_strict(strict)
     with enable_grad():
         leaves = _leaves(inputs, create_graph)
         outputs = func(*leaves)
@@ -89,6 +98,7 @@ def jacobian_of_number(func: Callable[..., Any], leaves: tuple[Tensor, ...]) -> 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """The results, and the product of a vector with the Jacobian."""
+    _not_strict(strict)
     with enable_grad():
         leaves = _leaves(inputs, create_graph)
         outputs = func(*leaves)
@@ -102,6 +112,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """The results, and the product of the Jacobian with a vector, by two backward passes."""
+    _not_strict(strict)
     with enable_grad():
         leaves = _leaves(inputs, create_graph)
         outputs = func(*leaves)
@@ -127,6 +138,7 @@ def pushed(outputs: Any, leaves: Any, tangents: Any, create_graph: bool) -> tupl
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """The result, and the product of the Hessian with a vector."""
+    _not_strict(strict)
     with enable_grad():
         leaves = _leaves(inputs, create_graph)
         output = func(*leaves)

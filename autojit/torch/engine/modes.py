@@ -7,16 +7,28 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from autojit.tracing.context import current_trace
+
 
 class _Modes(threading.local):
     grad = True
     inference = False
     anomaly = False
+    #: The trace in which recording was switched off: its results are constants to derivatives.
+    off: Any = None
+    #: Whether `torch.compile` traces a function, where nothing is recorded.
+    tracing = False
     #: Where `torch.compile` collects the tensors that a function closes over.
     lifting: Any = None
 
 
 modes = _Modes()
+
+
+def _switch(name: str, value: bool) -> None:
+    setattr(modes, name, value)
+    if name == "grad":
+        modes.off = None if value else current_trace()
 
 
 class _Mode:
@@ -26,14 +38,17 @@ class _Mode:
 
     def __init__(self, value: bool) -> None:
         self._value = value
-        self._before: list[bool] = []
+        self._before: list[tuple[bool, Any]] = []
 
     def __enter__(self) -> None:
-        self._before.append(getattr(modes, self.name))
-        setattr(modes, self.name, self._value)
+        self._before.append((getattr(modes, self.name), modes.off))
+        _switch(self.name, self._value)
 
     def __exit__(self, *error: object) -> None:
-        setattr(modes, self.name, self._before.pop())
+        before, off = self._before.pop()
+        setattr(modes, self.name, before)
+        if self.name == "grad":
+            modes.off = off
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -48,6 +63,22 @@ class _Mode:
         made = object.__new__(cls)
         _Mode.__init__(made, value)
         return made
+
+
+class traced:
+    """A context in which `torch.compile` traces: nothing is recorded, whatever is switched on."""
+
+    def __enter__(self) -> None:
+        self._before = modes.grad, modes.off, modes.tracing
+        modes.grad, modes.off, modes.tracing = True, None, True
+
+    def __exit__(self, *error: object) -> None:
+        modes.grad, modes.off, modes.tracing = self._before
+
+
+def recording() -> bool:
+    """Whether operations on tensors that need gradients are recorded."""
+    return modes.grad and not modes.tracing
 
 
 def _decorates(cls: Any, function: Any, value: bool) -> Any:
@@ -89,12 +120,12 @@ class set_grad_enabled(_Mode):
 
     def __init__(self, mode: bool) -> None:
         super().__init__(mode)
-        self._outer = modes.grad
-        modes.grad = mode
+        self._outer = modes.grad, modes.off
+        _switch("grad", mode)
 
     def __enter__(self) -> None:
         self._before.append(self._outer)
-        modes.grad = self._value
+        _switch("grad", self._value)
 
 
 class _Anomaly(_Mode):
@@ -110,7 +141,7 @@ class set_detect_anomaly(_Anomaly):
         modes.anomaly = mode
 
     def __enter__(self) -> None:
-        self._before.append(self._outer)
+        self._before.append((self._outer, modes.off))
         modes.anomaly = self._value
 
 

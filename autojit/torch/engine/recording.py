@@ -6,17 +6,15 @@ arrays, or under a transformation on traced ones, where the tensor is no more th
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autojit.session.watching import span
-from autojit.session.watching import state as watching
 from autojit.tracing.context import current_trace
 from autojit.tracing.tracer import Tracer
+from autojit.transformations.derivatives import stop_gradient
 
 from .modes import modes
 from .nodes import Edge, Node, Saved, accumulator, node_class
@@ -56,6 +54,8 @@ class Kind:
     """The class of tensors, which lies above."""
 
     tensor: Any = None
+    #: The tensors that are made while `torch.compile` traces.
+    born: list[Any] | None = None
 
 
 def wrap(array: Any) -> Any:
@@ -69,18 +69,21 @@ def wrap(array: Any) -> Any:
     made._base = None
     made._accumulate_ref = None
     made._hooks = None
+    if Kind.born is not None and not isinstance(array, Tracer):
+        Kind.born.append(made)
     return made
 
 
 def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The results of an operation, as tensors."""
     arrays = [t._data for t in tensors]
-    compute = _watched if watching.watchers else _computed
-    result = compute(operation, arrays, static)
+    result = _computed(operation, arrays, static)
     if modes.lifting is not None:
-        modes.lifting += [t for t in tensors if t._data.__class__ is np.ndarray]
+        modes.lifting += _known(tensors)
     needs = None
-    if modes.grad:
+    if modes.off is not None:
+        result = constants(result)
+    if modes.grad and not modes.tracing:
         needs = tuple([t._needs if t._base is None else t.requires_grad for t in tensors])
     if result.__class__ is tuple:
         made = tuple([wrap(r if _is_array(r) else np.asarray(r)) for r in result])
@@ -93,6 +96,23 @@ def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...]
     return one
 
 
+def _known(tensors: Sequence[Any]) -> list[Any]:
+    """Those that are not traced."""
+    return [t for t in tensors if not isinstance(t._data, Tracer)]
+
+
+def constants(result: Any) -> Any:
+    """Traced results without derivatives, where recording was switched off in the trace."""
+    if modes.off is not current_trace():
+        return result
+    return tuple(map(frozen, result)) if result.__class__ is tuple else frozen(result)
+
+
+def frozen(array: Any) -> Any:
+    """An array that is a constant to derivatives, if it is traced."""
+    return stop_gradient(array) if isinstance(array, Tracer) else array
+
+
 def _is_array(x: Any) -> bool:
     return x.__class__ is np.ndarray or isinstance(x, Tracer)
 
@@ -102,21 +122,6 @@ def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ..
         return operation.impl(*arrays, *static)
     with quiet():
         return operation.eager(*arrays, *static)
-
-
-def spoken(name: str) -> str:
-    """An operation by the name of its function.
-
-    >>> spoken("LogSoftmaxBackward0")
-    'log_softmax'
-    """
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"Backward\d*$", "", name)).lower()
-
-
-def _watched(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
-    """The same as a span that watchers are told of."""
-    with span("operation", spoken(operation.name), arrays):
-        return _computed(operation, arrays, static)
 
 
 def attach(
@@ -185,8 +190,9 @@ def edge_of(t: Any) -> Edge:
 
 def compute(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The result of an operation that has no derivative."""
-    compute = _watched if watching.watchers else _computed
-    result = compute(operation, [t._data for t in tensors], static)
+    result = _computed(operation, [t._data for t in tensors], static)
+    if modes.lifting is not None:
+        modes.lifting += _known(tensors)
     if result.__class__ is tuple:
         return tuple([wrap(r if _is_array(r) else np.asarray(r)) for r in result])
     return wrap(result if _is_array(result) else np.asarray(result))

@@ -13,7 +13,7 @@ from autojit.tracing.tracer import Tracer
 from . import dtypes
 from .modes import enable_grad
 from .nodes import Edge, Handle, Node, add_hook
-from .recording import Kind, counter_of, edge_of, record, wrap
+from .recording import Kind, counter_of, edge_of, frozen, record, wrap
 from .shapes import Device, Size
 
 if TYPE_CHECKING:
@@ -117,7 +117,10 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same numbers, of which nothing is recorded."""
-        return wrap(self._data)
+        made: Tensor = wrap(frozen(self._data))
+        if made._data is not self._data:
+            made.__dict__["is_copy"] = True
+        return made
 
     @data.setter
     def data(self, new: Tensor) -> None:
@@ -184,12 +187,13 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory, of which nothing is recorded."""
-        made = wrap(self._data)
+        made = self.data
         made._counter = counter_of(self)
         return made
 
     def detach_(self) -> Tensor:
         """Forget how it came about."""
+        self._data = frozen(self._data)
         self._edge, self._needs, self._base = None, False, None
         return self
 

@@ -8,15 +8,19 @@ import numpy as np
 
 from autojit.tracing.tracer import Tracer
 
-from .modes import modes
-from .recording import attach, counter_of, edge_of, record, wrap
+from .modes import modes, recording
+from .recording import attach, constants, counter_of, edge_of, record, wrap
 from .rules import Operation
 from .tensor import Tensor
 
 
 def view(operation: Operation, base: Tensor, static: tuple[Any, ...] = ()) -> Tensor:
     """A result that shares its base's memory, and changes with it."""
-    made: Tensor = record(operation, (base,), static)
+    off, modes.off = modes.off, None  # a constant would be a copy
+    try:
+        made: Tensor = record(operation, (base,), static)
+    finally:
+        modes.off = off
     if isinstance(made._data, Tracer) or np.may_share_memory(made._data, base._data):
         made._counter = counter_of(base)
         root, steps = (base, ()) if base._base is None else base._base[:2]
@@ -41,13 +45,20 @@ def check_in_place(x: Tensor) -> None:
 def assign(x: Tensor, new: Tensor) -> Tensor:
     """Put numbers in the place of a tensor's own, recorded."""
     check_in_place(x)
-    needs = modes.grad and (x.requires_grad or new.requires_grad)
+    if (x if x._base is None else x._base[0]).__dict__.get("is_copy"):
+        raise RuntimeError(
+            "a detached tensor is changed in place in a compiled or transformed function, where it "
+            "is a copy: the tensor that it was detached from would not change. Change that one:\n"
+            "    with torch.no_grad():\n"
+            "        x.mul_(2)                      # not: x.detach().mul_(2), x.data.mul_(2)"
+        )
+    needs = recording() and (x.requires_grad or new.requires_grad)
     if needs and x._base is not None:
         _rebase(x, new)
     elif needs:
         kept = new if new._needs else record(_FILL, (alias(x), shaped(new, x)))
         x._edge, x._needs = edge_of(kept), True
-    x._data[...] = new._data
+    x._data[...] = new._data if modes.off is None else constants(new._data)
     counter_of(x)[0] += 1
     return x
 

@@ -198,9 +198,11 @@ def randint(*arguments: Any, generator: Generator | None = None, dtype: Any = No
     return _finished(drawn, dtype, requires_grad, device)
 
 
-def randperm(n: int, *, generator: Generator | None = None, **_: Any) -> Tensor:
+def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None,
+             device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:  # fmt: skip
     """The numbers below n in random order."""
-    return _finished((generator or default_generator).numbers.permutation(n), None, False)
+    drawn = (generator or default_generator).numbers.permutation(n)
+    return _finished(drawn, dtype, requires_grad, device)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *,

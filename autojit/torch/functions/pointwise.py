@@ -109,8 +109,24 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """The quotient, rounded down (``"floor"``) or towards 0 (``"trunc"``) if that is said."""
     if rounding_mode == "floor":
         return FUNCTIONS["floor_divide"](input, other)
+    if rounding_mode not in (None, "trunc"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    if rounding_mode and _is_whole(input) and _is_whole(other):  # exact, and whole again
+        quotient = FUNCTIONS["floor_divide"](abs(input), abs(other))
+        return mul(mul(quotient, _sign(input)), _sign(other))
     quotient = _div(input, other)
     return quotient if rounding_mode is None else FUNCTIONS["trunc"](quotient)
+
+
+def _is_whole(x: Any) -> bool:
+    return x._data.dtype.kind in "iu" if isinstance(x, Tensor) else type(x) is int
+
+
+def _sign(x: Any) -> Any:
+    return FUNCTIONS["sign"](x) if isinstance(x, Tensor) else (x > 0) - (x < 0)
 
 
 def pow(input: Any, exponent: Any) -> Tensor:

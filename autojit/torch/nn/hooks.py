@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.torch.engine.modes import modes
+from autojit.torch.engine.modes import recording
 from autojit.torch.engine.recording import record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
@@ -41,7 +41,7 @@ class BackwardWatch:
     def entered(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, with a node behind them that calls the hooks."""
         tensors = [a for a in args if isinstance(a, Tensor)]
-        if not (self.hooks and modes.grad and any(t.requires_grad for t in tensors)):
+        if not (self.hooks and recording() and any(t.requires_grad for t in tensors)):
             return args
         made = _bound(tensors)
         self._waits = True
@@ -50,7 +50,7 @@ class BackwardWatch:
 
     def left(self, result: Any) -> Any:
         """The result, with a node before it that sees its gradients."""
-        if not (self.hooks and modes.grad):
+        if not (self.hooks and recording()):
             return result
         many = isinstance(result, (tuple, list))
         tensors = [x for x in (result if many else (result,)) if isinstance(x, Tensor)]

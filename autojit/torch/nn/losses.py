@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from autojit.torch.engine.tensor import Tensor
 
 from .functional import _FUNCTIONS as F
+from .functional.losses import older
 from .module import Module
 
 
@@ -29,7 +30,7 @@ class _Loss(Module):
                 f"{type(self).__name__}.__init__() got an unexpected keyword argument "
                 f"'{next(iter(given))}'"
             )
-        self.reduction = reduction
+        self.reduction = older(reduction, size_average, reduce)
 
     def forward(self, input: Tensor, target: Tensor) -> Any:
         named = {name: getattr(self, name) for name in (*self.tensors, *self.settings)}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.torch.engine.gradients import grad
-from autojit.torch.engine.modes import enable_grad, modes
+from autojit.torch.engine.modes import enable_grad, recording
 from autojit.torch.engine.nodes import SECOND_TIME, AccumulateGrad, Edge, Node, numbers
 from autojit.torch.engine.recording import edge_of, wrap
 from autojit.torch.engine.tensor import Tensor
@@ -65,7 +65,7 @@ def checkpoint(
     **kwargs: Any,
 ) -> Any:
     """``function(*args)``, whose intermediate values are computed again in the backward pass."""
-    if not modes.grad:
+    if not recording():
         return function(*args, **kwargs)
     call = _Call(function, args, kwargs)
     state = default_generator.get_state() if preserve_rng_state else None

@@ -325,7 +325,7 @@ def test_an_error_ends_the_profile_and_is_raised() -> None:
     with pytest.raises(IndexError):
         fails()
     assert not state.watchers
-    assert not settings.slow
+    assert settings.direct
     assert only(p).parts[0].time.count == 1
 
 

@@ -267,3 +267,57 @@ def test_a_users_distribution_is_not_scipys() -> None:
     shifted = type(st.norm)(a=0.0, name="norm")
     with pytest.raises(UncoveredFunctionError, match=r"norm\.logpdf of traced values is not"):
         trace(lambda x: shifted.logpdf(x))(1.0)
+
+
+# -- borders -----------------------------------------------------------------------------
+
+FINITE = sorted(name for name, family in FAMILIES.items() if family.is_finite)
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_at_infinity(name: str) -> None:
+    """Where the formulas have none: all lies below infinity, and nothing at it."""
+    d, shapes = getattr(st, name), CONTINUOUS[name].shapes
+    for method, want in (("cdf", 1), ("sf", 0), ("pdf", 0), ("logpdf", -np.inf)):
+        f = getattr(d, method)
+        assert interpreted(lambda x, *a, f=f: f(x, *a), np.inf, *shapes) == want, method
+
+
+@pytest.mark.parametrize("name", ["cauchy", "t", "hypsecant", "halfcauchy", "laplace", "gennorm"])
+def test_all_of_the_mass_reaches_to_infinity(name: str) -> None:
+    d, shapes = getattr(st, name), CONTINUOUS[name].shapes
+    q = np.array([0.0, 1e-12, 0.3, 0.5, 0.8, 1.0])
+    for f in (d.ppf, d.isf):
+        got = interpreted(lambda q, *a, f=f: f(q, *a), q, *shapes)
+        np.testing.assert_allclose(got, f(q, *shapes), rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["laplace", "gennorm"])
+def test_derivatives_at_the_peak(name: str) -> None:
+    """A density has a corner there, a distribution function has none."""
+    d, shapes = getattr(st, name), CONTINUOUS[name].shapes
+    peak = d.pdf(0.0, *shapes)
+    at_zero = {"cdf": peak, "sf": -peak, "logcdf": 2 * peak, "logsf": -2 * peak}
+    at_half = {"ppf": 1 / peak, "isf": -1 / peak}
+    for point, wanted in ((0.0, at_zero), (0.5, at_half)):
+        for method, want in wanted.items():
+            f = getattr(d, method)
+            got = grad(lambda x, f=f: f(x, *shapes))(point)
+            np.testing.assert_allclose(got, want, rtol=1e-12, err_msg=method)
+    by_shape = [grad(lambda a, f=f: f(0.0, a))(*shapes) for f in (d.cdf, d.sf) if shapes]
+    assert by_shape == [0.0] * len(by_shape)
+
+
+def test_tails_of_gennorm() -> None:
+    x = np.array([8.8, 13.9, 22.1])
+    for f, sign in ((st.gennorm.sf, 1), (st.gennorm.cdf, -1)):
+        got = interpreted(lambda x, f=f: f(x, 1.3), sign * x)
+        np.testing.assert_allclose(got, f(sign * x, 1.3), rtol=1e-12)
+
+
+def test_densities_at_ends_that_depend_on_a_shape() -> None:
+    for d, sign in ((st.genextreme, 1), (st.genpareto, -1)):
+        for c in (-2.0, -1.0, -0.3, 0.3, 1.0, 2.0):
+            if sign * c > 0 or d is st.genextreme:
+                got = interpreted(lambda x, c, d=d: d.logpdf(x, c), sign / c, c)
+                assert got == d.logpdf(sign / c, c), c

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, interpolate, linalg, ndimage, optimize, signal
+from scipy import integrate, interpolate, linalg, ndimage, optimize, signal, stats
 from scipy.spatial import distance
 
-from autojit import grad, jit, vmap
-from autojit.errors import ConcreteValueError, UncoveredFunctionError
+from autojit import grad, jit, trace, vmap
+from autojit.errors import ConcreteValueError, ShapeError, TypeMismatch, UncoveredFunctionError
+from tests.autojit.scipy.checks import by_scipy, interpreted
 
 TIMES = "solve_ivp(fun, t_span, y0, t_eval=np.linspace(t0, t1, 100))"
 REFUSED = {
@@ -32,6 +33,16 @@ REFUSED = {
     "complex stiff": (lambda x: integrate.solve_ivp(
         lambda t, y: -x * y, (0, 1), np.stack([x + 1j]), "BDF", [1.0]).y[0, 0].real,
         "solve for y.real and y.imag"),
+    "another type": (lambda x: ndimage.gaussian_filter(np.ones(9) * x, 1.0, output=np.float32)[0],
+                     "astype(np.float32)"),
+    "whole images": (lambda x: ndimage.uniform_filter((np.ones(9) * x).astype(int), 3)[0],
+                     "image.astype(float)"),
+    "smoothed axes": (lambda x: ndimage.gaussian_gradient_magnitude(
+        np.ones((9, 9)) * x, 1.0, axes=(0,))[0, 0], "order=1"),
+    "keyword": (lambda x: stats.tvar(np.ones(9) * x, keepdims=True)[0], "keepdims= is not"),
+    "other axis": (lambda x: stats.levene(np.ones(9) * x, np.ones(9), axis=1)[0], "axis=1"),
+    "orders": (lambda x: stats.moment(np.ones(9) * x, (1, 2))[0], "several orders"),
+    "estimate": (lambda x: linalg.sqrtm(np.eye(2) * x, disp=False)[0][0, 0], "leave it out"),
     "constraints": (lambda x: optimize.minimize(
         lambda u: (u[0] - x) ** 2, [0.0], constraints={"type": "eq", "fun": np.sum}).fun,
         "add a penalty"),
@@ -141,3 +152,61 @@ def test_batches_of_loops() -> None:
     np.testing.assert_allclose(integrals, [0.5, 1.0], rtol=1e-12)
     stack = np.stack([np.eye(2), 5 * np.ones((2, 2))])
     np.testing.assert_allclose(vmap(linalg.expm)(stack), linalg.expm(stack), rtol=1e-12)
+
+
+# -- arguments ----------------------------------------------------------------------------
+
+WRONG_AXES = {
+    "gaussian_filter": lambda x: ndimage.gaussian_filter(x, 1.0, axes=(1,)),
+    "uniform_filter1d": lambda x: ndimage.uniform_filter1d(x, 3, axis=1),
+    "sobel": lambda x: ndimage.sobel(x, axis=-2),
+    "fftconvolve": lambda x: signal.fftconvolve(x, x, axes=1),
+    "filtfilt": lambda x: signal.filtfilt([1.0], [1.0, 0.1], x, axis=1, padlen=2),
+    "CubicSpline": lambda x: interpolate.CubicSpline(np.arange(9.0), x, axis=1)(0.5),
+    "interp1d": lambda x: interpolate.interp1d(np.arange(9.0), x, axis=1)(0.5),
+    "chisquare": lambda x: stats.chisquare(x, axis=1).statistic,
+    "ttest_1samp": lambda x: stats.ttest_1samp(x, 0.0, axis=1).statistic,
+}
+
+
+@pytest.mark.parametrize("name", WRONG_AXES)
+def test_axes_that_the_array_does_not_have(name: str) -> None:
+    with pytest.raises((ShapeError, TypeMismatch), match=r"axis (1|-2) is out of bounds"):
+        trace(WRONG_AXES[name])(np.ones(9))
+
+
+def test_keywords_that_only_scipy_has_may_have_their_defaults() -> None:
+    x = np.array([1.0, 4.0, 2.0])
+    got = interpreted(lambda x: stats.tvar(x, nan_policy="propagate", keepdims=False), x)
+    np.testing.assert_allclose(got, np.var(x, ddof=1))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        trace(lambda x: stats.tvar(x, nonsense=1))(x)
+
+
+def test_selections_keep_the_type_of_the_image() -> None:
+    image = np.array([[3, 1, 2], [7, 5, 9]])
+    for f in (ndimage.maximum_filter, ndimage.median_filter, ndimage.grey_erosion):
+        for x in (image, image.astype(np.uint8), image > 2, image.astype(np.float32)):
+            got, want = interpreted(lambda x, f=f: f(x, size=2), x), f(x, size=2)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+
+
+def test_not_a_number_propagates() -> None:
+    x = np.array([[0.1, np.nan, 0.4], [0.3, 0.2, 0.8], [0.2, 0.1, 5.0]])
+    for f in (
+        lambda x: stats.tmean(x, (0.0, 1.0), axis=0),
+        lambda x: stats.tvar(x, (0.0, 1.0)),
+        lambda x: stats.rankdata(x),
+        lambda x: stats.rankdata(x[2]),
+    ):
+        np.testing.assert_allclose(interpreted(f, x), by_scipy(f, x))
+
+
+def test_weights_of_means_are_those_of_the_last_axes() -> None:
+    x, w = np.arange(1.0, 13.0).reshape(3, 4), np.array([1.0, 2.0, 3.0, 0.5])
+    for mean in (stats.gmean, stats.hmean, lambda x, **k: stats.pmean(x, 2.5, **k)):
+        got = interpreted(lambda x, w, m=mean: m(x, weights=w), x, w)
+        np.testing.assert_allclose(got, mean(x, weights=w))
+        with pytest.raises(ValueError, match="broadcast"):
+            trace(lambda x, w, m=mean: m(x, weights=w))(x, w[:3])

@@ -105,3 +105,33 @@ def test_a_view_follows_its_base() -> None:
         results.append(([x], row * 3))
     (a, ours), (b, theirs) = results
     compare(a, b, ours, theirs)
+
+
+def test_whole_quotients_are_exact_and_whole() -> None:
+    for b in (3, -3, torch.tensor([3, -7, 2])):
+        other = pytorch.tensor(b.numpy()) if isinstance(b, torch.Tensor) else b
+        a = np.array([2**53 + 1, -7, 7])
+        got = torch.tensor(a).div(b, rounding_mode="trunc")
+        want = (
+            pytorch.tensor(np.trunc(a[1:]))
+            .to(pytorch.int64)
+            .div(other if isinstance(other, int) else other[1:], rounding_mode="trunc")
+        )
+        assert got.dtype == torch.int64
+        np.testing.assert_array_equal(got.numpy()[1:], want.numpy())
+        first = b if isinstance(b, int) else 3
+        assert int(got[0]) == (2**53 + 1) // abs(first) * (1 if first > 0 else -1)
+    with pytest.raises(RuntimeError, match="rounding_mode"):
+        torch.tensor(1.0).div(2, rounding_mode="up")
+
+
+def test_what_is_asked_of_permutations_and_derivatives() -> None:
+    assert torch.randperm(4, dtype=torch.int32).dtype == torch.int32
+    x = torch.ones(2)
+    with pytest.raises(NotImplementedError, match="strict=True"):
+        torch.autograd.functional.jacobian(lambda x: x * 2, x, strict=True)
+    for f in (torch.func.jacrev, torch.func.jacfwd):
+        with pytest.raises(NotImplementedError, match="has_aux=True"):
+            f(lambda x: (x, x), has_aux=True)
+    with pytest.raises(NotImplementedError, match="has_aux=True"):
+        torch.func.jvp(lambda x: (x, x), (x,), (x,), has_aux=True)

@@ -342,3 +342,21 @@ def test_parameters_are_trees_of_transformations_and_compile() -> None:
 def test_targets_of_another_shape_are_warned_of() -> None:
     with pytest.warns(UserWarning, match="likely lead to incorrect results due to broadcasting"):
         assert torch.nn.MSELoss()(torch.zeros(3, 1), torch.ones(3)) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:size_average and reduce args")
+def test_losses_know_the_older_words_for_reductions() -> None:
+    x, y = _rng.uniform(0.1, 0.9, (2, 3, 4))
+    names = ["mse_loss", "l1_loss", "smooth_l1_loss", "kl_div", "binary_cross_entropy",
+             "binary_cross_entropy_with_logits", "soft_margin_loss", "poisson_nll_loss",
+             "cross_entropy"]  # fmt: skip
+    for name in names:
+        for words in ({"size_average": False}, {"reduce": False}, {"reduce": True}):
+            got, want = (
+                getattr(t.nn.functional, name)(t.tensor(x), t.tensor(y), **words)
+                for t in (torch, pytorch)
+            )
+            np.testing.assert_allclose(got.numpy(), want.numpy(), 1e-9, err_msg=name)
+    assert torch.nn.MSELoss(size_average=False).reduction == "sum"
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        torch.nn.functional.binary_cross_entropy(torch.tensor([1.5]), torch.tensor([1.0]))

@@ -39,6 +39,15 @@ def _pair(input: Tensor, target: Tensor) -> tuple[Any, ...]:
     return together(input, target)
 
 
+def older(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction, also in the words that PyTorch has replaced, which go first."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
 def _reduction(reduction: str) -> str:
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -48,6 +57,7 @@ def _reduction(reduction: str) -> str:
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
              reduction: str = "mean") -> Tensor:  # fmt: skip
     """The squares of ``input - target``."""
+    reduction = older(reduction, size_average, reduce)
     made: Tensor = _SHELLS["mse_loss"](*_pair(input, target), _reduction(reduction))
     return made
 
@@ -55,6 +65,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
 def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
             reduction: str = "mean") -> Tensor:  # fmt: skip
     """The absolute values of ``input - target``."""
+    reduction = older(reduction, size_average, reduce)
     made: Tensor = _SHELLS["l1_loss"](*_pair(input, target), _reduction(reduction))
     return made
 
@@ -69,6 +80,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean",
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
     """``huber_loss`` over ``beta``."""
+    reduction = older(reduction, size_average, reduce)
     made: Tensor = _SHELLS["smooth_l1_loss"](*_pair(input, target), beta, _reduction(reduction))
     return made
 
@@ -77,6 +89,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Any = None, size_averag
                   ignore_index: int = -100, reduce: Any = None, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
     """``-log(softmax(input))`` at the target classes, or for target probabilities."""
+    reduction = older(reduction, size_average, reduce)
     _check_batch(input, target)
     if label_smoothing == 0.0 and target._data.dtype.kind in "iu":  # keeps the softmax
         return nll_loss(
@@ -93,6 +106,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Any = None, size_average: An
              ignore_index: int = -100, reduce: Any = None,
              reduction: str = "mean") -> Tensor:  # fmt: skip
     """``-input`` at the target classes."""
+    reduction = older(reduction, size_average, reduce)
     _check_batch(input, target)
     made: Tensor = _SHELLS["nll_loss"](input, target, weight, ignore_index, _reduction(reduction))
     return made
@@ -112,11 +126,14 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Any = None,
                          size_average: Any = None, reduce: Any = None,
                          reduction: str = "mean") -> Tensor:  # fmt: skip
     """The cross-entropy of probabilities."""
+    reduction = older(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
+    if isinstance(input._data, np.ndarray) and not ((input._data >= 0) & (input._data <= 1)).all():
+        raise RuntimeError("all elements of input should be between 0 and 1")
     made: Tensor = _SHELLS["binary_cross_entropy"](
         *together(input, target, weight), _reduction(reduction)
     )
@@ -128,6 +145,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean", pos_weight: Any = None,
 ) -> Tensor:  # fmt: skip
     """The cross-entropy of the sigmoids of logits."""
+    reduction = older(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
@@ -140,6 +158,7 @@ def binary_cross_entropy_with_logits(
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
            reduction: str = "mean", log_target: bool = False) -> Tensor:  # fmt: skip
     """The Kullback-Leibler divergence of log-probabilities."""
+    reduction = older(reduction, size_average, reduce)
     word = reduction if reduction == "batchmean" else _reduction(reduction)
     made: Tensor = _SHELLS["kl_div"](*_pair(input, target), word, log_target)
     return made
@@ -154,6 +173,7 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """``log(1 + exp(-target * input))``."""
+    reduction = older(reduction, size_average, reduce)
     x, y = _pair(input, target)
     return _reduced(_SHELLS_SOFT(-(y * x)), reduction)
 
@@ -165,6 +185,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
                         size_average: Any = None, reduce: Any = None,
                         reduction: str = "mean") -> Tensor:  # fmt: skip
     """``max(0, margin - target * (input1 - input2))``."""
+    reduction = older(reduction, size_average, reduce)
     short = margin - target * (input1 - input2)
     return _reduced(short.clamp(min=0), reduction)
 
@@ -184,6 +205,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
                      size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """The negative log-likelihood of Poisson distributions."""
+    reduction = older(reduction, size_average, reduce)
     if full:
         raise NotImplementedError("poisson_nll_loss: full=True is not covered")
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()

@@ -1,6 +1,6 @@
-"""A third target, to see what one takes: one folder, and no change elsewhere.
+"""Loop programs as C: the text, and what it computes.
 
-Its functions are compiled together, where there is a C compiler, and compared with the interpreter.
+Functions are compiled together, where there is a C compiler, and compared with the interpreter.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import pytest
 
 import autojit
 from autojit.codegen.analysis import verifier
+from autojit.codegen.export.loops.c_helpers import helpers_of
+from autojit.codegen.export.loops.c_source import INCLUDES, C, c_file, definitions, print_c
+from autojit.codegen.export.loops.lines import PRINTERS
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.effects import EFFECTS
 from autojit.codegen.loop_ir.errors import (
@@ -41,22 +44,23 @@ from autojit.ir.core.types import dtype_from_name
 from autojit.ir.pass_manager.passes import verify_each
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
+from tests.codegen.export.running import interface
 from tests.codegen.loop_text.test_interpreter import EAGER, PROGRAMS
 from tests.samples import SAMPLES, Sample
 from tests.test_programs import programs
 
-from .source import PRELUDE, C, print_c
-from .statements import PRINTERS
-
 COMPILER = shutil.which("cc")
+#: A parameter that is not used is one that the function does not need.
+STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 
 
 def compiled(texts: Sequence[str], folder: Path) -> ctypes.CDLL:
     """The functions of one compilation unit."""
     source, library = folder / "functions.c", folder / "functions.so"
-    source.write_text(PRELUDE + "\n".join(texts), encoding="utf-8")
-    command = [COMPILER, "-std=c99", "-shared", "-fPIC", "-o", library, source, "-lm"]
+    every = [INCLUDES, definitions(), *helpers_of("\n".join(texts)), *texts]
+    source.write_text("\n".join(every), encoding="utf-8")
+    command = [COMPILER, *STRICT, "-std=c99", "-shared", "-fPIC", "-o", library, source, "-lm"]
     made = subprocess.run(map(str, command), capture_output=True, text=True)
     assert made.returncode == 0, made.stderr[:4000]
     return ctypes.CDLL(str(library))
@@ -148,16 +152,11 @@ TEXTS = {
 void f(const double *in0, float *out0, int64_t *status) {
   /* k0 */ {
     for (int64_t i = 0; i < 4; i++) {
-      double a0 = 0.0;
+      double sum0 = 0.0;
       for (int64_t j = 0; j < 3; j++) {
-        const double s1 = in0[3 * i + j];
-        const double s2 = s1 * -1.5;
-        const double s3 = exp(s2);
-        a0 = a0 + s3;
+        sum0 += exp(in0[3 * i + j] * -1.5);
       }
-      const double s4 = a0;
-      const float s5 = (float)s4;
-      out0[i] = s5;
+      out0[i] = (float)sum0;
     }
   }
 }
@@ -169,22 +168,18 @@ void f(const double *in0, const int32_t *in1, double *out0, int64_t *status) {
   int64_t *t0 = (int64_t *)(arena + 0);
   /* k0 */ {
     for (int64_t i = 0; i < 4; i++) {
-      const int32_t s0 = in1[i];
-      const int64_t s1 = (int64_t)s0;
-      const int64_t s2 = mul_i64(s1, 7);
-      t0[i] = s2;
+      t0[i] = mul_i64((int64_t)in1[i], 7);
     }
   }
   /* k1 */ {
     for (int64_t n = 0; n < 5; n++) {
       out0[n] = 0.0;
     }
-    for (int64_t j = 0; j < 4; j++) {
-      const int64_t s3 = t0[j];
-      const bool s4 = 1 <= j && j < 4 && (j - 1) % 2 == 0;
-      const double s5 = s4 ? in0[1 + 2 * bounded(s3, 3, status)] : 0;
-      double *const at6 = &out0[1 + bounded(s3, 4, status)];
-      *at6 = maximum_f64(*at6, s5);
+    for (int64_t i = 0; i < 4; i++) {
+      const int64_t s0 = t0[i];
+      double *const at1 = &out0[1 + bounded(s0, 4, status)];
+      *at1 = maximum_f64(*at1, (1 <= i && i < 4 && (i - 1) % 2 == 0)"""
+    """ ? in0[1 + 2 * bounded(s0, 3, status)] : 0);
     }
   }
   free(arena);
@@ -197,30 +192,23 @@ void f(const double *in0, double *out0, int64_t *status) {
     double *tape = NULL;
     Tapes *tape_room = NULL;
     int64_t trips0 = 0;
-    const double s0 = in0[0];
-    carry[0] = s0;
+    carry[0] = in0[0];
     for (int64_t i = 0;; i++) {
       trips0 = i;
-      const double s1 = carry[0];
-      const bool s2 = s1 > 1.0;
-      if (!s2 || *status) break;
+      if (!(carry[0] > 1.0) || *status) break;
       if (!tape_room || i >= tape_room->room) {
         const int64_t sizes[] = {8};
         const bool fits = grown(&tape_room, i + 1, 1, sizes);
         tape = tape_room ? tape_room->memory[0] : NULL;
         if (!fits) { *status |= 4; break; }
       }
-      const double s3 = carry[0];
-      tape[i] = s3;
-      const double s4 = s3 * 0.5;
-      carry[0] = s4;
+      const double s0 = carry[0];
+      tape[i] = s0;
+      carry[0] = s0 * 0.5;
     }
-    for (int64_t n = 0; n < 1; n++) {
-      out0[n] = 0.0;
-    }
+    out0[0] = 0.0;
     for (int64_t j = trips0 - 1; j >= 0; j--) {
-      const double s5 = tape[j];
-      out0[0] = out0[0] + s5;
+      out0[0] += tape[j];
     }
     released(tape_room, 1);
     tape_room = NULL;
@@ -396,3 +384,26 @@ def test_every_word(tmp_path: Path) -> None:
         tolerance = {"f32": 1e-4, "f64": 1e-12}.get(dtype, 0)
         for word, got, expected in zip(WORDS[dtype[0]], outputs, want, strict=True):
             np.testing.assert_allclose(got, expected, tolerance, err_msg=f"{word} of {dtype}")
+
+
+def test_a_file_stands_by_itself(tmp_path: Path) -> None:
+    """The function with all that it calls, without a warning; its header says what it takes."""
+
+    def f(x: Any, i: Any) -> Any:
+        return np.sum(np.maximum(x[i], 0.5) ** 2)
+
+    program = optimize(autojit.trace(autojit.grad(f))(X, np.array([0, 1, 1])))
+    text = c_file(program, lower(program, C), interface(program))
+    for words in (
+        " *   x0: 4, row by row\n",
+        " *   r0: 4, row by row, written\n",
+        "  1: IndexError",
+    ):
+        assert words in text
+    assert "// backward of line" in text
+    assert "maximum_f64" not in text or "static double maximum_f64" in text
+    if COMPILER is not None:
+        (tmp_path / "f.c").write_text(text, encoding="utf-8")
+        command = [COMPILER, "-O2", "-Wall", "-Wextra", "-Werror", "-c", "f.c", "-o", "f.o"]
+        made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr[:4000]

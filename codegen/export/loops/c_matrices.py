@@ -1,50 +1,49 @@
-"""Matrix products as loops, and factorizations by the functions of `prelude.h`."""
+"""Matrix products as loops, and factorizations by the functions of `c_helpers`."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from math import prod
-from typing import TYPE_CHECKING
 
+from autojit.codegen.export.text.expressions import Expression
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.values import Operand
 
-from .words import c_type, expression
+from .c_helpers import c_type
+from .c_words import expression
+from .lines import Lines
 
-if TYPE_CHECKING:
-    from .statements import Statements
 
-
-def product(lines: Statements, s: MatrixProduct) -> None:
+def product(lines: Lines, s: MatrixProduct) -> None:
     """Each row of the result, those of all matrices counted together, and each column."""
     rows = prod(s.batch) * s.m
     if not rows * s.n:
         return
     start, stop = ("0", str(rows)) if s.share is None else lines.share(s.share, rows)
     part = {"c64": "f32", "c128": "f64"}.get(s.dtype, s.dtype)
-    a, b = _element(lines, s, s.a, "row", "x"), _element(lines, s, s.b, "x", "column")
+    a, b = _element(lines, s, s.a, "row", "inner"), _element(lines, s, s.b, "inner", "column")
     c = f"row * {s.n} + column"
     c_offset = lines.index(s.c_offset)
     with lines.counted("row", stop, start), lines.counted("column", s.n):
         names = ["total"] if s.parts == 1 else ["re", "im"]
         lines.line(f"{c_type(part)} {', '.join(f'{name} = 0' for name in names)};")
-        with lines.counted("x", s.k):
+        with lines.counted("inner", s.k):
             if s.parts == 1:
-                term = expression("mul", [a, b], part, part)
-                lines.line(f"total = {expression('add', ['total', term], part, part)};")
+                term = expression("mul", [Expression(a), Expression(b)], part, part)
+                lines.combined("total", "add", term, part)
             else:
-                lines.line(f"const {c_type(part)} *const p = &{a}, *const q = &{b};")
-                lines.line("re += p[0] * q[0] - p[1] * q[1];")
-                lines.line("im += p[0] * q[1] + p[1] * q[0];")
+                lines.line(f"const {c_type(part)} *const left = &{a}, *const right = &{b};")
+                lines.line("re += left[0] * right[0] - left[1] * right[1];")
+                lines.line("im += left[0] * right[1] + left[1] * right[0];")
         for number, name in enumerate(names):
             place = f"{s.parts} * ({c_offset} + {c}) + {number}"
             place = place if s.parts > 1 else f"{c_offset} + {c}"
             lines.line(f"{lines.buffer(s.c)}[{place}] = {name};")
 
 
-def _element(lines: Statements, s: MatrixProduct, o: Operand, row: str, column: str) -> str:
+def _element(lines: Lines, s: MatrixProduct, o: Operand, row: str, column: str) -> str:
     """An element of an operand; ``row`` counts the rows of all matrices of the batch."""
     terms = [lines.index(o.offset)]
     below = s.m * prod(s.batch)
@@ -67,7 +66,7 @@ _ARGUMENTS = {
 }
 
 
-def factorization(lines: Statements, s: Factorization) -> None:
+def factorization(lines: Lines, s: Factorization) -> None:
     """A call for each matrix of the batch."""
     arguments = _ARGUMENTS.get(s.name)
     if arguments is None:
@@ -95,11 +94,11 @@ def factorization(lines: Statements, s: Factorization) -> None:
         lines.line(f"{s.name}_{s.dtype}({', '.join(found)});")
 
 
-def callback(lines: Statements, s: Callback) -> None:
+def callback(lines: Lines, s: Callback) -> None:
     """C that is kept knows no function of this process."""
     raise TargetError(f"{s.call} cannot be written in C: it is a function of Python's process")
 
 
-def _matrix(lines: Statements, o: Operand, index: list[str]) -> str:
+def _matrix(lines: Lines, o: Operand, index: list[str]) -> str:
     terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
     return " + ".join([lines.buffer(o.buffer), lines.index(o.offset), *terms])
