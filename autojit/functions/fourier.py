@@ -164,14 +164,13 @@ def lengths(
     if axes is None:
         axes = range(ndim) if s is None else range(ndim - len(s), ndim)
     places = [shapes.normalize_axis(int(k), ndim) for k in axes]
-    defaults = [shape[k] for k in places]
-    if half and defaults:
-        defaults[-1] = 2 * (defaults[-1] - 1)
+    whole = [shape[k] for k in places]
+    defaults = [*whole[:-1], 2 * (whole[-1] - 1)] if half and whole else whole
     given = defaults if s is None else list(s)
     if len(given) != len(places):
         raise ValueError("Shape and axes have different lengths.")
-    taken = zip(given, defaults, strict=True)
-    return [points(d if n is None or n == -1 else n, d) for n, d in taken], places
+    taken = zip(given, defaults, whole, strict=True)  # -1 is the length of what is given
+    return [points(d if n is None else w if n == -1 else n, d) for n, d, w in taken], places
 
 
 def along(

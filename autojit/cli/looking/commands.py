@@ -86,9 +86,11 @@ def dump(
         autojit dump functions.py:loss "f64[3]" "f64[10,3]"
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --passes
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format html -o loss.html
 
     JSON:
         --stage trace, optimized  name, inputs, ops, outputs
+        --stage loops, --adjoint  schema, kind, name, caption, groups, nodes, edges
         --passes                  passes, record_seconds
         --remarks                 a list of: pass, place, reason, way_out
     """

@@ -215,7 +215,7 @@ def _spread(made: PlacedLevel) -> None:
 def _along(box: Box, count: int) -> list[Point]:
     """So many places along a box."""
     left = box.x - box.width / 2
-    return [(left + box.width * (k + 1) / (count + 1), box.y) for k in range(count)]
+    return [(left + box.width * (k + 0.5) / count, box.y) for k in range(count)]
 
 
 def _bound(made: PlacedLevel) -> None:

@@ -205,7 +205,7 @@ def _tooltip(item: Item) -> str:
     words = [item.text or item.title]
     if item.source is not None:
         inside = f" in {item.source.function}" if item.source.function else ""
-        words.append(f"{item.source}{inside}")
+        words.append(f"{item.source.described}{inside}")
     return f"<title>{text_of(chr(10).join(words))}</title>"
 
 

@@ -7,6 +7,7 @@ edges that follow from the least and the largest number have one by these.
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,10 @@ def _sums(places: Any, weights: Any, length: int, dtype: np.dtype) -> Any:
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     edges = with_values(bins)
-    rising = is_tracer(edges) or np.size(edges) < 2 or edges[0] <= edges[-1]
-    if not is_tracer(edges):
+    rising = True
+    if is_tracer(edges):
+        edges = _rising(edges, "np.digitize: traced bins must rise: bins[::-1] where they fall")
+    else:
         steps = np.diff(np.asarray(edges))
         if not (np.all(steps >= 0) or np.all(steps <= 0)):
             raise ValueError("np.digitize: bins must rise or fall monotonically")
@@ -93,12 +96,38 @@ def _edges(name: str, x: Any, bins: Any, range: Any) -> Any:
             )
         )
     if shape_of(bins):
-        return bins if is_tracer(bins) else np.asarray(bins)
-    count = int(bins)
+        return _rising(bins, f"{name}: bins must increase monotonically, when an array")
+    if not hasattr(bins, "__index__"):
+        raise TypeError(f"{name}: bins must be an integer, a string, or an array; got {bins!r}")
+    count = index(bins)
     if count < 1:
         raise ValueError(f"{name}: bins must be positive; got {count}")
-    low, high = _ends(x) if range is None else range
+    low, high = _ends(x) if range is None else _given(name, *range)
     return np.linspace(low, high, count + 1)
+
+
+def _rising(edges: Any, words: str) -> Any:
+    """Edges of bins, none of which lies below the one before; ValueError where one does."""
+    if is_tracer(edges):
+        return ensured(edges, np.all(edges[1:] >= edges[:-1]), ValueError(words))
+    array = np.asarray(edges)
+    if np.any(array[1:] < array[:-1]):
+        raise ValueError(words)
+    return array
+
+
+def _given(name: str, low: Any, high: Any) -> tuple[Any, Any]:
+    """The ends of a range, apart from each other."""
+    if is_tracer(low) or is_tracer(high):
+        words = f"{name}: max must be larger than min in range parameter"
+        low = ensured(as_tracer(low), low <= high, ValueError(words))
+    else:
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ValueError(f"{name}: the range of [{low}, {high}] is not finite")
+        if low > high:
+            raise ValueError(f"{name}: max must be larger than min in range parameter")
+    apart = np.where(low == high, 0.5, 0.0)
+    return low - apart, high + apart
 
 
 def _ends(x: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import errors, grad, jit
+from autojit import errors, grad, jit, trace
 
 X = np.array([3.0, 1.0, 3.0, 2.0, 0.0])
 
@@ -148,3 +148,32 @@ def test_poly1d() -> None:
 
     c = np.array([2.0, -1.0, 0.5])
     assert np.isclose(jit(f)(c), f(c))
+
+
+def test_bins_that_do_not_rise_and_ranges_that_are_none() -> None:
+    x = np.array([0.1, 0.6, 0.9])
+    falling, text = np.array([1.0, 0.5, 0.0]), "must increase monotonically"
+    for f in (np.histogram, np.histogram_bin_edges):
+        with pytest.raises(ValueError, match=text):
+            trace(lambda x, f=f: f(x, falling))(x)
+        with pytest.raises(ValueError, match=text):
+            jit(lambda x, b, f=f: f(x, b))(x, falling)
+        with pytest.raises(ValueError, match="max must be larger than min"):
+            trace(lambda x, f=f: f(x, 3, (1, 0)))(x)
+        with pytest.raises(ValueError, match="max must be larger than min"):
+            jit(lambda x, b, f=f: f(x, 3, (1.0, b)))(x, 0.5)
+        with pytest.raises(TypeError, match="bins must be an integer"):
+            trace(lambda x, f=f: f(x, 2.5))(x)
+    with pytest.raises(ValueError, match="traced bins must rise"):
+        jit(np.digitize)(x, falling)
+    np.testing.assert_array_equal(jit(lambda x: np.digitize(x, falling))(x), [2, 1, 1])
+    got = jit(lambda x: np.histogram(x, 2, (1.0, 1.0)))(x)
+    for a, b in zip(got, np.histogram(x, 2, (1.0, 1.0)), strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+def test_inverse_transforms_of_the_length_that_is_there() -> None:
+    x = np.arange(20.0).reshape(4, 5)
+    for f in (np.fft.irfft2, np.fft.irfftn, np.fft.ifft2):
+        got = trace(lambda x, f=f: f(x, (3, -1), (0, 1)))(x)(x)
+        np.testing.assert_allclose(got, f(x, (3, -1), (0, 1)), atol=1e-12)
