@@ -14,19 +14,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import errors
-from .dispatch.jit_function import jit
-from .staging.execute import disable_jit
-from .staging.inspection import trace
-from .tracing.hooks import hooks
-from .transformations.batching import vmap
-from .transformations.derivatives import hvp, jvp, linearize, stop_gradient, vjp
-from .transformations.gradients import grad, value_and_grad
-from .transformations.jacobians import hessian, jacfwd, jacrev
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import array_api, drawing, nn, ode, optim, testing, torch
+    from . import array_api, drawing, errors, nn, ode, optim, testing, torch
     from .callbacks.numba_functions import numba_callback
     from .callbacks.pure import pure_callback
     from .control_flow.control import (
@@ -38,11 +29,21 @@ if TYPE_CHECKING:
         switch,
         while_loop,
     )
-    from .drawing.recorded import make_dot
+    from .dispatch.jit_function import jit
+    from .drawing.graphs.recorded import make_dot
+    from .profiling.profile import profile
     from .scalar.value import Value
     from .solvers.implicit import custom_linear_solve, custom_root, fixed_point
+    from .staging.execute import disable_jit
+    from .staging.exported import source
+    from .staging.inspection import trace
+    from .transformations.batching import vmap
     from .transformations.checkpointing import checkpoint, peak_memory, saved_residuals
     from .transformations.custom import custom_jvp, custom_vjp
+    from .transformations.derivatives import hvp, jvp, linearize, stop_gradient, vjp
+    from .transformations.gradients import grad, value_and_grad
+    from .transformations.jacobians import hessian, jacfwd, jacrev
+    from .validation.nans import debug_nans, explain_nan
 
 __version__ = VERSION
 
@@ -56,9 +57,11 @@ __all__ = [
     "custom_linear_solve",
     "custom_root",
     "custom_vjp",
+    "debug_nans",
     "disable_jit",
     "drawing",
     "errors",
+    "explain_nan",
     "fixed_point",
     "fori_loop",
     "grad",
@@ -77,9 +80,11 @@ __all__ = [
     "optim",
     "parse",
     "peak_memory",
+    "profile",
     "pure_callback",
     "saved_residuals",
     "scan",
+    "source",
     "stop_gradient",
     "switch",
     "testing",
@@ -90,36 +95,6 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
-
-
-#: What answers NumPy for traced arrays: imported before the first trace.
-hooks.register_modules(
-    f"{__name__}.protocols.ufuncs",
-    *(
-        f"{__name__}.functions.{name}"
-        for name in (
-            "reductions", "manipulation", "joining", "creation", "indexing", "assignment",
-            "writing", "mathematics", "selecting", "sorting", "logic", "linalg.products",
-            "linalg.vectors", "linalg.matrices", "linalg.factorizations", "linalg.spectral",
-            "fourier", "methods", "bounded.slices", "bounded.table", "bounded.masks",
-            "bounded.piecewise", "statistics.quantiles", "statistics.histograms",
-            "statistics.extremes", "polynomials.algebra", "shapes.padding", "shapes.elements",
-            "shapes.positions", "shapes.bits", "signals.rows",
-        )
-    ),
-    f"{__name__}.control_flow.cumulative",
-    f"{__name__}.control_flow.ufunc_methods",
-    f"{__name__}.control_flow.applied",
-    f"{__name__}.control_flow.integers",
-    f"{__name__}.interception.promotion",
-    f"{__name__}.interception.patches",
-    f"{__name__}.capture.twins",
-)  # fmt: skip
-hooks.scipy["integrate"] = f"{__name__}.ode"
-hooks.classes.update(
-    {f"{__name__}.{name}": f"{__name__}.torch.{name}" for name in ("nn", "nn.init", "optim")}
-)
-hooks.array_api = f"{__name__}.array_api"
 
 
 def parse(text: str) -> Any:
@@ -139,8 +114,18 @@ def parse(text: str) -> Any:
     return parse_text(text)
 
 
-#: What is loaded when it is first used, and where it is.
+#: Where each name is; its module is loaded when the name is first used, so that the command can
+#: answer before NumPy is there.
 _LATER = {
+    "jit": "dispatch.jit_function",
+    "disable_jit": "staging.execute",
+    "trace": "staging.inspection",
+    "vmap": "transformations.batching",
+    **dict.fromkeys(
+        ("hvp", "jvp", "linearize", "stop_gradient", "vjp"), "transformations.derivatives"
+    ),
+    **dict.fromkeys(("grad", "value_and_grad"), "transformations.gradients"),
+    **dict.fromkeys(("hessian", "jacfwd", "jacrev"), "transformations.jacobians"),
     **dict.fromkeys(
         ("checkpoint", "peak_memory", "saved_residuals"), "transformations.checkpointing"
     ),
@@ -150,12 +135,13 @@ _LATER = {
         "control_flow.control",
     ),
     "Value": "scalar.value",
-    "make_dot": "drawing.recorded",
+    "make_dot": "drawing.graphs.recorded",
     **dict.fromkeys(("custom_linear_solve", "custom_root", "fixed_point"), "solvers.implicit"),
     **dict.fromkeys(
         (
             "drawing",
             "array_api",
+            "errors",
             "micrograd",
             "nn",
             "numpy",
@@ -168,8 +154,11 @@ _LATER = {
         ),
         "",
     ),
+    **dict.fromkeys(("debug_nans", "explain_nan"), "validation.nans"),
     "numba_callback": "callbacks.numba_functions",
+    "profile": "profiling.profile",
     "pure_callback": "callbacks.pure",
+    "source": "staging.exported",
 }
 
 

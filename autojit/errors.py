@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from typing import Any
 
 from .codegen.loop_ir.errors import CacheWarning, CorruptCacheWarning
 from .ir.core.errors import AutojitError, DerivativeError
@@ -18,24 +19,33 @@ __all__ = [
     "CaptureError",
     "ConcreteValueError",
     "CorruptCacheWarning",
+    "DerivativeCheckError",
     "DerivativeError",
     "DonationWarning",
     "DtypeError",
+    "EnvironmentVariableError",
     "FrozenRandomError",
+    "FrozenStateWarning",
     "HandledFailureError",
     "InPlaceError",
     "IntegerGradientError",
     "LeakedTracerError",
+    "MiscompilationError",
     "MissingDtypeError",
+    "NanError",
     "NonScalarGradientError",
     "NotArrayError",
+    "ProfileError",
     "RefusedInPlaceError",
+    "RepeatedJitWarning",
     "RetraceWarning",
+    "SettingError",
     "ShapeError",
     "ShapesDifferError",
     "StructureError",
     "TracingError",
     "TypeMismatch",
+    "UncheckedGradientWarning",
     "UncoveredAttributeError",
     "UncoveredFunctionError",
     "UnhashableStaticError",
@@ -136,6 +146,11 @@ class StructureError(AutojitError, TypeError):
     """A tree of arguments or results with the wrong structure."""
 
 
+class SettingError(StructureError):
+    """A setting of one of autojit's own functions (``argnums``, ``in_axes``, ``static_argnames``)
+    that it does not take, or that does not fit the function or its arguments."""
+
+
 class UnhashableStaticError(AutojitError, TypeError):
     """A static argument that cannot be hashed."""
 
@@ -160,6 +175,14 @@ class RetraceWarning(UserWarning):
     """A compiled function is traced, and compiled, again and again."""
 
 
+class RepeatedJitWarning(RetraceWarning):
+    """``jit`` is called again and again on one function, as in a loop."""
+
+
+class FrozenStateWarning(UserWarning):
+    """A compiled function sets a variable outside of it: once, and not at each call."""
+
+
 class DonationWarning(UserWarning):
     """``donate_argnums`` has no effect: the results are right, and no memory is saved."""
 
@@ -168,8 +191,42 @@ class UnrolledLoopWarning(UserWarning):
     """A Python loop made a trace so long that compiling it takes seconds."""
 
 
+class NanError(AutojitError, FloatingPointError):
+    """A NaN or an infinity that a call made while ``debug_nans`` is on."""
+
+    def __init__(self, report: Any) -> None:
+        super().__init__(str(report))
+        #: What :func:`autojit.explain_nan` says of it.
+        self.report = report
+
+    def __reduce__(self) -> tuple[Any, tuple[Any]]:
+        return type(self), (self.report,)
+
+
+class DerivativeCheckError(AutojitError, AssertionError):
+    """A derivative that differs from central differences, by ``check_grads`` or
+    ``jit(f, check="first")``."""
+
+
+class MiscompilationError(AutojitError, RuntimeError):
+    """Compiled code that computes something else than the interpreter, found by
+    ``AUTOJIT_VERIFY``."""
+
+
+class EnvironmentVariableError(AutojitError, ValueError):
+    """A variable of the environment with a value that is none of its settings."""
+
+
+class UncheckedGradientWarning(UserWarning):
+    """``jit(f, check="first")`` could not check a derivative at the first call's arguments."""
+
+
 class MissingFunctionError(AutojitError, RuntimeError):
     """A pickled function came without its Python code, and a call needs it."""
+
+
+class ProfileError(AutojitError, RuntimeError):
+    """A profile is used twice, or asked before it has begun."""
 
 
 class UnsupportedTargetError(AutojitError, RuntimeError):

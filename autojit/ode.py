@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.session.tracebacks import folded
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer, lift
@@ -65,6 +66,7 @@ class OdeResult(NamedTuple):
         return MESSAGES[int(self.status)]
 
 
+@folded
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Sequence[Any],
@@ -145,6 +147,7 @@ def solve_ivp(
     return result
 
 
+@folded
 def odeint(
     func: Callable[..., Any],
     y0: Any,

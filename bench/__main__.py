@@ -1,5 +1,5 @@
 """`python -m bench [WORKLOAD…]` prints the table; `latency`, `tracing` and
-`ways_in` are others, and `programs` and `npbench` have options of their own."""
+`ways_in` are others, and `beside`, `programs` and `npbench` have options of their own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from bench import latency, limits, machine, peers, report, tracing, ways_in, workloads
+from bench.beside import command as beside
 from bench.measure import measure
 from bench.npbench import command as npbench
 from bench.programs import command as programs
@@ -119,6 +120,8 @@ def main(argv: list[str] | None = None) -> None:
     given = sys.argv[1:] if argv is None else argv
     if given[:1] == ["programs"]:
         return programs.main(given[1:])
+    if given[:1] == ["beside"]:
+        return beside.main(given[1:], publish)
     if given[:1] == ["npbench"]:
         return npbench.main(given[1:])
     options = arguments(given)

@@ -117,7 +117,7 @@ FENCED = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.MULTILINE | re.DOTALL)
 
 def prose() -> list[str]:
     """The documents that say where things are."""
-    found = [*ROOT.glob("*.md"), *ROOT.glob("bench/*.md")]
+    found = [*ROOT.glob("*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("docs/*.md")]
     found += [p for folder in ("ir", "codegen") for p in (ROOT / folder).rglob("*.md")]
     found += (ROOT / "autojit" / "decisions").glob("*.md")
     of_the_past = {"CHANGELOG.md", "RESULTS.md"}

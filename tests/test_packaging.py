@@ -23,7 +23,8 @@ def files_of_the_tree() -> set[str]:
         for folder, target in FOLDERS.items()
         for path in (ROOT / folder).rglob("*.py")
     }
-    return modules | {"autojit/py.typed"}
+    pages = {f"autojit/mistakes/{p.name}" for p in (ROOT / "autojit/mistakes").glob("*.md")}
+    return modules | pages | {"autojit/py.typed"}
 
 
 def copy_of_the_source(to: Path) -> Path:

@@ -201,6 +201,9 @@ FIXED: dict[str, str] = {
     "codegen.cpu.host.stopwatch.FORGET": "decides when the code runs",
     "codegen.cpu.host.stopwatch.TIMES": "the size of a structure",
     "codegen.cpu.host.stopwatch.TRIALS": "decides when the code runs",
+    "codegen.analysis.measured.LEAST": "chooses what is timed",
+    "codegen.cpu.emit.timed.WORDS": "the size of a structure",
+    "codegen.driver.timed.SHORT": "decides what is said of a time",
     "codegen.cpu.emit.tapes.HEADER": "the size of a structure",
     "codegen.cpu.emit.tasks.MOST": "the bits of a word",
     "codegen.cpu.matmul.tile_functions.LINE": "lines of caches, for loads ahead",
@@ -370,6 +373,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "codegen.loop_passes.delinearize.MOST_PARTS",
     ),
     "additions": (
+        "codegen.analysis.measured.LEAST",
         "codegen.loop_passes.strip_mine.WORTH_BLOCKS",
         "ir.passes.loops.rematerialize_tapes.DEAR",
         "codegen.scheduling.materialization.CHEAP_TO_REPEAT",
@@ -455,7 +459,9 @@ UNITS: dict[str, tuple[str, ...]] = {
         "codegen.cpu.linalg.radix.DIGIT",
         "codegen.cpu.linalg.radix.SHORT_DIGIT",
     ),
+    "nanoseconds": ("codegen.driver.timed.SHORT",),
     "words": (
+        "codegen.cpu.emit.timed.WORDS",
         "codegen.cpu.host.stopwatch.TIMES",
         "codegen.loop_ir.sequences.NOTE",
     ),

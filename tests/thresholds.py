@@ -182,8 +182,12 @@ def home(path: str) -> tuple[ModuleType, str]:
     return import_module(module), path.rpartition(".")[2]
 
 
-#: Modules whose numbers are those of formats and of other programs.
-_FORMATS = ("codegen.driver.cache", "codegen.cpu.abi.abi", "codegen.loop_ir.errors")
+#: Modules whose numbers are those of formats and of other programs, and of texts for readers.
+_FORMATS = (
+    "codegen.driver.cache", "codegen.cpu.abi.abi", "codegen.loop_ir.errors",
+    "codegen.export.arrays.writer", "codegen.export.loops.folding",
+    "codegen.export.text.expressions", "codegen.export.text.interface",
+)  # fmt: skip
 
 
 def numbers() -> Iterator[str]:

@@ -10,10 +10,12 @@ import numpy as np
 from autojit.errors import DtypeError, NotArrayError, ShapeError
 from autojit.ir.core.types import Type
 from autojit.ir.ops.callback import HostCall
+from autojit.session.tracebacks import folded
 
 from .pure import PythonFunction, VmapMethod, staged
 
 
+@folded
 def numba_callback(
     callback: Callable[..., Any],
     result_types: Any,

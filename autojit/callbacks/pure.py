@@ -15,6 +15,7 @@ from autojit.ir.core.program import current_builder
 from autojit.ir.core.types import Type, TypeMismatch, canonical_dtype, parse_type
 from autojit.ir.ops.callback import METHODS, HostCall
 from autojit.ir.ops.callback import callback as op
+from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, name_of
 from autojit.staging.trace_function import leaf_type
@@ -27,6 +28,7 @@ from autojit.tracing.values import lift
 VmapMethod = Literal["sequential", "expand_dims", "broadcast_all"]
 
 
+@folded
 def pure_callback(
     callback: Callable[..., Any],
     result_types: Any,

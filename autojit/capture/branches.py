@@ -27,12 +27,13 @@ from autojit.ir.core.program import Program, Source, Value, current_builder
 from autojit.ir.ops.arithmetic import convert, select
 from autojit.ir.ops.move import broadcast_to
 from autojit.ir.regions.switch import switch
+from autojit.session.frames import is_internal
 from autojit.staging.bodies import Body, merged
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.aliasing import assign, lose
 from autojit.tracing.blocks import here
 from autojit.tracing.hooks import hooks
-from autojit.tracing.source import is_internal, user_source
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 

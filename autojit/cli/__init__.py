@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command line of this process."""
-    from .app import app
+    try:
+        from .upkeep.completion import COMPLETE
 
-    app(prog_name="autojit")
+        if sys.argv[1:2] == [COMPLETE]:
+            from .completing import answer
+
+            answer(sys.argv[2:])
+            return
+        from .app import app
+
+        app(prog_name="autojit")
+    except KeyboardInterrupt:  # while the command was being loaded
+        sys.exit(130)

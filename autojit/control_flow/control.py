@@ -15,6 +15,7 @@ import numpy as np
 from autojit.errors import DtypeError, StructureError, with_place
 from autojit.ir.ops.arithmetic import convert, ne
 from autojit.protocols.lifting import to_dtype
+from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, in_a_trace
 from autojit.tracing.source import user_source
@@ -35,6 +36,7 @@ from .emission import (
 )
 
 
+@folded
 def scan(
     f: Callable[..., Any],
     init: Any,
@@ -86,6 +88,7 @@ def scan(
     return result
 
 
+@folded
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -> Any:
     """``carry = body_fun(i, carry)`` for i from ``lower`` up to, not including, ``upper``.
 
@@ -121,6 +124,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init: Any) -
     return while_loop(lambda state: state[0] < upper, body, (first, init))[1]
 
 
+@folded
 def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init: Any) -> Any:
     """``carry = body_fun(carry)`` as long as ``cond_fun(carry)`` holds.
 
@@ -151,6 +155,7 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init:
     return in_a_trace(lambda i: emit_while(cond_fun, body_fun, i), init)
 
 
+@folded
 def cond(
     pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
 ) -> Any:
@@ -183,6 +188,7 @@ def cond(
     return in_a_trace(branch, pred, *operands)
 
 
+@folded
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """``branches[index](*operands)``; an index out of range takes the nearest branch.
 
@@ -223,6 +229,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     return in_a_trace(branch, index, *operands)
 
 
+@folded
 def map(f: Callable[..., Any], xs: Any) -> Any:
     """``f`` of each row of ``xs``, one after the other, and the results stacked.
 
@@ -237,6 +244,7 @@ def map(f: Callable[..., Any], xs: Any) -> Any:
     return scan(lambda _, x: ((), f(x)), (), xs)[1]
 
 
+@folded
 def associative_scan(
     fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:

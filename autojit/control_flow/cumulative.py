@@ -17,7 +17,7 @@ from autojit.functions.mathematics import without_nan
 from autojit.functions.reductions import accumulator_dtype
 from autojit.protocols.lifting import as_tracer, dtype_of, shape_of
 from autojit.protocols.registry import implements, reject, uncovered
-from autojit.protocols.ufuncs import resolve
+from autojit.protocols.ufunc_plans import resolve
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 

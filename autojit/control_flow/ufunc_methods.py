@@ -13,7 +13,7 @@ from autojit.functions.manipulation import moveaxis
 from autojit.ir.core import shapes
 from autojit.protocols.lifting import as_tracer, as_value, dtype_of, shape_of, tracer
 from autojit.protocols.registry import reject, uncovered
-from autojit.protocols.ufuncs import name_of, resolve
+from autojit.protocols.ufunc_plans import name_of, resolve
 from autojit.tracing.aliasing import assign
 from autojit.tracing.created_arrays import with_values
 from autojit.tracing.hooks import hooks

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import functools
 import pickle
-from collections import Counter
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
 
 import numpy as np
 
-from autojit.codegen.driver.executable import canonical
 from autojit.errors import MissingDtypeError
 from autojit.ir.core.locks import Lock
-from autojit.ir.core.program import Program
 from autojit.session.background import start
 from autojit.session.progress import stage
+from autojit.session.tracebacks import fold
+from autojit.session.watching import results_of, span, state
 from autojit.staging import pytrees
 from autojit.staging.execute import (
     apply,
+    bound_inputs,
     executable,
     failing_lines,
     interpreted,
     is_quick,
-    loaded_entries,
     settings,
     target_errors,
+    verifies,
 )
 from autojit.staging.failing_lines import FAILURES, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
@@ -37,29 +38,17 @@ from autojit.staging.trace_function import (
     trace_function,
 )
 from autojit.staging.transformed import P, Q, R, look_like
+from autojit.tracing.hooks import hooks
 from autojit.tracing.values import is_tracer
 
 from .calls import MISS, NativeCalls
+from .inspected import Inspected
+from .once import count_trace, watching_state
 from .retraces import Retraces, Signature, check_allowed
-from .specialization import Specialization
+from .specialization import Specialization, verifiable
 from .static import StaticArguments, StaticCalls, exact, together
 
 _NO_STATIC = exact(())
-
-
-class CacheInfo(NamedTuple):
-    """What a compiled function has done so far."""
-
-    traces: int
-    hits: int
-    last_retrace: str | None
-    #: Native entries that came from the cache on disk.
-    loaded: int
-    #: Lines of ``if`` and conditional expressions on traced values, of loops that are compiled as
-    #: loops, and of loops that were unrolled while the function was traced.
-    branches: int = 0
-    loops: int = 0
-    unrolled: int = 0
 
 
 class _State(NamedTuple):
@@ -70,18 +59,21 @@ class _State(NamedTuple):
     static: tuple[Any, ...]
     device: str
     tier: str
+    check: str | None
     programs: list[tuple[Signature, Traced]]
 
 
 def _unpickled(state: _State) -> CompiledFunction[..., Any]:
     function = loaded(state.function, state.name)
-    made: CompiledFunction[..., Any] = CompiledFunction(function, (), (), state.device, state.tier)
+    made: CompiledFunction[..., Any] = CompiledFunction(
+        function, (), (), state.device, state.tier, state.check
+    )
     made.static.given, made.static.numbers, made.static.names = state.static
     made.remember(state.programs)
     return made
 
 
-class CompiledFunction(Generic[P, R]):
+class CompiledFunction(Inspected, Generic[P, R]):
     """The result of ``jit``: call it like the function."""
 
     def __init__(
@@ -91,11 +83,13 @@ class CompiledFunction(Generic[P, R]):
         static_argnames: Sequence[str],
         device: str,
         tier: str = "compiled",
+        check: str | None = None,
     ) -> None:
         look_like(self, function)
         self.function = function
         self.device = device
         self.tier = tier
+        self.check = check
         self.static: StaticArguments = StaticArguments(function, static_argnums, static_argnames)
         self._specializations: dict[Any, Specialization] = {}
         self._fast: Callable[..., Any] | None = None
@@ -112,22 +106,28 @@ class CompiledFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         # The fast path: native code checks the types itself and says when they differ.
         try:
-            if self._fast is not None and not kwargs and not settings.interpret:
+            if self._fast is not None and not kwargs and settings.direct:
                 result = self._fast(*args)
                 if result is not None:
                     return result
-            if self._by_static is not None and not settings.interpret:
+            if self._by_static is not None and settings.direct:
                 result = self._by_static.call(args, kwargs)
                 if result is not MISS:
                     return result
-            if self._natives and not settings.interpret:
+            if self._natives and settings.direct:
                 result = self._call_native(args, kwargs)
                 if result is not MISS:
                     return result
         except FAILURES as error:
             self._name_line(error, args, kwargs)
+            fold(error)
             raise
-        return self._call(args, kwargs)
+        try:
+            with span("call", _name(self.function)):
+                return self._call(args, kwargs)
+        except Exception as error:
+            fold(error)
+            raise
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
@@ -162,10 +162,7 @@ class CompiledFunction(Generic[P, R]):
                     "once first."
                 )
         static = self.static.given, self.static.numbers, self.static.names
-        return _State(function, name, static, self.device, self.tier, programs)
-
-    def __repr__(self) -> str:
-        return f"<jit {getattr(self.function, '__name__', self.function)!s}>"
+        return _State(function, name, static, self.device, self.tier, self.check, programs)
 
     def _call_native(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of native code that is there, or MISS."""
@@ -187,43 +184,57 @@ class CompiledFunction(Generic[P, R]):
 
     def _name_line(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Add the user's line to what native code has raised."""
-        leaves, found = self._specialize(args, kwargs)
+        found, arrays = self.traced(args, kwargs)
         program = found.traced.program
-        everything = [*leaves, *program.captured]
-        pairs = zip(everything, program.in_types, strict=True)
-        arrays = [np.asarray(leaf, t.dtype) for leaf, t in pairs]
         name_failing_line(error, program, arrays, quick=is_quick(program))
+
+    def traced(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Specialization, list[Any]]:
+        """The trace for these arguments, and the arrays of its program's inputs."""
+        leaves, found = self.specialize(args, kwargs)
+        return found, bound_inputs(found.traced.program, leaves)
 
     # -- the slow path ----------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves, found = self._specialize(args, kwargs)
+        leaves, found = self.specialize(args, kwargs)
         program = found.traced.program
         structure = found.traced.structure
         inside = any(map(is_tracer, (*leaves, *program.captured)))
         if inside or settings.interpret:
             return pytrees.unflatten(structure, apply(program, leaves))
         with target_errors():
-            return pytrees.unflatten(structure, self._run(leaves, found))
+            results = self._run(leaves, found)
+        if settings.checks_results:
+            inputs = bound_inputs(program, leaves) if self.device == "cpu" else leaves
+            hooks.check_results(program, inputs, results, found.signature.paths)
+        if "gradients" in found.held:
+            hooks.load_check("gradients")
+            hooks.check_gradients(self, args, kwargs, results)
+            self._release(found, "gradients")
+        return pytrees.unflatten(structure, results)
 
     def _run(self, leaves: list[Any], found: Specialization) -> Sequence[Any]:
         """The results of the compiled code, which is made or loaded here at the first call."""
         program = found.traced.program
         code = executable(program, self.device)
         if self.device != "cpu":
-            return _results(code, [*leaves, *program.captured])
-        arrays = [
-            canonical(np.asarray(leaf, type.dtype), type.dtype)
-            for leaf, (type, _) in zip(leaves, found.signature.leaves, strict=True)
-        ]
+            return results_of(program, code, [*leaves, *program.captured])
+        arrays = found.arrays(leaves)
         if not found.ready:
             if self.tier == "auto" and self._is_compiling(code, found):
                 with np.errstate(all="ignore"):
                     return interpreted(program, [*arrays, *program.captured])
+            if verifies():
+                found.held.add("code")
             with stage("compiling", _name(self.function), lambda: len(program.ops)):
                 self._make_ready(code, found)
+        if "code" in found.held:
+            hooks.verify(program, [*arrays, *program.captured], verifiable(code, found))
+            self._release(found, "code")
         with failing_lines(program, [*arrays, *program.captured]):
-            if found.native is not None:
+            if found.native is not None and not state.watchers:
                 given = [
                     array if weak is None else leaf
                     for leaf, array, weak in zip(leaves, arrays, found.weak, strict=True)
@@ -231,7 +242,7 @@ class CompiledFunction(Generic[P, R]):
                 made = found.native(*given)
                 if made is not None:
                     return (made,) if found.traced.structure.is_leaf() else made
-            return _results(code, [*arrays, *program.captured])
+            return results_of(program, code, [*arrays, *program.captured])
 
     def _is_compiling(self, code: Any, found: Specialization) -> bool:
         """Whether code is being made and the interpreter may answer meanwhile; else it is there."""
@@ -254,12 +265,20 @@ class CompiledFunction(Generic[P, R]):
     def _make_ready(self, code: Any, found: Specialization) -> None:
         """Native code for this signature, which checks it; further calls go there."""
         bare = found.traced.structure.is_leaf()
+        began = perf_counter()
         native = code.direct(found.weak, found.traced.program.captured, as_tuple=not bare)
         with self._lock:
             if found.ready:
                 return  # another thread was faster
-            found.native, found.ready = native, True
-            if native is None:
+            found.native, found.ready, found.made_in = native, True, perf_counter() - began
+        self._release(found)
+
+    def _release(self, found: Specialization, *checked: str) -> None:
+        """Let further calls of this signature go to its native code, if all is checked."""
+        with self._lock:
+            found.held.difference_update(checked)
+            native = found.native
+            if native is None or found.held:
                 return
             static, structure, *_ = found.signature
             calls = self._natives.setdefault((exact(static), structure), NativeCalls(structure))
@@ -271,7 +290,7 @@ class CompiledFunction(Generic[P, R]):
                 self._by_static = self._by_static or StaticCalls(self.static)
                 self._by_static.add(static, positional.num_children, calls, found.is_flat)
 
-    def _specialize(
+    def specialize(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Specialization]:
         if self.static.find_settings(args, kwargs):
@@ -293,15 +312,20 @@ class CompiledFunction(Generic[P, R]):
             positional, by_name = together(static, pytrees.arguments(structure, values))
             return f(*positional, **by_name)
 
-        with stage("tracing", _name(self.function), lambda: 0):
+        if not earlier:
+            count_trace(self.function, types)
+        began = perf_counter()
+        with stage("tracing", _name(self.function), lambda: 0), watching_state(self.function):
             traced = trace_function(self.function, types, call, lambda: signature.paths)
         found = Specialization(signature, traced)
+        found.traced_in = perf_counter() - began
+        found.held.update(["gradients"] if self.check is not None else [])
         if any(map(is_tracer, traced.program.captured)):
             return leaves, found
         with self._lock:
             kept = self._specializations.setdefault(key, found)
         if kept is found:
-            self._retraces.add(signature, earlier)
+            found.cause = self._retraces.add(signature, earlier)
         return leaves, kept
 
     def _types(self, leaves: list[Any], dynamic: Any) -> tuple[LeafType, ...]:
@@ -321,56 +345,11 @@ class CompiledFunction(Generic[P, R]):
             key = (exact(signature.static), signature.structure, signature.leaves)
             self._specializations.setdefault(key, Specialization(signature, traced))
 
-    # -- looking inside ---------------------------------------------------
-
-    def cache_info(self) -> CacheInfo:
-        """How often the function was traced, and which argument differed at the last retrace:
-        "argument 0['x'] was f64[3], is f64[4]".
-
-        Calls on the fast path are not counted as hits. ``loaded`` says how often native code came
-        from the cache on disk, where it would have been compiled without. ``branches``, ``loops``
-        and ``unrolled`` count the lines of Python's ``if``, ``for`` and ``while`` that the traces
-        have captured or unrolled; ``autojit dump --remarks`` says why.
-        """
-        found = list(self._specializations.values())
-        programs = {each.traced.program for each in found}
-        from_disk = sum(loaded_entries(program, self.device) for program in programs)
-        traces = len(found)
-        kinds = Counter(
-            kind for kind, _ in set().union(*(each.traced.constructs for each in found))
-        )
-        counts = kinds["branch"], kinds["loop"], kinds["unrolled"]
-        return CacheInfo(traces, self._hits, self._retraces.last, from_disk, *counts)
-
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """Trace and optimise for these arguments (or types), without running.
-
-        Returns an object with ``text(stage)``, ``compile()`` and ``cost()``.
-        """
-        from autojit.staging.inspection import Lowered
-
-        _, found = self._specialize(args, kwargs)
-        return Lowered(found.traced.program, self.device)
-
-    def program(self, *args: Any, **kwargs: Any) -> Program:
-        """The traced program for these arguments."""
-        return self._specialize(args, kwargs)[1].traced.program
-
-    def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
-        """What native code for these arguments depends on: its key on disk, None if it has none."""
-        _, found = self._specialize(args, kwargs)
-        if self.device != "cpu":
-            return None
-        program, bare = found.traced.program, found.traced.structure.is_leaf()
-        code = executable(program)
-        key: dict[str, Any] | None
-        key = code.key(found.weak, len(program.captured), as_tuple=not bare)
-        return key
-
-
-def _results(code: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-    made: Sequence[Any] = code.call(arrays)
-    return made
+    def anew(self) -> CompiledFunction[P, R]:
+        """The same function, of which nothing is known yet."""
+        made = CompiledFunction[P, R](self.function, (), (), self.device)
+        made.static = self.static
+        return made
 
 
 def _name(f: Callable[..., Any]) -> str:

@@ -8,13 +8,23 @@ from typing import Any, overload
 
 import numpy as np
 
-from autojit.errors import DonationWarning, StructureError, UnsupportedTargetError, warn_at
+from autojit.errors import (
+    DonationWarning,
+    SettingError,
+    StructureError,
+    UnsupportedTargetError,
+    warn_at,
+)
+from autojit.session.tracebacks import folded
+from autojit.spelling import closest
 from autojit.staging.transformed import P, R
 from autojit.tracing.source import user_source
 
 from .compiled import CompiledFunction
 
 DEVICES = ("cpu", "cuda")
+#: What a GPU is called elsewhere.
+_GPUS = dict.fromkeys(("gpu", "nvidia", "cuda"), "cuda")
 TIERS = ("compiled", "auto")
 
 DONATED = (
@@ -35,6 +45,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
     tier: str = "compiled",
+    check: str | None = None,
 ) -> CompiledFunction[..., Any]: ...
 
 
@@ -47,6 +58,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
     tier: str = "compiled",
+    check: str | None = None,
 ) -> CompiledFunction[P, R]: ...
 
 
@@ -59,9 +71,11 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
     tier: str = "compiled",
+    check: str | None = None,
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 
 
+@folded
 def jit(
     f: Callable[..., Any] | None = None,
     *,
@@ -70,6 +84,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
     device: str | None = None,
     tier: str = "compiled",
+    check: str | None = None,
 ) -> Any:
     """Compile a function: traced once for each signature, then called natively.
 
@@ -111,21 +126,35 @@ def jit(
             donate_argnums=donate_argnums,
             device=device,
             tier=tier,
+            check=check,
         )
     if not callable(f):
-        raise StructureError(f"jit takes a function, not {f!r:.60}")
+        raise StructureError(
+            f"jit takes a function, not {f!r:.60}. Compile first, then call:\n"
+            "    jit(f)(x)                          # not: jit(f(x))"
+        )
     if device is not None and device not in DEVICES:
-        raise UnsupportedTargetError(f"device must be 'cpu' or 'cuda', not {device!r}")
+        close = closest(_GPUS.get(str(device).lower().split(":")[0], str(device)), DEVICES)
+        raise UnsupportedTargetError(
+            f"device must be 'cpu' or 'cuda', not {device!r}.{close}\n"
+            "    jit(f, device='cuda')              # a GPU of NVIDIA's"
+        )
     if _as_tuple(donate_argnums):
         warn_at(user_source(), DonationWarning, DONATED.format(donate_argnums))
     if tier not in TIERS:
-        raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}")
+        close = closest(str(tier), TIERS)
+        raise UnsupportedTargetError(f"tier must be 'compiled' or 'auto', not {tier!r}.{close}")
+    if check not in (None, "first"):
+        raise SettingError(
+            f"check must be 'first' or None, not {check!r}:\n    jit(f, check='first')"
+        )
     return CompiledFunction(
         f,
         _as_tuple(static_argnums),
         _as_tuple(static_argnames),
         device or "cpu",
         tier,
+        check,
     )
 
 

@@ -144,11 +144,11 @@ class Retraces:
         self._warn_at = HANDFUL + 1
         self._paths: Counter[str] = Counter()
 
-    def add(self, new: Signature, earlier: Sequence[Signature]) -> None:
-        """Note a trace, and warn if there are too many."""
+    def add(self, new: Signature, earlier: Sequence[Signature]) -> str | None:
+        """Note a trace, and warn if there are too many; why it was made, None for the first."""
         found = nearest(new, earlier)
         if not found:
-            return
+            return None
         self.count += 1
         self.last = str(found[0])
         self._paths.update(difference.path for difference in found)
@@ -156,6 +156,7 @@ class Retraces:
         if self.count >= self._warn_at and current_trace() is None:
             self._warn_at = 2 * self.count
             self._warn(found)
+        return self.last
 
     def _warn(self, found: list[Difference]) -> None:
         worst = max(found, key=lambda difference: self._paths[difference.path])

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from autojit.codegen.driver.executable import canonical
 from autojit.session.background import Job
+from autojit.session.watching import span
 from autojit.staging.trace_function import Traced
 
 from .retraces import Signature
+
+
+class CacheInfo(NamedTuple):
+    """What a compiled function has done so far."""
+
+    traces: int
+    hits: int
+    last_retrace: str | None
+    #: Native entries that came from the cache on disk.
+    loaded: int
+    #: Lines of ``if`` and conditional expressions on traced values, of loops that are compiled as
+    #: loops, and of loops that were unrolled while the function was traced.
+    branches: int = 0
+    loops: int = 0
+    unrolled: int = 0
 
 
 class Specialization:
@@ -20,8 +39,24 @@ class Specialization:
         #: Native code, which is made or loaded at the first call; None where there is none.
         self.native: Callable[..., Any] | None = None
         self.ready = False
+        #: Seconds that the trace took, and what made or loaded the code; None before.
+        self.traced_in = 0.0
+        self.made_in: float | None = None
+        #: Why it was traced: the argument that differed, and how; None for the first signature.
+        self.cause: str | None = None
+        #: What is still to be checked before calls go straight to native code: ``"gradients"``
+        #: (``jit(f, check="first")``), ``"code"`` (``AUTOJIT_VERIFY``).
+        self.held: set[str] = set()
         #: What makes it in the background.
         self.job: Job | None = None
+
+    def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
+        """The leaves as native code takes arrays."""
+        with span("arguments", self.traced.program.name):
+            return [
+                canonical(np.asarray(leaf, type.dtype), type.dtype)
+                for leaf, (type, _) in zip(leaves, self.signature.leaves, strict=True)
+            ]
 
     @property
     def weak(self) -> tuple[type | None, ...]:
@@ -48,3 +83,20 @@ class Specialization:
             structure.type is tuple and all(child.is_leaf() for child in structure.children())
         )
         return None if bare else structure
+
+
+def verifiable(code: Any, found: Specialization) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """The code of a signature as a function of the arrays of all inputs."""
+    native, bare = found.native, found.traced.structure.is_leaf()
+
+    def call(arrays: Sequence[Any]) -> Sequence[Any]:
+        given = [
+            array if weak is None else weak(np.asarray(array).item())
+            for array, weak in zip(arrays, found.weak, strict=False)
+        ]
+        result = None if native is None else native(*given)
+        if result is None:
+            return list(code.call(arrays))
+        return [result] if bare else list(result)
+
+    return call

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autojit.errors import UnhashableStaticError
+from autojit.staging.settings import argument_numbers, check_static
 
 from .calls import MISS, NativeCalls
 
@@ -30,7 +31,9 @@ class StaticArguments:
         self, function: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
     ) -> None:
         self.function = function
-        self.given: tuple[int, ...] = tuple(numbers)
+        by = "jit(f, static_argnums={})"
+        self.given: tuple[int, ...] = argument_numbers(function, numbers, "static_argnums", by)
+        check_static(function, self.given, names)
         self.numbers: set[int] = _numbers_of(function, names)
         self.names: set[str] = set(names) | _names_of(function, numbers)
         #: Positions and names at which calls have had settings: static where they have one.
@@ -82,7 +85,7 @@ class StaticArguments:
                 f"got {value!r:.60} of type {type(value).__name__}.\n"
                 "Pass a tuple for a list, a frozenset for a set, a frozen dataclass for a dict, "
                 "or leave the argument traced if it is an array:\n"
-                f"    f({_hashable_form(value)})"
+                f"    {_hashable_form(value)}"
             ) from None
 
 
@@ -125,8 +128,12 @@ def _exactly(value: Any) -> Any:
 
 def _hashable_form(value: Any) -> str:
     if isinstance(value, list):
-        return f"{tuple(value)!r:.60}"
-    return "..., " + f"frozenset({value!r:.40})" if isinstance(value, set) else "...)"[:-1]
+        return f"f({tuple(value)!r:.60})"
+    if isinstance(value, set):
+        return f"f(frozenset({value!r:.40}))"
+    if isinstance(value, np.ndarray):
+        return "jit(f)                             # not: jit(f, static_argnums=...)"
+    return "f(...)"
 
 
 #: What NumPy, or another library of arrays, takes for an array.

@@ -1,4 +1,4 @@
-"""Drawings of recorded graphs: DOT texts, and SVG without an installed Graphviz.
+"""Drawings: graphs that were recorded, and pictures of programs, without an installed Graphviz.
 
 >>> from autojit.drawing import Digraph
 >>> dot = Digraph(graph_attr={"rankdir": "LR"})
@@ -10,7 +10,8 @@
 True
 """
 
-from .digraph import Digraph
-from .recorded import make_dot
+from .graphs.digraph import Digraph
+from .graphs.recorded import make_dot
+from .programs.picture import Picture, picture
 
-__all__ = ["Digraph", "make_dot"]
+__all__ = ["Digraph", "Picture", "make_dot", "picture"]

@@ -130,7 +130,9 @@ def fitted(value: Any, place: Type, *, scalar: bool = False) -> Value:
         raise ShapeError(
             with_place(
                 f"A value of shape {result.shape} does not broadcast into a part of shape "
-                f"{place.shape}.",
+                f"{place.shape}. Assign as many elements as there are places:\n"
+                "    x[:len(v)] = v                     # v has shape (n,)\n"
+                "    x[...] = v[:, None]                # a column for each row of x",
                 user_source(),
             )
         )

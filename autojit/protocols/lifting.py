@@ -156,7 +156,8 @@ def common_shape_of(given: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
         raise ShapeError(
             with_place(
                 f"{error}.\nAxes align at the right; insert one with x[:, None], or check "
-                "which operand should be transposed.",
+                "which operand should be transposed. A sum or a mean can keep its axis:\n"
+                "    np.mean(x, axis=1, keepdims=True)",
                 user_source(),
             )
         ) from None

@@ -87,7 +87,7 @@ def with_known(
             continue
         value = with_values(given)
         if is_traced(value):
-            raise must_be_known(function, name)
+            raise must_be_known(function, name, given)
         if isinstance(value, np.ndarray) and value.ndim:  # a tuple with traced values in it
             value = tuple(value.tolist())
         if position < len(args):
@@ -108,13 +108,16 @@ def any_bounded(args: Any) -> bool:
     return False
 
 
-def must_be_known(function: str, argument: str) -> AutojitError:
+def must_be_known(function: str, argument: str, given: Any) -> AutojitError:
     """The error for a traced value where a shape is decided."""
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    found = next((x for x in parts if isinstance(x, Tracer)), None)
+    static = "jit(f, static_argnums=1)" if found is None else found.as_static()
     return ConcreteValueError(
         with_place(
             f"{function}: the shape of the result depends on {argument}, which is traced and must "
             "be known when the function is traced. Make it a static argument, or close over it:\n"
-            "    jit(f, static_argnums=1)(x, n)\n"
+            f"    {static}\n"
             "    grad(lambda x: f(x, n))(x)         # n is a Python integer here\n"
             "or make an array that is long enough, and use a part of it:\n"
             "    np.zeros(100)[:n]                  # not: np.zeros(n)",

@@ -245,7 +245,7 @@ class Value:
         return self.data >= getattr(other, "data", other)
 
     def _repr_svg_(self) -> str | None:
-        from autojit.drawing.recorded import shown
+        from autojit.drawing.graphs.recorded import shown
 
         return shown(self)
 

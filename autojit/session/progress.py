@@ -1,4 +1,4 @@
-"""A line that says what a first call does, once that takes seconds.
+"""A line that says what a first call does, once that takes more than a second.
 
     autojit: tracing loss (12,000 operations, 4 s) …
 
@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from .watching import passes_recorded
+
 #: Seconds before the line is shown, and between two of its states.
-DELAY = 2.0
+DELAY = 1.0
 REFRESH = 0.5
 
 
@@ -40,17 +42,19 @@ class _Stages(threading.local):
 
 
 _stages = _Stages()
+_watchers: list[_Watcher] = []
 
 
 @contextmanager
 def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]:
     """A block that may take long: what it does to the function of that name, and to how many
-    operations so far.  Of blocks in blocks the innermost is shown."""
+    operations so far.  Of blocks in blocks the innermost is shown.  Watchers are told of each."""
     is_first = not _stages.open
     _stages.open.append(_Stage(what, name, operations))
     watcher = _Watcher(sys.stderr, _stages.open) if is_first and is_shown(sys.stderr) else None
     try:
-        yield
+        with passes_recorded(what, name):
+            yield
     finally:
         if watcher is not None:
             watcher.stop()
@@ -68,6 +72,12 @@ def is_shown(stream: Any) -> bool:
     return False
 
 
+def clear() -> None:
+    """Erase the line, as something else is about to be printed; it comes back a moment later."""
+    for watcher in tuple(_watchers):
+        watcher.clear()
+
+
 class _Watcher:
     """Writes the line from another thread until it is stopped."""
 
@@ -77,13 +87,21 @@ class _Watcher:
         self._started = time.monotonic()
         self._over = threading.Event()
         self._width = 0
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="autojit progress", daemon=True)
         self._thread.start()
+        _watchers.append(self)
 
     def stop(self) -> None:
         """Erase the line and end the thread."""
+        _watchers.remove(self)
         self._over.set()
         self._thread.join()
+
+    def clear(self) -> None:
+        """Erase the line for now."""
+        with contextlib.suppress(OSError, ValueError):
+            self._write("")
 
     def _run(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # the stream may be closed meanwhile
@@ -91,14 +109,24 @@ class _Watcher:
             while not over:
                 self._write(self._words())
                 over = self._over.wait(REFRESH)
-            if self._width:
-                self._write("")
+            self._write("")
 
     def _words(self) -> str:
         current = self._stages[-1]  # the first is there as long as this runs
         return current.words(time.monotonic() - self._started)
 
     def _write(self, words: str) -> None:
-        self._stream.write("\r" + words.ljust(self._width) + ("" if words else "\r"))
-        self._stream.flush()
-        self._width = len(words)
+        with self._lock:
+            if not words and not self._width:
+                return
+            words = words[: _columns(self._stream) - 1]
+            self._stream.write("\r" + words.ljust(self._width) + ("" if words else "\r"))
+            self._stream.flush()
+            self._width = len(words)
+
+
+def _columns(stream: Any) -> int:
+    """How wide a line may be: one that is wider cannot be erased."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    return 80

@@ -6,8 +6,10 @@ Only captured arrays differ between programs with one key; they are put back int
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -24,6 +26,25 @@ T = TypeVar("T")
 
 #: The most operations that cached programs have together; the least recently used go first.
 MOST_OPS = 200_000
+
+
+class _Unused(threading.local):
+    depth = 0
+
+
+_unused = _Unused()
+
+
+@contextmanager
+def unused() -> Iterator[None]:
+    """A context in which this thread transforms all programs anew, and keeps none: for who wants to
+    watch the passes, or to know how long they take."""
+    _unused.depth += 1
+    try:
+        yield
+    finally:
+        _unused.depth -= 1
+
 
 _made: OrderedDict[Any, Any] = OrderedDict()
 _ops = 0
@@ -44,14 +65,15 @@ def cached_transform(
     bound = len(program.captured)
     key = (transform, args, *settings.items(), program.name, lines, bound, numbered)
     with _lock:
-        made = _made.get(key)
+        made = None if _unused.depth else _made.get(key)
         if made is not None:
             _made.move_to_end(key)
     if made is None:
         words = "transforming", program.name, lambda: len(program.ops)
         with seldom_collected(), stage(*words):
             made = transform(numbered, *args, **settings)
-        _keep(key, made)
+        if not _unused.depth:
+            _keep(key, made)
     return _bound(made, program.captured)
 
 

@@ -18,6 +18,7 @@ from autojit.ir.core.program import Program, current_builder
 from autojit.ir.regions.implicit import linear_solve as solve_op
 from autojit.ir.regions.implicit import root as root_op
 from autojit.protocols.lifting import tracer
+from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.bodies import Body, check_function, merged, name_of, trace_body
 from autojit.staging.trace_function import LeafType, leaf_type
@@ -103,6 +104,7 @@ class _Auxiliary:
         return solution, pytrees.unflatten(self.structure, [tracer(v) for v in results[n:]])
 
 
+@folded
 def custom_root(
     f: Callable[..., Any],
     initial_guess: Any,
@@ -169,6 +171,7 @@ def custom_root(
     return auxiliary.joined(results, unknown)
 
 
+@folded
 def custom_linear_solve(
     matvec: Callable[..., Any],
     b: Any,
@@ -261,6 +264,7 @@ def _transposed(body: Body, unknown: _Unknown) -> Callable[..., Any]:
     return vecmat
 
 
+@folded
 def fixed_point(
     f: Callable[..., Any],
     init: Any,

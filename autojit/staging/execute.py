@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.ops.bodies import BodyOp
 from autojit.session.progress import stage
+from autojit.session.watching import results_of, timed_ops
+from autojit.tracing.hooks import hooks
 from autojit.tracing.values import inline, is_tracer
 from autojit.version import VERSION
 
@@ -22,7 +25,18 @@ from .failing_lines import FAILURES, name_failing_line
 
 
 class _Settings:
+    #: How many blocks without compiled code are open.
     interpret = 0
+    #: Whether results are looked at (``debug_nans``).
+    checks_results = False
+    #: How many profiles are open, which look at each call.
+    profiles = 0
+    #: Whether a call may go straight to native code.
+    direct = True
+
+    def update(self) -> None:
+        """Say anew whether calls may go straight to native code."""
+        self.direct = not (self.interpret or self.checks_results or self.profiles)
 
 
 settings = _Settings()
@@ -38,10 +52,12 @@ def disable_jit() -> Iterator[None]:
     42.0
     """
     settings.interpret += 1
+    settings.update()
     try:
         yield
     finally:
         settings.interpret -= 1
+        settings.update()
 
 
 @contextmanager
@@ -82,6 +98,12 @@ def executable(program: Program, device: str = "cpu") -> Any:
     return found
 
 
+def bound_inputs(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    """The arrays of a program's inputs: the arguments, then what it captured."""
+    everything = [*arguments, *program.captured]
+    return [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+
+
 def apply(
     program: Program, arguments: Sequence[Any], device: str = "cpu", *, once: bool = False
 ) -> list[Any]:
@@ -89,20 +111,39 @@ def apply(
 
     ``once``: the function is traced anew for each call, and may be interpreted (:func:`is_dear`).
     """
-    everything = [*arguments, *program.captured]
-    if any(map(is_tracer, everything)):
+    if any(map(is_tracer, (*arguments, *program.captured))):
         return list(inline(program, arguments))
-    arrays = [np.asarray(a, t.dtype) for a, t in zip(everything, program.in_types, strict=True)]
+    arrays = bound_inputs(program, arguments)
     if settings.interpret or (once and is_dear(program)):
-        return interpreted(program, arrays)
-    with target_errors(), failing_lines(program, arrays):
-        code = executable(program, device)
-        if getattr(code, "is_ready", True):
-            results: list[Any] = code.call(arrays)
-        else:
-            with stage("compiling", program.name, lambda: len(program.ops)):
-                results = code.call(arrays)
+        results = interpreted(program, arrays)
+    else:
+        with target_errors(), failing_lines(program, arrays):
+            results = _compiled(program, arrays, device)
+    if settings.checks_results:
+        hooks.check_results(program, arrays, results, [f"input {i}" for i in range(len(arguments))])
     return results
+
+
+def _compiled(program: Program, arrays: Sequence[Any], device: str) -> list[Any]:
+    """The outputs of the compiled program."""
+    code = executable(program, device)
+    if not getattr(code, "is_ready", True):
+        code.unverified = verifies()
+        with stage("compiling", program.name, lambda: len(program.ops)):
+            code.prepare()
+    results = results_of(program, code, arrays)
+    if getattr(code, "unverified", False):
+        hooks.verify(program, arrays, code.call)
+        code.unverified = False
+    return results
+
+
+def verifies() -> bool:
+    """Whether the environment asks to compare compiled programs with the interpreter."""
+    if not os.environ.get("AUTOJIT_VERIFY"):
+        return False
+    hooks.load_check("compilation")
+    return True
 
 
 @contextmanager
@@ -119,7 +160,7 @@ def interpreted(program: Program, arrays: Sequence[Any]) -> list[Any]:
     """The outputs of a program by NumPy, op by op."""
     from autojit.ir.tools.interpreter import interpret
 
-    return interpret(program, arrays)
+    return timed_ops(program, interpret, arrays)
 
 
 #: The interpreter may answer in the place of code that is being compiled where a program computes
@@ -141,6 +182,21 @@ def loaded_entries(program: Program, device: str = "cpu") -> int:
     """How many entries of a program came from the cache on disk, as far as it is in memory."""
     with _lock:
         return getattr(_executables.get((device, program)), "loaded", 0)
+
+
+def known_cost(program: Program, device: str, *, make: bool = False) -> dict[str, int] | None:
+    """What the code of a program costs, if its loops are in memory; with ``make`` they are made."""
+    if device != "cpu":
+        return None
+    with _lock:
+        found = _executables.get((device, program))
+    if found is None or not (make or found.is_lowered):
+        return None
+    from autojit.codegen.driver.stages import cost_of
+
+    with target_errors():
+        cost: dict[str, int] = cost_of(found)
+    return cost
 
 
 #: Operations of a program for which it takes more than a second to make code: 0.3 ms each, as

@@ -25,13 +25,16 @@ def name_failing_line(
 ) -> None:
     """Add the line to an error that the code of a program has raised for these inputs.
 
-    Where several lines may have raised it, the interpreter tells which one, if it is quick.
+    Where several lines may have raised it, the interpreter tells which one, if it is quick, and
+    which index is out of bounds.
     """
-    lines = list(dict.fromkeys(_lines(program, error)))
-    if len(lines) > 1 and quick:
+    lines = list({line.place: line for line in _lines(program, error)}.values())
+    if quick and (len(lines) > 1 or (lines and isinstance(error, IndexError))):
         try:
             interpret(program, arrays)
         except type(error) as same:
+            if str(same) != str(error):
+                error.add_note(str(same))
             for note in getattr(same, "__notes__", ()):
                 error.add_note(note)
             return
@@ -46,9 +49,8 @@ def name_failing_line(
 def _lines(program: Program, error: Exception) -> Iterator[Source]:
     """The lines of operations that may have raised an error."""
     for op in program.ops:
-        if op.kind.fallible:
-            if op.programs:
-                for inner in op.programs:
-                    yield from _lines(inner, error)
-            elif op.kind.may_raise(op, error) and op.source is not None:
-                yield op.source
+        if op.programs:
+            for inner in op.programs:
+                yield from _lines(inner, error)
+        elif op.source is not None and op.kind.may_raise(op, error):
+            yield op.source

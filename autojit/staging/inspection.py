@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autojit.errors import AutojitError
+from autojit.errors import SettingError
 from autojit.ir.core.program import Program
+from autojit.ir.tools.units import plural
+from autojit.session.tracebacks import folded
+from autojit.spelling import closest
 
 from . import pytrees
 from .execute import executable, target_errors
+from .shown import Shown
 from .trace_function import leaf_type, trace_function
 from .transformed import P
 
@@ -32,6 +36,7 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
     }
     """
 
+    @folded
     def traced(*args: P.args, **kwargs: P.kwargs) -> Program:
         leaves, structure = pytrees.flatten((args, kwargs))
 
@@ -47,17 +52,23 @@ def trace(f: Callable[P, Any]) -> Callable[P, Program]:
     return traced
 
 
-class Lowered:
+class Lowered(Shown):
     """A program on its way to code: the text of every stage."""
 
     def __init__(self, program: Program, device: str = "cpu") -> None:
         self.program = program
         self.device = device
 
+    def __repr__(self) -> str:
+        size = plural(len(self.program.ops), "operation")
+        return f"<lowered {self.program.name} on {self.device}: {size}>"
+
+    @folded
     def text(self, stage: str = "optimized") -> str:
         """The text of a stage: one of ``STAGES``."""
         if stage not in STAGES:
-            raise AutojitError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}")
+            close = closest(str(stage), STAGES)
+            raise SettingError(f"stage must be one of {', '.join(STAGES)}; got {stage!r}.{close}")
         if stage == "trace":
             return self.program.text(sources=True)
         from autojit.codegen.driver import stages
@@ -66,6 +77,7 @@ class Lowered:
             text: str = stages.text(self.program, stage)
         return text
 
+    @folded
     def compile(self) -> Any:
         """The executable: ``.call(arrays)`` runs it."""
         with target_errors():
@@ -74,6 +86,7 @@ class Lowered:
                 code.prepare()
         return code
 
+    @folded
     def cost(self) -> dict[str, int]:
         """Floating-point operations, bytes moved and bytes of temporaries, as scheduled."""
         from autojit.codegen.driver import stages

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 from collections.abc import Callable
 from numbers import Number
+from types import CodeType
 from typing import Any
 
 import numpy as np
 import optree
 
 from autojit.errors import NotArrayError, with_place
+from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.rows import Row
@@ -108,16 +111,33 @@ def call_paths(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     return [path for name, tree in named for path in paths(tree, f"argument {name!r}")]
 
 
-def check_result(leaf: Any, what: str) -> Any:
-    """A leaf of a traced function's result, or NotArrayError."""
-    if is_array(leaf):
+def _last_line(code: CodeType) -> int:
+    """The line of the last ``return``."""
+    import dis
+
+    steps = [s for s in dis.get_instructions(code) if s.opname == "RETURN_VALUE" and s.positions]
+    lines = [s.positions.lineno for s in steps if s.positions and s.positions.lineno]
+    return max(lines, default=code.co_firstlineno)
+
+
+def check_result(leaf: Any, what: str, function: Any = None) -> Any:
+    """A leaf of a traced function's result, or NotArrayError, with the line of the function."""
+    is_part = function is not None and isinstance(leaf, Tracer) and leaf.is_bounded
+    if is_array(leaf) and not is_part:
         return leaf
+    code = getattr(function, "__code__", None)
+    made = None if code is None else Source(code.co_filename, _last_line(code), code.co_name)
+    if is_part:
+        part: Any = leaf
+        part.refuse_as(what, made)
     raise NotArrayError(
         with_place(
             f"{what} contains {leaf!r:.60} of type {type(leaf).__name__}. The result of a "
             "transformed function must be an array, a number, or tuples, lists, dicts or "
-            "dataclasses of these.",
-            user_source(),
+            "dataclasses of these. Return the numbers, and add the rest where it is called:\n"
+            "    return loss                        # not: return {'kind': 'mse', 'loss': loss}\n"
+            "    {'kind': 'mse', 'loss': jit(f)(x)}",
+            made or user_source(),
         )
     )
 
@@ -135,9 +155,27 @@ def check_argument(leaf: Any, path: str, keyword: str) -> Any:
             f"{path} is a {kind}, which is no array of NumPy's. Pass its numbers:\n    {numbers}"
         )
     raise NotArrayError(
-        f"{path} is {leaf!r:.60} of type {type(leaf).__name__}, which is neither an array nor a "
-        f"number. Make the argument static if it is a setting:\n    {keyword}"
+        f"{path} is {_shown(leaf)} of type {type(leaf).__name__}, which is neither an array nor a "
+        f"number. Make the argument static if it is a setting:\n"
+        f"    {keyword.replace(ARGUMENT, _static_of(path))}"
     )
+
+
+#: In code: the keyword that makes an argument static.
+ARGUMENT = "static_argnums=..."
+
+
+def _static_of(path: str) -> str:
+    """The keyword for the argument at a path: ``argument 1['x']`` is argument 1."""
+    found = re.match(r"argument (?:(\d+)|'(\w+)')", path)
+    if found is None:
+        return ARGUMENT
+    return f"static_argnums={found[1]}" if found[1] else f"static_argnames={found[2]!r}"
+
+
+def _shown(leaf: Any) -> str:
+    """An object in words, without its address."""
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{leaf!r:.60}")
 
 
 def _as_numpys(leaf: Any) -> str | None:

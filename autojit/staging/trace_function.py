@@ -97,7 +97,7 @@ def trace_function(
         results, structure = pytrees.flatten(call(watched(twin), tracers))
         trace = current_trace()
         constructs.update(trace.constructs if trace is not None else ())
-        return [pytrees.check_result(r, f"The result of {name}") for r in results]
+        return [pytrees.check_result(r, f"The result of {name}", function) for r in results]
 
     def numbered() -> list[str]:
         return [f"argument {i}" for i in range(len(leaves))]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from autojit.session.tracebacks import fold
+
 from .pickling import global_name
+from .shown import Shown
+from .signatures import Reading, applied, described, names_of, other_result, signature_of
 
 #: The parameters of a function, those after the first, and its result.
 P = ParamSpec("P")
@@ -21,7 +26,7 @@ def look_like(wrapper: Any, function: Callable[..., Any]) -> None:
     functools.update_wrapper(wrapper, function, updated=updated)
 
 
-class Transformed(Generic[P, R]):
+class Transformed(Shown, Generic[P, R]):
     """The result of a transformation: call it like the function.
 
     It pickles by its name if it has one in its module, else as ``transform(function, **settings)``.
@@ -33,13 +38,29 @@ class Transformed(Generic[P, R]):
         function: Callable[..., Any],
         settings: dict[str, Any],
         call: Callable[P, R],
+        reading: Reading = other_result,
     ) -> None:
         look_like(self, function)
-        self._made_of = transform, function, settings
+        self.__doc__ = described(transform, function)
+        self.__annotations__ = {}  # those of `__signature__` are other ones
+        #: The transformation, the function and the settings.
+        self.made_of = transform, function, settings
         self._call = call
+        self._reading = reading
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        found = signature_of(self.made_of[1])
+        if found is None:
+            raise AttributeError("__signature__")
+        return self._reading(found)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._call(*args, **kwargs)
+        try:
+            return self._call(*args, **kwargs)
+        except Exception as error:
+            fold(error)
+            raise
 
     @overload
     def __get__(self, instance: None, owner: Any = None) -> Self: ...
@@ -54,11 +75,14 @@ class Transformed(Generic[P, R]):
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        transform, function, _ = self._made_of
-        return f"<{transform.__name__} of {getattr(function, '__name__', function)!s}>"
+        return f"<{self.written()}{names_of(self)}>"
+
+    def written(self) -> str:
+        """How it was made: ``grad(loss, argnums=1)``."""
+        return applied(*self.made_of)
 
     def __reduce__(self) -> Any:
-        return global_name(self) or (_made, self._made_of)
+        return global_name(self) or (_made, self.made_of)
 
 
 def _made(transform: Callable[..., Any], function: Any, settings: dict[str, Any]) -> Any:

@@ -6,11 +6,12 @@ import functools
 import random
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import optree
 
+from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.staging.pytrees import NAMESPACE
 from autojit.staging.trace_function import LeafType, trace_function
@@ -21,7 +22,7 @@ from .engine.rules import Operation, applied
 from .engine.tensor import Tensor
 from .functions.factories import default_generator
 from .precision import casting
-from .surroundings import constant, surroundings
+from .surroundings import Surroundings, constant
 
 
 def _is_tensor(x: Any) -> bool:
@@ -33,40 +34,58 @@ def _flat(tree: Any) -> tuple[list[Any], Any]:
     return leaves, structure
 
 
+class _Made(NamedTuple):
+    """A compiled program: which of the tensors it reads, their types, and what it gives."""
+
+    operation: Operation
+    inputs: tuple[int, ...]
+    types: tuple[Any, ...]
+    results: Sequence[Any]
+    structure: Any
+
+    def fits(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether the tensors that it reads have the types that they had."""
+        return all(
+            k < len(tensors) and _type(tensors[k]) == t
+            for k, t in zip(self.inputs, self.types, strict=True)
+        )
+
+
+def _type(x: Tensor) -> Any:
+    return x._data.shape, x._data.dtype.char, x._needs
+
+
 class _Compiled:
-    """One function, by the types of what it is called with."""
+    """One function, by what it is called with and what it closes over."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        #: The tensors that it closes over, by what it may depend on besides.
+        #: The tensors that it reaches in no way that is known, by what it may depend on besides.
         self.lifted: dict[Any, list[Tensor]] = {}
-        self._made: dict[Any, Any] = {}
+        self._made: dict[Any, list[_Made]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = _flat((args, kwargs))
         given = [x for x in leaves if _is_tensor(x)]
         static = tuple(None if _is_tensor(x) else constant(x) for x in leaves)
-        around = surroundings(self.function), modes.grad
+        around = Surroundings(self.function)
+        known = [*given, *(tensor for _, tensor in around.tensors.values())]
+        state = around.state, modes.grad
+        types = tuple(map(_type, given))
+        key = (structure, static, state, casting.dtype, types)
         while True:
-            everything = [*given, *self._closed_over(around)]
-            key = (
-                structure,
-                static,
-                around,
-                casting.dtype,
-                tuple((x._data.shape, x._data.dtype.char) for x in everything),
-            )
-            found = self._made.get(key)
+            lifted = [t for t in self.lifted.get(state, ()) if id(t) not in around.tensors]
+            everything = [*known, *lifted]
+            found = next((m for m in self._made.get(key, ()) if m.fits(everything)), None)
             if found is not None:
                 break
-            if len(self._made) >= MOST:
+            if sum(map(len, self._made.values())) >= MOST:
                 return self._uncompiled(args, kwargs)
-            self._trace(key, leaves, structure, everything)
-        operation, results, outer = found
-        made = record(operation, everything)
+            self._trace(key, state, leaves, structure, everything)
+        made = record(found.operation, [everything[k] for k in found.inputs])
         outputs = iter(made if isinstance(made, tuple) else (made,))
-        whole = [next(outputs) if r is _TENSOR else r for r in results]
-        return optree.tree_unflatten(outer, whole)
+        whole = [next(outputs) if r is _TENSOR else r for r in found.results]
+        return optree.tree_unflatten(found.structure, whole)
 
     def _uncompiled(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
@@ -81,16 +100,13 @@ class _Compiled:
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def _closed_over(self, around: Any) -> list[Tensor]:
-        own = getattr(self.function, "parameters", None)
-        named = list(own()) if callable(own) else []
-        buffers = getattr(self.function, "buffers", None)
-        named += list(buffers()) if callable(buffers) else []
-        lifted = self.lifted.get(around, ())
-        return [*named, *(x for x in lifted if not any(x is p for p in named))]
-
     def _trace(
-        self, key: Any, leaves: Sequence[Any], structure: Any, everything: list[Tensor]
+        self,
+        key: Any,
+        state: Any,
+        leaves: Sequence[Any],
+        structure: Any,
+        everything: list[Tensor],
     ) -> None:
         """Trace once; tensors that it closes over become inputs."""
         outer: Any = None
@@ -121,24 +137,37 @@ class _Compiled:
         types = [
             LeafType(Type(np.dtype(x._data.dtype), tuple(x._data.shape)), None) for x in everything
         ]
-        state, modes.lifting, Kind.born = _generators(), [], []
+        drawn, modes.lifting, Kind.born = _generators(), [], []
         try:
             program = trace_function(flat, types, lambda f, arrays: f(*arrays)).program
             known = {*map(id, parameters), *map(id, Kind.born)}
             found = [t for t in _distinct(modes.lifting) if id(t) not in known]
         finally:
             modes.lifting = Kind.born = None
-        if _generators() != state:
+        if _generators() != drawn:
             raise RuntimeError(
                 f"torch.compile: {flat.__name__} draws random numbers, which would be the same in "
                 "each call. Draw them outside, and pass them:\n"
                 "    compiled(x, torch.rand_like(x))"
             )
         if found:
-            self.lifted[key[2]] = [*self.lifted.get(key[2], ()), *found]
+            self.lifted[state] = [*self.lifted.get(state, ()), *found]
             return
+        program, used = _reading(program)
         operation = Operation("CompiledFunctionBackward", applied(program, at_once=True))
-        self._made[key] = operation, results, outer
+        read = tuple(_type(everything[k]) for k in used)
+        self._made.setdefault(key, []).append(_Made(operation, used, read, results, outer))
+
+
+def _reading(program: Program) -> tuple[Program, tuple[int, ...]]:
+    """The program with those of its inputs that it reads, and their numbers: what it does not read
+    gets no gradient."""
+    count = len(program.inputs) - len(program.captured)
+    read = {v for op in program.ops for v in op.operands} | set(program.outputs)
+    used = tuple(k for k in range(count) if program.inputs[k] in read)
+    inputs = [*(program.inputs[k] for k in used), *program.inputs[count:]]
+    return Program(inputs, program.ops, program.outputs, name=program.name,
+                   captured=program.captured), used  # fmt: skip
 
 
 def _generators() -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autojit.drawing.recorded import shown
+from autojit.drawing.graphs.recorded import shown
 
 from .engine import dtypes
 from .engine.modes import recording

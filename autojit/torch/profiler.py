@@ -15,15 +15,13 @@ import enum
 import functools
 import json
 import os
-import re
 import threading
 import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from .engine import recording
-from .engine.backward import Pass
+from autojit.session.files import write_whole
+from autojit.session.watching import span, watching
 
 
 class ProfilerActivity(enum.Enum):
@@ -44,31 +42,45 @@ class Event:
         self.start = time.perf_counter_ns()
 
 
+#: PyTorch's kinds of events, by those of the spans that they are made of.
+_KINDS = {"operation": "cpu_op", "backward": "backward", "annotation": "user_annotation"}
+
+
 class _Recorder:
-    """The events of a profile, and those that are open in each thread."""
+    """A watcher that makes events of spans; some are open in each thread."""
 
     def __init__(self, shapes: bool) -> None:
         self.events: list[Event] = []
         self.shapes = shapes
         self._open = threading.local()
 
-    def begin(self, name: str, kind: str, arrays: Iterable[Any] = ()) -> None:
+    def begin(self, span: span) -> None:
         """Open an event."""
-        shapes = [list(getattr(a, "shape", ())) for a in arrays] if self.shapes else None
+        kind = _KINDS.get(span.kind)
+        if kind is None:
+            return
+        shapes = None
+        if self.shapes:
+            shapes = [list(getattr(a, "shape", ())) for a in span.data or ()]
+        name = f"aten::{span.name}" if kind == "cpu_op" else span.name
         event = Event(name, kind, shapes)
         self.events.append(event)
-        stack = self._stack()
-        stack.append(event)
-        event.start = time.perf_counter_ns()
+        self._stack().append(event)
 
-    def end(self) -> None:
+    def end(self, span: span) -> None:
         """Close the event that was opened last."""
-        now = time.perf_counter_ns()
+        if span.kind not in _KINDS:
+            return
         stack = self._stack()
         event = stack.pop()
-        event.duration = now - event.start
+        event.start = int(span.begun * 1e9)
+        event.duration = int((span.ended - span.begun) * 1e9)
         if stack:
             stack[-1].children += event.duration
+
+    def mark(self, name: str) -> None:
+        """An event without a duration."""
+        self.events.append(Event(name, "user_annotation", None))
 
     def _stack(self) -> list[Event]:
         if not hasattr(self._open, "stack"):
@@ -78,34 +90,8 @@ class _Recorder:
 
 
 class _Current:
-    recorder: _Recorder | None = None
-
-
-def _forward_name(name: str) -> str:
-    word = re.sub(r"Backward\d*$", "", name)
-    return "aten::" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word).lower()
-
-
-def _timed_forward(plain: Callable[..., Any], recorder: _Recorder) -> Callable[..., Any]:
-    def computed(operation: Any, arrays: Any, static: Any) -> Any:
-        recorder.begin(_forward_name(operation.name), "cpu_op", arrays)
-        try:
-            return plain(operation, arrays, static)
-        finally:
-            recorder.end()
-
-    return computed
-
-
-def _timed_backward(plain: Callable[..., Any], recorder: _Recorder) -> Callable[..., Any]:
-    def pulled(self: Any, node: Any, cotangents: Any) -> Any:
-        recorder.begin(node.name(), "backward", cotangents)
-        try:
-            return plain(self, node, cotangents)
-        finally:
-            recorder.end()
-
-    return pulled
+    #: The profile that is open.
+    profile: Any = None
 
 
 class record_function:
@@ -113,19 +99,14 @@ class record_function:
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name
-        self._recorders: list[_Recorder | None] = []
+        self._spans: list[span] = []
 
     def __enter__(self) -> record_function:
-        recorder = _Current.recorder
-        self._recorders.append(recorder)
-        if recorder is not None:
-            recorder.begin(self.name, "user_annotation")
+        self._spans.append(span("annotation", self.name).__enter__())
         return self
 
     def __exit__(self, *error: object) -> None:
-        recorder = self._recorders.pop()
-        if recorder is not None:
-            recorder.end()
+        self._spans.pop().__exit__(*error)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -168,26 +149,23 @@ class profile:
 
     def start(self) -> None:
         """Begin to take times."""
-        if _Current.recorder is not None:
+        if _Current.profile is not None:
             raise RuntimeError("Profiler is already enabled")
-        _Current.recorder = self._recorder
-        self._plain = (recording._computed, Pass._pulled)
-        setattr(recording, "_computed", _timed_forward(self._plain[0], self._recorder))  # noqa: B010
-        setattr(Pass, "_pulled", _timed_backward(self._plain[1], self._recorder))  # noqa: B010
+        _Current.profile = self
+        self._watching = watching(self._recorder)
+        self._watching.__enter__()
 
     def stop(self) -> None:
         """End."""
-        setattr(recording, "_computed", self._plain[0])  # noqa: B010
-        setattr(Pass, "_pulled", self._plain[1])  # noqa: B010
-        _Current.recorder = None
+        self._watching.__exit__(None, None, None)
+        _Current.profile = None
         if self._ready is not None:
             self._ready(self)
 
     def step(self) -> None:
         """Mark the end of a step of training."""
         self._steps += 1
-        self._recorder.begin(f"ProfilerStep#{self._steps}", "user_annotation")
-        self._recorder.end()
+        self._recorder.mark(f"ProfilerStep#{self._steps}")
 
     def events(self) -> list[Event]:
         """All events, in the order in which they began."""
@@ -213,7 +191,7 @@ class profile:
             }
             for e in self._recorder.events
         ]  # fmt: skip
-        Path(path).write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+        write_whole(path, json.dumps({"traceEvents": events}))
 
 
 class Average:

@@ -25,27 +25,64 @@ def constant(x: Any) -> Any:
     return type(x), x
 
 
-def surroundings(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """The plain numbers, tensors, modes and hooks that a function or module may read: in its
+class Surroundings:
+    """The tensors, plain numbers, modes and hooks that a function or module may read: in its
     variables, in the attributes of its object, and one list, dict or object further."""
-    return tuple(_read(function, set()))
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.tensors: dict[int, tuple[int, Tensor]] = {}
+        self._seen: set[int] = set()
+        #: All but the tensors, and how many there are at which names.
+        self.state = tuple(self._read(function))
 
-def _read(x: Any, seen: set[int]) -> Iterator[Any]:
-    if id(x) in seen:
-        return
-    seen.add(id(x))
-    if isinstance(x, MethodType):
-        yield from _attributes(x.__self__)
-        yield from _read(x.__func__, seen)
-    elif hasattr(x, "forward") and callable(getattr(x, "modules", None)):
-        for module in x.modules():
-            yield from _attributes(module)
-    elif (code := getattr(x, "__code__", None)) is not None:
-        for name in code.co_names:
-            yield from _value(name, x.__globals__.get(name), seen)
-        for name, cell in zip(code.co_freevars, x.__closure__ or (), strict=True):
-            yield from _value(name, _content(cell), seen)
+    def _read(self, x: Any) -> Iterator[Any]:
+        if id(x) in self._seen:
+            return
+        self._seen.add(id(x))
+        if isinstance(x, MethodType):
+            yield from self._attributes(x.__self__)
+            yield from self._read(x.__func__)
+        elif hasattr(x, "forward") and callable(getattr(x, "modules", None)):
+            for module in x.modules():
+                yield from self._attributes(module)
+            for tensor in (*x.parameters(), *x.buffers()):
+                yield self._met(tensor)
+        elif (code := getattr(x, "__code__", None)) is not None:
+            for name in code.co_names:
+                yield from self._value(name, x.__globals__.get(name))
+            for name, cell in zip(code.co_freevars, x.__closure__ or (), strict=True):
+                yield from self._value(name, _content(cell))
+
+    def _met(self, tensor: Tensor) -> int:
+        """The number of a tensor among those that were met."""
+        number, _ = self.tensors.setdefault(id(tensor), (len(self.tensors), tensor))
+        return number
+
+    def _value(self, name: str, x: Any) -> Iterator[Any]:
+        if isinstance(x, _PLAIN):
+            yield name, type(x), x
+        elif isinstance(x, Tensor):
+            yield name, self._met(x)
+        elif type(x) in (list, tuple) and len(x) <= _MOST:
+            for item in x:
+                yield from self._value(name, item)
+        elif type(x) is dict and len(x) <= _MOST:
+            for key, item in x.items():
+                yield from self._value(f"{name}[{key!r}]", item)
+        elif hasattr(x, "forward") or (hasattr(x, "__code__") and hasattr(x, "__globals__")):
+            yield from self._read(x)
+        elif not isinstance(x, (type, ModuleType)):
+            yield from self._attributes(x)
+
+    def _attributes(self, x: Any) -> Iterator[Any]:
+        """The attributes of an object; of a module also whether it trains, and its hooks."""
+        for name, value in getattr(x, "__dict__", {}).items():
+            if isinstance(value, _PLAIN):
+                yield name, type(value), value
+            elif isinstance(value, Tensor):
+                yield name, self._met(value)
+            elif name in ("_before", "_after", "_backward_hooks") and isinstance(value, dict):
+                yield name, tuple(map(id, value.values()))
 
 
 def _content(cell: Any) -> Any:
@@ -53,31 +90,3 @@ def _content(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:  # a name that is not set yet
         return None
-
-
-def _value(name: str, x: Any, seen: set[int]) -> Iterator[Any]:
-    if isinstance(x, _PLAIN):
-        yield name, type(x), x
-    elif isinstance(x, Tensor):
-        yield name, id(x)
-    elif type(x) in (list, tuple) and len(x) <= _MOST:
-        for item in x:
-            yield from _value(name, item, seen)
-    elif type(x) is dict and len(x) <= _MOST:
-        for key, item in x.items():
-            yield from _value(f"{name}[{key!r}]", item, seen)
-    elif hasattr(x, "forward") or (hasattr(x, "__code__") and hasattr(x, "__globals__")):
-        yield from _read(x, seen)
-    elif not isinstance(x, (type, ModuleType)):
-        yield from _attributes(x)
-
-
-def _attributes(x: Any) -> Iterator[Any]:
-    """The attributes of an object; of a module also whether it trains, and its hooks."""
-    for name, value in getattr(x, "__dict__", {}).items():
-        if isinstance(value, _PLAIN):
-            yield name, type(value), value
-        elif isinstance(value, Tensor):
-            yield name, id(value)
-        elif name in ("_before", "_after", "_backward_hooks") and isinstance(value, dict):
-            yield name, tuple(map(id, value.values()))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit import places
 from autojit.errors import InPlaceError, with_place
 
 from .aliasing import assign
@@ -234,7 +235,7 @@ class ArrayMethods(Operators):
                 "Ask for that, or for none:\n"
                 "    x.__array_namespace__()            # not: api_version=..."
             )
-        return importlib.import_module(hooks.array_api)
+        return importlib.import_module(places.ARRAY_API)
 
     @property
     def device(self) -> str:

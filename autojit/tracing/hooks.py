@@ -1,8 +1,9 @@
 """What floors above register here, for tracing, which lies below them.
 
 A traced array answers NumPy by functions that are built on traced arrays themselves.  The modules
-of these functions set their hook when they are imported; the package names the modules, which are
-imported before the first trace (:meth:`Hooks.load`), so that ``import autojit`` stays quick.
+of these functions set their hook when they are imported; :mod:`autojit.places` names the modules,
+which are imported before the first trace (:meth:`Hooks.load`), so that ``import autojit`` stays
+quick.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from autojit import places
 from autojit.ir.core.locks import Lock
 
 
@@ -80,20 +82,23 @@ class Hooks:
     reduce_at: Callable[..., Any]
     update_at: Callable[..., Any]
 
+    #: Raises where results hold a NaN or an infinity that the inputs do not, for ``debug_nans``:
+    #: ``(program, inputs, results, paths)``.
+    check_results: Callable[[Any, Any, Any, Any], None]
+    #: Raises where derivatives of a compiled function are wrong, for ``check="first"``:
+    #: ``(compiled, args, kwargs, results)``.
+    check_gradients: Callable[[Any, Any, Any, Any], None]
+    #: Raises where compiled results are not the interpreter's, for ``AUTOJIT_VERIFY``:
+    #: ``(program, inputs, compiled)``.
+    verify: Callable[[Any, Any, Any], None]
+
     def __init__(self) -> None:
-        self._modules: tuple[str, ...] = ()
+        self._modules = places.ANSWERS
         self._lock = Lock()
-        #: Our modules in the place of SciPy's that are not `autojit.scipy.NAME`, by SciPy's names.
-        self.scipy: dict[str, str] = {}
-        #: The module with the functions of the array API standard.
-        self.array_api = ""
         #: Let go of what is recorded beside a trace, once that has ended.
         self.releases: list[Callable[[], object]] = []
         #: SciPy's functions that are answered for, by their public names.
         self.scipys_functions: dict[str, Any] = {}
-
-        #: Modules of PyTorch's classes, by those of our functions that have their names.
-        self.classes: dict[str, str] = {}
 
     def class_named(self, module: str, name: str) -> Any:
         """What PyTorch has by a name in a module of which we have the functions: ``nn.Linear``.
@@ -102,15 +107,20 @@ class Hooks:
         """
         if not name.startswith("_"):
             with contextlib.suppress(AttributeError):
-                return getattr(importlib.import_module(self.classes[module]), name)
+                return getattr(importlib.import_module(places.CLASSES[module]), name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
-    def register_modules(self, *names: str) -> None:
-        """Name modules that are imported before the first trace."""
-        self._modules += names
+    def html(self, x: Any) -> str:
+        """A piece of HTML that shows a program, a compiled or a transformed function."""
+        made: str = importlib.import_module(places.NOTEBOOK).html(x)
+        return made
+
+    def load_check(self, name: str) -> None:
+        """Import the module that checks something."""
+        importlib.import_module(places.CHECKS[name])
 
     def load(self) -> None:
-        """Import the modules that have been named since this was last called."""
+        """Import the modules that answer, unless that has been done."""
         if self._modules:
             with self._lock:  # another thread may be importing them
                 for name in self._modules:

@@ -13,9 +13,9 @@ import numpy as np
 
 from autojit.errors import HandledFailureError, with_place
 from autojit.ir.core.program import Builder, Op, Source, Value
+from autojit.session.frames import is_internal
 
 from .handlers import handler_line
-from .source import is_internal
 
 
 def _found_error_state() -> Callable[[], Any]:

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from types import FrameType, MethodType
 from typing import Any
 
+from autojit import places
+
 from .hooks import hooks
 
 #: Frames in which a function of SciPy's is looked for.
@@ -38,7 +40,7 @@ def way_out(package: str, name: str) -> str:
     """What the user can write in the place of a function of SciPy's."""
     if f"scipy.{package}.{name}" in hooks.scipys_functions:
         return _BY_THE_MODULE.format(package=package, name=name)
-    place = hooks.scipy.get(package, f"autojit.scipy.{package}")
+    place = places.SCIPY.get(package, f"autojit.scipy.{package}")
     ours = importlib.import_module(place) if _is_there(place) else None
     if not callable(getattr(ours, name, None)):
         return _BY_A_RULE

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
 import sys
-from pathlib import Path
 from types import CodeType, FrameType
-
-import numpy as np
 
 from autojit.errors import UnrolledLoopWarning, warn_at
 from autojit.ir.core.program import Source
+from autojit.session.frames import INNER, USERS, is_installed, kind_of, kinds
 
 #: Ops beyond which tracing itself takes seconds (20 to 40 us each), before anything is rolled up.
 TRACE_BUDGET = 100_000
@@ -27,21 +24,6 @@ LOOP_AS_ONE_OPERATION = (
     "    x, ys = scan(lambda x, row: (step(x, row), x), x, w)  "
     "# for row in w: ys.append(x); x = step(x, row)"
 )
-
-_HERE = Path(__file__).resolve().parents[1]
-_INTERNAL = tuple(
-    f"{folder}{os.sep}"
-    for folder in (
-        _HERE,
-        _HERE.parent / "ir",
-        _HERE.parent / "codegen",
-        Path(np.__file__).resolve().parent,
-        Path(np.__file__).resolve().parents[1] / "scipy",
-        Path(np.__file__).resolve().parents[1] / "pandas",
-    )
-)
-#: What `is_internal` has found.
-_internal: dict[str, bool] = {}
 
 
 def user_source() -> Source | None:
@@ -64,14 +46,9 @@ def user_frame(*, libraries: bool = True) -> FrameType | None:
     """The innermost frame that is neither ours nor NumPy's nor SciPy's; without ``libraries`` it is
     no other installed package's either."""
     frame = _user_frame()
-    while frame is not None and not libraries and _is_installed(frame.f_code.co_filename):
+    while frame is not None and not libraries and is_installed(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
-
-
-def _is_installed(filename: str) -> bool:
-    parts = Path(filename).parts
-    return is_internal(filename) or "site-packages" in parts or "dist-packages" in parts
 
 
 def user_statement() -> ast.stmt | None:
@@ -91,27 +68,13 @@ def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         filename = frame.f_code.co_filename
-        internal = _internal.get(filename)
-        if internal is None:
-            internal = is_internal(filename)
-        if not internal:
+        kind = kinds.get(filename)
+        if kind is None:
+            kind = kind_of(filename)
+        if kind == USERS:
             return frame
-        frame = frame.f_back
+        frame = frame.f_back if kind == INNER else None
     return None
-
-
-def is_internal(filename: str) -> bool:
-    """Whether a file is ours, NumPy's or SciPy's, by its name."""
-    found = _internal.get(filename)
-    if found is None:
-        found = _internal[filename] = _is_internal(filename)
-    return found
-
-
-def _is_internal(filename: str) -> bool:
-    if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
-        return filename.startswith("<frozen") or filename == "<__array_function__ internals>"
-    return str(Path(filename).resolve()).startswith(_INTERNAL)
 
 
 def warn_while_tracing(source: Source | None) -> None:

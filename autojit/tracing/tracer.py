@@ -13,10 +13,12 @@ from autojit.errors import (
     ConcreteValueError,
     RefusedInPlaceError,
     UncoveredAttributeError,
+    UncoveredFunctionError,
     with_place,
 )
 from autojit.ir.core.program import Value
 from autojit.ir.core.types import Type
+from autojit.session.elsewhere import of_others
 
 from .aliasing import View, refreshed
 from .array_methods import ArrayMethods
@@ -151,10 +153,25 @@ class Tracer(ArrayMethods):
         """How the user writes it (``argument 0['w']``), where it is an argument of a caller's."""
         return None
 
+    def as_static(self) -> str:
+        """Code that makes it known while the function is traced."""
+        path = self.argument_path or self._only_argument() or "argument 1"
+        number, name = path.removeprefix("argument "), path[10:-1]
+        if number.isdigit():
+            return f"jit(f, static_argnums={number})"
+        return (
+            f"jit(f, static_argnames={name!r})" if name.isidentifier() else "jit(lambda x: f(x, n))"
+        )
+
+    def _only_argument(self) -> str | None:
+        """The argument that a value depends on, if the function has one."""
+        paths = self.owner.paths() if self.owner.paths is not None else []
+        return paths[0] if len(paths) == 1 else None
+
     def __getattr__(self, name: str) -> Any:
         # NumPy and Python probe for protocols, also on half-made copies: they get a plain answer.
         if name.startswith("__") or not hasattr(np.ndarray, name):
-            raise AttributeError(f"a traced array has no attribute {name!r}")
+            raise AttributeError(f"a traced array has no attribute {name!r}{of_others(name)}")
         error = UncoveredAttributeError(
             with_place(
                 f"x.{name} of a traced array of type {self.type} is not covered by autojit.",
@@ -163,6 +180,11 @@ class Tracer(ArrayMethods):
         )
         error.asked = True
         raise error
+
+    @classmethod
+    def __torch_function__(cls, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
+        """What PyTorch's functions call instead of theirs."""
+        raise uncovered_of(f"torch.{getattr(f, '__name__', f)}", "PyTorch")
 
     # -- what needs a value -----------------------------------------------
 
@@ -199,7 +221,7 @@ class Tracer(ArrayMethods):
         if not is_batched(self):
             fix += (
                 "between functions with autojit.cond(x > 0, f, g, x) and autojit.while_loop,\n"
-                "or make the argument static: jit(f, static_argnums=...)."
+                f"or make the argument static: {self.as_static()}."
             )
         self._refuse(_BOOL, fix.rstrip("\n"))
 
@@ -258,7 +280,10 @@ class Tracer(ArrayMethods):
             return repr(self)
         self._refuse(
             f"formatting x as {form!r}",
-            "Print the type instead with f'{x}', or format the result of jit(f).",
+            f"Print the type instead, or format the result of the compiled function:\n"
+            f"    print(f'{{x}}')                      # not: f'{{x:{form}}}'\n"
+            + f"    print(f'{{f(x):{form}}}')".ljust(39)
+            + "# where f is called",
         )
 
     def __index__(self) -> int:
@@ -268,7 +293,7 @@ class Tracer(ArrayMethods):
         self._refuse(
             "using x as an index, a shape or a range",
             "Shapes and loop bounds must be Python integers. Make the argument static:\n"
-            "    jit(f, static_argnums=1)\n" + _TAKE,
+            f"    {self.as_static()}\n" + _TAKE.rstrip("\n"),
             asked=True,
         )
 
@@ -339,6 +364,17 @@ class Tracer(ArrayMethods):
                     user_source(),
                 )
             )
+
+
+def uncovered_of(function: str, library: str) -> UncoveredFunctionError:
+    """The error for a function of another library that works on arrays of its own."""
+    return UncoveredFunctionError(
+        with_place(
+            f"{function} is {library}'s, and traced arrays are NumPy's. Write it with NumPy:\n"
+            "    np.sin(x)                          # not: torch.sin(x), jnp.sin(x)",
+            user_source(),
+        )
+    )
 
 
 class Argument(Tracer):

@@ -9,11 +9,13 @@ from typing import Any, overload
 import numpy as np
 import optree
 
-from autojit.errors import ShapeError, StructureError
+from autojit.errors import SettingError, ShapeError, StructureError
 from autojit.ir.autodiff.batch import batch
+from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
+from autojit.staging.signatures import other_types
 from autojit.staging.trace_function import LeafType, leaf_type, trace_function
 from autojit.staging.transformed import Transformed
 from autojit.tracing.known import BATCHED, Inputs
@@ -30,6 +32,7 @@ def vmap(
 ) -> Callable[[Callable[..., Any]], Transformed[..., Any]]: ...
 
 
+@folded
 def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0) -> Any:
     """Map a function over an axis of its arguments, as one program.
 
@@ -51,13 +54,21 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
     """
     if f is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes)
+    if not callable(f):
+        raise StructureError(
+            f"vmap takes a function, not {f!r:.60}. Map first, then call:\n"
+            "    vmap(f)(x)                         # not: vmap(f(x))"
+        )
+    _check_axes(in_axes, "in_axes")
+    _check_axes(out_axes, "out_axes")
     function = f
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = pytrees.flatten(args)
         axes = _leaf_axes(in_axes, args, "in_axes")
-        moved = [_to_front(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True)]
-        size = _size(moved, axes, pytrees.call_paths(args, {}))
+        paths = pytrees.call_paths(args, {})
+        moved = list(map(_to_front, leaves, axes, paths))
+        size = _size(moved, axes, paths)
         types = [_element(leaf, axis) for leaf, axis in zip(moved, axes, strict=True)]
         known = [leaf if axis is None else BATCHED for leaf, axis in zip(moved, axes, strict=True)]
         traced = trace_function(
@@ -76,7 +87,17 @@ def vmap(f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 
         return pytrees.unflatten(traced.structure, placed)
 
     settings = {"in_axes": in_axes, "out_axes": out_axes}
-    return Transformed(vmap, function, settings, mapped)
+    return Transformed(vmap, function, settings, mapped, other_types)
+
+
+def _check_axes(axes: Any, what: str) -> None:
+    """Refuse what is no tree of axes."""
+    for axis in optree.tree_leaves(axes, namespace=pytrees.NAMESPACE):
+        if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
+            raise SettingError(
+                f"{what} of vmap takes numbers of axes, and None, not {axis!r:.60}:\n"
+                f"    vmap(f, {what}=0)\n    vmap(f, {what}=(0, None))"
+            )
 
 
 def _leaf_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
@@ -88,20 +109,28 @@ def _leaf_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
             axes, tree, is_leaf=lambda x: x is None, namespace=pytrees.NAMESPACE
         )
     except ValueError as error:
-        raise StructureError(f"{what} of vmap does not fit: {error}") from None
+        if isinstance(tree, tuple) and isinstance(axes, tuple) and len(axes) != len(tree):
+            fit = ", ".join(["0", *["None"] * (len(tree) - 1)]) + ("," if len(tree) == 1 else "")
+            raise SettingError(
+                f"{what} of vmap has {len(axes)} entries for {len(tree)} "
+                + ("arguments" if what == "in_axes" else "results")
+                + ". Each has one: an axis, or None for what is passed whole:\n"
+                f"    vmap(f, {what}=({fit}))"
+            ) from None
+        raise SettingError(f"{what} of vmap does not fit: {error}") from None
     _, structure = pytrees.flatten(tree)
     if len(spread) != structure.num_leaves:  # None in the tree itself is no leaf
         spread = [a for a in spread][: structure.num_leaves]
     return spread
 
 
-def _to_front(leaf: Any, axis: int | None) -> Any:
+def _to_front(leaf: Any, axis: int | None, path: str) -> Any:
     if axis is None:
         return leaf
     ndim = np.ndim(leaf)
     if not -ndim <= axis < ndim:
         raise ShapeError(
-            f"vmap over axis {axis} of an argument of shape {np.shape(leaf)}: there is no such "
+            f"vmap over axis {axis} of {path}, which has shape {np.shape(leaf)}: there is no such "
             "axis. Pass it whole with in_axes=None for that argument:\n"
             "    vmap(f, in_axes=(0, None))(x, w)"
         )
@@ -122,8 +151,16 @@ def _size(leaves: Sequence[Any], axes: Sequence[int | None], paths: Sequence[str
         if axis is not None
     }
     if not sizes:
-        raise StructureError("vmap needs at least one argument with an axis in in_axes")
+        raise SettingError(
+            "vmap needs at least one argument with an axis in in_axes:\n"
+            "    vmap(f, in_axes=(0, None))(x, w)"
+        )
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{path}: {n}" for path, n in sizes.items())
-        raise ShapeError(f"vmap over axes of different extents ({listed})")
+        raise ShapeError(
+            f"vmap over axes of different extents ({listed}). Pass one of them whole, or map over "
+            "each in turn for all pairs:\n"
+            "    vmap(f, in_axes=(0, None))(x, y)\n"
+            "    vmap(vmap(f, in_axes=(None, 0)), in_axes=(0, None))(x, y)"
+        )
     return next(iter(sizes.values()))

@@ -14,9 +14,11 @@ from autojit.ir.core.types import Type
 from autojit.ir.regions.checkpoint import POLICIES
 from autojit.ir.regions.checkpoint import checkpoint as checkpoint_op
 from autojit.ir.transforms.memory import peak_bytes, stacked_bytes
+from autojit.session.tracebacks import folded
 from autojit.staging import pytrees
 from autojit.staging.bodies import check_function, merged, name_of, trace_body
 from autojit.staging.inspection import trace
+from autojit.staging.signatures import same
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.context import current_trace
@@ -53,6 +55,7 @@ def checkpoint(
 ) -> Callable[[Callable[P, R]], Transformed[P, R]]: ...
 
 
+@folded
 def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None) -> Any:
     """The function, of which reverse mode stores less and computes more.
 
@@ -116,7 +119,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | None = None
         results = current_builder().emit(checkpoint_op, [*captured, *values], params)
         return tracers_of(body, results)
 
-    return Transformed(checkpoint, function, {"policy": policy}, repeated)
+    return Transformed(checkpoint, function, {"policy": policy}, repeated, same)
 
 
 def _policy(policy: Any) -> str:
@@ -187,6 +190,7 @@ class Residual(NamedTuple):
         return self.type.nbytes
 
 
+@folded
 def saved_residuals(f: Callable[..., Any], *args: Any) -> list[Residual]:
     """What reverse mode stores between ``f`` and its derivative by all arguments.
 
@@ -236,6 +240,7 @@ def peak_memory(f: Callable[..., Any]) -> Callable[..., int]:
     traced = trace(f)
 
     @functools.wraps(f)
+    @folded
     def peak(*args: Any, **kwargs: Any) -> int:
         from autojit.ir.passes.pipeline import optimize
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
@@ -14,6 +15,7 @@ from autojit.ir.autodiff.linearize import linearize as linearize_program
 from autojit.ir.autodiff.transpose import transpose as transpose_program
 from autojit.ir.core.types import Type
 from autojit.ir.ops.arithmetic import stop_gradient as stop_op
+from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
@@ -78,6 +80,7 @@ def _in_dtype(x: Tracer, dtype: np.dtype) -> Any:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
+@folded
 def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
     """The value of ``f`` and its derivative along tangents, in one forward pass.
 
@@ -118,6 +121,7 @@ def _linearized(problem: _Traced) -> _Linear:
     return _Linear(parts, results[n:], pytrees.unflatten(traced.structure, results[:n]))
 
 
+@folded
 def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """The value of ``f`` and its derivative there, as a linear function of tangents.
 
@@ -132,6 +136,7 @@ def linearize(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     types = [leaf_type(leaf).type for leaf in problem.leaves]
     out_types = problem.traced.program.out_types
 
+    @folded
     def derivative(*tangents: Any) -> Any:
         moving = _matching(tangents, problem.structure, types, "The tangents")
         results: list[Any] = [np.zeros(t.shape, t.dtype)[()] for t in out_types]
@@ -158,6 +163,7 @@ def vjp(
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool) -> Any: ...
 
 
+@folded
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of ``f`` and the pullback of cotangents through it (reverse mode).
 
@@ -186,6 +192,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         types = types[: structure.num_leaves]
     backward = cached_transform(transpose_program, parts.linear, parts.residuals)
 
+    @folded
     def pullback(cotangent: Any) -> Any:
         seeds = _matching(cotangent, structure, types, "The cotangent")
         every = problem.traced.program.out_types
@@ -213,7 +220,10 @@ def hvp(f: Callable[[X], Any]) -> Transformed[[X, X], Any]:
     def product(x: X, v: X, /) -> Any:
         return jvp(grad(f), (x,), (v,))[1]
 
-    return Transformed(hvp, f, {}, product)
+    taken = inspect.Signature([
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ("x", "v")
+    ])  # fmt: skip
+    return Transformed(hvp, f, {}, product, lambda _: taken)
 
 
 def stop_gradient(x: X) -> X:

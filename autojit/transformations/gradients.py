@@ -10,18 +10,33 @@ from autojit.errors import (
     IntegerGradientError,
     MissingDtypeError,
     NonScalarGradientError,
+    SettingError,
     StructureError,
 )
 from autojit.ir.core.types import Type
 from autojit.ir.transforms.gradient import gradient
+from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
+from autojit.staging.settings import argument_numbers
+from autojit.staging.signatures import gradient_by
 from autojit.staging.trace_function import check_dtypes, leaf_type, trace_function
 from autojit.staging.transformed import P, R, Transformed
 from autojit.tracing.known import Inputs
 
 Argnums = int | Sequence[int]
+
+_OF_COMPLEX = (
+    "If it is a holomorphic function of complex arguments, say so; else take a real part of it:\n"
+    "    grad(f, holomorphic=True)(z)\n"
+    "    grad(lambda z: f(z).real)(z)"
+)
+_OF_STEPS = (
+    "Counts, comparisons and positions (argmax) jump and have no derivative. Differentiate the "
+    "value instead:\n"
+    "    grad(lambda x: np.max(x))(x)       # not: grad(lambda x: np.argmax(x))(x)"
+)
 
 
 @overload
@@ -44,6 +59,7 @@ def grad(
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
+@folded
 def grad(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -79,7 +95,8 @@ def grad(
         return functools.partial(grad, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
     derived = _derive(f, argnums, has_aux, holomorphic, keep_value=False)
     settings = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
-    return Transformed(grad, f, settings, derived)
+    reading = gradient_by(argnums, with_value=False, has_aux=has_aux)
+    return Transformed(grad, f, settings, derived, reading)
 
 
 @overload
@@ -100,6 +117,7 @@ def value_and_grad(
 ) -> Callable[[Callable[P, R]], Transformed[P, tuple[R, Any]]]: ...
 
 
+@folded
 def value_and_grad(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -120,7 +138,9 @@ def value_and_grad(
     if f is None:
         return functools.partial(value_and_grad, argnums=argnums, has_aux=has_aux)
     derived = _derive(f, argnums, has_aux, False, keep_value=True)
-    return Transformed(value_and_grad, f, {"argnums": argnums, "has_aux": has_aux}, derived)
+    settings = {"argnums": argnums, "has_aux": has_aux}
+    reading = gradient_by(argnums, with_value=True, has_aux=has_aux)
+    return Transformed(value_and_grad, f, settings, derived, reading)
 
 
 def _derive(
@@ -131,6 +151,8 @@ def _derive(
             f"grad takes a function, not {f!r:.60}. Differentiate first, then call:\n"
             "    grad(f)(x)                         # not: grad(f(x))"
         )
+
+    argument_numbers(f, argnums, "argnums", "grad(f, argnums={})")
 
     def derived(*args: Any, **kwargs: Any) -> Any:
         problem = _Problem(f, args, kwargs, argnums, holomorphic)
@@ -148,9 +170,16 @@ def positions(f: Callable[..., Any], argnums: Argnums, given: int) -> tuple[list
     numbers: Any = [argnums] if single else argnums
     for number in numbers:
         if not -given <= number < given:
-            raise StructureError(
+            raise SettingError(
                 f"argnums={number}, but {_name(f)} was called with {given} positional "
-                f"argument{'' if given == 1 else 's'}. Pass what is differentiated by position."
+                f"argument{'' if given == 1 else 's'}. "
+                + (
+                    f"They are counted from 0: choose from 0 to {given - 1}.\n"
+                    f"    grad(f, argnums={given - 1})"
+                    if given
+                    else "Pass what is differentiated by position:\n"
+                    "    grad(f)(x)                         # not: grad(f)(x=x)"
+                )
             )
     return [number % given for number in numbers], single
 
@@ -198,8 +227,12 @@ class _Problem:
             f"grad of {_name(self.f)} with respect to {path}, which is "
             f"{leaf_type(leaf).type.dtype.name}: only "
             "floating-point arguments have gradients. Convert it, or choose others:\n"
-            f"    grad(f)(x.astype(float))           # or a literal: 3.0, not 3\n"
-            "    grad(f, argnums=1)(n, x)"
+            + (
+                f"    grad(f)({float(leaf)!r})".ljust(39) + f"# not: grad(f)({leaf!r})\n"
+                if type(leaf) in (bool, int)
+                else "    grad(f)(x.astype(float))           # or a literal: 3.0, not 3\n"
+            )
+            + "    grad(f, argnums=1)(n, x)"
         )
 
     def _call(self, f: Callable[..., Any], leaves: Sequence[Any]) -> Any:
@@ -256,7 +289,8 @@ class _Problem:
         first = structure.child(0) if has_aux else structure
         if not first.num_leaves:
             raise NonScalarGradientError(
-                f"grad needs a scalar, and {name} returns nothing. Is its `return` missing?"
+                f"grad needs a scalar, and {name} returns nothing. Is its `return` missing?\n"
+                "    return loss                        # its last line"
             )
         if not pytrees.is_one_array(first):
             raise NonScalarGradientError(
@@ -268,17 +302,14 @@ class _Problem:
             raise NonScalarGradientError(
                 f"grad needs a scalar, and {name} returns an array of type {result}. "
                 "Sum it, or ask for the Jacobian:\n"
-                "    grad(lambda x: f(x).sum())"
+                "    grad(lambda x: f(x).sum())(x)\n"
+                "    jacrev(f)(x)"
             )
         allowed = "fc" if self.holomorphic else "f"
         if result.dtype.kind not in allowed:
             raise NonScalarGradientError(
                 f"grad needs a real floating-point scalar, and {name} returns {result}. "
-                + (
-                    "Take a real part or a modulus, or pass holomorphic=True."
-                    if result.dtype.kind == "c"
-                    else "Counts and comparisons have no derivative."
-                )
+                + (_OF_COMPLEX if result.dtype.kind == "c" else _OF_STEPS)
             )
 
 

@@ -8,11 +8,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from autojit.errors import IntegerGradientError
+from autojit.errors import IntegerGradientError, StructureError
 from autojit.ir.transforms.jacobian import jacobian
+from autojit.session.tracebacks import folded
 from autojit.session.transform_cache import cached_transform
 from autojit.staging import pytrees
 from autojit.staging.execute import apply
+from autojit.staging.settings import argument_numbers
 from autojit.staging.trace_function import leaf_type, trace_function
 from autojit.staging.transformed import P, Transformed
 from autojit.tracing.known import Inputs
@@ -37,6 +39,7 @@ def jacfwd(
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
+@folded
 def jacfwd(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The Jacobian by forward mode: for functions with fewer inputs than outputs.
 
@@ -74,6 +77,7 @@ def jacrev(
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
+@folded
 def jacrev(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The Jacobian by reverse mode: for functions with fewer outputs than inputs.
 
@@ -103,6 +107,7 @@ def hessian(
 ) -> Callable[[Callable[P, Any]], Transformed[P, Any]]: ...
 
 
+@folded
 def hessian(f: Function | None = None, argnums: Argnums = 0) -> Any:
     """The second derivatives of a function, forward over reverse.
 
@@ -121,6 +126,14 @@ def hessian(f: Function | None = None, argnums: Argnums = 0) -> Any:
 
 
 def _dense(f: Function, argnums: Argnums, *, forward: bool) -> Function:
+    name = "jacfwd" if forward else "jacrev"
+    if not callable(f):
+        raise StructureError(
+            f"{name} takes a function, not {f!r:.60}. Differentiate first, then call:\n"
+            f"    {name}(f)(x)                       # not: {name}(f(x))"
+        )
+    argument_numbers(f, argnums, "argnums", name + "(f, argnums={})")
+
     def derived(*args: Any, **kwargs: Any) -> Any:
         numbers, single = positions(f, argnums, len(args))
         chosen = tuple(args[n] for n in numbers)

@@ -140,6 +140,10 @@ class Cache:
             os.utime(path)  # the entry that was used longest ago goes first
         return entry
 
+    def has(self, key: Mapping[str, Any]) -> bool:
+        """Whether there is a file for a key; it may still turn out to be damaged."""
+        return self._reads and self._path(key).exists()
+
     def _exists(self) -> bool:
         """Whether there is a folder that can be trusted; a warning if it cannot."""
         try:

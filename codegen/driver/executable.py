@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autojit.ir.core.collection import seldom_collected
 from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
-from autojit.ir.core.types import Type, canonical_dtype
+from autojit.ir.core.types import canonical_dtype
 from autojit.ir.ops.callback import calls_functions
+from autojit.ir.pass_manager.records import phase
+
+from .native import Native, builtin, compiled_entry
 
 #: Bytes of an array from which on it matters where a copy of it lies.
 LARGE = 1 << 17
 
 if TYPE_CHECKING:
-    from autojit.codegen.cpu.abi.abi import Convention, Needs
+    from autojit.codegen.cpu.abi.abi import Convention
+    from autojit.codegen.cpu.entry_point.core import Core
     from autojit.codegen.loop_ir.program import LoopProgram
 
     from .cache import Cache
@@ -38,15 +38,6 @@ def compile_program(
     return Executable(program, cache, version)
 
 
-class _Native(NamedTuple):
-    """An entry in memory."""
-
-    address: int
-    #: Keeps the code alive.
-    owner: Any
-    needs: Needs
-
-
 class Executable:
     """A program compiled for the CPU.
 
@@ -61,15 +52,19 @@ class Executable:
         self.out_types = program.out_types
         #: How many conventions were loaded from disk.
         self.loaded = 0
+        #: Whether what :meth:`call` runs is still to be compared with the interpreter.
+        self.unverified = False
         self._cache = cache
         self._version = version
         self._lock = Lock()
-        self._natives: dict[Convention, _Native] = {}
+        self._natives: dict[Convention, Native] = {}
         self._compiled: list[Any] = []
         self._generic: Callable[..., Any] | None = None
         self._packing: tuple[Packing | None] | None = None
         self._optimized: Program | None = None
         self._loops: LoopProgram | None = None
+        #: The code that takes times (see ``timed``), once somebody has asked for it.
+        self.timed: Any = None
 
     # Not cached_property: in Python 3.11 that has one lock for all instances, which a child of
     # ``fork`` finds taken if another thread was lowering.
@@ -120,6 +115,11 @@ class Executable:
         return list(result)
 
     @property
+    def is_lowered(self) -> bool:
+        """Whether its loops are in memory."""
+        return self._loops is not None
+
+    @property
     def is_ready(self) -> bool:
         """Whether :meth:`call` has its code."""
         return self._generic is not None
@@ -146,9 +146,14 @@ class Executable:
         return self._caller(convention, weak, bound)
 
     def _caller(
-        self, convention: Convention, weak: Sequence[type | None], bound: Sequence[np.ndarray]
+        self,
+        convention: Convention,
+        weak: Sequence[type | None],
+        bound: Sequence[np.ndarray],
+        times: np.ndarray | None = None,
     ) -> Callable[..., Any]:
-        native = self._entry(convention, bound)
+        code, out_types = self._native(convention), self.packed.out_types
+        native = builtin(code, out_types, bound, self.source.name, times)
         if self.packing is None:
             return native
         from .packing import Caller
@@ -183,11 +188,7 @@ class Executable:
             weak = [*[None] * len(inputs.groups), *others]
         return Convention(tuple(weak), bound, as_tuple)
 
-    def _entry(self, convention: Convention, bound: Sequence[np.ndarray]) -> Callable[..., Any]:
-        native = self._native(convention)
-        return _callable(native, self.packed.out_types, bound, self.source.name)
-
-    def _native(self, convention: Convention) -> _Native:
+    def _native(self, convention: Convention) -> Native:
         with self._lock:
             if convention not in self._natives:
                 key = self._key(convention)
@@ -203,7 +204,8 @@ class Executable:
 
         return key(self.packed, convention, self._version)
 
-    def _load(self, key: dict[str, Any] | None) -> _Native | None:
+    @phase("read the cache")
+    def _load(self, key: dict[str, Any] | None) -> Native | None:
         """Code from disk."""
         if self._cache is None or key is None:
             return None
@@ -215,19 +217,19 @@ class Executable:
 
         try:
             symbol, *needs = entry.about["entry"]
-            native = _Native(*load_objects(entry.code, symbol), Needs(*needs))
+            native = Native(*load_objects(entry.code, symbol), Needs(*needs))
         except (KeyError, TypeError, ValueError) as error:
             self._cache.discard(key, f"it cannot be loaded, {error!r}")
             return None
         self.loaded += 1
         return native
 
-    def _compile(self, convention: Convention, key: dict[str, Any] | None) -> _Native:
+    def _compile(self, convention: Convention, key: dict[str, Any] | None) -> Native:
         """Code made here, kept on disk under the key if there is one."""
         from autojit.codegen.cpu.entry_point.key import unchanged
 
         in_types, out_types = self.packed.in_types, self.packed.out_types
-        symbol, native = _compiled(self.loops, in_types, out_types, convention)
+        symbol, native = compiled_entry(self.loops, in_types, out_types, convention, self._writer())
         compiled = native.owner
         self._compiled.append(compiled)
         if self._cache and key and unchanged():
@@ -238,6 +240,12 @@ class Executable:
             }
             self._cache.store(key, about, compiled.object_code)
         return native
+
+    def _writer(self) -> type[Core]:
+        """What writes the core of the code."""
+        from autojit.codegen.cpu.entry_point.core import Core
+
+        return Core
 
     def llvm(self) -> str:
         """The optimised LLVM IR: of what was compiled here first, or is now."""
@@ -254,86 +262,17 @@ class Executable:
             return self._compiled[0]
 
 
-def _compiled(
-    loops: LoopProgram, in_types: Sequence[Type], out_types: Sequence[Type], convention: Convention
-) -> tuple[str, _Native]:
-    """The name of a new entry for a convention, and its code."""
-    from autojit.codegen.cpu.entry_point.entry import Module
-    from autojit.codegen.cpu.entry_point.parts import parts
-    from autojit.codegen.cpu.host.engine import Compiled, serial
-    from autojit.codegen.cpu.llvm import library
-
-    symbol = f"autojit_entry_{serial()}"
-    with seldom_collected():
-        module = Module(loops, in_types, out_types)
-        module.add_entry(symbol, convention)
-        divided = parts(module.module, module.core.name, module.printed)
-        shared = library.used(module.module)
-    _begin_to_load(module.needs)
-    compiled = Compiled(divided, shared)
-    return symbol, _Native(compiled.address(symbol), compiled, module.needs)
-
-
-def _callable(
-    native: _Native, out_types: Sequence[Type], bound: Sequence[np.ndarray], name: str
-) -> Callable[..., Any]:
-    """The builtin that calls code with all that it asks for."""
-    from autojit.codegen.cpu.abi import abi
-    from autojit.codegen.cpu.abi.callbacks import owners
-    from autojit.codegen.cpu.abi.results import allocator
-    from autojit.codegen.cpu.host import threads
-
-    needs = native.needs
-    allocators = [allocator(out_types[i].shape, out_types[i].dtype) for i in needs.pooled]
-    own = [
-        *map(_address, needs.functions),
-        *map(id, allocators),
-        *(a.ctypes.data for a in bound),
-    ]
-    parallel = threads.layer()[1:] if needs.parallel else (0, 0)
-    numbers = [*abi.fixed_table(), 0, 0, *parallel, *own]
-    table = (ctypes.c_int64 * len(numbers))(*numbers)
-    return abi.native_function(
-        native.address, f"autojit_{name}", table, list(bound), allocators, native.owner,
-        owners(needs.functions),
-    )  # fmt: skip
-
-
-def _address(name: str) -> int:
-    """The address of a library function, or of a callback."""
-    from autojit.codegen.cpu.abi import abi
-    from autojit.codegen.cpu.abi.callbacks import address_of
-
-    found = address_of(name)
-    return abi.library_function(name) if found is None else found
-
-
 def run_loops(loops: LoopProgram, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The outputs of a loop program, compiled, for flat arrays of its inputs."""
     from autojit.codegen.cpu.abi.abi import Convention
+    from autojit.codegen.cpu.entry_point.core import Core
 
     in_types, out_types = ([b.type for b in found] for found in (loops.inputs, loops.outputs))
     convention = Convention((None,) * len(in_types), 0, as_tuple=True)
-    _, native = _compiled(loops, in_types, out_types, convention)
-    call = _callable(native, out_types, (), loops.name)
+    _, native = compiled_entry(loops, in_types, out_types, convention, Core)
+    call = builtin(native, out_types, (), loops.name)
     exact = [canonical(a, t.dtype) for a, t in zip(arrays, in_types, strict=True)]
     return list(call(*exact))
-
-
-def _begin_to_load(needs: Needs) -> None:
-    """Import what the code will call in a thread: LLVM leaves the interpreter to others as it
-    works.  Whoever needs it then waits for the rest, and is told of what goes wrong."""
-    from autojit.codegen.cpu.host import threads
-
-    def load() -> None:
-        with contextlib.suppress(Exception):
-            for name in needs.functions:
-                _address(name)
-            if needs.parallel:
-                threads.layer()
-
-    if needs.functions or needs.parallel:
-        threading.Thread(target=load, name="autojit imports", daemon=True).start()
 
 
 def signature(program: Program) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from math import prod
+from typing import TYPE_CHECKING
 
+from autojit.codegen.analysis.amounts import of_step
 from autojit.codegen.loop_ir.cost import itemsize
-from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
-from autojit.codegen.loop_ir.nodes import Compute, Loop, RunTasks
+from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import loop_count, product_of, statements
 from autojit.codegen.loop_text.printer import print_loops
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.program import Program
+
+if TYPE_CHECKING:
+    from .executable import Executable
 
 
 def text(program: Program, stage: str) -> str:
@@ -38,12 +41,16 @@ def text(program: Program, stage: str) -> str:
 
 
 def cost(program: Program) -> dict[str, int]:
-    """Scalar operations, bytes of inputs and outputs, bytes of temporaries, loops, products."""
+    """Operations on floats, bytes of inputs and outputs, bytes of temporaries, loops, products."""
     from .executable import Executable
 
-    optimized = Executable(program).optimized
-    loops = lower(optimized)
-    flops = sum(_operations(s.body if isinstance(s, Kernel) else [s], 1) for s in loops.steps)
+    return cost_of(Executable(program))
+
+
+def cost_of(executable: Executable) -> dict[str, int]:
+    """The same of an executable, whose loops are made if they are not there."""
+    program, optimized, loops = executable.source, executable.optimized, executable.loops
+    flops = sum(of_step(step).flops for step in loops.steps)
     products = sum(isinstance(s, MatrixProduct) for s in statements(loops))
     kernels = sum(isinstance(s, Kernel) and product_of(s) is None for s in loops.steps)
     moved = sum(b.size * itemsize(b.dtype) for b in (*loops.inputs, *loops.outputs))
@@ -57,22 +64,3 @@ def cost(program: Program) -> dict[str, int]:
         "bytes": moved,
         "temporaries": loops.arena,
     }
-
-
-def _operations(body: list[object], repeats: int) -> int:
-    total = 0
-    for statement in body:
-        if isinstance(statement, Loop):
-            total += _operations(statement.body, repeats * (statement.stop - statement.start))
-        elif isinstance(statement, RunTasks):
-            # A share of a loop is written with the whole range.
-            total += _operations(statement.tasks.body, repeats)
-        elif isinstance(statement, Compute):
-            total += repeats
-        elif isinstance(statement, MatrixProduct):
-            size = statement.m * statement.n * statement.k
-            total += repeats * 2 * prod(statement.batch) * size
-        elif isinstance(statement, Factorization):
-            sides = statement.k or statement.n
-            total += repeats * prod(statement.batch) * statement.m * statement.n * sides
-    return total

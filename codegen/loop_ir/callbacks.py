@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .effects import Access, declare
+from .origins import Origins
 from .values import Buffer, Operand
 
 
@@ -33,6 +34,8 @@ class Callback:
     outputs: tuple[Operand, ...]
     read: tuple[int, ...]
     written: tuple[int, ...]
+    #: The ops that it computes.
+    origins: Origins = field(default=(), compare=False, repr=False)
 
     @property
     def buffers(self) -> list[Buffer]:

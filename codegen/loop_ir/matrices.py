@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -10,6 +10,7 @@ from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.shapes import row_major_strides
 
 from .effects import Access, declare
+from .origins import Origins
 from .values import Buffer, Operand
 
 
@@ -55,6 +56,8 @@ class MatrixProduct:
     blocked: bool = False
     panel: Operand | None = None
     share: Var | None = None
+    #: The ops that it computes.
+    origins: Origins = field(default=(), compare=False, repr=False)
 
     @property
     def parts(self) -> int:
@@ -127,6 +130,8 @@ class Factorization:
     outputs: tuple[Operand, ...]
     #: The dtypes of the results, where they are others than `elements` would say.
     gives: tuple[str, ...] = ()
+    #: The ops that it computes.
+    origins: Origins = field(default=(), compare=False, repr=False)
 
     @property
     def elements(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .callbacks import Callback
 from .matrices import Factorization, MatrixProduct
+from .origins import Origins
 from .values import Buffer
 
 
@@ -19,6 +20,8 @@ class Kernel:
     body: list[Any]
     buffers: list[Buffer]
     values: int = 0
+    #: The ops that it computes.
+    origins: Origins = field(default=(), compare=False, repr=False)
 
 
 @dataclass(slots=True)

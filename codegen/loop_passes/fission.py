@@ -66,7 +66,7 @@ def fissioned(kernel: Kernel) -> Kernel:
     if sum(map(_size, walk(kernel.body))) < LONG:
         return kernel
     body = _fissioned(kernel.body, kernel.name)
-    return Kernel(kernel.name, body, buffers_of(body), kernel.values)
+    return Kernel(kernel.name, body, buffers_of(body), kernel.values, kernel.origins)
 
 
 def _size(statement: Any) -> int:

@@ -213,7 +213,8 @@ class _Cut:
         step = RunTasks(Tasks(self.task, self.tasks, body, task_buffers, measured))
         new_body = [*self.before, *stores, step, *after, *self.after]
         buffers = dict.fromkeys([*buffers_of(new_body), *task_buffers])
-        return Kernel(self.kernel.name, new_body, list(buffers), next(self.numbers))
+        values, origins = next(self.numbers), self.kernel.origins
+        return Kernel(self.kernel.name, new_body, list(buffers), values, origins)
 
     # -- what is shared ---------------------------------------------------------
 

@@ -192,7 +192,7 @@ def parallelize_product(product: MatrixProduct) -> Kernel | MatrixProduct:
         each = Buffer(one.name, one.dtype, count * one.size, "temp")
         shared = replace(shared, panel=Operand(each, affine.of(task) * one.size, ()))
     step = RunTasks(Tasks(task, count, [shared], buffers_of([shared]), is_measured(work)))
-    return Kernel(f"product_{product.c}", [step], buffers_of([step]))
+    return Kernel(f"product_{product.c}", [step], buffers_of([step]), origins=product.origins)
 
 
 @steps_pass("Shares the tiles of products by tasks.", needs=[OWN_MEMORY], keeps=IN_TASKS)

@@ -50,7 +50,7 @@ def split_blocks(kernel: Kernel) -> list[Kernel]:
         buffer.kind = "temp"  # it lies in the arena
     _spill(bodies, kernel.name)
     return [
-        Kernel(f"{kernel.name}_{n}", body, buffers_of(body), kernel.values)
+        Kernel(f"{kernel.name}_{n}", body, buffers_of(body), kernel.values, kernel.origins)
         for n, body in enumerate(bodies)
     ]
 

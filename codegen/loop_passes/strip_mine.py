@@ -77,7 +77,7 @@ def strip_mined(kernel: Kernel, rows: int | None = None) -> Kernel:
     if not any(found):
         return kernel
     body = [t for s, made in zip(kernel.body, found, strict=True) for t in made or [s]]
-    return Kernel(kernel.name, body, buffers_of(body), kernel.values)
+    return Kernel(kernel.name, body, buffers_of(body), kernel.values, kernel.origins)
 
 
 def _size(extent: int) -> int:

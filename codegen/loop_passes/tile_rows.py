@@ -29,6 +29,7 @@ from autojit.codegen.analysis.loop_level import FLAT, NESTS, NO_TASKS, OWN_MEMOR
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import AccumulateInto, Fill, Load, Loop
+from autojit.codegen.loop_ir.origins import origins_of
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of, memory, substituted
 from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar
@@ -274,7 +275,8 @@ class _Writer:
         if body is None or last is None:
             return None
         body = [*before, Loop(tile, 0, tiles, body, "reduce"), *last, *after]
-        return Kernel(self.name, body, buffers_of(body), next(self.numbers))
+        origins = origins_of(member.step for member in self.group.members)
+        return Kernel(self.name, body, buffers_of(body), next(self.numbers), origins)
 
     def _body(self, first: Affine, rows: int) -> list[Any] | None:
         """The statements for the rows from ``first`` on."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from autojit.codegen.loop_ir.callbacks import Callback
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
 from autojit.ir.core.affine import Affine, Quotient, Var
 
 #: What does not change what a program does, or is compared by itself.
-_IGNORED = {(Kernel, "buffers"), (Kernel, "values")}
+_IGNORED = {
+    (Kernel, "buffers"), (Kernel, "values"),
+    *((step, "origins") for step in (Kernel, MatrixProduct, Factorization, Callback)),
+}  # fmt: skip
 
 
 def difference(first: LoopProgram, second: LoopProgram) -> str | None:

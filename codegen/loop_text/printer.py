@@ -56,6 +56,8 @@ class _Names:
     ) -> None:
         self.buffer = buffer
         self.remarks = remarks or {}
+        #: On which line each statement begins, by its identity.
+        self.at: dict[int, int] = {}
         self.scalars: dict[int, str] = {}
         self.vars: dict[Var, str] = {}
         #: Where loops over a variable end; accumulators that something is added to.
@@ -248,6 +250,7 @@ Printed = Callable[[Any, _Names, str, list[str]], None]
 
 def _print_body(body: list[Any], names: _Names, indent: str, lines: list[str]) -> None:
     for s in body:
+        names.at[id(s)] = len(lines)
         writer = _WRITERS.get(type(s))
         if writer is not None:
             lines.append(indent + writer(s, names))
@@ -373,6 +376,13 @@ def text_of(body: list[Any], statement: Any) -> tuple[str, str]:
     if type(statement) in EFFECTS:
         _print_body([statement], names, "", own)
     return own[0] if own else type(statement).__name__, "\n".join(lines)
+
+
+def lines_of(body: list[Any], buffer: Callable[[Buffer], str] = str) -> dict[int, str]:
+    """The line of each statement in a body, however deep, by its identity; of a loop its head."""
+    names, lines = _Names(body, buffer), list[str]()
+    _print_body(body, names, "", lines)
+    return {statement: lines[at].strip() for statement, at in names.at.items()}
 
 
 def _of(lanes: int) -> str:

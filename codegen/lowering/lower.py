@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.codegen.loop_ir.origins import Origin
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.scheduling.bufferization import Location
@@ -24,8 +25,17 @@ class Lowering(Nests):
 
     def run(self) -> LoopProgram:
         """The loop program."""
-        from autojit.codegen.analysis.verifier import verify, verify_kernel
+        from autojit.codegen.analysis.verifier import verify
         from autojit.codegen.loop_passes.pipeline import SHAPE
+
+        result = SHAPE(self.unshaped(), self.traits)
+        if is_verifying():
+            verify(result)
+        return result
+
+    def unshaped(self) -> LoopProgram:
+        """The loop program before the passes over loops."""
+        from autojit.codegen.analysis.verifier import verify_kernel
 
         steps: list[Any] = []
         for number, kernel in enumerate(self.schedule.kernels()):
@@ -37,16 +47,15 @@ class Lowering(Nests):
             self.scopes = [Scope()]
             self.copy(Location(self.placement.of[value]), place, value)
             body = self.scopes[0].body
-            steps.append(Kernel(f"copy{number}", body, buffers_of(body)))
+            made_by = self.schedule.definers.get(value)
+            origins = () if made_by is None else (Origin([made_by], {}, ()),)
+            steps.append(Kernel(f"copy{number}", body, buffers_of(body), origins=origins))
         inputs, outputs = self.placement.inputs, self.placement.outputs
         result = LoopProgram(self.program.name, inputs, outputs, steps)
         if is_verifying():
             for step in steps:
                 if isinstance(step, Kernel):
                     verify_kernel(step, "lowering")
-        result = SHAPE(result, self.traits)
-        if is_verifying():
-            verify(result)
         return result
 
     def bodies(self, call: BodyCall) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import pairwise
 from math import prod
 from typing import Any, Self
@@ -20,6 +20,7 @@ from autojit.codegen.loop_ir.nodes import (
     ScatterInto,
     Store,
 )
+from autojit.codegen.loop_ir.origins import Origin
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar
@@ -28,7 +29,6 @@ from autojit.codegen.scheduling.element_walk import Index
 from autojit.codegen.scheduling.fusion import Node, Schedule
 from autojit.codegen.scheduling.materialization import BodyCall, LibraryCall
 from autojit.codegen.scheduling.op_loops import Stored
-from autojit.codegen.scheduling.remarks import note_lines
 from autojit.codegen.scheduling.traits import Traits
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
@@ -99,8 +99,12 @@ class Nests(ScalarCode):
         for child in children:
             self._child(child)
         body = self.scopes[0].body
-        note_lines(name, children)
-        return Kernel(name, body, buffers_of(body), next(self.numbers))
+        leaves = [x for c in children for x in (c.leaves() if isinstance(c, Node) else [c])]
+        origin = self._origin(leaf.op for leaf in leaves)
+        return Kernel(name, body, buffers_of(body), next(self.numbers), (origin,))
+
+    def _origin(self, ops: Iterable[Op]) -> Origin:
+        return Origin(ops, self.schedule.definers, self.schedule.stored)
 
     def _child(self, child: Any) -> None:
         if isinstance(child, Node):
@@ -303,7 +307,9 @@ class Nests(ScalarCode):
     # -- library calls and copies -----------------------------------------
 
     def _library_call(self, call: LibraryCall) -> MatrixProduct | Factorization | Callback:
-        return library_call(call, self.placement, self.traits, in_steps=self.in_steps)
+        made = library_call(call, self.placement, self.traits, in_steps=self.in_steps)
+        made.origins = (self._origin([call.op]),)
+        return made
 
     def copy(self, source: Location, target: Location, like: Value) -> None:
         """A loop that copies a value's elements from one place to another."""

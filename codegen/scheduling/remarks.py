@@ -17,28 +17,21 @@ from .op_loops import Stored
 _MOST_LINES = 3
 
 
-def note_lines(name: str, children: list[Any]) -> None:
-    """Remember which lines a kernel comes from, if remarks are collected."""
-    notes = remarks.current()
-    if notes is not None:
-        leaves = [leaf for c in children for leaf in (c.leaves() if hasattr(c, "leaves") else [c])]
-        found = [str(leaf.op.source) for leaf in leaves if leaf.op.source]
-        notes.lines[name] = tuple(dict.fromkeys(found))
-
-
 def about_loop(by: str, kernel: Kernel, loop: Any, reason: str, way_out: str = "") -> None:
     """Note a remark about a loop of a kernel, if remarks are collected."""
     notes = remarks.current()
     if notes is not None:
         line, _ = text_of(kernel.body, loop)
-        notes.add(by, f"{_lines(notes, kernel.name)}{line.partition(':')[0]}", reason, way_out)
+        place = f"{_lines(kernel)}{line.partition(':')[0]}"
+        notes.add(by, place, reason, way_out, about=(kernel.origins, loop))
 
 
-def _lines(notes: remarks.Remarks, name: str) -> str:
-    parts = [name, *name.split("_")]  # kernels that are made of several have all of their names
-    found = list(dict.fromkeys(line for part in parts for line in notes.lines.get(part, ())))
+def _lines(kernel: Kernel) -> str:
+    """The lines of the user's whose results a kernel stores."""
+    roots = [op for origin in kernel.origins for op in origin.roots]
+    found = list(dict.fromkeys(str(op.source) for op in roots if op.source))
     more = ", …" if len(found) > _MOST_LINES else ""
-    return f"{', '.join(found[:_MOST_LINES])}{more}: " if found else f"kernel {name}: "
+    return f"{', '.join(found[:_MOST_LINES])}{more}: " if found else f"kernel {kernel.name}: "
 
 
 # -- fusion --------------------------------------------------------------------------
@@ -59,7 +52,7 @@ def not_joined(others: list[Any], first: int, item: Stored, depth: int) -> None:
         if not touched.isdisjoint(getattr(other, "touched", ())) and other.var is not None:
             reason = _why(other, item, depth, is_behind=position < first)
             about = f"not in one loop with {_named(_last(other))}: {reason}"
-            notes.add("fusion", _named(item.op), about)
+            notes.add("fusion", _named(item.op), about, about=(item.op, _last(other), reason))
             return
 
 

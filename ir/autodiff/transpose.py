@@ -13,11 +13,21 @@ by what depends on them, or that reads them into a factor or a whole number, is 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from autojit.ir.core.declaration import Literal, full
 from autojit.ir.core.errors import DerivativeError, with_place
-from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
+from autojit.ir.core.program import (
+    Builder,
+    Op,
+    Program,
+    Source,
+    Value,
+    building,
+    current_builder,
+    derivative_of,
+)
+from autojit.ir.core.values import DerivedSource
 from autojit.ir.ops.arithmetic import bitwise_and, bitwise_not, select
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.pass_manager.records import phase
@@ -49,6 +59,7 @@ def pulled_back(
     linear_inputs = program.inputs[len(constants) :]
     env = dict(zip(program.inputs, constants, strict=False))
     fixed, moving, linear = parted(program.ops, linear_inputs)
+    made_at = {v: op.source for op in moving for v in op.results}
     cotangents = _Cotangents()
     # What does not depend on the linear inputs, as it stands.
     for op in needed(fixed, [v for half in moving for v in half.operands]):
@@ -63,12 +74,13 @@ def pulled_back(
         is_linear = [v in linear for v in op.operands]
         if any(v in linear and not v.type.is_inexact for v in op.operands):
             raise _not_linear(op)  # it reads a whole number that was made of tangents
-        with builder.at(op.source):
+        with builder.at(derivative_of(op.source and op.source.reversed(), op)):
             start = len(builder.ops)
             cotangents.pull(op, _constants_renamed(op, env), is_linear)
             for new in builder.ops[start:]:
                 if not linear.isdisjoint(new.operands):
                     raise _not_linear(op)
+            cotangents.place(builder.ops[start:], op, made_at)
     return [cotangents.of.get(v) or full(0, v.type) for v in linear_inputs]
 
 
@@ -110,6 +122,15 @@ class _Cotangents:
                 # A factor, which may be infinite outside of the mask.
                 cotangent = select(_holds(mask), cotangent, full(0, cotangent.type))
             self.add(value, cotangent, mask if own is None or own in mask else (*mask, own))
+
+    def place(self, ops: Sequence[Op], op: Op, made_at: Mapping[Value, Source | None]) -> None:
+        """Tell the ops that give cotangents of an op's operands where these were computed."""
+        given = {self.of[v]: made_at.get(v) for v in op.operands if v in self.of}
+        for new in ops:
+            for result in new.results:
+                source = given.get(result)
+                if source is not None and new.source is not None:
+                    new.source = DerivedSource.cotangent(new.source, source)
 
 
 _EVERYWHERE: Mask = ()

@@ -15,7 +15,7 @@ import numpy as np
 
 from .batching import Batched
 from .errors import no_derivative
-from .program import Op, Program, Value, current_builder, param_key
+from .program import Op, Program, Value, current_builder, derivative_of, param_key
 from .registry import REGISTRY
 from .types import Type, TypeMismatch
 
@@ -179,7 +179,8 @@ class Declaration:
         builder = current_builder()
         results = builder.emit(self, operands, params)
         op = Op(self, tuple(operands), params, results, builder.source)
-        return results, self.jvp(op, tangents)
+        with builder.at(derivative_of(builder.source, op)):
+            return results, self.jvp(op, tangents)
 
     #: Parameters that may move by the same amount from step to step of a loop: see ``at_step``.
     sliding: tuple[str, ...] = ()

@@ -30,7 +30,8 @@ def with_place(message: str, source: Source | None) -> str:
 
 def name_line(error: Exception, source: Source | None) -> None:
     """Add the user's line to an error that is on its way, unless it has one."""
-    if source is not None and not getattr(error, "__notes__", None):
+    notes: list[str] = getattr(error, "__notes__", [])
+    if source is not None and not any('  File "' in note for note in notes):
         error.add_note(with_place("", source).strip("\n"))
 
 

@@ -13,6 +13,7 @@ memories (``tests/thresholds.py`` does).
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -156,7 +157,11 @@ def ask_by(ask: Callable[[], Machine]) -> None:
 
 def current() -> Machine:
     """The machine that code is made for."""
-    return _told[-1] if _told else _asked[0]()
+    if _told:
+        return _told[-1]
+    if not _asked:  # the package above, which asks, has not been loaded yet
+        importlib.import_module(f"{__name__.partition('.ir.')[0]}.codegen")
+    return _asked[0]()
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import numpy as np
 from .collection import seldom_collected
 from .parameters import plain
 from .types import Type, TypeMismatch
+from .values import DerivedSource as DerivedSource
 from .values import Source as Source
 from .values import Value as Value
 
@@ -65,6 +66,18 @@ class Op:
         return f"<{self.kind.name}({types})>"
 
 
+def derivative_of(source: Source | None, op: Op) -> Source | None:
+    """A place, marked as that of the derivative of an op.
+
+    That of a derivative's derivative is the op that the user wrote.
+    """
+    if source is None:
+        return None
+    made = DerivedSource(*source)
+    made.of = op.source.of if isinstance(op.source, DerivedSource) else op.kind.name
+    return made
+
+
 def param_key(value: Any) -> Any:
     """A hashable key of a parameter that tells 0.0 from -0.0, 1 from 1.0 and True."""
     kind = type(value)
@@ -80,11 +93,14 @@ def param_key(value: Any) -> Any:
 
 
 class Views:
-    """How programs are printed, drawn and run: functions of ``ir.tools``, which lies above."""
+    """How programs are printed, drawn, run and shown in notebooks: functions that lie above, in
+    ``ir.tools`` and beyond."""
 
     text: Callable[..., str]
     graph: Callable[[Program], Any]
     interpret: Callable[[Program, Sequence[Any]], list[Any]]
+    html: Callable[[Program], str]
+    bundle: Callable[[Program, Any, Any], dict[str, str]]
 
 
 views = Views()
@@ -206,9 +222,10 @@ class Program:
         return f"<program {self.name}: {len(self.inputs)} inputs, {len(self.ops)} ops>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return views.html(self)
 
-        return f"<pre>{escape(self.text(sources=True))}</pre>"
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views.bundle(self, include, exclude)
 
     def __call__(self, *args: Any) -> Any:
         """Run the program in the interpreter; one output is returned bare."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -25,6 +26,13 @@ DTYPE_NAMES: dict[np.dtype, str] = {
     np.dtype(np.complex128): "c128",
 }
 _DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
+#: What others call them, by which one is found that was meant.
+DTYPE_ALIASES = {
+    **{dtype.name: name for dtype, name in DTYPE_NAMES.items() if dtype.name != name},
+    "bool_": "bool", "boolean": "bool", "int": "i64", "long": "i64", "uint": "u64",
+    "single": "f32", "float": "f64", "float_": "f64", "double": "f64", "real": "f64",
+    "csingle": "c64", "complex": "c128", "cdouble": "c128",
+}  # fmt: skip
 
 
 class TypeMismatch(TypeError):
@@ -56,7 +64,12 @@ def dtype_from_name(name: str) -> np.dtype:
     try:
         return _DTYPES[name]
     except KeyError:
-        raise TypeMismatch(f"unknown dtype {name!r}; known: {', '.join(_DTYPES)}") from None
+        meant = f"; did you mean {DTYPE_ALIASES[name]}?" if name in DTYPE_ALIASES else ""
+        raise TypeMismatch(f"unknown dtype {name!r}{meant or _known()}") from None
+
+
+def _known() -> str:
+    return f"; known: {', '.join(_DTYPES)}"
 
 
 def canonical_dtype(dtype: np.dtype) -> np.dtype:
@@ -113,15 +126,32 @@ def parse_type(text: str) -> Type:
     """
     name, bracket, rest = text.strip().partition("[")
     if not bracket or not rest.endswith("]"):
-        raise TypeMismatch(f"a type is written like f64[3,4] or f32[]; got {text!r}")
+        raise TypeMismatch(f"a type is written like f64[3,4] or f32[]; got {text!r}{_meant(text)}")
     body = rest[:-1].strip()
     try:
         shape = tuple(int(part) for part in body.split(",")) if body else ()
     except ValueError:
-        raise TypeMismatch(f"the shape in {text!r} must be integers, as in f64[3,4]") from None
+        raise TypeMismatch(
+            f"the shape in {text!r} must be integers, as in f64[3,4]{_meant(text)}"
+        ) from None
     if any(extent < 0 for extent in shape):
         raise TypeMismatch(f"the shape in {text!r} has a negative extent")
+    if name.strip() not in _DTYPES and (meant := _meant(text)):
+        raise TypeMismatch(f"unknown dtype {name.strip()!r}{meant}")
     return Type(dtype_from_name(name.strip()), shape)
+
+
+def _meant(text: str) -> str:
+    """Which type something that is none may stand for.
+
+    >>> _meant("float64(3, 4)"), _meant("f64[2x3]"), _meant("double"), _meant("f65[2]")
+    ('; did you mean f64[3,4]?', '; did you mean f64[2,3]?', '; did you mean f64[]?', '')
+    """
+    found = re.fullmatch(r"\s*(\w+)\s*(?:[\[(<]([\d\s,x*×]*)[\])>])?\s*", text)
+    name = found and DTYPE_ALIASES.get(found[1], found[1])
+    if not found or name not in _DTYPES:
+        return ""
+    return f"; did you mean {name}[{','.join(re.findall(r'[0-9]+', found[2] or ''))}]?"
 
 
 def type_of(array: object) -> Type:

@@ -11,14 +11,59 @@ from .types import Type
 
 
 class Source(NamedTuple):
-    """The place in the user's code that an op comes from."""
+    """The place in the user's code that an op comes from.
+
+    An op of a reverse sweep comes from the line whose derivative it carries ``backward``.
+
+    >>> Source("model.py", 7).reversed().described
+    'backward of model.py:7'
+    """
 
     file: str
     line: int
     function: str = ""
+    backward: bool = False
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """The line alone, the same forward and backward."""
+        return self[:3]
+
+    @property
+    def described(self) -> str:
+        """The place, and whether it is gone through backwards."""
+        return f"backward of {self}" if self.backward else str(self)
+
+    def reversed(self) -> Source:
+        """The place of what carries cotangents back through an op from here."""
+        return self if self.backward else self._replace(backward=True)
+
+
+class DerivedSource(Source):
+    """The place of an op whose derivative this one belongs to.
+
+    ``of`` is the name of the op that the user wrote, ``value`` where the value was computed whose
+    cotangent this op gives.
+
+    >>> made = DerivedSource.cotangent(Source("model.py", 7).reversed(), Source("model.py", 3))
+    >>> made.line, made.value.line
+    (7, 3)
+    """
+
+    of: str = ""
+    value: Source | None = None
+
+    @classmethod
+    def cotangent(cls, source: Source, value: Source) -> DerivedSource:
+        """The place of an op that gives the cotangent of a value from elsewhere."""
+        made = cls(*source)
+        if isinstance(source, DerivedSource):
+            made.of = source.of
+        made.value = value
+        return made
 
 
 #: What the operators of values emit, by their names; ``ops.arithmetic`` fills it in.

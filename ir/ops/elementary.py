@@ -52,6 +52,7 @@ def _special(name: str) -> Callable[..., Any]:
 
         return getattr(scipy.special, name)(*arrays)
 
+    evaluate.__module__, evaluate.__name__ = "scipy.special", name
     return evaluate
 
 

@@ -120,6 +120,11 @@ class Elementwise(SingleResult):
     def may_fail(self, op: Op) -> bool:
         return bool(self.fails) and any(v.dtype.kind in self.fails for v in op.operands)
 
+    def may_raise(self, op: Op, error: Exception) -> bool:
+        if super().may_raise(op, error):
+            return True
+        return self.may_fail(op) and "negative integer powers" in str(error)
+
     def reaches(self, op: Op, marked: Sequence[bool], *, inexact: bool = False) -> list[bool]:
         if inexact:
             marked = [m and rule is not None for m, rule in zip(marked, self.rules, strict=True)]

@@ -29,6 +29,9 @@ class _Indexing(SingleResult):
     def may_fail(self, op: Op) -> bool:
         return True  # an index out of bounds
 
+    def may_raise(self, op: Op, error: Exception) -> bool:
+        return type(error) is IndexError
+
     def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
         shape = op.params.get("shape", op.operands[0].shape)
         safe = places_if(wanted, operands[1:], [shape[a] for a in op.params["axes"]])
@@ -161,7 +164,9 @@ def check_bounds(indices: Sequence[Any], extents: Sequence[int]) -> None:
     for index, extent in zip(indices, extents, strict=True):
         index = np.asarray(index)
         if index.size and not (index.min() >= 0 and index.max() < extent):
-            raise IndexError(f"an index is out of bounds for an axis of {extent} elements")
+            wrong = int(index[(index < 0) | (index >= extent)].flat[0])
+            given = wrong if wrong > 0 else wrong - extent  # as the user has counted from the end
+            raise IndexError(f"index {given} is out of bounds for an axis of {extent} elements")
 
 
 def places_if(

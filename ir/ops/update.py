@@ -99,7 +99,7 @@ class Update(Updating):
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
         x, v = np.array(arrays[0]), np.asarray(arrays[1])
-        bounds = zip(*_window(v.shape, params), strict=True)
+        bounds = zip(*window(v.shape, params), strict=True)
         x[tuple(slice(*each) for each in bounds)] = v
         return x
 
@@ -114,7 +114,7 @@ class Update(Updating):
         if not v.size:
             return [Source(0, index)]
         inner, conditions = [], []
-        ranges = zip(index, x.shape, *_window(v.shape, params), strict=True)
+        ranges = zip(index, x.shape, *window(v.shape, params), strict=True)
         for i, n, start, stop, stride in ranges:
             inner.append(arithmetic.quotient(i - start, stride))
             if (start, stop, stride) != (0, n, 1):
@@ -127,11 +127,11 @@ class Update(Updating):
         return self(x, v, start=(0, *start), stride=(1, *stride))
 
     def pull_back_updates(self, cotangent: Value, op: Op) -> Value:
-        start, stop, stride = _window(op.operands[1].shape, op.params)
+        start, stop, stride = window(op.operands[1].shape, op.params)
         return move.slice_(cotangent, start=start, stop=stop, stride=stride)
 
 
-def _window(extents: Sequence[int], params: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+def window(extents: Sequence[int], params: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
     """start, stop and stride of the window."""
     start, stride = params["start"], params["stride"]
     stops = [
@@ -159,6 +159,9 @@ class _AtIndices(Updating):
 
     def may_fail(self, op: Op) -> bool:
         return True  # an index out of bounds
+
+    def may_raise(self, op: Op, error: Exception) -> bool:
+        return type(error) is IndexError
 
     def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
         extents = [op.result.shape[a] for a in op.params["axes"]]

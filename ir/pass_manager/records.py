@@ -36,6 +36,8 @@ class Run:
     changed: bool = False
     #: Without the time that the record took.
     seconds: float = 0.0
+    #: When it began, by the clock.
+    begun: float = 0.0
     runs: list[Run] = field(default_factory=list)
 
     def walk(self) -> Iterator[Run]:
@@ -95,6 +97,7 @@ class Record:
         (self._open[-1].runs if self._open else self.runs).append(run)
         self._open.append(run)
         begun, overhead = clock(), self.overhead
+        run.begun = begun
         try:
             return call()
         finally:

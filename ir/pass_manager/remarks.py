@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Remark(NamedTuple):
@@ -26,8 +26,8 @@ class Remarks:
 
     def __init__(self) -> None:
         self._found: dict[Remark, None] = {}
-        #: The user's lines that kernels come from, by the names of kernels.
-        self.lines: dict[str, tuple[str, ...]] = {}
+        #: The ops and loops that each is about, as the pass has them.
+        self.about: dict[Remark, list[tuple[Any, ...]]] = {}
 
     def __iter__(self) -> Iterator[Remark]:
         return iter(self._found)
@@ -35,9 +35,13 @@ class Remarks:
     def __len__(self) -> int:
         return len(self._found)
 
-    def add(self, by: str, place: str, reason: str, way_out: str = "") -> None:
-        """Note a remark."""
-        self._found.setdefault(Remark(by, place, reason, way_out))
+    def add(
+        self, by: str, place: str, reason: str, way_out: str = "", about: tuple[Any, ...] = ()
+    ) -> None:
+        """Note a remark, and the ops and loops that it is about."""
+        remark = Remark(by, place, reason, way_out)
+        self._found.setdefault(remark)
+        self.about.setdefault(remark, []).append(about)
 
     def forget(self, by: str, since: int) -> None:
         """Drop the remarks of a pass from that number on: it has found a way after all."""

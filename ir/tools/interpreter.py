@@ -2,14 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from autojit.ir.core.errors import name_line
-from autojit.ir.core.program import Program, Value
+from autojit.ir.core.program import Op, Program, Value
 from autojit.ir.core.types import TypeMismatch, type_of
+
+
+class Watch:
+    """What is told of the programs that a thread interprets, those in bodies included."""
+
+    def entered(self, program: Program, arguments: Sequence[Any]) -> None:
+        """A program begins."""
+
+    def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+        """An operation has these results; the program goes on with those that are returned."""
+        return results
+
+    def left(self, program: Program, outputs: Sequence[Any]) -> None:
+        """A program has these outputs."""
+
+
+class _Watching(threading.local):
+    watch: Watch | None = None
+
+
+_watching = _Watching()
+
+
+@contextmanager
+def watching(watch: Watch | None) -> Iterator[None]:
+    """A context in which what this thread interprets is watched, or is not."""
+    before, _watching.watch = _watching.watch, watch
+    try:
+        yield
+    finally:
+        _watching.watch = before
+
+
+class _Timer(Watch):
+    """Takes the time of each op of the outermost program; those in bodies belong to their ops."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.depth = 0
+        self.begun = 0.0
+
+    def entered(self, program: Program, arguments: Sequence[Any]) -> None:
+        self.depth += 1
+        self.begun = self.begun if self.depth > 1 else perf_counter()
+
+    def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+        if self.depth == 1:
+            now = perf_counter()
+            self.seconds.append(now - self.begun)
+            self.begun = now
+        return results
+
+    def left(self, program: Program, outputs: Sequence[Any]) -> None:
+        self.depth -= 1
+
+
+@contextmanager
+def timing_ops() -> Iterator[list[float]]:
+    """A context in which the time of each op that is interpreted is taken, in order.
+
+    It stays empty where this thread's programs are watched for something else.
+    """
+    timer = _Timer()
+    with watching(_watching.watch or timer):
+        yield timer.seconds
 
 
 def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
@@ -18,6 +86,15 @@ def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
     Floating-point warnings are off, as they are in compiled code: infinities
     and NaN are results.  What an operation raises gets a note of the user's line.
     """
+    env = values_of(program, arguments)
+    outputs = [_own(env[v]) for v in program.outputs]
+    if _watching.watch is not None:
+        _watching.watch.left(program, outputs)
+    return outputs
+
+
+def values_of(program: Program, arguments: Sequence[Any]) -> dict[Value, Any]:
+    """All values of a program for arguments as :func:`interpret` takes them."""
     if len(arguments) != len(program.inputs):
         raise TypeMismatch(
             f"program {program.name} takes {len(program.inputs)} arguments, got {len(arguments)}"
@@ -30,18 +107,24 @@ def interpret(program: Program, arguments: Sequence[Any]) -> list[Any]:
                 f"argument {position} of program {program.name} must be {value.type}, got {got}"
             )
         env[value] = np.asarray(argument, value.dtype)
+    watch = _watching.watch
+    if watch is not None:
+        watch.entered(program, arguments)
     with np.errstate(all="ignore"):
         for op in program.ops:
+            operands = [env[v] for v in op.operands]
             try:
-                results = op.kind.evaluate(*[env[v] for v in op.operands], **op.params)
+                results = op.kind.evaluate(*operands, **op.params)
             except Exception as error:
                 name_line(error, op.source)
                 raise
             if len(op.results) == 1:
                 results = (results,)
+            if watch is not None:
+                results = watch.computed(op, operands, results)
             for value, result in zip(op.results, results, strict=True):
                 env[value] = np.asarray(result, value.dtype)
-    return [_own(env[v]) for v in program.outputs]
+    return env
 
 
 def _own(array: np.ndarray) -> Any:

@@ -70,7 +70,7 @@ def program_lines(program: Program, *, sources: bool = False, indent: str = "") 
         operands = use(op.operands)  # before its results are defined
         parts = [f"{indent}  {define(op.results)} = {op.kind.name}", operands]
         parts.append(_print_params(op, sources, indent))
-        parts.append(f" # {op.source}" if sources and op.source else "")
+        parts.append(f" # {op.source.described}" if sources and op.source else "")
         lines.append(" ".join(part for part in parts if part))
     outputs = use(program.outputs)
     return [*lines, f"{indent}  return {outputs}".rstrip(), f"{indent}}}"]

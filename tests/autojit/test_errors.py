@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import operator
 import re
+import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,18 +26,24 @@ from autojit.errors import (
     AutojitError,
     CaptureError,
     ConcreteValueError,
+    DerivativeCheckError,
     DerivativeError,
     DonationWarning,
     DtypeError,
+    EnvironmentVariableError,
     FrozenRandomError,
     HandledFailureError,
     InPlaceError,
     IntegerGradientError,
     LeakedTracerError,
+    MiscompilationError,
     MissingDtypeError,
+    NanError,
     NonScalarGradientError,
     NotArrayError,
+    ProfileError,
     RefusedInPlaceError,
+    SettingError,
     ShapeError,
     ShapesDifferError,
     StructureError,
@@ -45,6 +53,7 @@ from autojit.errors import (
     UnhashableStaticError,
     UnsupportedTargetError,
 )
+from autojit.validation.compilation import verify
 
 X = np.array([1.0, 2.0, 3.0])
 A = np.arange(6.0).reshape(2, 3)
@@ -136,7 +145,7 @@ def test_shapes_that_depend_on_values() -> None:
         text, "a traced mask picks", "np.where(m, x, 0)                          # not: x[m]"
     )
     text = message(UncoveredFunctionError, lambda x: np.where(x > 0), X)
-    assert_says(text, "a traced mask picks", "This use (a result,")
+    assert_says(text, "a traced mask picks", "The result of main is not covered")
 
 
 def test_attributes_of_arrays_that_are_not_covered() -> None:
@@ -402,14 +411,14 @@ def test_gradient_of_several_results() -> None:
 
 def test_gradient_of_whole_or_complex_results() -> None:
     text = refusal(NonScalarGradientError, grad(lambda x: np.sum(x > 0)), X)
-    assert_says(text, "i64[]", "Counts and comparisons have no derivative")
+    assert_says(text, "i64[]", "Counts, comparisons and positions (argmax) jump")
     text = refusal(NonScalarGradientError, grad(lambda x: x * 1j), 1.0)
     assert_says(text, "c128[]", "real part", "holomorphic=True")
 
 
 def test_gradient_by_whole_numbers() -> None:
     text = refusal(IntegerGradientError, grad(square), 3)
-    assert_says(text, "grad of square with respect to argument 0, which is int64", "3.0, not 3")
+    assert_says(text, "grad of square with respect to argument 0, which is int64", "grad(f)(3.0)")
     text = refusal(IntegerGradientError, grad(square), np.arange(3))
     assert_says(text, "x.astype(float)", "argnums=1")
     text = refusal(IntegerGradientError, grad(lambda p: p["w"]), {"w": 1.0, "steps": [True]})
@@ -417,7 +426,7 @@ def test_gradient_by_whole_numbers() -> None:
 
 
 def test_gradient_by_an_argument_that_is_not_there() -> None:
-    text = refusal(StructureError, grad(square, 2), 3.0)
+    text = refusal(SettingError, grad(square, 2), 3.0)
     assert_says(text, "argnums=2", "square was called with 1 positional argument.")
 
 
@@ -574,7 +583,58 @@ def test_donated_arguments() -> None:
     assert jit(square, donate_argnums=())(2.0) == 4.0
 
 
+def test_nan_made_while_debug_nans_is_on() -> None:
+    with autojit.debug_nans(), pytest.raises(NanError) as caught:
+        jit(lambda x: np.log(x))(-1.0)
+    assert_says(str(caught.value), __file__, "log(-1.0) is nan", "fine = x > 0")
+
+
+def test_wrong_custom_rule_is_named() -> None:
+    @autojit.custom_jvp
+    def cubed(x: Any) -> Any:
+        return x**3
+
+    cubed.defjvp(lambda primals, tangents: (cubed(*primals), 2.0 * tangents[0]))
+    with pytest.raises(DerivativeCheckError) as caught:
+        jit(grad(cubed), check="first")(2.0)
+    text = str(caught.value)
+    assert_says(text, "the rule of cubed (custom_jvp)", "expected 12", "got 2.", __file__)
+
+
+def test_code_that_is_wrong_is_a_fault_of_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AUTOJIT_VERIFY", "points")
+    monkeypatch.setenv("AUTOJIT_VERIFY_DIR", str(tmp_path))
+    program = autojit.trace(np.sin)(X)
+    with pytest.raises(MiscompilationError) as caught:
+        verify(program, [X], lambda arrays: [np.cos(arrays[0])])
+    assert_says(str(caught.value), "sin was compiled wrongly: result 0[0] is", str(tmp_path))
+
+
+def test_setting_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOJIT_VERIFY", "yes")
+    with pytest.raises(EnvironmentVariableError) as caught:
+        jit(lambda x: x * 7.25)(X)
+    assert_says(str(caught.value), "AUTOJIT_VERIFY=yes is no setting", "AUTOJIT_VERIFY=points")
+
+
 # -- errors in general --------------------------------------------------------
+
+
+def test_a_profile_that_has_not_begun_or_was_used() -> None:
+    p = autojit.profile()
+    with pytest.raises(ProfileError) as caught:
+        print(p)
+    found = str(caught.value)
+    assert "has not begun" in found
+    with p:
+        pass
+    with pytest.raises(ProfileError, match="Make another one") as caught, p:
+        pass
+    for words in (found, str(caught.value)):
+        fix = words.partition("\n")[2]
+        exec(textwrap.dedent(fix), {"autojit": autojit, "f": jit(np.sin), "x": X})
 
 
 def test_every_error_is_raised_by_a_test_here() -> None:

@@ -26,7 +26,7 @@ from autojit.ir.ops.bodies import BodyOp
 from autojit.ir.ops.elementwise import Elementwise
 from autojit.ir.tools.interpreter import interpret
 from autojit.ir.tools.text import parse
-from tests.ir.noise import EXACT, noisy, parts, wrong_elements
+from autojit.validation.rounding import EXACT, noisy, parts, wrong_elements
 from tests.ir.random_programs import arguments_for, programs
 from tests.thresholds import Thresholds, drawn
 

@@ -20,9 +20,9 @@ import numpy as np
 import autojit
 from autojit.errors import AutojitError, RetraceWarning, UnrolledLoopWarning
 from autojit.ir.tools.interpreter import interpret
+from autojit.validation.rounding import noisy, parts, wrong_elements
 from tests.fuzz import plain
 from tests.fuzz.case import Case, autojit_names, leaves
-from tests.ir.noise import noisy, parts, wrong_elements
 from tests.thresholds import Thresholds
 
 #: What makes a call one that only differences can check.

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.special
 
 from autojit.protocols.registry import FUNCTIONS
-from autojit.protocols.ufuncs import find_answer
+from autojit.protocols.ufunc_plans import find_answer
 from autojit.tracing.hooks import hooks
 from tests.samples.kinds import (
     H,

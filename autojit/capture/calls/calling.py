@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autojit.staging.numba_functions import numba_kind
-from autojit.tracing.tracer import Tracer
+from autojit.tracing.tracer import Tracer, uncovered_of
 
 from . import conversions, iteration, mathematics, ordering, ranges, type_queries, vectorized
 from .randomness import Generator, RandomState, drawn
@@ -138,7 +138,15 @@ def _class(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
     return converted(f)(*args, **kwargs)
 
 
+def _of_jax(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
+    if any_traced(args) or any_traced(kwargs.values()):
+        raise uncovered_of(f"jax.numpy.{getattr(f, '__name__', f)}", "JAX")
+    return f(*args, **kwargs)
+
+
 def _way(kind: type) -> Way:
+    if kind.__module__.partition(".")[0] in ("jax", "jaxlib"):
+        return _of_jax
     if issubclass(kind, type):
         return _class
     return _of_numba if numba_kind(kind) else _twin

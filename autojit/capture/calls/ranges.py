@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autojit.functions.checks import ensured
 from autojit.ir.core.program import Value
 from autojit.ir.ops.arithmetic import floor_divide, maximum, select
 from autojit.protocols.lifting import as_value
@@ -29,6 +30,9 @@ _LOOP = (
     "or by\n"
     "    fori_loop(0, n, lambda i, x: step(x, i), x)"
 )
+
+
+_NO_STEP = "range() arg 3 must not be zero"
 
 
 class TracedRange:
@@ -86,8 +90,10 @@ def range_(*args: Any) -> Any:
     if not any_traced(bounds):
         return range(*bounds)
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-    if not is_traced(step) and step == 0:
-        raise ValueError("range() arg 3 must not be zero")
+    if is_traced(step):
+        step = ensured(step, step != 0, ValueError(_NO_STEP))
+    elif step == 0:
+        raise ValueError(_NO_STEP)
     return TracedRange(start, stop, step)
 
 

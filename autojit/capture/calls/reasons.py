@@ -8,9 +8,9 @@ from types import CodeType, FrameType
 
 from autojit.capture.rewriting.callees import is_users_file
 from autojit.capture.rewriting.twins import is_twin_code, known_reason
+from autojit.session.frames import is_internal
 from autojit.tracing.hooks import hooks
 from autojit.tracing.recording import beginnings
-from autojit.tracing.source import is_internal
 
 _CAPTURED = "`if`, loops and the like are captured from the source of the function"
 _NO_TWIN = (

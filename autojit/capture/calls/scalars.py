@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.errors import with_place
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
 from autojit.ir.ops import move
@@ -16,6 +17,7 @@ from autojit.tracing.context import WEAK_TYPES
 from autojit.tracing.created_arrays import TracedArray, bare
 from autojit.tracing.known import at_hand, depends, value_of
 from autojit.tracing.protocol import LARGEST, LEAST, Bounds, with_bounds
+from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
 TRACED = (Tracer, TracedArray)
@@ -30,6 +32,12 @@ _EMPTY = (
     "is not empty."
 )
 _ONE = "only 0-dimensional arrays can be converted to Python scalars"
+_ELEMENTS = (
+    "Use NumPy's function for all of its elements, or pick one:\n"
+    "    np.sin(x)                          # not: math.sin(x)\n"
+    "    x.astype(float)                    # not: float(x)\n"
+    "    float(x[0])"
+)
 
 
 def is_traced(x: Any) -> bool:
@@ -82,7 +90,8 @@ def without_loss(x: Tracer) -> Any:
 def scalar_value(x: Any) -> Value:
     """The value of a traced number, or NumPy's TypeError for an array with axes."""
     if np.shape(x):
-        raise TypeError(_ONE)
+        words = f"{_ONE}; this one has shape {np.shape(x)}. {_ELEMENTS}"
+        raise TypeError(with_place(words, user_source()))
     return as_value(bare(x))
 
 

@@ -1,4 +1,4 @@
-"""Arguments on the command line: types as the IR prints them, literals, and trees of these."""
+"""Arguments on the command line: types as the IR prints them, literals, files, trees of these."""
 
 from __future__ import annotations
 
@@ -9,21 +9,50 @@ from typing import Any
 
 import numpy as np
 
-from autojit.ir.core.types import DTYPE_NAMES, Type, TypeMismatch, parse_type
+from autojit.ir.core.types import DTYPE_ALIASES, DTYPE_NAMES, Type, TypeMismatch, parse_type
 
 from .failures import Failure
+from .files import SUFFIXES, read
+from .machine import give_json
 from .terminal import show
 
-_TYPE = re.compile(rf"\b(?:{'|'.join(DTYPE_NAMES.values())})\[[\d,\s]*\]")
-_TYPE_LIKE = re.compile(r"\s*[A-Za-z]\w*\s*\[[^\[\]]*\]\s*")
-_HOLDER = "__type__"
+#: A text in quotes, a type, or a file; the first is left alone.
+_PART = re.compile(
+    r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+    r"|(?P<type>\b[A-Za-z]\w*\[[\d,\s]*\])"
+    r"|(?P<file>(?<![\w)\]])@[^\s,(){}\[\]'\"]+)"
+)
+_TYPE_LIKE = re.compile(r"\s*[A-Za-z]\w*\s*[\[(][^\[\]()'\"]*[\])]\s*")
+_WORD = re.compile(r"[A-Za-z_][\w.-]*")
+_KEYWORD = re.compile(r"([A-Za-z_]\w*)=(?!=)(.*)", re.DOTALL)
+_HOLDER = "__held__"
 _WORDS = {"inf": np.inf, "nan": np.nan, "True": True, "False": False, "None": None}
+_MEANT = {
+    "true": "True", "false": "False", "none": "None", "null": "None", "infinity": "inf",
+    "NaN": "nan", "Inf": "inf",
+}  # fmt: skip
+_WAYS = (
+    "Possible are a type (f64[100,3], f32[], i64[5]), a literal (3.0, [1.0, 2.0], "
+    "{'w': f64[3]}), a word (adam), a file (@x.npy) or name=value. "
+    "Quote it if the shell takes it apart"
+)
+
+
+def keyword_of(text: str) -> tuple[str | None, str]:
+    """The name of a keyword argument, if it is one, and its value's text.
+
+    >>> keyword_of("rate=0.1"), keyword_of("f64[3]")
+    (('rate', '0.1'), (None, 'f64[3]'))
+    """
+    found = _KEYWORD.fullmatch(text)
+    return (found[1], found[2]) if found else (None, text)
 
 
 def parse_argument(text: str) -> Any:
     """The tree that an argument describes; a :class:`Type` stands for an array of that type.
 
-    Lists of numbers are arrays; tuples, dicts and other lists are trees.
+    Lists of numbers are arrays; tuples, dicts and other lists are trees; a word by itself is a
+    string.
 
     >>> parse_argument("f64[2,3]")
     f64[2,3]
@@ -32,44 +61,63 @@ def parse_argument(text: str) -> Any:
     >>> parse_argument("[[1, 2], [3, 4]]")
     array([[1, 2],
            [3, 4]])
+    >>> parse_argument("adam"), parse_argument("range(2, 9)")
+    ('adam', range(2, 9))
     """
+    text = text.strip()
     try:
-        if _TYPE_LIKE.fullmatch(text):
+        if text.startswith("@"):
+            return read(text)
+        if text.lower().endswith(SUFFIXES):
+            raise Failure(f"argument {text!r}: write @{text} to read an array from that file")
+        if _WORD.fullmatch(text) and text not in _WORDS:
+            return _word(text)
+        if _TYPE_LIKE.fullmatch(text) and not text.startswith("range("):
             return parse_type(text)
-        types: list[Type] = []
-
-        def hold(match: re.Match[str]) -> str:
-            types.append(parse_type(match.group()))
-            return f"{_HOLDER}[{len(types) - 1}]"
-
-        tree = ast.parse(_TYPE.sub(hold, text).strip(), mode="eval")
-        return _build(tree.body, types)
+        held: list[Any] = []
+        tree = ast.parse(_PART.sub(lambda match: _hold(match, held), text), mode="eval")
+        return _build(tree.body, held)
     except TypeMismatch as error:
         raise Failure(f"argument {text!r}: {error}") from None
-    except (SyntaxError, ValueError, TypeError):
-        if text.startswith("--"):
-            raise Failure(f"there is no option {text}. Options are listed by --help") from None
-        raise Failure(
-            f"argument {text!r} is neither a type (f64[100,3], f32[], i64[5]) nor a literal "
-            "(3.0, [1.0, 2.0], {'w': f64[3]}). Quote it if the shell takes it apart."
-        ) from None
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        raise Failure(f"argument {text!r} is not understood. {_WAYS}") from None
 
 
-def _build(node: ast.expr, types: Sequence[Type]) -> Any:
+def _word(text: str) -> str:
+    """A string, unless something else was meant."""
+    if text in _MEANT:
+        raise Failure(f"argument {text!r}: write {_MEANT[text]}, or '\"{text}\"' for the word")
+    if text in DTYPE_NAMES.values() or text in DTYPE_ALIASES:
+        name = DTYPE_ALIASES.get(text, text)
+        raise Failure(f"argument {text!r}: write {name}[] for a number, {name}[3] for an array")
+    return text
+
+
+def _hold(match: re.Match[str], held: list[Any]) -> str:
+    """What stands in Python's syntax for a part that it does not know."""
+    if match["text"]:
+        return match["text"]
+    held.append(parse_type(match["type"]) if match["type"] else read(match["file"]))
+    return f"{_HOLDER}[{len(held) - 1}]"
+
+
+def _build(node: ast.expr, held: Sequence[Any]) -> Any:
     match node:
         case ast.Subscript(ast.Name(id=name), ast.Constant(value=number)) if name == _HOLDER:
-            return types[int(str(number))]
+            return held[int(str(number))]
         case ast.Name(id=name) if name in _WORDS:
             return _WORDS[name]
         case ast.UnaryOp(ast.USub(), ast.Name(id="inf")):
             return -np.inf
+        case ast.Call(func=ast.Name(id="range"), args=bounds, keywords=[]):
+            return range(*(ast.literal_eval(bound) for bound in bounds))
         case ast.Tuple(elts=items):
-            return tuple(_build(item, types) for item in items)
+            return tuple(_build(item, held) for item in items)
         case ast.List(elts=items):
-            return _as_array([_build(item, types) for item in items])
+            return _as_array([_build(item, held) for item in items])
         case ast.Dict(keys=keys, values=values):
             names = [ast.literal_eval(key) for key in keys if key is not None]
-            return {n: _build(v, types) for n, v in zip(names, values, strict=True)}
+            return {n: _build(v, held) for n, v in zip(names, values, strict=True)}
     return ast.literal_eval(node)
 
 
@@ -104,7 +152,20 @@ def random_array(type: Type, rng: np.random.Generator, low: float, high: float) 
     return np.asarray(values).astype(type.dtype)
 
 
-def show_results(results: Sequence[Any], types: Sequence[Type]) -> None:
-    for i, (result, t) in enumerate(zip(results, types, strict=True)):
-        values = np.array2string(np.asarray(result), separator=", ", threshold=100)
+def show_results(
+    name: str, results: Sequence[Any], types: Sequence[Type], format: str = "text"
+) -> None:
+    """Print what a program returned."""
+    found = list(zip(map(np.asarray, results), types, strict=True))
+    if format == "json":
+        rows = [{"type": str(t), "value": _shaped(array, t)} for array, t in found]
+        give_json({"program": name, "results": rows})
+        return
+    for i, (array, t) in enumerate(found):
+        values = np.array2string(array, separator=", ", threshold=100)
         show(f"result {i}: {t} = {values}")
+
+
+def _shaped(array: np.ndarray, type: Type) -> np.ndarray:
+    """Nested as its type says; memory of loop programs has no shape."""
+    return array.reshape(type.shape) if array.size == type.size else array

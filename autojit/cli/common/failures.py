@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autojit.errors import AutojitError
+from .streams import prints_aside
 
 #: The command was not understood; the user's function, or what was checked, is at fault.
 MISUSE, FAULT = 2, 1
@@ -29,19 +28,30 @@ class Failure(Exception):
 
 @contextmanager
 def running(what: str) -> Iterator[None]:
-    """Whatever is raised by the user's code, or by autojit about it, becomes a failure."""
+    """Whatever is raised by the user's code, or by autojit about it, becomes a failure; what it
+    prints goes to stderr."""
+    from autojit.session.tracebacks import unfolded
+
     try:
-        yield
+        with prints_aside(), unfolded():
+            yield
     except Failure:
         raise
-    except AutojitError as error:
-        raise Failure(str(error), FAULT) from None
+    except SystemExit as error:
+        raise Failure(f"{what} called sys.exit({error.code!r})", FAULT) from None
     except Exception as error:
+        from autojit.errors import AutojitError
+
+        if isinstance(error, AutojitError):
+            raise Failure(str(error), FAULT) from None
         raise Failure(_describe(what, error), FAULT) from None
 
 
 def _describe(what: str, error: Exception) -> str:
     """The error, and the user's line that it comes from, or that autojit is to blame."""
+    if isinstance(error, SyntaxError) and error.filename:
+        at = f"\n  File {error.filename!r}, line {error.lineno}"
+        return f"{what} raised {type(error).__name__}: {error.msg}{at}"
     frames = traceback.extract_tb(error.__traceback__)
     message = f"{what} raised {type(error).__name__}: {error}"
     known = _OURS + _LIBRARIES
@@ -57,13 +67,3 @@ def _describe(what: str, error: Exception) -> str:
 def _within(filename: str, folders: Iterable[Path]) -> bool:
     path = Path(filename).resolve()
     return any(path.is_relative_to(folder) for folder in folders)
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """``" Did you mean x?"``, or nothing.
-
-    >>> closest("loops", ["trace", "loop"])
-    ' Did you mean loop?'
-    """
-    found = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {found[0]}?" if found else ""

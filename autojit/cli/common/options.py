@@ -9,12 +9,24 @@ from typing import Annotated, Any
 import typer
 
 from .failures import Failure
+from .terminal import check_output
 
 # So that -1.5 is an argument; what looks like an option and is none is refused by `parse_argument`.
 NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
 
-Target = Annotated[str, typer.Argument(metavar="TARGET", help="file.py:function")]
-Arguments = Annotated[list[str] | None, typer.Argument(metavar="ARG", help="types or literals")]
+Target = Annotated[
+    str,
+    typer.Argument(metavar="TARGET", help="path/to/file.py:function or package.module:function."),
+]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ARG",
+        help='Its arguments: types ("f64[100,3]", f64[] for a number), literals (3.0, '
+        '"[1, 2]", "{\'w\': f64[3]}"), words (adam), files (@x.npy), name=value. '
+        "More: autojit --help.",
+    ),
+]
 Argnums = Annotated[
     str, typer.Option(metavar="N[,N]", help="Arguments to differentiate by: 0 or 0,1.")
 ]
@@ -26,21 +38,47 @@ Format = Annotated[str, typer.Option(metavar="FORMAT", help="text or json.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random arrays.")]
 Low = Annotated[float, typer.Option(metavar="X", help="Random numbers start here.")]
 High = Annotated[float, typer.Option(metavar="X", help="Random numbers end here.")]
-Interpret = Annotated[bool, typer.Option("--interpret", help="Compile nothing.")]
+Interpret = Annotated[bool, typer.Option("--interpret", help="Compile nothing: run op by op.")]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write a file.", callback=check_output),
 ]
 
 
 def parsed(
     args: Sequence[str] | None, seed: int = 0, low: float = 0.0, high: float = 1.0
 ) -> list[Any]:
+    """The arguments of a program, which have no names."""
+    values, keywords = read_arguments(args, seed, low, high)
+    if keywords:
+        name = next(iter(keywords))
+        raise Failure(f"a program's arguments have no names: give the value of {name} by position")
+    return values
+
+
+def read_arguments(
+    args: Sequence[str] | None, seed: int, low: float, high: float
+) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by position and by name; types become random arrays."""
     import numpy as np
 
-    from .arguments import fill, parse_argument
+    from .arguments import fill, keyword_of, parse_argument
 
     rng = np.random.default_rng(seed)
-    return [fill(parse_argument(text), rng, low, high) for text in args or ()]
+    values: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for text in args or ():
+        name, body = keyword_of(text)
+        value = fill(parse_argument(body), rng, low, high)
+        if name is None and keywords:
+            raise Failure(f"argument {text!r} has no name and stands behind one that has: move it")
+        if name is None:
+            values.append(value)
+        elif name in keywords:
+            raise Failure(f"argument {name} is given twice")
+        else:
+            keywords[name] = value
+    return values, keywords
 
 
 def call(
@@ -51,22 +89,26 @@ def call(
     high: float = 1.0,
 ) -> tuple[Callable[..., Any], list[Any]]:
     """The function and its arguments; the arguments are read first, as that is quick."""
-    from .targets import check_call, load
+    from .calls import by_position
+    from .targets import load
 
-    values = parsed(args, seed, low, high)
-    f = load(target)
-    check_call(f, target, values)
-    return f, values
+    values, keywords = read_arguments(args, seed, low, high)
+    return by_position(load(target), target, values, keywords)
 
 
 def transformed_call(
     target: str, args: Sequence[str] | None, grad: bool, transform: str | None, argnums: str
 ) -> tuple[Callable[..., Any], list[Any]]:
     """The function with what is applied to it, and its arguments."""
-    from .targets import parse_argnums, transformed
+    from .targets import check_argnums, parse_argnums, transformed, uses_argnums
 
     if grad and transform is not None:
         raise Failure("give --grad or --transform, not both")
     f, values = call(target, args)
     names = "grad" if grad else transform
-    return (transformed(f, names, parse_argnums(argnums)) if names else f), values
+    positions = parse_argnums(argnums)
+    if not names:
+        return f, values
+    if uses_argnums(names):
+        check_argnums(positions, values)
+    return transformed(f, names, positions), values

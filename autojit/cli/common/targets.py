@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
-import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -12,7 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .failures import FAULT, Failure, closest, running
+from autojit.spelling import closest
+
+from .failures import FAULT, Failure, running
 
 _autojit = importlib.import_module("autojit")
 
@@ -35,15 +37,20 @@ def load(target: str) -> Callable[..., Any]:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise Failure(f"{place} has no function {name!r}.{_functions(module, name)}")
+            raise Failure(f"{place} has no function {name!r}.{_instead(module, found, name)}")
         found = getattr(found, part)
     if not callable(found):
         raise Failure(f"{target} is {type(found).__name__}, not a function.")
     return found
 
 
-def _functions(module: ModuleType, name: str) -> str:
-    """What the module offers instead."""
+def _instead(module: ModuleType, owner: Any, name: str) -> str:
+    """What the module offers instead, or a class in it."""
+    if owner is not module:
+        prefix, _, method = name.rpartition(".")
+        known = [n for n in dir(owner) if not n.startswith("_")]
+        near = difflib.get_close_matches(method, known, n=1)
+        return f" Did you mean {prefix}.{near[0]}?" if near else ""
     names = [
         n
         for n, v in vars(module).items()
@@ -55,6 +62,8 @@ def _functions(module: ModuleType, name: str) -> str:
 
 
 def _load_file(path: Path) -> ModuleType:
+    if path.is_dir():
+        raise Failure(f"{path} is a folder. TARGET is path/to/file.py:function")
     if not path.is_file():
         raise Failure(f"there is no file {path}. TARGET is path/to/file.py:function")
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -133,23 +142,14 @@ def parse_argnums(text: str) -> int | tuple[int, ...]:
     return numbers if "," in text else numbers[0]
 
 
-def check_call(f: Callable[..., Any], target: str, args: Sequence[Any]) -> None:
-    """Raise unless the function can be called with that many arguments."""
-    try:
-        signature = inspect.signature(f)
-    except (TypeError, ValueError):
-        return  # builtins say nothing: the call itself will
-    try:
-        signature.bind(*args)
-    except TypeError:
-        needed = [
-            p.name
-            for p in signature.parameters.values()
-            if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
-        example = " ".join(["f64[3]"] * len(needed))
-        raise Failure(
-            f"{target} takes ({', '.join(signature.parameters)}); "
-            f"{len(args) or 'none'} {'was' if len(args) == 1 else 'were'} given. "
-            f"Give a type or a literal for each: {target} {example}".rstrip()
-        ) from None
+def uses_argnums(transform: str) -> bool:
+    """Whether one of the transformations differentiates by ``--argnums``."""
+    return bool(_WITH_ARGNUMS.intersection(transformation_names(transform)))
+
+
+def check_argnums(argnums: int | tuple[int, ...], args: Sequence[Any]) -> None:
+    """Raise unless there are such positions."""
+    for position in argnums if isinstance(argnums, tuple) else (argnums,):
+        if not -len(args) <= position < len(args):
+            known = f"0 to {len(args) - 1}" if args else "none"
+            raise Failure(f"--argnums: there is no argument {position}; positions are {known}")

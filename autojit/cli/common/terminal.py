@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .failures import Failure
+from .streams import Paper, coloured, is_terminal, printable, results
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,10 +32,19 @@ _HIGHLIGHTS = {
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console on the present stdout or stderr; colours only on a terminal."""
+    """A console on the present stdout or stderr; colours where :func:`coloured` says so."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    stream: Any = Paper(sys.stderr) if stderr else results()
+    shows = coloured(stream)
+    return Console(
+        file=stream,
+        force_terminal=is_terminal(stream),
+        color_system="standard" if shows else None,
+        no_color=not shows,
+        highlight=False,
+        soft_wrap=False,
+    )
 
 
 def complain(message: str) -> None:
@@ -40,8 +52,11 @@ def complain(message: str) -> None:
     from rich.text import Text
 
     to = console(stderr=True)
-    text = Text.assemble(("error: ", "bold red"), message)
-    to.print(text, soft_wrap=not to.is_terminal)
+    if to.is_terminal:
+        lines = f"error: {message}".splitlines()
+        message = "\n".join(fold(line, to.width, whole=True) for line in lines)
+        message = message.removeprefix("error: ")
+    to.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
 
 
 @contextmanager
@@ -56,12 +71,25 @@ def reporting() -> Iterator[None]:
         raise typer.Exit(failure.code) from None
 
 
+def say(words: str, style: str | None = None) -> None:
+    """A sentence on stdout, folded on a terminal; names of files stay whole."""
+    from rich.text import Text
+
+    to = console()
+    if to.is_terminal:
+        words = fold(printable(words, to.encoding), to.width, whole=True)
+    to.print(Text(words, style or ""), soft_wrap=True)
+
+
 def show(text: str) -> None:
-    """Code on stdout: as it is, with colours on a terminal, long lines unbroken."""
+    """Code on stdout: as it is in a pipe, on a terminal folded and with colours."""
     text = text.rstrip("\n")
     to = console()
-    if not to.is_terminal:
-        sys.stdout.write(text + "\n")
+    if to.is_terminal:
+        text = text.replace(os.getcwd() + os.sep, "")  # files as one would name them here
+        text = "\n".join(fold(line, to.width) for line in text.split("\n"))
+    if not coloured(to.file):
+        to.file.write(text + "\n")
         return
     from rich.text import Text
 
@@ -71,10 +99,41 @@ def show(text: str) -> None:
     to.print(shown, soft_wrap=True)
 
 
-def give(text: str, output: Path | None) -> None:
-    """Print code, or write it to a file."""
-    if output is None:
+def fold(line: str, width: int, *, whole: bool = False) -> str:
+    """A line that is too long as several, which begin four places further in; words that are too
+    long themselves are taken apart unless they are to stay whole.
+
+    >>> print(fold("  %3: f64[3] = mul %1, %2  # loss.py:4", 30))
+      %3: f64[3] = mul %1, %2
+          # loss.py:4
+    """
+    if len(line) <= width:
+        return line
+    margin = len(line) - len(line.lstrip())
+    margin = margin if margin < width // 3 else 0
+    inner = " " * (margin + 4)
+    comment = re.search(r"  [#;] ", line)
+    if comment and comment.start() <= width and len(line) - comment.end() <= width - margin - 8:
+        return line[: comment.start()] + "\n" + inner + line[comment.start() + 2 :]
+    lines = textwrap.wrap(
+        line.strip(),
+        width,
+        initial_indent=" " * margin,
+        subsequent_indent=inner,
+        break_on_hyphens=False,
+        break_long_words=not whole,
+        replace_whitespace=False,
+        tabsize=4,
+    )
+    return "\n".join(lines)
+
+
+def give(text: str, output: Path | None, *, is_code: bool = True) -> None:
+    """Print a text, or write it to a file; only code is folded and gets colours."""
+    if output is None and is_code:
         show(text)
+    elif output is None:
+        results().write(text.rstrip("\n") + "\n")
     else:
         replace_file(output, text)
 
@@ -103,15 +162,22 @@ def state_line(to: Console, state: str, name: str, words: str, width: int = 12) 
     to.print(*[first, *rest], sep="\n", soft_wrap=True)
 
 
-def printable(text: str, encoding: str) -> str:
-    """The text with what the encoding lacks replaced."""
-    return text.encode(encoding, "replace").decode(encoding)
+def check_output(path: Path | None) -> Path | None:
+    """The path, if a file can be written there: asked before the work is done."""
+    if path is None:
+        return None
+    if path.is_dir():
+        raise Failure(f"-o {path}: this is a folder. Name a file in it: -o {path / 'out.txt'}")
+    folder = path.parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        reason = os.strerror(errno.EACCES if folder.is_dir() else errno.ENOENT)
+        raise Failure(f"-o {path}: cannot write into {folder}: {reason}")
+    return path
 
 
 def replace_file(path: Path, text: str) -> None:
     """Write a file aside and rename it: readers see the old text or the new one."""
-    if path.is_dir():
-        raise Failure(f"-o {path}: this is a folder. Name a file in it: -o {path / 'out.txt'}")
+    check_output(path)
     try:
         handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
+
+from autojit.cli.common.failures import Failure
+from autojit.cli.common.machine import check_format
+from autojit.cli.common.terminal import console
+from autojit.session.progress import stage
+from autojit.spelling import closest
 
 from .catalogue import NAMESPACES, Function, functions
 from .evidence import by_function
@@ -16,14 +23,17 @@ Evidence = dict[str, dict[str, str]]
 
 
 def table(namespaces: Sequence[str], *, run: bool, compiled: bool, format: str) -> str:
-    """The table of some namespaces, or of all.  Raises ValueError for one that is not known."""
-    if format not in _FORMATS:
-        raise ValueError(f"--format is text, json or markdown; got {format!r}")
-    unknown = [name for name in namespaces if name not in NAMESPACES]
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is none of {', '.join(NAMESPACES)}")
+    """The table of some namespaces, or of all.  A failure for one that is not known."""
+    check_format(format, _FORMATS)
+    for name in namespaces:
+        if name not in NAMESPACES:
+            raise Failure(
+                f"there is no namespace {name!r}.{closest(name, NAMESPACES)} "
+                f"There are: {', '.join(NAMESPACES)}"
+            )
     rows = [f for name in namespaces or NAMESPACES for f in functions(name)]
-    evidence: Evidence = dict(by_function(compiled=compiled)) if run or compiled else {}
+    with stage("running sample calls of", "NumPy and SciPy", lambda: 0):
+        evidence: Evidence = dict(by_function(compiled=compiled)) if run or compiled else {}
     return {"text": as_text, "json": as_json, "markdown": as_markdown}[format](rows, evidence)
 
 
@@ -61,7 +71,8 @@ def as_text(rows: Sequence[Function], evidence: Evidence) -> str:
         )
     for name, group in groups.items():
         for words, names in without(group).items():
-            lines += ["", f"{name}, {words}:", *_wrapped(names)]
+            heading = textwrap.wrap(f"{name}, {words}:", _width(), break_long_words=False)
+            lines += ["", *heading, *_wrapped(names)]
     failing = [f"  {name}: {_words(row)}" for name, row in evidence.items() if "no" in row.values()]
     return "\n".join([*lines, *(["", "sample calls that fail:", *failing] if failing else [])])
 
@@ -80,9 +91,14 @@ def without(group: Sequence[Function]) -> dict[str, list[str]]:
 
 
 def _wrapped(names: Sequence[str]) -> list[str]:
-    import textwrap
+    indent = "  "
+    return textwrap.wrap(
+        ", ".join(names), _width(), initial_indent=indent, subsequent_indent=indent
+    )
 
-    return textwrap.wrap(", ".join(names), 96, initial_indent="  ", subsequent_indent="  ")
+
+def _width() -> int:
+    return min(console().width, 96)
 
 
 def _words(row: dict[str, str]) -> str:

@@ -7,19 +7,21 @@ from typing import Annotated
 import typer
 
 from autojit.cli.common.failures import Failure
+from autojit.cli.common.groups import Commands
 from autojit.cli.common.options import (
     NEGATIVE_NUMBERS,
     Argnums,
     Arguments,
+    Format,
     Grad,
     Output,
     Target,
     Transform,
     transformed_call,
 )
-from autojit.cli.common.terminal import reporting
+from autojit.cli.common.terminal import give, reporting
 
-commands = typer.Typer()
+commands = Commands()
 
 
 @commands.command(context_settings=NEGATIVE_NUMBERS)
@@ -34,8 +36,7 @@ def dump(
         str | None,
         typer.Option(
             metavar="STAGE",
-            help="trace, optimized, loops, vectors, llvm, asm, cuda, ptx or all; "
-            "optimized unless given.",
+            help="One of those below; optimized unless given.",
         ),
     ] = None,
     passes: Annotated[
@@ -52,18 +53,132 @@ def dump(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="text, or json (--passes, --remarks; stages trace and optimized).",
+            help="text, json; svg, html or dot: a picture.",
         ),
+    ] = "text",
+    adjoint: Annotated[
+        bool,
+        typer.Option("--adjoint", help="A picture of the gradient beside the function."),
+    ] = False,
+    by: Annotated[
+        str,
+        typer.Option(metavar="GROUPS", help="Boxes of a picture: line, loop, call or none."),
+    ] = "line",
+    values: Annotated[
+        bool, typer.Option("--values", help="Values in a picture; arrays of types are random.")
+    ] = False,
+    output: Output = None,
+) -> None:
+    """Print a function at a stage of its compilation.
+
+    Stages:
+        trace      the ops that NumPy was asked for, with your lines
+        optimized  the program after the passes over programs
+        loops      the loops that it becomes, fused
+        vectors    which of these loops are vector code
+        llvm       LLVM's text, optimised
+        asm        machine code of this processor
+        cuda       CUDA's source for a GPU
+        ptx        its code for a GPU
+        all        all of these, each under a heading
+
+    Examples:
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]"
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --passes
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format html -o loss.html
+
+    JSON:
+        --stage trace, optimized  name, inputs, ops, outputs
+        --stage loops, --adjoint  schema, kind, name, caption, groups, nodes, edges
+        --passes                  passes, record_seconds
+        --remarks                 a list of: pass, place, reason, way_out
+    """
+    from . import dump as command
+
+    look = command.Look(adjoint, by, values, argnums)
+    what = command.Choice(stage, passes, print_after, remarks, format, look)
+    what.check()
+    if adjoint and (grad or transform is not None):
+        raise Failure("--adjoint draws the gradient itself: leave out --grad and --transform")
+    f, given = transformed_call(target, args, grad, transform, argnums)
+    command.dump(f, given, what, output)
+
+
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
+def explain(
+    target: Target,
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="text, html (a page) or json.")
     ] = "text",
     output: Output = None,
 ) -> None:
-    """Print a function at each stage of its compilation."""
-    from . import dump as command
+    """Say what the compiled code of a function does, and why: loops, bytes, time."""
+    from . import explain as command
 
-    what = command.Choice(stage, passes, print_after, remarks, format)
-    what.check()
+    command.check_format(format)
     f, values = transformed_call(target, args, grad, transform, argnums)
-    command.dump(f, values, what, output)
+    command.explain(f, values, format, output)
+
+
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
+def source(
+    target: Target,
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    to: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="LANGUAGE",
+            help="numpy: a statement for each of yours; numba, c: the loops that are compiled.",
+        ),
+    ] = "numpy",
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Of the function; such as loss_grad unless given.")
+    ] = "",
+    output: Output = None,
+) -> None:
+    """Write a function, or its derivative, as source code that does not need autojit."""
+    from autojit.cli.common.terminal import give
+
+    from . import source as command
+
+    command.check(to, name)
+    f, values = transformed_call(target, args, grad, transform, argnums)
+    give(command.text(f, values, to, name), output)
+
+
+@commands.command(context_settings=NEGATIVE_NUMBERS)
+@reporting()
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="a program's text, or a TARGET")],
+    b: Annotated[str, typer.Argument(metavar="B", help="another")],
+    args: Arguments = None,
+    grad: Grad = False,
+    transform: Transform = None,
+    argnums: Argnums = "0",
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="STAGE", help="trace, optimized or loops; files are as they are."),
+    ] = None,
+) -> None:
+    """Compare two programs up to the names of values; exit code 1 where they differ."""
+    from . import diff as command
+
+    pair = command.units(
+        a, b, stage, lambda target: transformed_call(target, args, grad, transform, argnums)
+    )
+    if not command.show(a, b, *pair):
+        raise typer.Exit(1)
 
 
 @commands.command()
@@ -76,22 +191,35 @@ def opt(
         str | None, typer.Option(metavar="NAMES", help="Passes to run, in order: cse,dce.")
     ] = None,
     list: Annotated[bool, typer.Option("--list", help="List the passes.")] = False,
+    format: Format = "text",
     output: Output = None,
 ) -> None:
-    """Run passes on a program's text, and print what they make of it."""
-    from autojit.cli.common.terminal import give
+    """Run passes on a program's text, and print what they make of it.
+
+    Examples:
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --stage trace -o loss.ir
+        autojit opt loss.ir --passes simplify,dce
+        autojit opt --list
+
+    JSON:
+        FILE    name, inputs, ops, outputs (of a program; loops have none)
+        --list  a list of: name, level, does, needs
+    """
+    from autojit.cli.common.machine import check_format
 
     from . import passes as command
 
+    check_format(format)
     if list:
-        give(command.listed(), output)
+        text = command.listed(format)
     elif file is None or not passes:
         raise Failure(
             "opt takes a program's text and passes: autojit opt program.ir --passes simplify,dce. "
             "autojit opt --list lists them"
         )
     else:
-        give(command.opt(file, [name.strip() for name in passes.split(",")]), output)
+        text = command.opt(file, [name.strip() for name in passes.split(",")], format)
+    give(text, output, is_code=format == "text")
 
 
 @commands.command()
@@ -105,12 +233,16 @@ def coverage(
     format: Annotated[str, typer.Option(metavar="FORMAT", help="text, json or markdown.")] = "text",
     output: Output = None,
 ) -> None:
-    """Say which functions of NumPy and SciPy take traced arrays."""
-    from autojit.cli.common.terminal import give
+    """Say which functions of NumPy and SciPy take traced arrays.
+
+    Examples:
+        autojit coverage scipy.special
+        autojit coverage numpy.fft --format json
+
+    JSON:
+        a list of: name, state; reason where it is not covered
+    """
     from autojit.cli.coverage import report as command
 
-    try:
-        text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
-    except ValueError as error:
-        raise Failure(str(error)) from None
-    give(text, output)
+    text = command.table(namespaces or [], run=run, compiled=compiled, format=format)
+    give(text, output, is_code=False)

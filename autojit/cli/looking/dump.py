@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from autojit import jit
-from autojit.cli.common.failures import FAULT, Failure, closest, running
+from autojit.cli.common.failures import FAULT, Failure, running
 from autojit.cli.common.terminal import give
+from autojit.spelling import closest
 from autojit.staging.inspection import STAGES, Lowered
+
+from .pictures import PICTURES, Look
 
 FORMATS = ("text", "json")
 _JSON_STAGES = ("trace", "optimized")
@@ -26,6 +29,14 @@ class Choice:
     print_after: str | None
     remarks: bool
     format: str
+    #: How a picture looks; where it differs from the default one, a picture is wanted.
+    look: Look
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether a picture is wanted, and not a text."""
+        is_new = self.format == "json" and self.stage == "loops"
+        return self.format in PICTURES or self.look.adjoint or is_new
 
     def check(self) -> None:
         """Raise unless there is such a thing, in that format."""
@@ -39,7 +50,12 @@ class Choice:
         if len(given) > 1:
             raise Failure(f"give {given[0]} or {given[1]}, not both")
         if given in ([], ["--stage"]):
-            _check_stage(self.stage or "optimized", self.format)
+            _check_stage(self.stage or "optimized")
+            if self.is_picture:
+                self.look.check(self.stage or "optimized", self.format)
+            else:
+                self.look.check_unused()
+                _check_program(self.stage or "optimized", self.format)
             return
         _check_format(self.format)
         if self.print_after is not None:
@@ -53,11 +69,14 @@ class Choice:
 def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path | None) -> None:
     """Print what was chosen, or write it to a file."""
     if what.passes or what.print_after is not None or what.remarks:
-        give(_of_passes(f, args, what), output)
+        give(_of_passes(f, args, what), output, is_code=what.format != "json")
+        return
+    stage = what.stage or "optimized"
+    if what.is_picture:
+        give(what.look.drawn(f, args, stage, what.format), output)
         return
     with running(getattr(f, "__name__", "the function")):
         lowered = jit(f).lower(*args)
-    stage = what.stage or "optimized"
     if what.format == "json":
         from .as_json import as_json
 
@@ -66,7 +85,7 @@ def dump(f: Callable[..., Any], args: Sequence[Any], what: Choice, output: Path 
         text = _every_stage(lowered)
     else:
         text = _text(lowered, stage)
-    give(text, output)
+    give(text, output, is_code=what.format != "json")
 
 
 def _of_passes(f: Callable[..., Any], args: Sequence[Any], what: Choice) -> str:
@@ -86,18 +105,26 @@ def _check_format(format: str) -> None:
         raise Failure(f"--format: there are {' and '.join(FORMATS)}; got {format!r}")
 
 
-def _check_stage(stage: str, format: str) -> None:
-    """Raise unless there are such a stage and format, and they go together."""
+def _check_stage(stage: str) -> None:
+    """Raise unless there is such a stage."""
     if stage not in (*STAGES, "all"):
         raise Failure(
             f"--stage: there is no stage {stage!r}.{closest(stage, STAGES)} "
             f"There are: {', '.join(STAGES)}, all"
         )
-    _check_format(format)
+
+
+def _check_program(stage: str, format: str) -> None:
+    """Raise unless a program of a stage has that format."""
+    if format not in FORMATS:
+        known = (*FORMATS, *PICTURES)
+        raise Failure(
+            f"--format: there are {', '.join(known)}; got {format!r}.{closest(format, known)}"
+        )
     if format == "json" and stage not in _JSON_STAGES:
         raise Failure(
-            f"--format json holds programs, so --stage is one of {', '.join(_JSON_STAGES)}; "
-            f"got {stage!r}. Use --format text"
+            f"--format json holds programs and loops, so --stage is one of "
+            f"{', '.join(_JSON_STAGES)}, loops; got {stage!r}. Use --format text"
         )
 
 

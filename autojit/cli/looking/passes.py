@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from autojit import jit
-from autojit.cli.common.failures import Failure, closest, running
+from autojit.cli.common.failures import Failure, running
 from autojit.cli.common.terminal import console
 from autojit.cli.running.run import is_loops, program_in, read_text
 from autojit.cli.running.run_loops import loops_in
@@ -22,7 +22,10 @@ from autojit.ir.pass_manager.records import Record, Run, recording
 from autojit.ir.passes.pipeline import OPTIMIZE
 from autojit.ir.tools.program_passes import SSA
 from autojit.session import transform_cache
+from autojit.spelling import closest
 from autojit.staging.execute import target_errors
+
+from .as_json import program_object
 
 #: What ``opt`` runs by one name, beside single passes.
 PIPELINES = {"optimize": OPTIMIZE, "prepare": PREPARE}
@@ -135,15 +138,24 @@ def find(name: str) -> Pass[Any]:
     """The pass of a name."""
     known: dict[str, Pass[Any]] = {**SSA.passes, **LOOPS.passes}
     if name not in known:
-        names = sorted(known)
         raise Failure(
-            f"there is no pass {name!r}.{closest(name, names)} There are: {', '.join(names)}"
+            f"there is no pass {name!r}.{closest(name, known)} autojit opt --list lists them"
         )
     return known[name]
 
 
-def listed() -> str:
+def listed(format: str = "text") -> str:
     """All passes, each with what it does and needs."""
+    if format == "json":
+        places = [SSA.passes[name] for name in sorted(SSA.passes)]
+        rows = [("programs", run) for run in places] + [("loops", p.run) for p in SHAPE.places]
+        return json.dumps(
+            [
+                {"name": run.name, "level": level, "does": run.does, "needs": sorted(run.needs)}
+                for level, run in rows
+            ],
+            indent=2,
+        )
     width = console().width
     lines = ["Pipelines:", ""]
     lines += _entry("optimize", "Runs all that a program goes through before it is lowered.", width)
@@ -170,16 +182,20 @@ def _entry(name: str, words: str, width: int) -> list[str]:
 # -- opt -----------------------------------------------------------------------------
 
 
-def opt(file: str, names: Sequence[str]) -> str:
+def opt(file: str, names: Sequence[str], format: str = "text") -> str:
     """The text of what is in a file after passes, each of which is verified."""
     for name in names:
         if name not in PIPELINES:
             find(name)
     level, unit = _read(file)
+    if format == "json" and level is not SSA:
+        raise Failure("--format json holds programs, and the file holds loops. Use --format text")
     runs = [_runnable(name, level) for name in names]
     with verify_each(), running(f"program {level.title(unit)}"):
         for run in runs:
             unit = run(unit)
+    if format == "json":
+        return json.dumps(program_object(unit), indent=2)
     return level.text(unit)
 
 

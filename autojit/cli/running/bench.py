@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -11,8 +11,10 @@ import numpy as np
 
 from autojit import grad, jit
 from autojit.cli.common.failures import FAULT, Failure, running
+from autojit.cli.common.machine import give_json
 from autojit.cli.common.terminal import console, state_line
 from autojit.errors import IntegerGradientError, NonScalarGradientError
+from autojit.session.progress import stage
 from autojit.staging import pytrees
 
 
@@ -23,28 +25,60 @@ class Timing(NamedTuple):
     call: float
 
 
+class _Row(NamedTuple):
+    """A way to run the function, with its time, or why there is none."""
+
+    name: str
+    timing: Timing | None
+    words: str
+
+
 def bench(
     f: Callable[..., Any],
     target: str,
     args: Sequence[Any],
     argnums: int | tuple[int, ...],
     seconds: float,
+    format: str = "text",
 ) -> None:
     """Print one row for each way to run the function."""
-    out = console()
-    with running(target):
-        plain = time_call(f, args, seconds)
-        state_line(out, "ok", "NumPy", _words(plain), 14)
-        compiled = jit(f)
-        fast = time_call(compiled, args, seconds)
-        check_same(f(*args), compiled(*args), target)
-        state_line(out, "ok", "jit(f)", _words(fast, plain), 14)
-        try:
-            slope = time_call(jit(grad(f, argnums=argnums)), args, seconds)
-        except (NonScalarGradientError, IntegerGradientError) as error:
-            state_line(out, "absent", "jit(grad(f))", str(error).splitlines()[0], 14)
-        else:
-            state_line(out, "ok", "jit(grad(f))", _words(slope, plain), 14)
+    rows = []
+    with running(target), stage("timing", target, lambda: 0):
+        for row in _rows(f, target, args, argnums, seconds):
+            rows.append(row)
+            if format == "text":
+                state = "ok" if row.timing else "absent"
+                state_line(console(), state, row.name, row.words, 14)
+    if format == "json":
+        give_json({"target": target, "rows": [_object(row) for row in rows]})
+
+
+def _rows(
+    f: Callable[..., Any],
+    target: str,
+    args: Sequence[Any],
+    argnums: int | tuple[int, ...],
+    seconds: float,
+) -> Iterator[_Row]:
+    plain = time_call(f, args, seconds)
+    yield _Row("NumPy", plain, _words(plain))
+    compiled = jit(f)
+    fast = time_call(compiled, args, seconds)
+    check_same(f(*args), compiled(*args), target)
+    yield _Row("jit(f)", fast, _words(fast, plain))
+    try:
+        slope = time_call(jit(grad(f, argnums=argnums)), args, seconds)
+    except (NonScalarGradientError, IntegerGradientError) as error:
+        yield _Row("jit(grad(f))", None, str(error).splitlines()[0])
+    else:
+        yield _Row("jit(grad(f))", slope, _words(slope, plain))
+
+
+def _object(row: _Row) -> dict[str, Any]:
+    if row.timing is None:
+        return {"name": row.name, "absent": row.words}
+    times = {"first_seconds": row.timing.first, "call_seconds": row.timing.call}
+    return {"name": row.name, **times}
 
 
 def time_call(f: Callable[..., Any], args: Sequence[Any], seconds: float) -> Timing:

@@ -20,14 +20,20 @@ from autojit.staging.execute import apply
 
 
 def run(
-    file: str, args: Sequence[Any], seed: int, low: float, high: float, interpret: bool
+    file: str,
+    args: Sequence[Any],
+    seed: int,
+    low: float,
+    high: float,
+    interpret: bool,
+    format: str = "text",
 ) -> None:
     """Print the outputs of the program in a file, compiled or interpreted."""
     text = read_text(file)
     if is_loops(text):
         from .run_loops import run_loops
 
-        run_loops(file, text, args, (seed, low, high), interpret)
+        run_loops(file, text, args, (seed, low, high), interpret, format)
         return
     program = program_in(text, file)
     if len(args) > len(program.inputs):
@@ -45,11 +51,16 @@ def run(
                 results = apply(program, arrays)
         else:
             results = apply(program, arrays)
-    show_results(results, program.out_types)
+    show_results(program.name, results, program.out_types, format)
 
 
 def read_text(file: str) -> str:
     """The text of a file, or stdin for ``-``."""
+    if ".py:" in file:
+        raise Failure(
+            f"{file} is a function, and FILE is a program's text: "
+            f"autojit dump {file} ARG… -o program.ir writes one"
+        )
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

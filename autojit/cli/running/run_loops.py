@@ -17,7 +17,12 @@ from autojit.ir.core.types import dtype_from_name
 
 
 def run_loops(
-    file: str, text: str, args: Sequence[Any], drawn: tuple[int, float, float], interpret: bool
+    file: str,
+    text: str,
+    args: Sequence[Any],
+    drawn: tuple[int, float, float],
+    interpret: bool,
+    format: str = "text",
 ) -> None:
     """Print the outputs of a loop program, compiled or interpreted.
 
@@ -34,7 +39,7 @@ def run_loops(
             from autojit.codegen.driver.executable import run_loops as compiled
 
             results = compiled(program, arrays)
-    show_results(results, [b.type for b in program.outputs])
+    show_results(program.name, results, [b.type for b in program.outputs], format)
 
 
 def loops_in(text: str, file: str) -> LoopProgram:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 
 from autojit import __version__, jit
 from autojit.cli.common.failures import FAULT, Failure, running
-from autojit.cli.common.terminal import console, state_line
+from autojit.cli.common.machine import check_format, give_json
+from autojit.cli.common.terminal import console, say, state_line
 from autojit.codegen.cpu.entry_point import key as keys
 from autojit.codegen.driver.cache import (
     FOLDER_VARIABLE,
@@ -23,6 +23,7 @@ from autojit.codegen.driver.cache import (
 from autojit.codegen.driver.executable import signature
 from autojit.dispatch.compiled import CompiledFunction
 from autojit.ir.core.program import Program
+from autojit.ir.tools.units import in_bytes
 
 #: What is said of each part of a key that differs, the most telling first.
 _DIFFERENCES = {
@@ -48,9 +49,14 @@ _IMPLIED = {
 }
 
 
-def path() -> None:
+def path(format: str = "text") -> None:
     """Print the folder, whether or not it is there yet."""
-    console().print(str(_cache().folder), soft_wrap=True)
+    check_format(format)
+    folder = _cache().folder
+    if format == "json":
+        give_json({"folder": folder})
+    else:
+        say(str(folder))
 
 
 def ls(format: str) -> None:
@@ -60,7 +66,7 @@ def ls(format: str) -> None:
     found = list(cache.entries())
     here = _here()
     if format == "json":
-        _print_json(
+        give_json(
             {
                 "folder": str(cache.folder),
                 "most": cache.most,
@@ -72,20 +78,24 @@ def ls(format: str) -> None:
     for entry in found:
         state = "ok" if _usable(entry, here) else "absent" if entry.key else "failed"
         when = f"{_age(time.time() - entry.used)} ago"
-        state_line(out, state, when, f"{_size(entry.size):>9}  {_title(entry)}", 11)
+        state_line(out, state, when, f"{in_bytes(entry.size):>9}  {_title(entry)}", 11)
     total = sum(entry.size for entry in found)
-    words = f"{_count(len(found))}, {_size(total)} of at most {_size(cache.most)}"
-    out.print(f"{words} in {cache.folder}", soft_wrap=True)
+    words = f"{_count(len(found))}, {in_bytes(total)} of at most {in_bytes(cache.most)}"
+    say(f"{words} in {cache.folder}")
 
 
-def clear() -> None:
+def clear(format: str = "text") -> None:
     """Remove all entries."""
+    check_format(format)
     cache = _cache()
     try:
         count, size = cache.clear()
     except OSError as error:
         raise Failure(f"cannot empty {cache.folder}: {error.strerror}", FAULT) from None
-    console().print(f"removed {_count(count)}, {_size(size)}, of {cache.folder}", soft_wrap=True)
+    if format == "json":
+        give_json({"folder": cache.folder, "entries": count, "bytes": size})
+        return
+    say(f"removed {_count(count)}, {in_bytes(size)}, of {cache.folder}")
 
 
 def why(f: Callable[..., Any], target: str, args: Sequence[Any], format: str) -> None:
@@ -148,12 +158,6 @@ def _difference(part: str, there: Any, here: Any) -> str:
     return f"{words}: {there}; here {here}"
 
 
-def check_format(format: str) -> None:
-    """Raise unless it is one of the formats."""
-    if format not in ("text", "json"):
-        raise Failure(f"--format: there are text and json; got {format!r}")
-
-
 def _say(
     target: str,
     format: str,
@@ -165,17 +169,16 @@ def _say(
     if format == "json":
         reasons = [{"part": part, "words": words} for part, words in found]
         file = str(entry) if entry else None
-        _print_json({"target": target, "kept": kept, "entry": file, "differences": reasons})
+        give_json({"target": target, "kept": kept, "entry": file, "differences": reasons})
         return
-    out = console()
     if kept:
-        out.print(f"{target} is in the cache: {entry}", soft_wrap=True)
+        say(f"{target} is in the cache: {entry}")
         return
-    out.print(f"{target} is not in the cache:", soft_wrap=True)
+    say(f"{target} is not in the cache:")
     for _, words in found:
-        out.print(f"  {words}", soft_wrap=True)
+        say(f"  {words}")
     if entry:
-        out.print(f"  (the nearest entry is {entry})", soft_wrap=True)
+        say(f"  (the nearest entry is {entry})")
 
 
 def _cache() -> Cache:
@@ -217,25 +220,8 @@ def _title(entry: Listed) -> str:
     return f"{entry.about.get('name')}: {entry.about.get('types')}"
 
 
-def _print_json(found: dict[str, Any]) -> None:
-    print(json.dumps(found, indent=2))
-
-
 def _count(entries: int) -> str:
     return f"{entries} {'entry' if entries == 1 else 'entries'}"
-
-
-def _size(size: float) -> str:
-    """Bytes in words.
-
-    >>> _size(500), _size(3541), _size(512 << 20)
-    ('500 B', '3.5 KiB', '512.0 MiB')
-    """
-    units = ["B", "KiB", "MiB", "GiB"]
-    while size >= 1024 and len(units) > 1:
-        size /= 1024
-        del units[0]
-    return f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
 
 
 def _age(seconds: float) -> str:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from autojit.cli.common.terminal import console, state_line
+from autojit.cli.common.machine import give_json
+from autojit.cli.common.terminal import console, say, state_line
+from autojit.session.progress import stage
 
 from . import probes
 from .probes import Finding
 
 
-def doctor() -> bool:
+def doctor(format: str = "text") -> bool:
     """Print a line for each probe as it ends; whether everything works that must."""
-    out = console()
-    healthy = True
-    for name, probe in probes.PROBES.items():
-        for finding in run_probe(probe):
-            state_line(out, finding.state, finding.name or name, finding.words)
-            healthy = healthy and finding.state != "failed"
-    verdict = "Everything that autojit needs works." if healthy else "Something does not work."
-    out.print(verdict, style="green" if healthy else "bold red")
+    found = []
+    with stage("testing", "this installation", lambda: 0):
+        for name, probe in probes.PROBES.items():
+            for finding in run_probe(probe):
+                found.append(finding._replace(name=finding.name or name))
+                if format == "text":
+                    state_line(console(), finding.state, found[-1].name, finding.words)
+    healthy = all(finding.state != "failed" for finding in found)
+    if format == "json":
+        rows = [{"name": f.name, "state": f.state, "words": f.words} for f in found]
+        give_json({"healthy": healthy, "findings": rows})
+    else:
+        verdict = "Everything that autojit needs works." if healthy else "Something does not work."
+        say(verdict, "green" if healthy else "bold red")
     return healthy
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from autojit.errors import UncoveredFunctionError, with_place
 from autojit.ir.core.declaration import full
-from autojit.ir.core.program import Value
+from autojit.ir.core.program import Source, Value
 from autojit.ir.core.types import Type
 from autojit.ir.ops import arithmetic, move
 from autojit.ir.ops.linear import iota
@@ -49,13 +49,13 @@ _REWRITE = (
 _USE = "This use (a result, a carry of a loop, an argument of a function that is not covered)"
 
 
-def refuse(what: str) -> NoReturn:
-    """Raise the error for a use of a part that is not covered."""
+def refuse(what: str, source: Source | None = None) -> NoReturn:
+    """Raise the error for a use of a part that is not covered, on the user's line."""
     raise UncoveredFunctionError(
         with_place(
             f"{what} is not covered by autojit for a slice whose bounds are traced, or for what a "
             f"traced mask picks.\n{_REWRITE}",
-            user_source(),
+            source or user_source(),
         )
     )
 
@@ -216,6 +216,10 @@ class Bounded(Tracer):
         return (self[i] for i in range(self.storage.shape[0]))
 
     # -- what others ask for ------------------------------------------------
+
+    def refuse_as(self, what: str, source: Source | None) -> NoReturn:
+        """Refuse it as a result of the function that ends on a line."""
+        refuse(what, source)
 
     @property
     def own(self) -> Value:  # type: ignore[override]

@@ -30,5 +30,5 @@ def known(function: str, name: str, value: Any) -> Any:
     """A parameter that decides what is computed, and so cannot be traced."""
     value = with_values(value) if is_traced(value) else value
     if is_traced(value):
-        raise must_be_known(f"scipy.special.{function}", name)
+        raise must_be_known(f"scipy.special.{function}", name, value)
     return value

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from autojit.codegen.cpu.abi.results import Lease
+from autojit.session.watching import span
+from autojit.session.watching import state as watching
 
 from .modes import _Mode, modes
 from .nodes import SECOND_TIME, AccumulateGrad, Edge, Node
@@ -82,7 +84,11 @@ class Pass:
 
     def _go_on(self, node: Node, held: dict[int, Any]) -> None:
         cotangents = self._complete(node, held)
-        results = self._pulled(node, cotangents)
+        if watching.watchers:
+            with span("backward", node.name(), cotangents):
+                results = self._pulled(node, cotangents)
+        else:
+            results = self._pulled(node, cotangents)
         if node.hooks:
             results = self._call_node_hooks(node, results, cotangents)
         if modes.anomaly:

@@ -156,6 +156,10 @@ class AccumulateGrad(Node):
         self.number = -1
         self.variable = variable
 
+    def name(self) -> str:
+        """As PyTorch's nodes in C++ call themselves."""
+        return "torch::autograd::AccumulateGrad"
+
     def out_types(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
         return [(self.variable._data.shape, self.variable._data.dtype)]
 

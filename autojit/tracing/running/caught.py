@@ -14,11 +14,12 @@ from pathlib import Path
 from types import TracebackType
 
 from autojit.errors import AutojitError, TracingError, raised
+from autojit.session.frames import is_internal
 from autojit.tracing.handlers import handler_line
-from autojit.tracing.source import is_internal
 
 #: What these return is read by people, debuggers among them.
-_DISPLAY = frozenset({"__repr__", "__str__", "__format__", "_repr_html_", "_repr_pretty_"})
+_DISPLAY = frozenset({"__repr__", "__str__", "__format__", "_repr_html_", "_repr_pretty_",
+                      "_repr_mimebundle_"})  # fmt: skip
 
 
 class RaisedAgain:

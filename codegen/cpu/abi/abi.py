@@ -74,9 +74,9 @@ EXCEPTIONS: dict[str, type[Exception]] = {
     if isinstance(kind, type) and issubclass(kind, Exception) and kind.__name__ == name
 }
 EXCEPTIONS["LinAlgError"] = np.linalg.LinAlgError
-#: What is known of threads, and 0 where the system does not say.
+#: What is known of threads and of time, and 0 where the system does not say.
 _SYSTEM = ("pthread_self", "sched_getcpu", "pthread_getaffinity_np",
-           "pthread_setaffinity_np")  # fmt: skip
+           "pthread_setaffinity_np", "clock_gettime")  # fmt: skip
 _NUMPY = {"PyArray_New": _PYARRAY_NEW, "PyArray_Scalar": _PYARRAY_SCALAR}
 
 #: The fixed part of the table, by name.
@@ -103,8 +103,10 @@ ARENA_SLOT = len(SLOTS)
 TAPE_SLOT = ARENA_SLOT + 1
 #: The threading layer's parallel_for and get_num_threads, for programs that use threads.
 PARALLEL_SLOT, COUNT_SLOT = TAPE_SLOT + 1, TAPE_SLOT + 2
+#: The memory for the times of parts, for programs that take them.
+TIMES_SLOT = COUNT_SLOT + 1
 #: Where a program's own entries begin: BLAS functions, allocators of results, captured arrays.
-OWN_SLOTS = COUNT_SLOT + 1
+OWN_SLOTS = TIMES_SLOT + 1
 
 
 class Convention(NamedTuple):
@@ -163,8 +165,7 @@ def fixed_table() -> tuple[int, ...]:
         "free": _address(_free),
     }
     for name in _SYSTEM:
-        on_linux = sys.platform == "linux" and hasattr(_library, name)
-        entries[name] = _address(getattr(_library, name)) if on_linux else 0
+        entries[name] = _address(getattr(_library, name)) if _has(name) else 0
     for name in _PYTHON:
         entries[name] = _address(getattr(ctypes.pythonapi, name))
     for name, position in _NUMPY.items():
@@ -173,6 +174,12 @@ def fixed_table() -> tuple[int, ...]:
         entries[f"descr_{name}"] = id(dtype)
         entries[f"scalar_{name}"] = id(dtype.type)
     return tuple(entries[name] for name in SLOTS)
+
+
+def _has(name: str) -> bool:
+    """Whether a function of the system is there to be called."""
+    is_known = sys.platform == "linux" or (name == "clock_gettime" and sys.platform != "win32")
+    return is_known and hasattr(_library, name)
 
 
 def _numpy_api() -> Any:

@@ -46,6 +46,9 @@ class KernelContext:
     How statements are written is not known here; a subclass has a method for them.
     """
 
+    #: Whether it is handed the table in any case.
+    takes_table = False
+
     def __init__(
         self,
         module: ir.Module,
@@ -72,7 +75,7 @@ class KernelContext:
         #: Whether any kernel of the program can.
         self.fails = fails
         #: Whether it calls what only the table knows.
-        self.needs_table = any(map(needs_table, everything))
+        self.needs_table = self.takes_table or any(map(needs_table, everything))
         kinds: list[ir.Type] = [I64] * len(indices) + [llvm_type(s.dtype) for s in given]
         first = len(kinds)
         kinds += [POINTER] * (len(self.arguments) + self.checks + self.needs_table)

@@ -8,8 +8,7 @@ just what the program was compiled for it returns None, and Python converts.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -19,30 +18,20 @@ from autojit.codegen.cpu.abi.abi import Convention
 from autojit.codegen.cpu.abi.results import POOLED
 from autojit.codegen.cpu.emit import callbacks, special_functions
 from autojit.codegen.cpu.emit.context import I64, POINTER
-from autojit.codegen.cpu.emit.kernels import KernelEmitter
-from autojit.codegen.cpu.emit.places import poison
 from autojit.codegen.cpu.linalg import steps as linalg
 from autojit.codegen.cpu.llvm.constants import constant_text
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.demands import can_fail
-from autojit.codegen.cpu.llvm.scalars import memory_type
-from autojit.codegen.cpu.matmul import blas, tiles
-from autojit.codegen.loop_ir.callbacks import Callback
+from autojit.codegen.cpu.matmul import blas
 from autojit.codegen.loop_ir.errors import FAILURES, bits, raised
-from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.nodes import Compute, RunTasks
-from autojit.codegen.loop_ir.program import Kernel, LoopProgram
-from autojit.codegen.loop_ir.traversal import memory, statements
-from autojit.codegen.loop_ir.values import Buffer
-from autojit.ir.core.affine import Affine
+from autojit.codegen.loop_ir.program import LoopProgram
+from autojit.codegen.loop_ir.traversal import statements
 from autojit.ir.core.types import Type, dtype_name
 
-from . import alike
+from .core import Core
 
 I32, _NULL = ir.IntType(32), ir.Constant(POINTER, None)
-
-#: What tells loops of equal text apart.
-_LOOP_LABEL = re.compile(r", !llvm\.loop !\d+")
 
 #: Arenas up to this size live on the stack.
 STACK_ARENA = 4096
@@ -52,7 +41,11 @@ class Module:
     """The LLVM module of one program: kernels, the core that runs them, and entries."""
 
     def __init__(
-        self, program: LoopProgram, in_types: Sequence[Type], out_types: Sequence[Type]
+        self,
+        program: LoopProgram,
+        in_types: Sequence[Type],
+        out_types: Sequence[Type],
+        writer: type[Core] = Core,
     ) -> None:
         self.program = program
         self.in_types = in_types
@@ -66,102 +59,10 @@ class Module:
         words = (s.name for s in statements(program) if isinstance(s, Compute))
         self.bits = bits(words)
         self.fails = any(map(can_fail, statements(program)))
-        #: Kernels by their text.
-        self.kernels: dict[str, ir.Function] = {}
-        #: Their text, by name.
-        self.printed: dict[str, str] = {}
-        self.calls: list[alike.Call] = []
-        self.core = self._core()
-        alike.merged(self.module, self.calls, self.printed)
-
-    # -- the core: buffers in, buffers out --------------------------------
-
-    def _core(self) -> ir.Function:
-        """``void core(ptr table, ptr arena, ptr status, ptr buffer, …)``."""
-        buffers = [*self.program.inputs, *self.program.outputs]
-        signature = ir.FunctionType(ir.VoidType(), [POINTER] * (3 + len(buffers)))
-        core = ir.Function(self.module, signature, "core")
-        core.linkage = "internal"
-        core.attributes.add("nounwind")
-        builder = ir.IRBuilder(core.append_basic_block("entry"))
-        table, arena, self.status, *pointers = core.args
-        self.table = table
-        places: dict[Buffer, ir.Value] = dict(zip(buffers, pointers, strict=True))
-        for buffer, offset in self.program.temps.items():
-            places[buffer] = _offset(builder, arena, ir.Constant(I64, offset))
-            poison(builder, places[buffer], buffer)
-        for buffer in self.program.outputs:
-            poison(builder, places[buffer], buffer)
-        for number, step in enumerate(self.program.steps):
-            if isinstance(step, MatrixProduct) and step.tiled:
-                tiles.emit(self.module, builder, step, _addresses(builder, places))
-            elif isinstance(step, MatrixProduct):
-                function = blas.load(builder, table, self.functions, step)
-                blas.emit(self.module, builder, function, step, _addresses(builder, places))
-            elif isinstance(step, (Factorization, Callback)):
-                call: Any = linalg.call if isinstance(step, Factorization) else callbacks.call
-                more = self.functions, _addresses(builder, places), self.status, table
-                call(self.module, builder, step, f"call{number}", *more)
-            else:
-                self._call_kernel(builder, step, number, places)
-        builder.ret_void()
-        return core
-
-    def _call_kernel(
-        self, builder: ir.IRBuilder, kernel: Kernel, number: int, places: dict[Buffer, ir.Value]
-    ) -> None:
-        if not kernel.body:
-            return
-        emitter = KernelEmitter(
-            self.module,
-            kernel,
-            f"kernel{number}",
-            functions=self.functions,
-            temps=self.program.temps,
-            bits=self.bits,
-            fails=self.fails,
-        )
-        function = self._first_like(emitter.emit())
-        if any(b.kind == "local" for b in kernel.buffers):
-            function = self._inlined_once(function)
-        arguments = [places[b] for b in emitter.arguments]
-        if emitter.checks:
-            arguments.append(self.status)
-        if emitter.needs_table:
-            arguments.append(self.table)
-        made = builder.call(function, arguments)
-        if function.name in self.printed:
-            self.calls.append(alike.Call(made, function))
-
-    def _inlined_once(self, function: ir.Function) -> ir.Function:
-        """A function that does nothing but call one.
-
-        LLVM simplifies what it inlines once more, and there finds the loops gone that it has
-        unrolled: what their index kept in memory moves to registers.
-        """
-        symbol = f"{function.name}_again"
-        if symbol in self.module.globals:
-            return self.module.globals[symbol]
-        outer = ir.Function(self.module, function.ftype, symbol)
-        outer.linkage = "internal"
-        outer.attributes.add("nounwind")
-        for own, inner in zip(outer.args, function.args, strict=True):
-            own.attributes = inner.attributes
-        builder = ir.IRBuilder(outer.append_basic_block("entry"))
-        builder.call(function, outer.args)
-        builder.ret_void()
-        return outer
-
-    def _first_like(self, function: ir.Function) -> ir.Function:
-        """The first function that is equal but for its name; what is written twice is dropped."""
-        text = str(function)
-        words = _LOOP_LABEL.sub("", text.replace(function.name, "f", 1))
-        first = self.kernels.setdefault(words, function)
-        if first is function:
-            self.printed[function.name] = text
-        else:
-            del self.module.globals[function.name]
-        return first
+        made = writer(self.module, program, self.functions, self.bits, fails=self.fails)
+        self.core = made.write()
+        #: The text of kernels, by name.
+        self.printed = made.printed
 
     # -- entries ------------------------------------------------------------
 
@@ -382,17 +283,6 @@ class _Entry:
         self.builder.position_at_end(self.failed)
         arrays.release(self.builder, self.table, self.objects, len(self.owner.out_types))
         self.builder.ret(_NULL)
-
-
-def _addresses(
-    builder: ir.IRBuilder, places: dict[Buffer, ir.Value]
-) -> Callable[[Buffer, Affine], ir.Value]:
-    def address(buffer: Buffer, index: Affine) -> ir.Value:
-        number = ir.Constant(I64, index.constant)
-        kind = memory_type(buffer.dtype)
-        return builder.gep(places[memory(buffer)], [number], inbounds=True, source_etype=kind)
-
-    return address
 
 
 def _offset(builder: ir.IRBuilder, base: ir.Value, offset: ir.Value) -> ir.Value:

@@ -35,6 +35,12 @@ def memory(module: ir.Module, name: str) -> ir.Value:
     return times.bitcast(ir.PointerType())
 
 
+def cycles(builder: ir.IRBuilder) -> ir.Value:
+    """The processor's counter of cycles, where there is one (``has_cycle_counter``)."""
+    counter = builder.module.declare_intrinsic("llvm.readcyclecounter", (), _COUNTER)
+    return builder.call(counter, [])
+
+
 class Stopwatch:
     """The times of one place where tasks are run, in memory that the code has for itself."""
 
@@ -55,7 +61,7 @@ class Stopwatch:
         even = b.icmp_unsigned("==", b.and_(runs, _number(1)), _number(0))
         trial = b.icmp_unsigned("<", runs, _number(TRIALS))
         self.way = b.select(trial, even, b.xor(faster, look))
-        self.begun = self._cycles()
+        self.begun = cycles(b)
         return self.way
 
     def stop(self) -> None:
@@ -63,7 +69,7 @@ class Stopwatch:
         b = self.b
         if not has_cycle_counter():
             return
-        taken = b.sub(self._cycles(), self.begun)
+        taken = b.sub(cycles(b), self.begun)
         place = b.add(b.zext(self.way, I64), _number(_TIMES))
         known = self._load(place)
         excess = b.sub(taken, known)
@@ -73,10 +79,6 @@ class Stopwatch:
         first = b.icmp_unsigned("<=", self._load(_number(_RUNS)), _number(3))
         shorter = b.icmp_unsigned("<", taken, known)
         self._store(b.select(b.or_(first, shorter), taken, longer), place)
-
-    def _cycles(self) -> ir.Value:
-        counter = self.module.declare_intrinsic("llvm.readcyclecounter", (), _COUNTER)
-        return self.b.call(counter, [])
 
     def _place(self, position: ir.Value) -> ir.Value:
         return self.b.gep(self.memory, [position], inbounds=True, source_etype=I64)

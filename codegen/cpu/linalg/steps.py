@@ -20,17 +20,19 @@ from .small_matrices import SMALL, is_small
 
 def needed(program: LoopProgram) -> set[str]:
     """The library functions that a program's linear algebra calls."""
-    found: set[str] = set()
-    for step in statements(program):
-        if not isinstance(step, Factorization) or is_small(step):
-            continue
-        if gufuncs.has(step):
-            found.update(gufuncs.function_names(step))
-        elif step.name == "argsort":
-            found.update(sorting.function_names(step))
-        else:
-            found.update(lapack.function_names(step))
-    return found
+    steps = (s for s in statements(program) if isinstance(s, Factorization))
+    return {name for step in steps for name in functions_of(step)}
+
+
+def functions_of(step: Factorization) -> list[str]:
+    """The library functions that a step calls; none where its code is our own."""
+    if is_small(step):
+        return []
+    if gufuncs.has(step):
+        return gufuncs.function_names(step)
+    if step.name == "argsort":
+        return sorted(sorting.function_names(step))
+    return lapack.function_names(step)
 
 
 def call(

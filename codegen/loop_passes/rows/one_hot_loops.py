@@ -21,6 +21,7 @@ from autojit.codegen.loop_ir.nodes import (
     Loop,
     Store,
 )
+from autojit.codegen.loop_ir.origins import origins_of
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Operand, Scalar
@@ -74,6 +75,7 @@ class Writer:
         self.dtype = found.one.dtype
         self.place = Accumulator(next(self.numbers), self.dtype, "add", 0.0)
         self.ahead: list[Kernel] = []
+        self.origins = origins_of([kernel, *(p.product for p in found.products)])
 
     def written(self) -> list[Kernel]:
         """The kernels: sums begin ahead of the rows."""
@@ -94,7 +96,7 @@ class Writer:
         fills = [Fill(p.product.c, Affine(0), p.product.c.size, 0.0) for p in sums]
         whole = [*fills, *(row if s is self.row else s for s in self.kernel.body)]
         name, values = self.kernel.name, next(self.numbers)
-        return [*self.ahead, Kernel(name, whole, buffers_of(whole), values)]
+        return [*self.ahead, Kernel(name, whole, buffers_of(whole), values, self.origins)]
 
     def _new(self, dtype: str, like: Scalar) -> Scalar:
         return Scalar(next(self.numbers), dtype, like.depth, None)
@@ -165,7 +167,8 @@ class Writer:
         rest = self._rest_of_loops(inner, p, [p.product.k, p.extent], self._element(p))
         inner.append(Store(flag, Affine(0), rest))
         name = f"{self.kernel.name}_finite{len(self.ahead)}"
-        self.ahead.append(Kernel(name, inner, buffers_of(inner), next(self.numbers)))
+        values = next(self.numbers)
+        self.ahead.append(Kernel(name, inner, buffers_of(inner), values, p.product.origins))
         known = self._new(p.product.dtype, self.found.count.result)
         body.append(Load(known, flag, Affine(0), None))
         return known

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -119,6 +120,25 @@ def test_dump_as_json() -> None:
     assert program["outputs"] == [1]
 
 
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("stage", ["trace", "optimized", "loops"])
+def test_dump_draws_pictures(stage: str) -> None:
+    words = ["dump", "functions.py:loss", "f64[3]", "f64[10,3]", "--stage", stage]
+    svg = ElementTree.fromstring(printed(*words, "--format", "svg"))
+    assert svg.tag.endswith("svg")
+    assert printed(*words, "--format", "html").startswith("<!DOCTYPE html>")
+    assert printed(*words, "--format", "dot").startswith("digraph")
+
+
+@pytest.mark.usefixtures("here")
+def test_dump_draws_the_adjoint_and_loops_as_json() -> None:
+    words = ["dump", "functions.py:loss", "[1.0, 2.0]", "[[1.0, 1.0]]", "--format", "json"]
+    found = json.loads(printed(*words, "--adjoint", "--values"))
+    assert found["kind"] == "adjoint"
+    assert any(node.get("gradient") for node in found["nodes"])
+    assert json.loads(printed(*words, "--stage", "loops"))["kind"] == "loops"
+
+
 def test_dump_writes_a_file_whole(here: Path) -> None:
     out = here / "out.ir"
     out.write_text("old", encoding="utf-8")
@@ -187,18 +207,19 @@ MISUSE = [
     (["dump", "functions.py:number"], "functions.py:number is int, not a function."),
     (
         ["dump", "functions.py:loss", "f64[3]"],
-        "functions.py:loss takes (w, x); 1 was given. Give a type or a literal for each: "
-        "functions.py:loss f64[3] f64[3]",
+        "functions.py:loss takes (w, x); 1 was given. Give a type or a value for each: "
+        'functions.py:loss "f64[3]" "f64[3]"',
     ),
     (
         ["dump", "functions.py:vector", "f16[3]"],
-        "argument 'f16[3]': unknown dtype 'f16'; known: bool, i8, i16, i32, i64, u8, u16, u32, "
-        "u64, f32, f64, c64, c128",
+        "argument 'f16[3]': unknown dtype 'f16'; known: bool, i8, i16, "
+        "i32, i64, u8, u16, u32, u64, f32, f64, c64, c128",
     ),
     (
         ["dump", "functions.py:vector", "f64[3"],
-        "argument 'f64[3' is neither a type (f64[100,3], f32[], i64[5]) nor a literal "
-        "(3.0, [1.0, 2.0], {'w': f64[3]}). Quote it if the shell takes it apart.",
+        "argument 'f64[3' is not understood. Possible are a type (f64[100,3], f32[], i64[5]), a "
+        "literal (3.0, [1.0, 2.0], {'w': f64[3]}), a word (adam), a file (@x.npy) or name=value. "
+        "Quote it if the shell takes it apart",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--stage", "loop"],
@@ -206,17 +227,42 @@ MISUSE = [
         "loops, vectors, llvm, asm, cuda, ptx, all",
     ),
     (
-        ["dump", "functions.py:vector", "f64[3]", "--format", "dot"],
-        "--format: there are text and json; got 'dot'",
+        ["dump", "functions.py:vector", "f64[3]", "--format", "png"],
+        "--format: there are text, json, svg, html, dot; got 'png'.",
     ),
     (
-        ["dump", "functions.py:vector", "f64[3]", "--format", "json", "--stage", "loops"],
-        "--format json holds programs, so --stage is one of trace, optimized; got 'loops'. "
-        "Use --format text",
+        ["dump", "functions.py:vector", "f64[3]", "--format", "json", "--stage", "llvm"],
+        "--format json holds programs and loops, so --stage is one of trace, optimized, loops; "
+        "got 'llvm'. Use --format text",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--format", "svg", "--stage", "asm"],
+        "--format svg draws the stages trace, optimized, loops; got 'asm'. Use --format text",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--passes", "--format", "svg"],
+        "--format: there are text and json; got 'svg'",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--adjoint"],
+        "--adjoint is a picture: give --format html (or svg, dot, json) and -o FILE. For the text "
+        "of the gradient: --grad",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--adjoint", "--grad", "--format", "svg"],
+        "--adjoint draws the gradient itself: leave out --grad and --transform",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--by", "lin", "--format", "svg"],
+        "--by: there are line, loop, call, none; got 'lin'. Did you mean line?",
+    ),
+    (
+        ["dump", "functions.py:vector", "f64[3]", "--values"],
+        "--values is for pictures: give --format svg, html or dot",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--grda"],
-        "there is no option --grda. Options are listed by --help",
+        "autojit dump has no option --grda. Did you mean --grad? See autojit dump --help",
     ),
     (
         ["dump", "functions.py:vector", "f64[3]", "--transform", "jit(grad"],
@@ -389,4 +435,6 @@ def test_version_and_unknown_command() -> None:
     assert printed("--version") == f"autojit {autojit.__version__}\n"
     result = call("frobnicate")
     assert result.exit_code == 2
-    assert "No such command 'frobnicate'" in result.stderr
+    assert result.stderr.startswith(
+        "error: there is no command autojit frobnicate. There are: dump,"
+    )

@@ -19,7 +19,7 @@ from autojit.cli.coverage.evidence import Call, Failed, calls, parsed
 from autojit.cli.coverage.reasons import OTHERS, REFUSED, reasons
 from autojit.cli.coverage.report import Count, as_markdown, versions
 from autojit.protocols.registry import FUNCTIONS
-from autojit.protocols.ufuncs import find_answer
+from autojit.protocols.ufunc_plans import find_answer
 
 PAGE = Path(__file__).resolve().parents[3] / "COVERAGE.md"
 
@@ -131,8 +131,11 @@ def test_formats() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["numpy.maths"], "'numpy.maths' is none of numpy, numpy.linalg"),
-        (["--format", "xml"], "--format is text, json or markdown; got 'xml'"),
+        (
+            ["numpy.maths"],
+            "there is no namespace 'numpy.maths'. Did you mean numpy.fft? There are: numpy,",
+        ),
+        (["--format", "xml"], "--format: there are text, json and markdown; got 'xml'"),
     ],
 )
 def test_wrong_options(words: list[str], message: str) -> None:

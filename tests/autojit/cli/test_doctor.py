@@ -110,7 +110,7 @@ def test_ascii_terminals_have_words_for_marks() -> None:
     for state in ("ok", "failed", "absent"):
         terminal.state_line(out, state, "name", "2 × 3")
     assert raw.getvalue().decode("ascii").splitlines() == [
-        "ok   name         2 ? 3",
-        "FAIL name         2 ? 3",
-        "-    name         2 ? 3",
+        "ok   name         2 x 3",
+        "FAIL name         2 x 3",
+        "-    name         2 x 3",
     ]

@@ -12,8 +12,8 @@ import pytest
 
 from autojit import Value, make_dot, torch
 from autojit.drawing import Digraph
-from autojit.drawing.layout import Box, place
-from autojit.drawing.recorded import shown
+from autojit.drawing.graphs.layout import Box, place
+from autojit.drawing.graphs.recorded import shown
 
 SVG = "{http://www.w3.org/2000/svg}"
 

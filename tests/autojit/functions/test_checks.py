@@ -73,9 +73,9 @@ def test_the_line_with_that_message_is_named() -> None:
             lambda c: c < 9, lambda c: c + ensured(a, a < 5, ValueError("too large")), a
         )
 
-    (note,) = failed(autojit.jit(f), 7.0).__notes__
+    note, _ = failed(autojit.jit(f), 7.0).__notes__
     assert "too large" in note
-    (note,) = failed(autojit.jit(f), -1.0).__notes__
+    note, _ = failed(autojit.jit(f), -1.0).__notes__
     assert "not positive" in note
 
 

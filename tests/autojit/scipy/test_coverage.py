@@ -17,7 +17,7 @@ from autojit import errors, grad, jit
 from autojit.codegen.cuda.words import Words
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.special.external import External
-from autojit.protocols.ufuncs import find_answer
+from autojit.protocols.ufunc_plans import find_answer
 from autojit.scipy.special.coverage import NOT_COVERED, refused
 from autojit.staging.execute import executable
 from tests.samples.special import differentiable

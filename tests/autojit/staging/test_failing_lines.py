@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit import disable_jit, fori_loop, jit
+from autojit import disable_jit, fori_loop, grad, jit, scan, vmap, while_loop
 from autojit.staging import execute
+from tests.autojit.staging.asserting import asserted
 
 
 def line_of(error: BaseException) -> str:
     """The source line that the note of an error shows."""
-    (note,) = error.__notes__
+    note = error.__notes__[0]
     assert f'File "{__file__}"' in note
     return str(note.splitlines()[-1].strip())
 
@@ -91,7 +92,7 @@ def test_several_lines_of_a_loop() -> None:
 
     with pytest.raises(OverflowError) as caught:
         jit(f)(1)
-    (note,) = caught.value.__notes__
+    note = caught.value.__notes__[0]
     assert note.startswith("It comes from one of these lines:")
     assert "c = c * 2" in note
     assert "return c + n" in note
@@ -106,3 +107,112 @@ def test_the_line_of_a_matrix_without_factors() -> None:
     ) as caught:
         jit(f)(-np.eye(2))
     assert line_of(caught.value) == "return np.linalg.cholesky(x)"
+
+
+# -- every error, in every way that a function is run --------------------------------------
+
+TABLE = np.arange(3.0)
+
+
+def taken(x: Any) -> Any:
+    i = (x * 7).astype(int)
+    return x * np.take(TABLE, i)  # fails
+
+
+def picked(x: Any) -> Any:
+    i = (x * 7).astype(int)
+    return (TABLE * x)[i]  # fails
+
+
+def of_a_list(x: Any) -> Any:
+    return [x, 2 * x][int(x * 7)]  # fails
+
+
+def assigned(x: Any) -> Any:
+    y = np.zeros(3)
+    y[int(x * 7)] = x  # fails
+    return np.sum(y)
+
+
+def inverse(x: Any) -> Any:
+    return np.sum(np.linalg.inv(x * np.ones((2, 2))))  # fails
+
+
+def factor(x: Any) -> Any:
+    return np.linalg.cholesky(-x * np.eye(2))[0, 0]  # fails
+
+
+def raised(x: Any) -> Any:
+    if x > 0:
+        raise KeyError("x is positive")  # fails
+    return x * x
+
+
+def unbound(x: Any) -> Any:
+    if x < 0:
+        y = x
+    return y * x  # fails
+
+
+def divided(x: Any) -> Any:
+    return x * (5 // (int(x) - int(x)))  # fails
+
+
+def shifted(x: Any) -> Any:
+    return x * (1 << int(-x))  # fails
+
+
+def whole(x: Any) -> Any:
+    return x * int(x * np.inf)  # fails
+
+
+def stepped(x: Any) -> Any:
+    total = x
+    for i in range(0, 5, int(x) - int(x)):  # fails
+        total = total + i
+    return total
+
+
+def powers(x: Any) -> Any:
+    n = np.array([2, 3]) * np.array(x).astype(int)
+    return x * np.sum(n**-n)  # fails
+
+
+FAILS: dict[Callable[..., Any], type[Exception]] = {
+    taken: IndexError, picked: IndexError, of_a_list: IndexError, assigned: IndexError,
+    inverse: np.linalg.LinAlgError, factor: np.linalg.LinAlgError, asserted: AssertionError,
+    raised: KeyError, unbound: UnboundLocalError, divided: ZeroDivisionError, shifted: ValueError,
+    whole: OverflowError, powers: ValueError, stepped: ValueError,
+}  # fmt: skip
+
+RUN: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    "jit": lambda f: jit(f)(1.0),
+    "gradient": lambda f: jit(grad(f))(1.0),
+    "batch": lambda f: jit(vmap(f))(np.ones(2)),
+    "scan": lambda f: jit(lambda x: scan(lambda c, _: (c + f(x), None), 0.0, length=2)[0])(1.0),
+    "while": lambda f: jit(
+        lambda x: while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, s[1] + f(x)), (0, 0.0))
+    )(1.0),
+}
+
+
+@pytest.mark.parametrize("way", RUN)
+@pytest.mark.parametrize("f", FAILS)
+def test_every_error_names_its_line(f: Callable[..., Any], way: str) -> None:
+    with pytest.raises(FAILS[f]) as caught:
+        RUN[way](f)
+    notes = "\n".join(caught.value.__notes__)
+    assert f"in {f.__name__}\n" in notes
+    assert "# fails" in notes
+
+
+def test_the_index_is_named() -> None:
+    def f(x: Any, i: Any) -> Any:
+        return x[i] * x[0]
+
+    for index in (5, -7):
+        with pytest.raises(IndexError) as caught:
+            jit(f)(TABLE, index)
+        assert caught.value.__notes__[0] == (
+            f"index {index} is out of bounds for an axis of 3 elements"
+        )

@@ -48,6 +48,7 @@ def test_graph_can_be_walked() -> None:
         node = node.next_functions[0][0]
     assert names == ["AddBackward0", "MulBackward0", "PowBackward0"]
     assert type(node).__name__ == "AccumulateGrad"
+    assert node.name() == "torch::autograd::AccumulateGrad"
     assert node.variable is x
     assert x.is_leaf
     assert not y.is_leaf
@@ -335,6 +336,44 @@ def test_compile() -> None:
     assert f(x).item() == 4
     with pytest.raises(RuntimeError, match="draws random numbers"):
         torch.compile(lambda x: x * torch.rand(2))(x)
+
+
+def test_compile_reads_what_it_closes_over_at_each_call() -> None:
+    scale, table = torch.tensor([2.0, 3.0]), {"shift": torch.tensor(1.0)}
+
+    class Holder:
+        offset = torch.tensor(5.0)
+
+    holder = Holder()
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * scale + table["shift"] + holder.offset + torch.ones(2)
+
+    compiled, x = torch.compile(f), torch.tensor([1.0, 1.0])
+    assert compiled(x).tolist() == f(x).tolist() == [9.0, 10.0]
+    scale *= 2
+    holder.offset += 1
+    table["shift"] = torch.tensor(100.0)
+    assert compiled(x).tolist() == f(x).tolist() == [111.0, 113.0]
+    scale = torch.tensor([0.0, 0.0])
+    assert compiled(x).tolist() == f(x).tolist() == [107.0, 107.0]
+
+
+def test_compile_reads_modules_at_each_call() -> None:
+    inner = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(0.5))
+    unused = torch.nn.Linear(1, 1)
+    inner.eval()
+    compiled, x = torch.compile(lambda x: (inner(x), unused)[0]), torch.ones(1, 2)
+    compiled(x).sum().backward()
+    assert inner[0].weight.grad is not None
+    assert unused.weight.grad is None
+    inner[0].weight = torch.nn.Parameter(torch.zeros(2, 2))
+    assert compiled(x).tolist() == inner(x).tolist()
+    inner.train()
+    with pytest.raises(autojit.errors.FrozenRandomError, match="would draw once"):
+        compiled(x)
+    inner[1].eval()
+    assert compiled(x).tolist() == inner(x).tolist()
 
 
 PRINTED = [

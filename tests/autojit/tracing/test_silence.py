@@ -89,7 +89,7 @@ def test_errors_of_tracing_are_raised_again(case: str) -> None:
     for run in runs:
         with pytest.raises(error) as raised:
             run(X)
-        (note,) = raised.value.__notes__
+        note, _ = raised.value.__notes__
         assert "while f was traced" in note
         if case != "assigned":
             line = int(note.split("`except` at ")[1].split(" ")[0].rsplit(":", 1)[1])

@@ -10,12 +10,13 @@ from llvmlite import ir
 
 from autojit.codegen.cpu.llvm.scalars import Scalars, llvm_type
 from autojit.codegen.cuda.words import Words
+from autojit.codegen.export.loops.c_words import expression
+from autojit.codegen.export.text.expressions import Expression
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.codegen.loop_ir.vocabulary import WORDS
 from autojit.codegen.loop_text.words import evaluate
 from autojit.codegen.vector_math import NAMES
 from autojit.ir.core.types import dtype_from_name
-from tests.codegen.c_target.words import expression
 
 DTYPES = ["f32", "f64", "i8", "i64", "u8", "u64", "bool"]
 EVERY = [(dtype, word) for dtype in DTYPES for word in WORDS[dtype[0]]]
@@ -39,7 +40,8 @@ def for_cuda(word: str, dtype: str, count: int) -> None:
 
 
 def in_c(word: str, dtype: str, count: int) -> None:
-    assert expression(word, ["x", "y"][:count], dtype, dtype)
+    operands = [Expression("x"), Expression("y")][:count]
+    assert expression(word, operands, dtype, dtype).text
 
 
 WAYS = [by_the_interpreter, for_the_cpu, for_cuda, in_c]

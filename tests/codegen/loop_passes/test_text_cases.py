@@ -24,6 +24,8 @@ from autojit.codegen.loop_text.interpreter import Order, interpret_loops
 from autojit.codegen.loop_text.parse import parse_loops
 from tests.thresholds import Thresholds
 
+pytestmark = pytest.mark.usefixtures("one_machine")
+
 HERE = Path(__file__).parent
 #: The passes of the pipeline that change loops, by the names of their modules.
 PASSES = {place.run.name: place.run for place in SHAPE.places if place.run.name != "arena"}

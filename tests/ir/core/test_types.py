@@ -40,7 +40,15 @@ def test_spaces_do_not_matter() -> None:
         ("f64[a]", "must be integers"),
         ("f64[2,]", "must be integers"),
         ("f64[-1]", "negative extent"),
-        ("float[2]", "unknown dtype 'float'; known: bool, i8"),
+        ("f65[2]", "unknown dtype 'f65'; known: bool, i8"),
+        ("float[2]", r"unknown dtype 'float'; did you mean f64\[2\]\?"),
+        ("float64[3, 4]", r"did you mean f64\[3,4\]\?"),
+        ("double[]", r"did you mean f64\[\]\?"),
+        ("int[3]", r"did you mean i64\[3\]\?"),
+        ("complex64[3]", r"did you mean c64\[3\]\?"),
+        ("f64(3,4)", r"did you mean f64\[3,4\]\?"),
+        ("f64[3x4]", r"did you mean f64\[3,4\]\?"),
+        ("f64[2,]", r"did you mean f64\[2\]\?"),
     ],
 )
 def test_malformed_types(text: str, words: str) -> None:

@@ -24,6 +24,8 @@ from autojit.ir.tools.verifier import verify
 from tests.ir import modules
 from tests.ir.random_programs import arguments_for, assert_same_results
 
+pytestmark = pytest.mark.usefixtures("one_machine")
+
 HERE = Path(__file__).parent
 
 

@@ -109,8 +109,9 @@ def test_a_tile_stays_in_registers(registers: tuple[int, int]) -> None:
         assert tile.rows * tile.vectors + tile.vectors + 1 <= count
 
 
+@pytest.mark.usefixtures("one_machine")
 def test_what_goes_to_the_blas() -> None:
-    """Complex numbers, and few columns."""
+    """Complex numbers, and fewer columns than a vector register holds."""
     x = np.ones((64, 64))
     assert way(lambda x: x @ x, x) == {"tiles"}
     assert way(lambda x: x @ x, x + 0j) == {"BLAS"}

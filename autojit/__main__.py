@@ -1,0 +1,8 @@
+"""``python -m autojit``: the command ``autojit``."""
+
+from __future__ import annotations
+
+from .cli import main
+
+if __name__ == "__main__":
+    main()

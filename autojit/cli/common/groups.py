@@ -1,0 +1,198 @@
+"""How all commands behave: their pages, options that all have, messages and exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import typer
+import typer.core
+
+from autojit.spelling import closest
+
+from . import help as pages
+from . import streams
+from .failures import MISUSE, Failure
+from .terminal import complain
+
+#: As shells say it: ended by Ctrl-C; nobody reads the output any more.
+INTERRUPTED, UNREAD = 130, 141
+
+_HELP = ("-h", "--help")
+
+
+class _Unread(Exception):
+    """The pipe that is written to has no reader any more."""
+
+
+class Command(typer.core.TyperCommand):
+    """A command with a page of ours, ``--color``, and no option that it does not know."""
+
+    def get_help(self, ctx: Any) -> str:
+        return pages.command_page(self, ctx.command_path, pages.page_width(ctx.terminal_width))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:  # typer would end the process with code 1
+            raise _Unread from error
+        return found
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = _without_color(args)
+        _check_options(self, args, ctx.command_path)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
+
+
+class Group(typer.core.TyperGroup):
+    """Commands that have a name in common."""
+
+    #: Headings and the names of commands below them, in order; the others follow.
+    panels: ClassVar[Mapping[str, Sequence[str]]] = {}
+    #: Sections at the end of the page.
+    after = ""
+
+    def get_help(self, ctx: Any) -> str:
+        named = {name for names in self.panels.values() for name in names}
+        rest = [name for name in self.commands if name not in named]
+        panels = {**self.panels, **({"More commands": rest} if rest and named else {})}
+        width = pages.page_width(ctx.terminal_width)
+        panels = panels or {"Commands": rest}
+        return pages.group_page(self, ctx.command_path, panels, self.after, width)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            typer.echo(self.get_help(ctx))
+            raise typer.Exit
+        first = next((k for k, word in enumerate(args) if word in self.commands), len(args))
+        own = _without_color(args[:first])
+        if own and not own[0].startswith("-"):
+            raise Failure(
+                f"there is no command {ctx.command_path} {own[0]}."
+                f"{closest(own[0], self.commands)} There are: {', '.join(self.commands)}"
+            )
+        _check_options(self, own, ctx.command_path)
+        return super().parse_args(ctx, own + args[first:])
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        *,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line; failures of every kind become a message and an exit code."""
+        streams.choose("auto")
+        streams.fit_encodings()
+        code = self._run(args, prog_name, extra)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def _run(self, args: Sequence[str] | None, name: str | None, extra: dict[str, Any]) -> int:
+        try:
+            code = super().main(args, name, standalone_mode=False, **extra)
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+        except Failure as failure:
+            complain(str(failure))
+            return failure.code
+        except (_Unread, BrokenPipeError):
+            _leave_pipe()
+            return UNREAD
+        except (KeyboardInterrupt, typer.Abort):
+            return INTERRUPTED
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # those of the library below do
+                raise
+            complain(_misuse(error))
+            return MISUSE
+
+
+class Commands(typer.Typer):
+    """An application, or a part of one, whose commands are :class:`Command`."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(
+            add_completion=False,
+            pretty_exceptions_enable=False,
+            rich_markup_mode=None,
+            **{"cls": Group, **settings},
+        )
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
+        settings.setdefault("cls", Command)
+        return super().command(name, **settings)
+
+
+def _without_color(args: Sequence[str]) -> list[str]:
+    """The words without ``--color``, which is taken; words after ``--`` stay."""
+    kept: list[str] = []
+    words = iter(args)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            return [*kept, word, *words]
+        if name not in ("--color", "--colour"):
+            kept.append(word)
+            continue
+        value = value if equals else next(words, "")
+        if value not in streams.CHOICES:
+            raise Failure(
+                f"--color is {', '.join(streams.CHOICES[:-1])} or {streams.CHOICES[-1]}; "
+                f"got {value!r}{closest(value, streams.CHOICES)}"
+            )
+        streams.choose(value)
+    return kept
+
+
+def _check_options(command: Any, args: Sequence[str], path: str) -> None:
+    """Raise for an option that the command does not have; -1.5 and -inf are numbers."""
+    options = [p for p in command.params if p.param_type_name == "option"]
+    known = {name for option in options for name in option.opts} | {*_HELP, "--color"}
+    takes_value = {name for option in options if not option.is_flag for name in option.opts}
+    words = iter(args)
+    for word in words:
+        name = word.partition("=")[0]
+        if word == "--":
+            return
+        if name in takes_value and name == word:
+            next(words, None)
+        elif _is_option(word) and name not in known and word[:2] not in known:
+            raise Failure(f"{path} has no option {name}.{closest(name, known)} See {path} --help")
+
+
+def _is_option(word: str) -> bool:
+    return (
+        len(word) > 1
+        and word[0] == "-"
+        and (word[1] == "-" or word[1:2].isalpha())
+        and (word not in ("-inf", "-nan"))
+    )
+
+
+def _misuse(error: Any) -> str:
+    """What the library says of a command line, with where to look."""
+    words = str(error.format_message()).strip().rstrip(".")
+    context = getattr(error, "ctx", None)
+    tail = f"See {context.command_path if context else 'autojit COMMAND'} --help"
+    if context and type(error).__name__ == "MissingParameter":
+        shown = [line for line in pages.examples(context.command) if context.command_path in line]
+        tail = f"For example:\n  {shown[0]}" if shown else tail
+    return f"{words[:1].lower()}{words[1:]}. {tail}"
+
+
+def _leave_pipe() -> None:
+    """Let nothing be written to a pipe that has no reader, at the end of the process either."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

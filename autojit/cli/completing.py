@@ -1,0 +1,250 @@
+"""What may follow the words on a command line, for the scripts of ``autojit completion``.
+
+Everything is found without importing NumPy: commands and options by their declarations, values of
+options by their help (``text, json or markdown.``) or by the section of the page that has their
+name (``Stages:`` for ``--stage``), passes and functions by reading source.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from autojit.cli.common import help as pages
+from autojit.cli.common.streams import CHOICES
+
+#: A word that may stand there, and what it means.
+Candidate = tuple[str, str]
+
+_LISTED = re.compile(r"(\w+(?:, \w+)*,? or \w+)\b")
+_PACKAGE = Path(__file__).resolve().parents[1]
+#: The folders that declare passes.
+_PARTS = ("ir", "codegen", "staging")
+
+
+def answer(given: Sequence[str]) -> None:
+    """Print the candidates for a shell, one a line.
+
+    bash gives its word breaks and the line up to the cursor, the others their words, of which the
+    last is the one at the cursor.
+    """
+    shell, *rest = given
+    if shell == "bash":
+        breaks, line = rest
+        words, is_open = split(line)
+        shown = [word for word, _ in candidates(words)]
+        cut = 0 if is_open else 1 + max(words[-1].rfind(sign) for sign in breaks if sign in ":=@")
+        print(*(word[cut:] for word in shown), sep="\n")
+        return
+    for word, meaning in candidates(list(rest)):
+        print(f"{word}\t{meaning}" if meaning else word)
+
+
+def split(line: str) -> tuple[list[str], bool]:
+    """The words behind the command of a line, the last one perhaps begun only, or empty; and
+    whether that one's quote is still open.
+
+    >>> split("autojit dump 'a b' fun")
+    (['dump', 'a b', 'fun'], False)
+    >>> split('autojit dump "f.py:')
+    (['dump', 'f.py:'], True)
+    """
+    words, quote, inside = [""], "", False
+    for sign in line:
+        if quote:
+            quote, sign = ("", "") if sign == quote else (quote, sign)
+        elif sign in "'\"":
+            quote, sign, inside = sign, "", True
+        elif sign.isspace():
+            if words[-1] or inside:
+                words.append("")
+            inside, sign = False, ""
+        words[-1] += sign
+    return words[1:] or [""], bool(quote)
+
+
+def candidates(words: Sequence[str]) -> list[Candidate]:
+    """What the last word may become."""
+    import typer.main
+
+    from .app import app
+
+    command: Any = typer.main.get_command(app)
+    *before, current = words
+    taken: list[str] = []
+    awaiting = None  # the option whose value comes next
+    for word in before:
+        if awaiting is not None:
+            awaiting = None
+        elif word.startswith("-") and len(word) > 1:
+            awaiting = word if _takes_value(command, word) else None
+        elif word in getattr(command, "commands", {}):
+            command, taken = command.commands[word], []
+        else:
+            taken.append(word)
+    found = _following(command, taken, awaiting, current)
+    return [(word, meaning) for word, meaning in found if word.startswith(current)]
+
+
+def _following(
+    command: Any, taken: Sequence[str], awaiting: str | None, current: str
+) -> Iterator[Candidate]:
+    name, equals, value = current.partition("=")
+    if awaiting is not None:
+        yield from _values(command, awaiting, current)
+    elif equals and name.startswith("--"):
+        yield from ((f"{name}={word}", words) for word, words in _values(command, name, value))
+    elif current.startswith("-"):
+        yield from _options(command)
+    elif hasattr(command, "commands"):
+        if taken:  # no command of ours
+            return
+        for word, below in command.commands.items():
+            if not below.hidden:
+                yield word, pages.parts(below.help or "")[0].split("\n\n")[0]
+    else:
+        yield from _arguments(command, taken, current)
+
+
+def _options(command: Any) -> Iterator[Candidate]:
+    for option in _declared(command):
+        for name in option.opts:
+            yield name, option.help or ""
+    yield from (("--color", "auto, always or never."), ("--help", "Show this page."))
+
+
+def _declared(command: Any) -> list[Any]:
+    return [
+        p
+        for p in command.params
+        if p.param_type_name == "option" and not p.hidden and "--help" not in p.opts
+    ]
+
+
+def _takes_value(command: Any, name: str) -> bool:
+    return name == "--color" or any(
+        name in option.opts and not option.is_flag for option in _declared(command)
+    )
+
+
+def _values(command: Any, name: str, current: str) -> Iterator[Candidate]:
+    """What may be given to an option."""
+    if name == "--color":
+        yield from ((word, "") for word in CHOICES)
+        return
+    option = next((o for o in _declared(command) if name in o.opts), None)
+    if option is None:
+        return
+    if option.metavar == "FILE":
+        yield from _files(current)
+    elif name in _OF_OPTIONS:
+        listed = current.rpartition(",")[0]
+        start = f"{listed}," if listed else ""
+        yield from ((start + word, "") for word in _OF_OPTIONS[name]())
+    elif section := dict(pages.parts(command.help or "")[1]).get(f"{name[2:].title()}s"):
+        for row in section.splitlines():
+            word, _, words = row.strip().partition(" ")
+            yield word, words.strip()
+    elif listed_words := _LISTED.match(option.help or ""):
+        for word in re.split(r", or |, | or ", listed_words[1]):
+            yield word, ""
+
+
+def pass_names() -> list[str]:
+    """The passes over programs and loops: the names of their modules, or those that they state."""
+    names = set()
+    for path in (path for part in _PARTS for path in (_PACKAGE / part).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for found in re.finditer(r"^@\w+_pass\((.*?)^def ", text, re.M | re.S):
+            named = re.search(r"\bname=\"(\w+)\"", found[1])
+            names.add(named[1] if named else path.stem)
+    return sorted(names)
+
+
+def _transformations() -> list[str]:
+    from autojit.cli.common.targets import TRANSFORMATIONS
+
+    return list(TRANSFORMATIONS)
+
+
+_OF_OPTIONS: dict[str, Callable[[], list[str]]] = {
+    "--passes": lambda: ["optimize", "prepare", *pass_names()],
+    "--print-after": pass_names,
+    "--transform": _transformations,
+}
+
+
+# -- arguments -----------------------------------------------------------------------
+
+
+def _arguments(command: Any, taken: Sequence[str], current: str) -> Iterator[Candidate]:
+    """What the next argument may be, by the name that its place has in the usage."""
+    declared = [p for p in command.params if p.param_type_name == "argument"]
+    place = min(len(taken), len(declared) - 1)
+    if place < 0 or (len(taken) >= len(declared) and declared[place].nargs == 1):
+        return
+    kind = declared[place].metavar
+    if kind == "TARGET":
+        yield from _targets(current)
+    elif kind == "FILE":
+        yield from _files(current)
+    elif kind == "ARG" and current.startswith("@"):
+        yield from (("@" + name, "") for name, _ in _files(current[1:], ".npy", ".npz", ".csv"))
+    elif listed := _LISTED.match(declared[place].help or ""):
+        yield from ((word, "") for word in re.split(r", or |, | or ", listed[1]))
+
+
+def _targets(current: str) -> Iterator[Candidate]:
+    place, colon, _ = current.rpartition(":")
+    if not colon:
+        for name, _ in _files(current, ".py"):
+            yield name if name.endswith("/") else f"{name}:", ""
+        return
+    path = Path(place if place.endswith(".py") else place.replace(".", "/") + ".py").expanduser()
+    for name, words in functions_in(path):
+        yield f"{place}:{name}", words
+
+
+def functions_in(path: Path) -> list[Candidate]:
+    """The functions that a file defines, with their parameters, methods as ``Class.method``."""
+    import ast
+
+    try:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    found: list[Candidate] = []
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            found.append((node.name, ast.unparse(node.args)))
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.Lambda):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            found += [(name, ast.unparse(node.value)[:40]) for name in names]
+        elif isinstance(node, ast.ClassDef):
+            methods = [m for m in node.body if isinstance(m, ast.FunctionDef)]
+            found += [
+                (f"{node.name}.{m.name}", ast.unparse(m.args)) for m in methods if m.decorator_list
+            ]
+    return [(name, words) for name, words in found if not name.startswith("_")]
+
+
+def _files(current: str, *suffixes: str) -> Iterator[Candidate]:
+    """Folders and files that begin so; of files those with one of the suffixes, if there are."""
+    folder, slash, start = current.rpartition("/")
+    try:
+        entries = sorted(
+            os.scandir(os.path.expanduser(folder + slash) or "."), key=lambda e: e.name
+        )
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.name.startswith(start) or (entry.name.startswith(".") and not start):
+            continue
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield f"{folder}{slash}{entry.name}/", ""
+        elif not suffixes or entry.name.endswith(suffixes):
+            yield f"{folder}{slash}{entry.name}", ""

@@ -1,0 +1,36 @@
+"""``autojit explain``: what the compiled code of a function does, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from autojit import jit
+from autojit.cli.common.failures import Failure, running
+from autojit.cli.common.terminal import console, give
+from autojit.dispatch.compiled import CompiledFunction
+from autojit.explanations.as_html import page
+from autojit.explanations.as_text import NARROW, WIDE
+
+FORMATS = ("text", "html", "json")
+
+
+def check_format(format: str) -> None:
+    """Raise unless there is such a format."""
+    if format not in FORMATS:
+        raise Failure(f"--format: there are {', '.join(FORMATS)}; got {format!r}")
+
+
+def explain(f: Callable[..., Any], args: Sequence[Any], format: str, output: Path | None) -> None:
+    """Print the explanation of a call, or write it to a file."""
+    with running(getattr(f, "__name__", "the function")):
+        compiled = f if isinstance(f, CompiledFunction) else jit(f)
+        found = compiled.explain(*args)
+    if format == "json":
+        give(found.json(), output)
+    elif format == "html":
+        give(page(found), output)
+    else:
+        width = WIDE if output is not None else min(WIDE, max(NARROW, console().width))
+        give(found.text(width), output)

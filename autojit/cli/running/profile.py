@@ -1,0 +1,110 @@
+"""``autojit profile``: a script run as Python would run it, and where its time went."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import sys
+import types
+from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType, TracebackType
+
+from autojit.cli.common.failures import FAULT, Failure
+from autojit.cli.common.terminal import replace_file
+from autojit.profiling.profile import Profile, profile
+
+#: Exit code of a program that Ctrl-C has ended.
+_INTERRUPTED = 130
+
+
+def profile_script(
+    script: str, args: Sequence[str], output: Path | None, trace: Path | None, *, source: bool
+) -> int:
+    """Run a script with its arguments, and say where the time went; the script's exit code.
+
+    The table goes to stderr, or into a file, whose name says in which form.
+    """
+    for file in (output, trace):
+        if file is not None:
+            _check_place(file)
+    code = _code_of(script)
+    with profile() as found:
+        status = _run(code, script, args)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    text = f"{found}\n{found.source()}" if source else str(found)
+    if output is None:
+        sys.stderr.write(text)
+    else:
+        replace_file(output, _in_form(found, output, text))
+    if trace is not None:
+        found.trace(trace)
+    return status
+
+
+def _in_form(found: Profile, output: Path, text: str) -> str:
+    ending = output.suffix.lower()
+    if ending in (".html", ".htm", ".svg"):
+        return found.flame_graph(page=ending != ".svg")
+    return json.dumps(found.json(), indent=1) if ending == ".json" else text
+
+
+def _check_place(file: Path) -> None:
+    """Before the script has run for an hour: that there is a folder to write to."""
+    if file.is_dir():
+        raise Failure(f"{file} is a folder. Name a file in it: {file / 'profile.html'}")
+    if not file.absolute().parent.is_dir():
+        raise Failure(f"there is no folder {file.parent}. Make it first: mkdir -p {file.parent}")
+
+
+def _code_of(script: str) -> CodeType:
+    try:
+        text = Path(script).read_bytes()
+    except OSError as error:
+        raise Failure(f"cannot read {script}: {error.strerror}") from None
+    try:
+        return compile(text, os.path.abspath(script), "exec")
+    except (SyntaxError, ValueError) as error:
+        sys.excepthook(type(error), error.with_traceback(None), None)
+        raise Failure(f"{script} is not a Python program", FAULT) from None
+
+
+def _run(code: CodeType, script: str, args: Sequence[str]) -> int:
+    """Run code as the main module; what it raises is printed as Python prints it."""
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=code.co_filename, __builtins__=builtins, __cached__=None)
+    before = sys.modules["__main__"], sys.argv, sys.path[0]
+    sys.modules["__main__"] = main
+    sys.argv = [script, *args]
+    sys.path[0] = os.path.dirname(code.co_filename)
+    try:
+        exec(code, main.__dict__)
+    except SystemExit as end:
+        return _status(end)
+    except BaseException as error:
+        shown = error.with_traceback(_within(error.__traceback__, code))
+        sys.excepthook(type(error), shown, shown.__traceback__)
+        return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAULT
+    finally:
+        sys.modules["__main__"], sys.argv, sys.path[0] = before
+    return 0
+
+
+def _within(traceback: TracebackType | None, code: CodeType) -> TracebackType | None:
+    """The traceback from the script's own frame on."""
+    found = traceback
+    while found is not None and found.tb_frame.f_code is not code:
+        found = found.tb_next
+    return found or traceback
+
+
+def _status(end: SystemExit) -> int:
+    """The exit code that Python would leave with."""
+    if end.code is None:
+        return 0
+    if isinstance(end.code, int):
+        return end.code
+    print(end.code, file=sys.stderr)
+    return FAULT

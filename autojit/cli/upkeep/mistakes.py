@@ -1,0 +1,42 @@
+"""``autojit mistakes``: the pages about errors and warnings."""
+
+from __future__ import annotations
+
+import typer
+
+from autojit import errors
+from autojit.cli.common.failures import Failure
+from autojit.session.mistakes import Page, pages, pages_of
+from autojit.spelling import closest
+
+
+def mistakes(name: str | None) -> None:
+    """Print a page, the pages of a class, or the list of all."""
+    if name is None:
+        _list(list(pages().values()))
+        typer.echo("\nautojit mistakes NAME prints the page: its cause, an example, and the fix.")
+        return
+    name = name.removeprefix("autojit.").removeprefix("errors.").removesuffix(".md")
+    found = [pages()[name]] if name in pages() else pages_of(name)
+    if len(found) == 1:
+        typer.echo(found[0].text.rstrip("\n"))
+    elif found:
+        typer.echo(f"{name}: {(getattr(errors, name).__doc__ or '').strip()}\n")
+        _list(found)
+        typer.echo("\nautojit mistakes NAME prints a page.")
+    else:
+        _fail(name)
+
+
+def _list(found: list[Page]) -> None:
+    width = max(len(page.name) for page in found)
+    for page in found:
+        typer.echo(f"{page.name:<{width}}  {page.title}".rstrip())
+
+
+def _fail(name: str) -> None:
+    if name in errors.__all__:
+        words = (getattr(errors, name).__doc__ or "").strip()
+        raise Failure(f"there is no page about {name} yet. {words}")
+    close = closest(name, [*pages(), *errors.__all__])
+    raise Failure(f"there is no page {name!r}.{close} `autojit mistakes` lists them.")

@@ -1,0 +1,107 @@
+"""What compiled functions say of themselves: counts, programs, code on disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from autojit.ir.core.locks import Lock
+from autojit.ir.core.program import Program
+from autojit.session.tracebacks import folded
+from autojit.staging.execute import executable, loaded_entries
+from autojit.staging.shown import Shown
+from autojit.staging.signatures import written
+
+from .facts import facts_of
+from .retraces import Retraces, Signature
+from .specialization import CacheInfo, Specialization
+
+if TYPE_CHECKING:
+    from autojit.explanations.explanation import Explanation
+
+
+class Inspected(Shown):
+    """The part of a compiled function that looks inside."""
+
+    function: Callable[..., Any]
+    device: str
+    _specializations: dict[Any, Specialization]
+    specialize: Callable[..., tuple[list[Any], Specialization]]
+    _retraces: Retraces
+    _lock: Lock
+    _hits: int
+
+    def __repr__(self) -> str:
+        return facts_of(self).line()
+
+    def written(self) -> str:
+        """How it was made: ``jit(grad(loss))``."""
+        return f"jit({written(self.function)})"
+
+    def specializations(self) -> list[Specialization]:
+        """What is kept for each signature, in the order of the traces."""
+        with self._lock:
+            return list(self._specializations.values())
+
+    def cache_info(self) -> CacheInfo:
+        """How often the function was traced, and which argument differed at the last retrace:
+        "argument 0['x'] was f64[3], is f64[4]".
+
+        Calls on the fast path are not counted as hits. ``loaded`` says how often native code came
+        from the cache on disk, where it would have been compiled without. ``branches``, ``loops``
+        and ``unrolled`` count the lines of Python's ``if``, ``for`` and ``while`` that the traces
+        have captured or unrolled; ``autojit dump --remarks`` says why.
+        """
+        found = list(self._specializations.values())
+        programs = {each.traced.program for each in found}
+        from_disk = sum(loaded_entries(program, self.device) for program in programs)
+        traces = len(found)
+        kinds = Counter(
+            kind for kind, _ in set().union(*(each.traced.constructs for each in found))
+        )
+        counts = kinds["branch"], kinds["loop"], kinds["unrolled"]
+        return CacheInfo(traces, self._hits, self._retraces.last, from_disk, *counts)
+
+    @folded
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """Trace and optimise for these arguments (or types), without running.
+
+        Returns an object with ``text(stage)``, ``compile()`` and ``cost()``.
+        """
+        from autojit.staging.inspection import Lowered
+
+        _, found = self.specialize(args, kwargs)
+        return Lowered(found.traced.program, self.device)
+
+    @folded
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What the code of a call does, and why: print it, or ask for ``html()`` or ``json()``.
+
+        >>> autojit.jit(lambda x: np.sum(np.exp(x))).explain(np.ones(1000)).flops
+        2000
+        """
+        from autojit.explanations.explaining import explain
+
+        return explain(self, args, kwargs)
+
+    def is_ready(self, signature: Signature) -> bool:
+        """Whether native code for a signature is in memory."""
+        return any(s.ready for s in self.specializations() if s.signature == signature)
+
+    @folded
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """The traced program for these arguments."""
+        return self.specialize(args, kwargs)[1].traced.program
+
+    @folded
+    def cache_key(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """What native code for these arguments depends on: its key on disk, None if it has none."""
+        _, found = self.specialize(args, kwargs)
+        if self.device != "cpu":
+            return None
+        program, bare = found.traced.program, found.traced.structure.is_leaf()
+        code = executable(program)
+        key: dict[str, Any] | None
+        key = code.key(found.weak, len(program.captured), as_tuple=not bare)
+        return key

@@ -1,0 +1,1 @@
+"""Pictures of programs, of derivatives beside their values, and of fused loops."""

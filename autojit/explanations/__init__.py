@@ -1,0 +1,1 @@
+"""What compiled code does, and why: ``jit(f).explain(*args)``."""

@@ -1,0 +1,308 @@
+"""Explanations as text."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import PurePath
+
+from autojit.codegen.driver.timed import SHORT
+
+from .facts import TOO_GOOD, Facts, Line, Reason, Step, Vectors
+
+#: The narrowest and the widest text.
+NARROW, WIDE = 60, 100
+_LABEL = 10
+#: The longest path that is written out.
+_PATH = 24
+
+
+def text(e: Facts, width: int | None = None) -> str:
+    """The summary in four lines, then a block for each step."""
+    room = width or min(WIDE, max(NARROW, shutil.get_terminal_size((80, 24)).columns))
+    lines = textwrap.wrap(f"{e.name}: {grouped(e.signature)}", room, subsequent_indent="  ")
+    for label, words in summary(e):
+        lines += _row(label, words, room, indent="")
+    for step in e.steps:
+        lines += ["", *_block(step, room)]
+    lines.append("")
+    if any(step.is_backward for step in e.steps):
+        legend = "backward: the line's derivative is computed; ↔ both ways, in one step"
+        lines += _row("←", legend, room, indent="")
+    for label, words in foot(e):
+        lines += _row(label, words, room, indent="")
+    return "\n".join(lines)
+
+
+def grouped(signature: str) -> str:
+    """A signature with equal types in a row as one, where there are more than three.
+
+    >>> grouped("f64[2,3], f64[], f64[], f64[], f64[] -> f64[]")
+    'f64[2,3], 4 × f64[] -> f64[]'
+    """
+    sides = []
+    for side in signature.split(" -> "):
+        words = []
+        for type, group in groupby(side.split(", ")):
+            several = list(group)
+            words += [f"{len(several)} × {type}"] if len(several) > 3 else several
+        sides.append(", ".join(words))
+    return " -> ".join(sides)
+
+
+# -- the summary ---------------------------------------------------------------------------
+
+
+def summary(e: Facts) -> list[tuple[str, str]]:
+    """The four lines: loops, bytes, time, bound."""
+    kept = sum(each.bytes for each in e.stored)
+    besides = f"{size(e.temporaries)} of temporaries" if e.temporaries else "no temporaries"
+    reverse = f"; {size(kept)} stored for the reverse" if kept else ""
+    return [
+        ("loops", f"{_kinds(e)}, from {e.traced} operations"),
+        (
+            "bytes",
+            f"{size(e.bytes_in_out)} in and out, {besides}{reverse}",
+        ),
+        ("time", _time(e)),
+        ("bound", _bound(e)),
+    ]
+
+
+def _kinds(e: Facts) -> str:
+    """How many steps of each kind there are.
+
+    A loop nest is a kind, and so is each function of a library.
+    """
+    counts: dict[str, int] = {}
+    for step in e.steps:
+        counts[step.kind] = counts.get(step.kind, 0) + 1
+    words = []
+    for kind, count in counts.items():
+        name = {"loops": "loop nest", "product": "matrix product"}.get(kind, kind)
+        words.append(f"{count} {name}{'s' if count > 1 else ''}")
+    return ", ".join(words) or "nothing to do"
+
+
+def _time(e: Facts) -> str:
+    if e.seconds is None:
+        return "not measured"
+    return f"{duration(e.seconds)} a call, the fastest of {e.calls:,}; {count(e.flops)} flops"
+
+
+def _bound(e: Facts) -> str:
+    if not e.steps or not e.roofline_seconds:
+        return "nothing is computed"
+    longest = max(e.steps, key=lambda s: s.seconds or s.roofline_seconds)
+    words = f"step {longest.number} takes longest, bound by {_BOUNDS[longest.bound]}"
+    if longest.share is not None and not longest.in_turn:
+        words += f": {_percent(longest.share)} of the machine's limit reached"
+    if e.seconds is None:
+        return words
+    taken = [s.seconds for s in e.steps if s.seconds is not None]
+    if taken and sum(taken) < e.seconds / 2:
+        return f"the call itself: its steps take {measured(sum(taken))} of {duration(e.seconds)}"
+    return words
+
+
+_BOUNDS = {
+    "compute": "arithmetic",
+    "memory": "memory",
+    "order": "the order of its steps",
+    "": "nothing",
+}
+
+
+# -- a block -------------------------------------------------------------------------------
+
+
+def _block(step: Step, room: int) -> list[str]:
+    took = "" if step.seconds is None else measured(step.seconds)
+    head = f"{step.number}  {step.title}"
+    if len(head) + len(took) + 2 > room:
+        lines = textwrap.wrap(head, room, subsequent_indent="   ")
+    else:
+        lines = [f"{head}{took.rjust(room - len(head))}"]
+    lines += _lines(step.lines, room)
+    for label, words in rows(step):
+        lines += _row(label, words, room)
+    return lines
+
+
+def _lines(found: list[Line], room: int) -> list[str]:
+    """The user's lines, each once; first those forward."""
+    if not found:
+        return ["   an argument or a constant is copied: no line of yours"]
+    lines = []
+    for place, forward, backward in merged(found):
+        mark = {(True, True): "↔", (True, False): " ", (False, True): "←"}[forward, backward]
+        lines.append(f" {mark} {_place(place):<18}  {place.text}")
+    return [line if len(line) <= room else line[: room - 2] + " …" for line in lines]
+
+
+def _place(line: Line) -> str:
+    """File and line; of a long path the end."""
+    file = line.file if len(line.file) <= _PATH else f"…/{PurePath(line.file).name}"
+    return f"{file}:{line.number}"
+
+
+def merged(found: list[Line]) -> list[tuple[Line, bool, bool]]:
+    """Each line once: with whether it is computed, and whether its derivative is."""
+    ways: dict[tuple[str, int], tuple[Line, set[bool]]] = {}
+    for line in found:
+        ways.setdefault((line.file, line.number), (line, set()))[1].add(line.backward)
+    return [(line, False in seen, True in seen) for line, seen in ways.values()]
+
+
+def rows(step: Step) -> Iterator[tuple[str, str]]:
+    """What is said of a step, by label."""
+    if step.operations and step.kind == "loops":
+        yield "fused", ", ".join(step.operations)
+    for reason in step.not_fused if step.kind == "loops" else ():
+        yield "apart", f"step {reason.about}: {_because(reason)}"
+    yield from _vectors(step)
+    yield "threads", _threads(step)
+    yield "work", _work(step)
+    if step.roofline_seconds:
+        yield "at best", _roofline(step)
+    found = [f"{name} {size(n)}" if n else name for name, n in step.temporaries.items()]
+    found += [f"{name} where {other} will lie" for name, other in step.reused.items()]
+    if found:
+        yield "memory", ", ".join(found)
+    for each in step.stored:
+        at = f" of {each.line.file}:{each.line.number}" if each.line else ""
+        words = f"{each.operation}{at}: {each.type}, {size(each.bytes)}"
+        yield "stored", f"{words}, by the forward pass"
+    if step.repeated:
+        yield "again", f"{', '.join(step.repeated)}: computed once more, and not stored"
+
+
+def _vectors(step: Step) -> Iterator[tuple[str, str]]:
+    if step.library:
+        yield "by", step.library
+        return
+    if not step.vectors:
+        yield "vectors", "no inner loop is left in the machine code"
+        return
+    for (lanes, reason), group in groupby(step.vectors, key=lambda v: (v.lanes, v.reason)):
+        yield "vectors", _vector_words(list(group), lanes, reason, len(step.vectors))
+
+
+def _vector_words(group: list[Vectors], lanes: int, reason: Reason | None, all_: int) -> str:
+    several = f"{len(group)} inner loops: " if all_ > 1 and len(group) > 1 else ""
+    one = f"{group[0].loop}: " if all_ > 1 and len(group) == 1 else ""
+    if lanes > 1:
+        return f"{several or one}{lanes} elements at a time"
+    because = f": {_because(reason)}" if reason else ""
+    return f"{several or one}none{because}"
+
+
+def _because(reason: Reason) -> str:
+    way_out = f" -> {reason.way_out}." if reason.way_out else ""
+    return f"{reason.reason}{'.' if way_out else ''}{way_out}"
+
+
+def _threads(step: Step) -> str:
+    if step.tasks:
+        return f"{step.tasks} tasks{', if that turns out faster' if step.tasks_measured else ''}"
+    if "BLAS" in step.library:
+        return "as many as the BLAS takes"
+    return f"one: {_because(step.no_tasks)}" if step.no_tasks else "one"
+
+
+def _work(step: Step) -> str:
+    most = "at most " if step.bytes_at_most else ""
+    functions = ", ".join(f"{count(n)} {name}" for name, n in step.functions.items())
+    of = f" ({functions})" if functions else ""
+    each = " for each step or branch" if step.is_open else ""
+    unit = "flop" if step.flops == 1 else "flops"
+    return (
+        f"{count(step.flops)} {unit}{of}{each}; {most}{size(step.bytes_read)} read, "
+        f"{size(step.bytes_written)} written"
+    )
+
+
+def _roofline(step: Step) -> str:
+    sides = f"{duration(step.compute_seconds)} to compute, {duration(step.memory_seconds)} to move"
+    if step.in_turn:
+        return f"{sides}; but its steps wait for each other"
+    reached = ""
+    if step.share is not None:
+        reached = f"; {_percent(step.share)} of that is reached"
+    if step.share is not None and step.share > TOO_GOOD:
+        reached += ": more than was measured as the limit, as other work may disturb that"
+    return f"{sides}: bound by {_BOUNDS[step.bound]}{reached}"
+
+
+# -- the foot ------------------------------------------------------------------------------
+
+
+def foot(e: Facts) -> Iterator[tuple[str, str]]:
+    """The cache, times of the compilation, the machine, and Python's loops."""
+    for reason in e.python_loops:
+        yield "Python", f"{reason.about}: {_because(reason)}"
+    yield "code", {"memory": "in memory", "disk": "on disk"}.get(e.cache, e.cache)
+    yield "made in", ", ".join(f"{duration(s)} {name}" for name, s in e.times.items())
+    yield "machine", e.machine
+
+
+def _row(label: str, words: str, room: int, indent: str = "   ") -> list[str]:
+    margin = indent + " " * _LABEL
+    return textwrap.wrap(
+        words, room, initial_indent=f"{indent}{label:<{_LABEL}}", subsequent_indent=margin,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+# -- numbers -------------------------------------------------------------------------------
+
+
+def size(n: float) -> str:
+    """Bytes in words.
+
+    >>> size(8), size(4096), size(3.5e6)
+    ('8 B', '4 KiB', '3.34 MiB')
+    """
+    for unit in ("B", "KiB", "MiB"):
+        if n < 1024:
+            return f"{_three(n)} {unit}"
+        n /= 1024
+    return f"{_three(n)} GiB"
+
+
+def count(n: float) -> str:
+    """A count, from ten thousand on with three digits.
+
+    >>> count(2000), count(1_234_567)
+    ('2,000', '1.23 million')
+    """
+    if n < 1e6:
+        return f"{n:,.0f}"
+    return f"{_three(n / 1e6)} million" if n < 1e9 else f"{_three(n / 1e9)} billion"
+
+
+def measured(seconds: float) -> str:
+    """Measured seconds in words: what takes no longer than to read the clock is not told apart."""
+    return "< 50 ns" if seconds < SHORT * 1e-9 else duration(seconds)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> duration(1.5e-6), duration(0.25), duration(0)
+    ('1.5 us', '250 ms', '0 ns')
+    """
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{_three(seconds / scale)} {unit}"
+    return f"{_three(seconds * 1e9)} ns"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.02 else f"{100 * share:.2g} %"
+
+
+def _three(x: float) -> str:
+    return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"

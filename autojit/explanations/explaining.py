@@ -1,0 +1,159 @@
+"""Makes an :class:`Explanation`: compiles a function once more with its eyes open, and runs it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.driver.cache import user_cache
+from autojit.codegen.driver.executable import Executable, signature
+from autojit.codegen.driver.timed import TimedExecutable
+from autojit.codegen.loop_ir.cost import footprint
+from autojit.errors import UnsupportedTargetError
+from autojit.ir.core.program import Program
+from autojit.ir.pass_manager.remarks import Remarks, collecting
+from autojit.session import transform_cache
+from autojit.session.progress import stage
+from autojit.staging.execute import executable, target_errors
+
+from .explanation import Explanation
+from .facts import TOO_GOOD, Reason
+from .lines import short
+from .steps import Lowering, steps_of
+
+#: Seconds for which calls are timed, and the fewest and the most of them.
+SECONDS, LEAST_CALLS, MOST_CALLS = 0.3, 3, 2000
+
+
+def explain(
+    compiled: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, run: bool = True
+) -> Explanation:
+    """The explanation of a call of a compiled function (a ``CompiledFunction``, which lies above).
+
+    The function is traced and compiled anew, so that each pass can say what it did; then it is
+    called some times if it is to ``run``.
+
+    Raises UnsupportedTargetError for other devices than the CPU.
+    """
+    if compiled.device != "cpu":
+        raise UnsupportedTargetError(
+            f"explain is about code for the CPU; this function is compiled for {compiled.device}:\n"
+            "    jit(f).explain(x)                  # without device="
+        )
+    times: dict[str, float] = {}
+    with collecting() as notes, transform_cache.unused():
+        with _timed(times, "trace"):
+            leaves, found = compiled.anew().specialize(args, kwargs)
+        program = found.traced.program
+        code = TimedExecutable(Executable(program.bound_to(())))
+        with target_errors(), stage("compiling", program.name, lambda: len(program.ops)):
+            with _timed(times, "passes"):
+                optimized = code.optimized
+            with _timed(times, "lowering"):
+                loops = code.loops
+            with _timed(times, "compilation"):
+                code.prepare()
+            lowering = Lowering(optimized, loops, code.llvm(), notes)
+    cache = _cache_state(compiled, found, program)
+    seconds, calls, by_step = None, 0, {}
+    if run:
+        seconds, calls = _measured(lambda: compiled(*args, **kwargs))
+        by_step = _times_of_steps(code, program, leaves)
+    steps = steps_of(lowering, by_step)
+    if any(step.share and step.share > TOO_GOOD for step in steps):
+        lowering.measure_again()
+        steps = steps_of(lowering, by_step)
+    return Explanation(
+        name=program.name,
+        signature=_signature(program),
+        steps=steps,
+        traced=len(program.ops),
+        optimized=len(optimized.ops),
+        bytes_in_out=footprint([*loops.inputs, *loops.outputs]),
+        temporaries=loops.arena,
+        cache=cache,
+        times=times,
+        seconds=seconds,
+        calls=calls,
+        machine=lowering.machine_words(),
+        python_loops=_python_loops(notes),
+    )
+
+
+@contextmanager
+def _timed(times: dict[str, float], name: str) -> Iterator[None]:
+    begun = time.perf_counter()
+    yield
+    times[name] = time.perf_counter() - begun
+
+
+def _signature(program: Program) -> str:
+    """The types of arguments and results; captured arrays are no arguments."""
+    given = len(program.inputs) - len(program.captured)
+    return signature(Program(program.inputs[:given], (), program.outputs))
+
+
+def _cache_state(compiled: Any, found: Any, program: Program) -> str:
+    """Where the next call's code comes from."""
+    if compiled.is_ready(found.signature):
+        return "memory"
+    key = _key(found, program)
+    kept = user_cache()
+    return "disk" if kept and key is not None and kept.has(key) else "compiled anew"
+
+
+def _key(found: Any, program: Program) -> dict[str, Any] | None:
+    bare = found.traced.structure.is_leaf()
+    code = executable(program)
+    key: dict[str, Any] | None = code.key(found.weak, len(program.captured), as_tuple=not bare)
+    return key
+
+
+# -- times -------------------------------------------------------------------------------
+
+
+def _measured(call: Any) -> tuple[float, int]:
+    """Seconds of the fastest call, and how many there were."""
+    call()  # the first one loads code, and finds caches empty
+    best, calls, begun = float("inf"), 0, time.perf_counter()
+    while calls < LEAST_CALLS or (calls < MOST_CALLS and time.perf_counter() - begun < SECONDS):
+        before = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - before)
+        calls += 1
+    return best, calls
+
+
+def _times_of_steps(
+    code: TimedExecutable, program: Program, leaves: Sequence[Any]
+) -> dict[int, float]:
+    """Seconds of each step in the fastest of several calls, by its number."""
+    everything = [*leaves, *program.captured]
+    if code.packing is not None:
+        return {}
+    pairs = zip(everything, program.in_types, strict=True)
+    arrays = [np.asarray(leaf, t.dtype) for leaf, t in pairs]
+
+    best: dict[int, float] = {}
+    begun, runs = time.perf_counter(), 0
+    while runs <= LEAST_CALLS or (runs < MOST_CALLS and time.perf_counter() - begun < SECONDS):
+        run = code.run(arrays)
+        if runs:
+            for each in code.times(run.counts, run.ticks):
+                if len(each.number) == 1:
+                    number = each.number[0]
+                    best[number] = min(best.get(number, float("inf")), each.seconds)
+        runs += 1
+    return best
+
+
+def _python_loops(notes: Remarks) -> list[Reason]:
+    return [
+        Reason(short(each.place), short(each.reason), each.way_out)
+        for each in notes
+        if each.by in ("capture", "roll")
+    ]

@@ -1,0 +1,21 @@
+"""Lines of the user's, as they are shown."""
+
+from __future__ import annotations
+
+import linecache
+import os
+
+from autojit.ir.core.values import Source
+
+from .facts import Line
+
+
+def line_of(source: Source) -> Line:
+    """A place in the user's code with its text."""
+    text = linecache.getline(source.file, source.line).strip()
+    return Line(short(source.file), source.line, text, source.backward)
+
+
+def short(words: str) -> str:
+    """The words with files in the present folder as one would name them."""
+    return words.replace(os.getcwd() + os.sep, "")

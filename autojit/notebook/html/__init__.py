@@ -1,0 +1,1 @@
+"""Building blocks of HTML: escaped and highlighted text, tables, folded sections, pages."""

@@ -1,0 +1,96 @@
+"""Pieces of HTML: each function returns a text that is escaped and whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from .style import page_style, style_sheet
+
+#: Letters that XML has no place for.
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_TOKENS = re.compile(
+    r"(?P<c>#[^\n]*)"
+    r"|(?P<v>%\w+)"
+    r"|(?P<t>\b(?:bool|[iufc]\d{1,3})\[[^\]\n]*\])"
+    r"|(?P<k>\b(?:program|return|loops|kernel|input|output|temp|local|tape|for|in|if|else|while"
+    r"|repeat|reduces)\b)"
+    r"|(?P<n>(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)\b)"
+)
+
+
+def text_of(words: object) -> str:
+    """Any text, escaped for HTML and XML.
+
+    >>> text_of("a < b\\x00")
+    'a &lt; b'
+    """
+    return escape(_NO_XML.sub("", str(words)))
+
+
+def highlighted(source: str) -> str:
+    """The text of a program or of loops as ``<pre>``, with colours.
+
+    >>> highlighted("%1: f64[3] = sin %0")[:40]
+    '<pre><span class="aj-v">%1</span>: <span'
+    """
+    parts, done = [], 0
+    for found in _TOKENS.finditer(source):
+        parts.append(text_of(source[done : found.start()]))
+        parts.append(f'<span class="aj-{found.lastgroup}">{text_of(found.group())}</span>')
+        done = found.end()
+    return f"<pre>{''.join(parts)}{text_of(source[done:])}</pre>"
+
+
+def code(words: str) -> str:
+    """Words in the font of programs."""
+    return f"<code>{text_of(words)}</code>"
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> str:
+    """A table of names, which are escaped here, and pieces of HTML."""
+    lines = "".join(f"<tr><th>{text_of(name)}</th><td>{cell}</td></tr>" for name, cell in rows)
+    return f'<table class="aj-table">{lines}</table>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of texts and numbers; numbers stand on the right.
+
+    >>> table(["loop", "ms"], [["k1", 0.5]])[-75:]
+    '><tbody><tr><td>k1</td><td class="aj-number">0.5</td></tr></tbody></table>'
+    """
+    names = "".join(f"<th>{text_of(name)}</th>" for name in head)
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f'<table class="aj-table"><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>'
+
+
+def _cell(content: object) -> str:
+    is_number = isinstance(content, (int, float)) and not isinstance(content, bool)
+    mark = ' class="aj-number"' if is_number else ""
+    return f"<td{mark}>{text_of(content)}</td>"
+
+
+def folded(title: str, content: str, *, opened: bool = False) -> str:
+    """A section that opens at a click; the content is a piece of HTML."""
+    mark = ' open="open"' if opened else ""
+    return f"<details{mark}><summary>{text_of(title)}</summary>{content}</details>"
+
+
+def card(title: str, *content: str) -> str:
+    """A framed piece with a title (both pieces of HTML), for a notebook: it has the style with
+    it."""
+    style = f"<style>{style_sheet(notebook=True)}</style>"
+    head = f'<div class="aj-title">{title}</div>'
+    return f'<div class="autojit">{style}<div class="aj-card">{head}{"".join(content)}</div></div>'
+
+
+def page(title: str, content: str, *, script: str = "") -> str:
+    """A whole page, which needs nothing from elsewhere; the content is a piece of HTML."""
+    code = f"<script>\n//<![CDATA[\n{script}//]]>\n</script>" if script else ""
+    return (
+        '<!DOCTYPE html>\n<html class="aj-page" lang="en"><head><meta charset="utf-8"/>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+        f"<title>{text_of(title)}</title><style>{page_style()}</style></head>\n"
+        f'<body class="autojit">{content}\n{code}</body></html>\n'
+    )

@@ -1,0 +1,134 @@
+"""HTML of programs, and of compiled, transformed and lowered functions, for notebooks."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from autojit.dispatch.compiled import CompiledFunction
+from autojit.dispatch.facts import Facts, TraceFacts, facts_of, made, memory
+from autojit.drawing.programs.picture import picture
+from autojit.ir.core.program import Program
+from autojit.ir.tools.units import in_bytes, in_seconds, plural
+from autojit.staging.inspection import Lowered
+from autojit.staging.signatures import signature_text
+from autojit.staging.transformed import Transformed
+
+from .html.blocks import card, code, facts, folded, highlighted, table, text_of
+
+#: Programs of more operations are not drawn, nor lowered for what they cost; longer texts are cut.
+DRAWN, LOWERED, LINES = 150, 500, 400
+#: Up to how many lines a program is not folded, and how many signatures have a row.
+OPEN, ROWS = 25, 12
+
+
+@singledispatch
+def html(x: Any) -> str:
+    """The HTML of an object, which stands by itself."""
+    raise TypeError(f"there is no HTML of {type(x).__name__}")
+
+
+def program_text(program: Program) -> str:
+    """The highlighted text of a program, as far as it is not too long."""
+    return cut(program.text(sources=True))
+
+
+def cut(text: str) -> str:
+    """A highlighted text, as far as it is not too long."""
+    lines = text.splitlines()
+    more = len(lines) - LINES
+    words = f'<div class="aj-faint">… {plural(more, "line")} more</div>' if more > 0 else ""
+    return highlighted("\n".join(lines[:LINES])) + words
+
+
+def drawn(x: Program | Lowered, size: int, **settings: Any) -> str:
+    """A folded picture; of a large program the words that write one."""
+    if size > DRAWN:
+        words = 'autojit.drawing.picture(p, format="html")'
+        return f'<div class="aj-faint">{plural(size, "operation")}: {code(words)} draws them</div>'
+    title = "loops as a picture" if settings.get("stage") == "loops" else "picture"
+    return folded(title, f'<div class="aj-scroll">{picture(x, **settings)}</div>')
+
+
+@html.register
+def _program(program: Program) -> str:
+    size = len(program.ops)
+    types = ", ".join(map(str, program.in_types)), ", ".join(map(str, program.out_types))
+    bytes = sum(v.type.nbytes for op in program.ops for v in op.results)
+    words = f"{plural(size, 'operation')}, {in_bytes(bytes)} of results"
+    rows = [("inputs", code(types[0])), ("results", code(types[1])), ("size", text_of(words))]
+    if program.captured:
+        rows.append(("from outside", text_of(plural(len(program.captured), "array"))))
+    text = folded("program", program_text(program), opened=size <= OPEN)
+    return card(f"program {code(program.name)}", facts(rows), text, drawn(program, size))
+
+
+@html.register
+def _lowered(lowered: Lowered) -> str:
+    program = lowered.program
+    size, rows, texts = len(program.ops), [("device", text_of(lowered.device))], ""
+    if size <= LOWERED and lowered.device == "cpu":
+        cost = lowered.cost()
+        rows += cost_rows(cost)
+        for stage in ("optimized", "loops"):
+            texts += folded(stage, cut(lowered.text(stage)))
+        texts += drawn(lowered, size, stage="loops")
+    title = f"lowered {code(program.name)}"
+    return card(title, facts(rows), folded("trace", program_text(program)), texts)
+
+
+def cost_rows(cost: dict[str, int]) -> list[tuple[str, str]]:
+    """What a program costs, as rows of a table of facts."""
+    loops = f"{plural(cost['loops'], 'loop')}, {plural(cost['products'], 'matrix product')}"
+    work = f"{plural(cost['flops'], 'operation')} on numbers, {in_bytes(cost['bytes'])} in and out"
+    return [("loops", text_of(loops)), ("memory", text_of(memory(cost))), ("work", text_of(work))]
+
+
+@html.register
+def _transformed(f: Transformed) -> str:
+    doc = (f.__doc__ or "").strip()
+    how = "no: each call traces the function anew; jit(…) compiles it"
+    rows = [("takes", code(signature_text(f))), ("compiled", text_of(how))]
+    return card(code(f.written()), facts(rows), folded("documentation", highlighted(doc)))
+
+
+@html.register
+def _compiled(f: CompiledFunction) -> str:
+    found = facts_of(f)
+    if found.traces and found.traces[-1].cost is None:
+        size = len(found.traces[-1].program.ops)
+        found = facts_of(f, make=size <= LOWERED)
+    title = f'{code(found.written)} <span class="aj-faint">on {text_of(found.device)}</span>'
+    rows = [("takes", code(found.signature))]
+    if not found.traces:
+        rows.append(("traces", text_of("none yet: the first call traces and compiles it")))
+        return card(title, facts(rows))
+    last = found.traces[-1]
+    info = f.cache_info()
+    rows.append(("traces", text_of(plural(len(found.traces), "trace"))))
+    if last.cause is not None:
+        rows.append(("last retrace", f'<span class="aj-warm">{text_of(last.cause)}</span>'))
+    if info.branches or info.loops or info.unrolled:
+        words = f"{info.branches} branches, {info.loops} loops, {info.unrolled} unrolled loops"
+        rows.append(("Python's control flow", text_of(words)))
+    rows.append(("last trace", text_of(f"traced in {in_seconds(last.traced_in)}, {made(last)}")))
+    rows += cost_rows(last.cost) if last.cost is not None else []
+    program = folded("program of the last trace", program_text(last.program))
+    picture_of = drawn(last.program, len(last.program.ops))
+    return card(title, facts(rows), _traces(found), program, picture_of)
+
+
+def _traces(found: Facts) -> str:
+    """A row for each signature, the latest last."""
+    head = ("arguments", "traced again because", "operations", "trace", "code")
+    rows = [_row(trace) for trace in found.traces[-ROWS:]]
+    more = len(found.traces) - len(rows)
+    title = plural(len(found.traces), "signature") + (f", the last {ROWS}" if more > 0 else "")
+    return folded(title, table(head, rows), opened=1 < len(found.traces) <= ROWS)
+
+
+def _row(trace: TraceFacts) -> tuple[object, ...]:
+    return (
+        f"{trace.types:.120}", trace.cause or "", len(trace.program.ops),
+        in_seconds(trace.traced_in), made(trace),
+    )  # fmt: skip

@@ -1,0 +1,57 @@
+"""The user's source with the time of each line beside it."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Sequence
+
+from .lines import Line
+from .recorder import Recorder
+from .report import report
+from .table import duration, share
+
+#: So many lines around one that took time are shown too.
+AROUND = 3
+
+
+def annotated(recorder: Recorder, files: Sequence[str] | None = None) -> str:
+    """The files in which time was spent, those with the most first."""
+    found = report(recorder).lines
+    total = sum(line.seconds for line in found.values())
+    by_file: dict[str, dict[int, Line]] = {}
+    for (file, number), line in found.items():
+        if files is None or any(file.endswith(name) for name in files):
+            by_file.setdefault(file, {})[number] = line
+    if not by_file:
+        where = "" if files is None else f" in {', '.join(files)}"
+        return f"no line{where} took time in compiled code, or operation by operation\n"
+    ordered = sorted(by_file, key=lambda f: -sum(line.seconds for line in by_file[f].values()))
+    return "\n".join("\n".join(_file(file, by_file[file], total)) + "\n" for file in ordered)
+
+
+def _file(file: str, lines: dict[int, Line], total: float) -> Iterator[str]:
+    seconds = sum(line.seconds for line in lines.values())
+    yield f"{file}: {duration(seconds)}, {share(seconds, total)} of what lines took"
+    yield f"{'forward':>9} {'backward':>9} {'share':>6}  line"
+    before = 0
+    for number in _shown(lines):
+        if before and number > before + 1:
+            yield f"{'':>26}  …"
+        yield _line(number, linecache.getline(file, number).rstrip(), lines.get(number), total)
+        before = number
+    if any(line.is_estimated for line in lines.values()):
+        yield "~ computed together with others: shares are estimated"
+
+
+def _shown(lines: dict[int, Line]) -> list[int]:
+    around = {n + k for n in lines for k in range(-AROUND, AROUND + 1)}
+    return sorted(n for n in around if n > 0 and (n in lines or n <= max(lines) + AROUND))
+
+
+def _line(number: int, text: str, line: Line | None, total: float) -> str:
+    times = " " * 26
+    if line is not None:
+        forward, backward = (duration(t) if t else "" for t in (line.forward, line.backward))
+        mark = "~" if line.is_estimated else " "
+        times = f"{forward:>9} {backward:>9} {share(line.seconds, total):>5}{mark}"
+    return f"{times} {number:>5}  {text}".rstrip()

@@ -1,0 +1,212 @@
+"""A profile as a flame graph: SVG, and a page in which a click makes a frame as wide as all.
+
+Time runs to the right, callers stand above what they call.  A frame is as wide as its share; frames
+of one kind have one colour.  Nothing is loaded from anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+
+from .annotated import annotated
+from .lines import PartTime, part_times
+from .recorder import Node, Recorder
+from .report import report
+from .table import duration, share, table
+
+#: Pixels: of the picture, of a row, of a letter, and the narrowest frame that is drawn.
+WIDTH, ROW, LETTER, NARROWEST = 1200, 20, 6.7, 0.4
+#: Space above the frames.
+_TOP = 30
+
+_COLOURS = {
+    "tracing": "#e6a04c", "transforming": "#d9804a", "compiling": "#b78ad6", "pass": "#cbb2e6",
+    "phase": "#cbb2e6", "run": "#5aa9d6", "forward": "#7ac3a5", "backward": "#e58a9a",
+    "both": "#b9b37a", "interpreting": "#8fb0c9", "operation": "#7ac3a5", "call": "#9fb7c7",
+    "arguments": "#a9a9a9", "annotation": "#c9c9a0", "all": "#cfcfcf",
+}  # fmt: skip
+_LEGEND = (
+    ("trace", "tracing"), ("transform", "transforming"), ("compile", "compiling"),
+    ("passes", "pass"), ("run", "run"), ("forward", "forward"), ("backward", "backward"),
+    ("both", "both"),
+)  # fmt: skip
+
+_STYLE = """
+.flame { font: 11px ui-monospace, Menlo, Consolas, monospace; background: #fff; }
+.flame text { fill: #1b1b1b; pointer-events: none; }
+.flame .head { fill: #333; }
+.flame rect { stroke: #fff; stroke-width: 0.6; }
+.flame g.frame:hover rect { stroke: #000; stroke-width: 1.2; }
+@media (prefers-color-scheme: dark) {
+  .flame { background: #16181b; } .flame .head { fill: #ddd; } .flame rect { stroke: #16181b; }
+  .flame g.frame:hover rect { stroke: #fff; }
+}"""
+
+
+@dataclass
+class Frame:
+    """A frame, in seconds."""
+
+    name: str
+    kind: str
+    seconds: float
+    about: str = ""
+    children: list[Frame] = field(default_factory=list)
+
+
+def frames(recorder: Recorder) -> Frame:
+    """The frames of all that was counted."""
+    r = report(recorder)
+    children = list(_merged(r.tree))
+    whole = Frame("all", "all", sum(c.seconds for c in children), "", children)
+    return whole
+
+
+def _merged(node: Node) -> Iterator[Frame]:
+    for child in node.children.values():
+        made = _frame(child)
+        if made is not None:
+            yield made
+
+
+def _frame(node: Node) -> Frame | None:
+    if node.kind == "watching" or not node.count:
+        return None
+    children = list(_merged(node))
+    if node.kind == "run":
+        for sums in node.sums.values():
+            children += map(_part, part_times(sums))
+    for ops in node.ops.values():
+        for op, seconds in zip(ops.program.ops, ops.seconds, strict=False):
+            children.append(Frame(op.kind.name, "interpreting", seconds, str(op.source or "")))
+    seconds = node.net
+    if node.kind == "call":  # what is beside is slower while the profile is open
+        seconds = sum(c.seconds for c in children)
+    seconds = max(seconds, sum(c.seconds for c in children))
+    about = f"{node.count:,} times" if node.count > 1 else ""
+    if node.source is not None:
+        about = f"{node.source.described} {about}"
+    return Frame(_label(node), node.kind, seconds, about, children)
+
+
+def _label(node: Node) -> str:
+    words = {"tracing": "trace", "transforming": "transform", "compiling": "compile"}
+    if node.kind in ("call", "pass", "phase", "operation", "backward", "annotation"):
+        return node.name
+    return f"{words.get(node.kind, node.kind)} {node.name}"
+
+
+def _part(part: PartTime) -> Frame:
+    t = part.time
+    lines = ", ".join(dict.fromkeys(s.described for s in part.sources))
+    name = part.what
+    first = part.sources[0] if part.sources else None
+    if first is not None:
+        name += f" {first.file.rpartition('/')[2]}:{first.line}"
+    about = f"{t.count:,} times; {lines or 'no line of yours'}"
+    children = list(map(_part, part.inside))
+    seconds = max(t.seconds, sum(c.seconds for c in children))
+    return Frame(name, part.direction or "run", seconds, about, children)
+
+
+# -- drawing ---------------------------------------------------------------------------
+
+
+def flame_svg(recorder: Recorder) -> str:
+    """The picture."""
+    whole = frames(recorder)
+    depth = _depth(whole)
+    height = _TOP + ROW * depth + 8
+    title = f"autojit: {duration(whole.seconds)} of {duration(recorder.seconds)}"
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="flame" width="{WIDTH}" '
+        f'height="{height}" viewBox="0 0 {WIDTH} {height}">',
+        f"<style>{_STYLE}</style>",
+        f'<text class="head" x="4" y="18">{escape(title)}</text>',
+        *_legend(),
+        *_drawn(whole, whole.seconds, 0.0, float(WIDTH), 0),
+        "</svg>",
+    ]) + "\n"  # fmt: skip
+
+
+def _legend() -> Iterator[str]:
+    x = WIDTH - sum(len(name) * LETTER + 24 for name, _ in _LEGEND)
+    for name, kind in _LEGEND:
+        yield f'<rect x="{x:.1f}" y="9" width="11" height="11" fill="{_COLOURS[kind]}"/>'
+        yield f'<text class="head" x="{x + 14:.1f}" y="18">{name}</text>'
+        x += len(name) * LETTER + 24
+
+
+def _depth(frame: Frame) -> int:
+    return 1 + max(map(_depth, frame.children), default=0)
+
+
+def _drawn(f: Frame, whole: float, x: float, width: float, row: int) -> Iterator[str]:
+    if width < NARROWEST:
+        return
+    y = _TOP + ROW * row
+    about = f"{f.name}: {duration(f.seconds)}, {share(f.seconds, whole)}"
+    about = f"{about}; {f.about}" if f.about else about
+    letters = int((width - 6) / LETTER)
+    name = f.name if len(f.name) <= letters else f"{f.name[: letters - 1]}…" if letters > 2 else ""
+    colour = _COLOURS.get(f.kind, "#bbbbbb")
+    yield (
+        f'<g class="frame" data-x="{x:.3f}" data-w="{width:.3f}" data-name="{escape(f.name)}">'
+        f"<title>{escape(about)}</title>"
+        f'<rect x="{x:.3f}" y="{y}" width="{width:.3f}" height="{ROW}" fill="{colour}" rx="2"/>'
+        f'<text x="{x + 3:.3f}" y="{y + 14}">{escape(name)}</text></g>'
+    )
+    for child in sorted(f.children, key=lambda c: -c.seconds):
+        part = width * child.seconds / f.seconds if f.seconds else 0.0
+        yield from _drawn(child, whole, x, part, row + 1)
+        x += part
+
+
+_SCRIPT = """
+const frames = [...document.querySelectorAll("g.frame")], width = __WIDTH__, letter = __LETTER__;
+for (const g of frames) g.addEventListener("click", () => zoom(g));
+function zoom(to) {
+  const x0 = +to.dataset.x, w0 = +to.dataset.w;
+  for (const g of frames) {
+    let x = (+g.dataset.x - x0) * width / w0, w = +g.dataset.w * width / w0;
+    const shown = x < width && x + w > 0;
+    if (x < 0) { w += x; x = 0; }
+    w = Math.min(w, width - x);
+    g.style.display = shown && w > 0.4 ? "" : "none";
+    const [rect, text] = [g.querySelector("rect"), g.querySelector("text")];
+    rect.setAttribute("x", x); rect.setAttribute("width", Math.max(w, 0));
+    text.setAttribute("x", x + 3);
+    const room = Math.floor((w - 6) / letter), name = g.dataset.name;
+    text.textContent = name.length <= room ? name : room > 2 ? name.slice(0, room - 1) + "…" : "";
+  }
+}
+""".replace("__WIDTH__", str(WIDTH)).replace("__LETTER__", str(LETTER))
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>profile</title>
+<style>
+body {{ font: 14px system-ui, sans-serif; margin: 1.5em; color: #1b1b1b; background: #fff; }}
+pre {{ font: 12px ui-monospace, Menlo, Consolas, monospace; }}
+svg {{ max-width: 100%; height: auto; }} g.frame {{ cursor: pointer; }}
+@media (prefers-color-scheme: dark) {{ body {{ color: #ddd; background: #16181b; }} }}
+</style></head><body>
+<p>A frame is as wide as its share of the time. Click one to make it as wide as all; click the
+first one to go back.</p>
+{svg}
+<pre>{table}</pre>
+<pre>{source}</pre>
+<script>{script}</script>
+</body></html>
+"""
+
+
+def flame_html(recorder: Recorder) -> str:
+    """The page: the picture, the table, and the lines."""
+    return _PAGE.format(
+        svg=flame_svg(recorder),
+        table=escape(table(recorder)),
+        source=escape(annotated(recorder)),
+        script=_SCRIPT,
+    )

@@ -1,0 +1,140 @@
+"""``autojit.profile``: a context in which the time of everything that autojit does is taken."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from autojit.errors import ProfileError
+from autojit.session.files import write_whole
+from autojit.session.watching import watching
+from autojit.staging.execute import settings
+
+from .recorder import Recorder
+
+
+class Profile:
+    """The times of what ran in a ``with`` block; see :func:`profile`."""
+
+    def __init__(self) -> None:
+        self._found: Recorder | None = None
+        self._open = contextlib.ExitStack()
+
+    def __enter__(self) -> Profile:
+        if self._found is not None:
+            raise ProfileError(
+                "this profile has been used already. Make another one:\n"
+                "    with autojit.profile() as p:\n"
+                "        f(x)"
+            )
+        self._found = Recorder()
+        self._open.enter_context(watching(self._found))
+        settings.profiles += 1
+        settings.update()
+        self._open.callback(_fast_again)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.recorder.close()
+        self._open.close()
+
+    # -- what was found -------------------------------------------------------
+
+    @property
+    def recorder(self) -> Recorder:
+        """The spans, as they were."""
+        if self._found is None:
+            raise ProfileError(
+                "this profile has not begun. Run something in it:\n"
+                "    with autojit.profile() as p:\n"
+                "        f(x)"
+            )
+        return self._found
+
+    @property
+    def seconds(self) -> float:
+        """How long the block took."""
+        return self.recorder.seconds
+
+    def __str__(self) -> str:
+        from .table import table
+
+        return table(self.recorder)
+
+    def __repr__(self) -> str:
+        if self._found is None:
+            return "<profile, not begun>"
+        return f"<profile of {self.seconds:.3g} s>"
+
+    def _repr_html_(self) -> str:
+        from .flame import flame_svg
+        from .table import table_html
+
+        return f"{table_html(self.recorder)}{flame_svg(self.recorder)}"
+
+    def source(self, files: Sequence[str] | None = None) -> str:
+        """The user's lines with their time and share beside them.
+
+        ``files`` are names, or ends of names, of those that are shown; all without.
+        """
+        from .annotated import annotated
+
+        return annotated(self.recorder, files)
+
+    def json(self) -> dict[str, Any]:
+        """Everything as numbers and texts; times are seconds."""
+        from .data import data
+
+        return data(self.recorder)
+
+    def flame(self, file: str | os.PathLike[str]) -> None:
+        """Write a flame graph, as SVG or, by the name of the file, as a page of HTML."""
+        write_whole(file, self.flame_graph(page=Path(file).suffix.lower() in (".html", ".htm")))
+
+    def flame_graph(self, *, page: bool = False) -> str:
+        """The flame graph as SVG, or as a page of HTML with the table and the lines."""
+        from .flame import flame_html, flame_svg
+
+        return flame_html(self.recorder) if page else flame_svg(self.recorder)
+
+    def trace(self, file: str | os.PathLike[str]) -> None:
+        """Write the timeline for https://ui.perfetto.dev and ``chrome://tracing``."""
+        from .timeline import timeline_text
+
+        write_whole(file, timeline_text(self.recorder))
+
+
+def _fast_again() -> None:
+    settings.profiles -= 1
+    settings.update()
+
+
+def profile() -> Profile:
+    """A context that takes the time of what autojit does in it, on all threads.
+
+    For each compiled function: of tracing, transformations, passes and compilation, and, as it
+    runs, of every loop nest and library call, forward and backward, by the user's lines.  For that,
+    code with a clock in it is compiled beside the plain code, also for functions that were
+    compiled before; results have the same bits.  Operations without ``jit`` show too, one by one.
+
+    Calls are slower while a profile is open, by some ten microseconds each.  What the profile
+    itself takes is not counted.  Profiles may be nested; after the block nothing is slower.
+
+    Returns a :class:`Profile`: ``print(p)`` shows a table, ``p.source()`` the lines with times,
+    ``p.flame(FILE)`` and ``p.trace(FILE)`` write pictures, ``p.json()`` has all numbers.
+
+    Raises:
+        ProfileError: for a profile that is used twice, or asked before it has begun.
+
+    >>> import numpy as np
+    >>> f = autojit.jit(lambda x: np.sum(np.exp(x)))
+    >>> with autojit.profile() as p:
+    ...     for _ in range(3):
+    ...         _ = f(np.ones(1000))
+    >>> [(part["name"], part["count"]) for part in p.json()["functions"][0]["parts"]]
+    [('k0', 3)]
+    """
+    return Profile()

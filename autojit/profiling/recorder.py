@@ -1,0 +1,271 @@
+"""What a profile keeps: a tree of spans for each thread, and the first of them one by one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from time import perf_counter as clock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.ir.core.program import Program, Source
+from autojit.ir.pass_manager.records import Record
+from autojit.ir.pass_manager.records import Run as PassRun
+from autojit.session.watching import Ops, Run, span
+from autojit.tracing.source import user_source
+
+#: The most spans that are kept one by one, for a timeline; all are in the trees.
+MOST_EVENTS = 200_000
+
+
+@dataclass(eq=False)
+class Sums:
+    """What all runs of one program took together."""
+
+    program: Program
+    #: The code that takes times, and its sums by part.
+    code: Any
+    counts: np.ndarray
+    ticks: np.ndarray
+    #: How often it ran, and the seconds of all runs.
+    runs: int
+    seconds: float
+
+    def add(self, more: Sums) -> Sums:
+        """Both together."""
+        return replace(
+            self,
+            counts=self.counts + more.counts,
+            ticks=self.ticks + more.ticks,
+            runs=self.runs + more.runs,
+            seconds=self.seconds + more.seconds,
+        )
+
+
+@dataclass(eq=False)
+class Node:
+    """All spans of one kind and name that were opened at one place of the tree."""
+
+    kind: str
+    name: str
+    count: int = 0
+    #: Seconds, and those of them that would not have passed without the profile.
+    seconds: float = 0.0
+    own: float = 0.0
+    #: The user's line, of operations that run one by one.
+    source: Source | None = None
+    children: dict[tuple[Any, ...], Node] = field(default_factory=dict)
+    #: Runs of compiled code, by program, and the seconds of ops in the interpreter.
+    sums: dict[int, Sums] = field(default_factory=dict)
+    ops: dict[int, Ops] = field(default_factory=dict)
+
+    @property
+    def net(self) -> float:
+        """Seconds without the profile's own."""
+        return max(0.0, self.seconds - self.own)
+
+    def child(self, kind: str, name: str, source: Source | None = None) -> Node:
+        """The node of spans that are opened in this one."""
+        key = kind, name, source
+        found = self.children.get(key)
+        if found is None:
+            found = self.children[key] = Node(kind, name, source=source)
+        return found
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below."""
+        yield self
+        for child in list(self.children.values()):
+            yield from child.walk()
+
+    def take(self, other: Node) -> None:
+        """Add another node's times, and all below it."""
+        self.count += other.count
+        self.seconds += other.seconds
+        self.own += other.own
+        for key, theirs in other.sums.items():
+            mine = self.sums.get(key)
+            self.sums[key] = theirs if mine is None else mine.add(theirs)
+        for key, ops in other.ops.items():
+            _add_ops(self.ops, key, ops)
+        for child in other.children.values():
+            self.child(child.kind, child.name, child.source).take(child)
+
+
+def lines_of(program: Program) -> tuple[Any, ...]:
+    """The lines of all ops of a program, with those of bodies."""
+    return tuple([(op.source, *map(lines_of, op.programs)) for op in program.ops])
+
+
+class Event(NamedTuple):
+    """One span, in a thread, by ``time.perf_counter``."""
+
+    thread: int
+    kind: str
+    name: str
+    begun: float
+    ended: float
+    data: Any
+
+
+class _Thread:
+    """The tree of a thread, and what is open in it."""
+
+    def __init__(self) -> None:
+        self.thread = threading.current_thread()
+        self.ident = threading.get_ident()
+        self.root = Node("thread", self.thread.name)
+        #: Seconds that would not have passed without the profile.
+        self.overhead = 0.0
+        #: What is open, with the overhead when it was opened.
+        self.open: list[tuple[Node, float]] = [(self.root, 0.0)]
+
+    def is_tracing(self, span: span) -> bool:
+        """Whether an operation is not run, but becomes a part of a program."""
+        return span.kind in _EAGER and any(node.kind == "tracing" for node, _ in self.open)
+
+
+class Recorder:
+    """A watcher that keeps the times of spans until it is closed."""
+
+    def __init__(self) -> None:
+        self.threads: list[_Thread] = []
+        self.events: list[Event] = []
+        #: How many spans there is no event of.
+        self.dropped = 0
+        self.closed = False
+        #: When it began and ended, by the clock, and in which thread.
+        self.begun = clock()
+        self.ended: float | None = None
+        self.ident = threading.get_ident()
+        self._programs: dict[Any, Program] = {}
+        #: The last program, and the first one like it.
+        self._latest: tuple[Program, Program] | None = None
+        self._local = threading.local()
+
+    def close(self) -> None:
+        """Take no more."""
+        self.ended = clock()
+        self.closed = True
+
+    @property
+    def seconds(self) -> float:
+        """How long it was open, or has been."""
+        return (clock() if self.ended is None else self.ended) - self.begun
+
+    def _thread(self) -> _Thread:
+        found: _Thread | None = getattr(self._local, "thread", None)
+        if found is None:
+            found = self._local.thread = _Thread()
+            self.threads.append(found)
+        return found
+
+    def begin(self, span: span) -> None:
+        """A span is about to begin in this thread."""
+        begun = clock()
+        thread = self._thread()
+        above, _ = thread.open[-1]
+        if (above.kind, above.name) == (span.kind, span.name) or thread.is_tracing(span):
+            node = above  # two floors speak of the same, or nothing is computed
+        else:
+            source = user_source() if span.kind in _EAGER else None
+            if source is not None and span.kind == "backward":
+                source = source.reversed()
+            node = above.child(span.kind, span.name, source)
+        thread.overhead += clock() - begun
+        thread.open.append((node, thread.overhead))
+
+    def end(self, span: span) -> None:
+        """A span has ended in this thread."""
+        begun = clock()
+        thread = self._thread()
+        node, before = thread.open.pop()
+        if self.closed:
+            return
+        if span.kind == "watching":
+            thread.overhead += span.ended - span.begun
+        data = self._keep(thread, node, span)
+        if node is not thread.open[-1][0]:
+            node.count += 1
+            node.seconds += span.ended - span.begun
+            node.own += thread.overhead - before
+        self._list(thread, node, span, data)
+        thread.overhead += clock() - begun
+
+    def _list(self, thread: _Thread, node: Node, span: span, data: Any) -> None:
+        if len(self.events) < MOST_EVENTS:
+            event = Event(thread.ident, span.kind, node.name, span.begun, span.ended, data)
+            self.events.append(event)
+        else:
+            self.dropped += 1
+
+    def _keep(self, thread: _Thread, node: Node, span: span) -> Any:
+        """Add what a span tells to its node; as much of it as is kept."""
+        data = span.data
+        if isinstance(data, Run):
+            data = data._replace(program=self._first_like(data.program))
+            _add_run(node, data)
+        elif isinstance(data, Ops):
+            data = data._replace(program=self._first_like(data.program))
+            _add_ops(node.ops, id(data.program), data)
+        elif isinstance(data, Record):
+            thread.overhead += data.overhead
+            for run in data.runs:
+                _add_pass(node, run)
+        else:
+            return None
+        return data
+
+    def _first_like(self, program: Program) -> Program:
+        """The first program of the same structure and lines: without ``jit``, each call makes
+        another one."""
+        latest = self._latest
+        if latest is None or latest[0] is not program:
+            known = self._programs.setdefault((program, lines_of(program)), program)
+            latest = self._latest = program, known
+        return latest[1]
+
+    def of_thread(self, ident: int) -> Node:
+        """The tree of one thread."""
+        made = Node("profile", "")
+        for thread in self.threads:
+            if thread.ident == ident:
+                made.take(thread.root)
+                made.own += thread.overhead
+        return made
+
+    def whole(self) -> Node:
+        """The trees of all threads in one."""
+        made = Node("profile", "")
+        for thread in self.threads:
+            made.take(thread.root)
+            made.own += thread.overhead
+        return made
+
+
+#: Spans of operations that run one by one, at a line of the user's.
+_EAGER = frozenset({"operation", "backward"})
+
+
+def _add_run(node: Node, data: Run) -> None:
+    program, code, run = data
+    made = Sums(program, code, run.counts, run.ticks, 1, run.ended - run.begun)
+    found = node.sums.get(id(program))
+    node.sums[id(program)] = made if found is None else found.add(made)
+
+
+def _add_ops(found: dict[int, Ops], key: int, more: Ops) -> None:
+    known = found.get(key)
+    before = known.seconds if known is not None else [0.0] * len(more.seconds)
+    total = [a + b for a, b in zip(before, more.seconds, strict=True)]
+    found[key] = Ops(more.program, total)
+
+
+def _add_pass(node: Node, run: PassRun) -> None:
+    child = node.child("pass" if run.level else "phase", run.name)
+    child.count += 1
+    child.seconds += run.seconds
+    for inner in run.runs:
+        _add_pass(child, inner)

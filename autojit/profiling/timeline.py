@@ -1,0 +1,107 @@
+"""The timeline of a profile, in the trace event format of Chrome, which Perfetto reads.
+
+https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: complete events
+(``"ph": "X"``) with times in microseconds.  Parts of compiled code stand in the run that they
+belong to, one after the other as they ran; a part that runs in a loop is one event, as long as all
+its runs together, and says in ``args`` how many these were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from autojit.codegen.driver.timed import StepTime
+from autojit.ir.pass_manager.records import Record
+from autojit.ir.pass_manager.records import Run as PassRun
+from autojit.session.watching import Run
+
+from .lines import part_times
+from .recorder import Event, Recorder, Sums
+
+
+def timeline_text(recorder: Recorder) -> str:
+    """The file's text."""
+    return json.dumps(timeline(recorder), separators=(",", ":"))
+
+
+def timeline(recorder: Recorder) -> dict[str, Any]:
+    """The events of all threads; the first of them at the time 0."""
+    process = os.getpid()
+    made: list[dict[str, Any]] = [
+        {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "autojit"}}
+    ]
+    for thread in recorder.threads:
+        name = {"name": thread.thread.name}
+        made.append({"ph": "M", "name": "thread_name", "pid": process, "tid": thread.ident,
+                     "args": name})  # fmt: skip
+    writer = _Writer(process, recorder.begun)
+    for event in recorder.events:
+        made += writer.event(event)
+    made[1:] = sorted(made[1:], key=lambda e: (e.get("ts", -1.0), -e.get("dur", 0.0)))
+    result: dict[str, Any] = {"traceEvents": made, "displayTimeUnit": "ms"}
+    if recorder.dropped:
+        result["otherData"] = {"spans that are not shown, after the first": recorder.dropped}
+    return result
+
+
+class _Writer:
+    def __init__(self, process: int, begun: float) -> None:
+        self.process, self.begun = process, begun
+        #: The lines of parts, by program.
+        self.places: dict[int, dict[tuple[int, ...], list[str]]] = {}
+
+    def event(self, event: Event) -> Iterator[dict[str, Any]]:
+        """A span, and what ran in it."""
+        name = event.name if event.kind in _BY_NAME else f"{event.kind} {event.name}"
+        yield self._complete(event.thread, name, event.kind, event.begun, event.ended)
+        if isinstance(event.data, Run):
+            yield from self._parts(event, event.data)
+        elif isinstance(event.data, Record):
+            for run in event.data.runs:
+                yield from self._passes(event.thread, run)
+
+    def _parts(self, event: Event, data: Run) -> Iterator[dict[str, Any]]:
+        run = data.run
+        times = data.code.times(run.counts, run.ticks)
+        now = event.begun
+        inside = now
+        for t in times:
+            if len(t.number) == 1:
+                start, inside = now, now
+                now = min(event.ended, now + t.seconds)
+                end = now
+            else:
+                start = inside
+                inside = end = min(now, inside + t.seconds)
+            words = {"count": t.count, "kind": t.kind, "lines": self._lines(data, t)}
+            yield self._complete(event.thread, t.name, "part", start, end, words)
+
+    def _lines(self, data: Run, t: StepTime) -> list[str]:
+        found = self.places.get(id(data.program))
+        if found is None:
+            run = data.run
+            sums = Sums(data.program, data.code, run.counts * 0 + 1, run.ticks, 1, 0.0)
+            parts = [p for part in part_times(sums) for p in (part, *part.inside)]
+            found = {p.time.number: [s.described for s in p.sources] for p in parts}
+            self.places[id(data.program)] = found
+        return found.get(t.number, [])
+
+    def _passes(self, thread: int, run: PassRun) -> Iterator[dict[str, Any]]:
+        kind = "pass" if run.level else "phase"
+        yield self._complete(thread, run.name, kind, run.begun, run.begun + run.seconds)
+        for inner in run.runs:
+            yield from self._passes(thread, inner)
+
+    def _complete(
+        self, thread: int, name: str, kind: str, begun: float, ended: float, args: Any = None
+    ) -> dict[str, Any]:
+        times = {"ts": round(1e6 * (begun - self.begun), 3), "dur": round(1e6 * (ended - begun), 3)}
+        made = {"ph": "X", "cat": kind, "name": name, "pid": self.process, "tid": thread, **times}
+        return made if args is None else {**made, "args": args}
+
+
+#: Kinds of spans whose names say enough.
+_BY_NAME = frozenset({"operation", "backward", "annotation", "watching"})

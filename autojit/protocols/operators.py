@@ -1,0 +1,138 @@
+"""Python's operators on traced arrays: ufuncs between which Python's numbers stay weak."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.ir.ops import arithmetic
+from autojit.tracing.context import current_trace
+from autojit.tracing.created_arrays import bare
+from autojit.tracing.hooks import hooks
+from autojit.tracing.known import at_hand
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
+from .lifting import as_value, by_values, tracer, weak_type
+from .lists import LISTS, as_arrays
+from .python_integers import EXACT
+from .registry import any_bounded
+from .ufuncs import KINDS_OF_NUMBERS, ORDERED, apply, call_ufunc, weak_as
+
+
+def call_operator(ufunc: Any, left: Any, right: Any) -> Any:
+    """A Python operator: as the ufunc, but Python's numbers stay weak among themselves."""
+    if not (_is_operand(left) and _is_operand(right)):
+        left, right = by_values(left), by_values(right)
+        if not (_is_operand(left) and _is_operand(right)):
+            return NotImplemented
+    if left.__class__ in LISTS or right.__class__ in LISTS:
+        repeated = _repeated(ufunc, left, right)
+        if repeated is not None:
+            return repeated
+    left, right = _without_lists(left, right)
+    if any_bounded((left, right)):
+        return hooks.bounded_operator(ufunc, left, right)
+    by_rule = _by_rule(ufunc, left, right)
+    if by_rule is not None:
+        return by_rule
+    if ufunc.signature is not None:
+        return call_ufunc(ufunc, "__call__", (left, right), {})
+    result = apply(ufunc, (left, right))
+    if weak_type(left) is not None and weak_type(right) is not None:
+        result.weak = KINDS_OF_NUMBERS.get(result.dtype)
+        if ufunc in _DIVISIONS and isinstance(right, Tracer):
+            _check_division(right)
+    return result
+
+
+#: What raises ZeroDivisionError between Python's numbers.
+_DIVISIONS = frozenset({np.true_divide, np.floor_divide, np.remainder})
+
+
+def _check_division(divisor: Tracer) -> None:
+    """Where the user's code handles ZeroDivisionError: raise it for a divisor that is known to be
+    zero, and refuse one that is not known.  Elsewhere the quotient is infinite or NaN."""
+    trace = current_trace()
+    assert trace is not None
+    if not trace.builder.handles(ZeroDivisionError):
+        return
+    known = at_hand(divisor)
+    if known is None:
+        words = "A division of Python's numbers"
+        trace.builder.check_raise(ZeroDivisionError, user_source(), words)
+    elif not known:
+        raise ZeroDivisionError("division by zero")
+
+
+def _by_rule(ufunc: Any, left: Any, right: Any) -> Any:
+    """Integers of Python's, and powers of which the exponent is a number; None for all else."""
+    exact = EXACT.get(ufunc) if _is_integer(left) and _is_integer(right) else None
+    if exact is not None:
+        return exact(left, right)
+    if ufunc in ORDERED:
+        _check_order(weak_type(left), weak_type(right))
+    if ufunc is _POWER and type(right) in (int, float):
+        return _power_of_number(left, right)
+    return None
+
+
+def _check_order(left: Any, right: Any) -> None:
+    """Python's complex numbers have no order; NumPy's have one."""
+    if left is not None and right is not None and complex in (left, right):
+        names = f"{left.__name__!r} and {right.__name__!r}"
+        raise TypeError(f"an order is not supported between instances of {names}")
+
+
+def _repeated(ufunc: Any, left: Any, right: Any) -> Any:
+    """``[0.0] * n``: an integer repeats a list, and must be known; None for all else."""
+    items, count = (left, right) if left.__class__ in LISTS else (right, left)
+    if ufunc is not _MULTIPLY or not isinstance(count, Tracer) or not count.is_scalar:
+        return None
+    return items * count.__index__() if count.dtype.kind in "iu" else None
+
+
+def _without_lists(left: Any, right: Any) -> tuple[Any, Any]:
+    if left.__class__ in LISTS or right.__class__ in LISTS:
+        left, right = as_arrays((left, right))
+    return bare(left), bare(right)
+
+
+_POWER, _MULTIPLY = np.power, np.multiply
+
+
+def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
+    """``-x``, ``+x``, ``~x`` and ``abs(x)``: a Python number stays weak."""
+    if x.is_bounded:
+        return hooks.bounded_operator(ufunc, x)
+    if x.weak is int and ufunc in EXACT:
+        return EXACT[ufunc](x)
+    return weak_as(x, ufunc(x))
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether an operand is a Python integer, traced or not."""
+    return x.weak is int if isinstance(x, Tracer) else isinstance(x, int)
+
+
+def _is_operand(x: Any) -> bool:
+    return isinstance(x, (Tracer, np.ndarray, np.generic, int, float, complex, list, tuple))
+
+
+def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
+    """A power with a known exponent, as NumPy's operator has it; None where that is `np.power`."""
+    kind = base.dtype.kind
+    if type(exponent) is float:
+        return call_unary_operator(np.sqrt, base) if exponent == 0.5 and kind in "fc" else None
+    if kind == "b":
+        return apply(np.multiply, (base.astype(np.int8), base)) if exponent == 2 else None
+    if kind == "c" and exponent == -1:
+        return call_unary_operator(np.reciprocal, base)
+    if abs(exponent) > 64 or (kind in "iu" and exponent < 0):
+        return None  # NumPy's own rules and errors apply
+    value = arithmetic.integer_power(as_value(base), exponent=int(exponent))
+    return tracer(value, base.weak)
+
+
+hooks.call_operator, hooks.call_unary_operator = call_operator, call_unary_operator

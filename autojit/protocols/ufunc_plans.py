@@ -1,0 +1,195 @@
+"""Which op or formula answers for a ufunc, and with which dtypes: NumPy itself chooses these
+(``ufunc.resolve_dtypes``)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autojit.errors import (
+    DtypeError,
+    MissingDtypeError,
+    TypeMismatch,
+    with_place,
+)
+from autojit.ir.core.declaration import ANSWERS, Declaration, full
+from autojit.ir.core.program import Value
+from autojit.ir.core.types import Type
+from autojit.ir.ops import arithmetic
+from autojit.ir.ops.elementwise import Elementwise
+from autojit.ir.special.external import External, several
+from autojit.ir.special.holomorphic import COMPLEX
+from autojit.tracing.context import WEAK_TYPES
+from autojit.tracing.source import user_source
+
+from .composites import COMPOSITES, OF_COMPLEX
+from .lifting import common_shape_of, operand_type, to_dtype
+from .registry import uncovered
+
+
+@lru_cache(maxsize=1)
+def _special_ufuncs(imported: bool) -> dict[Any, Any]:
+    """The ufuncs of scipy.special that are covered, once the user has imported it."""
+    if not imported:
+        return {}
+    import scipy.special
+
+    found: dict[Any, Any] = {}
+    for table in (ANSWERS, COMPOSITES, several()):
+        for key, answer in table.items():
+            if isinstance(key, str):
+                ufunc = getattr(scipy.special, key.rpartition(".")[2], None)
+                ufunc = getattr(ufunc, "__wrapped__", ufunc)  # if SCIPY_ARRAY_API is set
+                if ufunc is not None:  # which an older SciPy may lack
+                    found[ufunc] = answer
+    return found
+
+
+def find_answer(ufunc: Any) -> Any:
+    """The op or formula that answers for a ufunc."""
+    answer = COMPOSITES.get(ufunc) or ANSWERS.get(ufunc)
+    if answer is None:
+        answer = _special_ufuncs("scipy.special" in sys.modules).get(ufunc)
+    return answer
+
+
+def name_of(ufunc: Any) -> str:
+    """As the user writes it."""
+    name: str = ufunc.__name__
+    package = "np" if getattr(np, name, None) is not None else "scipy.special"
+    return f"{package}.{name}"
+
+
+class Plan(NamedTuple):
+    """What is done with operands of some kinds and shapes."""
+
+    #: The op or formula.
+    answer: Any
+    #: What the operands become.
+    operands: tuple[Type, ...]
+    #: What NumPy's loop gives.
+    dtype: np.dtype
+    #: Where the answer is an op that gives that: the type of its result.
+    result: Type | None
+
+
+@lru_cache(maxsize=4096)
+def plan(ufunc: Any, dtype: np.dtype | None, *inputs: tuple[Any, tuple[int, ...]]) -> Plan:
+    answer, loop = _answer_for(ufunc, tuple([kind for kind, _ in inputs]), dtype)
+    shape = common_shape_of([shape for _, shape in inputs])
+    operands = tuple([operand_type(d, shape) for d in loop[: len(inputs)]])
+    result = None
+    if isinstance(answer, Elementwise):
+        with suppress(TypeMismatch):  # which is told by what applies it
+            (result,) = answer.infer(*operands)
+    fits = result is not None and result.dtype == loop[len(inputs)]
+    return Plan(answer, operands, loop[len(inputs)], result if fits else None)
+
+
+@lru_cache(maxsize=4096)
+def _answer_for(
+    ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None
+) -> tuple[Callable[..., Value], tuple[np.dtype, ...]]:
+    """The op or formula for operands of these kinds, and the dtypes of NumPy's loop."""
+    answer = find_answer(ufunc)
+    if answer is None:
+        raise uncovered(name_of(ufunc))
+    loop = resolve(ufunc, kinds, dtype)
+    if any(d.kind == "c" for d in loop) and ufunc.__name__ in COMPLEX:
+        return COMPLEX[ufunc.__name__], loop
+    if isinstance(answer, External):
+        loop = real_loop(ufunc, loop)
+    if loop[0].kind == "c":
+        answer = _complex_answer(ufunc, answer)
+    elif loop[0].kind == "b":
+        answer = _bool_answer(ufunc, answer)
+    if len(kinds) == 2 and loop[0] != loop[1] and {loop[0].kind, loop[1].kind} == {"i", "u"}:
+        answer = _across_signs(answer)
+    return answer, loop
+
+
+def real_loop(ufunc: Any, loop: tuple[np.dtype, ...]) -> tuple[np.dtype, ...]:
+    """A loop of SciPy's where whole orders are floats, too."""
+    if any(d.kind == "c" for d in loop):
+        raise _without_complex(ufunc)
+    return (loop[-1],) * len(loop) if loop[-1].kind == "f" else loop
+
+
+def _across_signs(compare: Any) -> Any:
+    """NumPy compares signed with unsigned integers by value, without a common dtype."""
+
+    def answer(a: Value, b: Value) -> Value:
+        signed, unsigned = (a, b) if a.dtype.kind == "i" else (b, a)
+        negative = arithmetic.lt(signed, 0)
+        same = [to_dtype(x, unsigned.dtype) for x in (a, b)]
+        # Below zero, the answer is that for -1 and 0.
+        extremes = [full(-1 if x is signed else 0, signed.type) for x in (a, b)]
+        return arithmetic.select(negative, compare(*extremes), compare(*same))
+
+    return answer
+
+
+def _bool_answer(ufunc: Any, answer: Any) -> Any:
+    """NumPy's loops on bool: + and maximum are or, * and minimum are and."""
+    swaps = {
+        np.add: arithmetic.bitwise_or,
+        np.maximum: arithmetic.bitwise_or,
+        np.fmax: arithmetic.bitwise_or,
+        np.multiply: arithmetic.bitwise_and,
+        np.minimum: arithmetic.bitwise_and,
+        np.fmin: arithmetic.bitwise_and,
+    }
+    return swaps.get(ufunc, answer)
+
+
+def _complex_answer(ufunc: Any, answer: Any) -> Any:
+    if ufunc == np.absolute:
+        return arithmetic.magnitude
+    if ufunc in OF_COMPLEX:
+        return OF_COMPLEX[ufunc]
+    if isinstance(answer, Declaration) and "c" not in getattr(answer, "kinds", "c"):
+        raise _without_complex(ufunc)
+    return answer
+
+
+def _without_complex(ufunc: Any) -> Exception:
+    words = (
+        f"{name_of(ufunc)} of complex operands is not covered by autojit. "
+        "Apply it to x.real and x.imag."
+    )
+    return MissingDtypeError(with_place(words, user_source()))
+
+
+def resolve(ufunc: Any, kinds: tuple[Any, ...], dtype: np.dtype | None) -> tuple[np.dtype, ...]:
+    """The dtypes of NumPy's loop, results last.
+
+    The kind of an operand is its dtype, or Python's type of a number, which adapts to the
+    others.
+    """
+    dtypes = tuple([WEAK_TYPES.get(kind, kind) for kind in kinds])
+    asked = dtypes if all(kind in WEAK_TYPES for kind in kinds) else kinds
+    signature = None if dtype is None else (None,) * len(kinds) + (dtype,) * ufunc.nout
+    kwargs = {} if signature is None else {"signature": signature}
+    try:
+        loop: tuple[np.dtype, ...] = ufunc.resolve_dtypes(asked + (None,) * ufunc.nout, **kwargs)
+    except TypeError as error:
+        words = f"{name_of(ufunc)} does not take operands of dtype {_listed(dtypes)}: {error}"
+        raise DtypeError(with_place(words, user_source())) from None
+    if loop[-1] != np.float16:  # half precision on the way to a truth value: any float does
+        loop = tuple(np.dtype(np.float32) if d == np.float16 else d for d in loop)
+    else:
+        words = (
+            f"{name_of(ufunc)} of {_listed(dtypes)} is float16 in NumPy, which autojit does not "
+            f"have. Convert first:\n    {name_of(ufunc)}(x.astype(float))"
+        )
+        raise MissingDtypeError(with_place(words, user_source()))
+    return tuple(np.dtype(d) for d in loop)
+
+
+def _listed(dtypes: tuple[np.dtype, ...]) -> str:
+    return ", ".join(d.name for d in dtypes)

@@ -1,0 +1,67 @@
+"""Whose file a frame belongs to: the user's, ours, or a library's that we call."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+_HERE = Path(__file__).resolve().parents[1]
+_PACKAGES = Path(np.__file__).resolve().parents[1]
+
+
+def _folders(*paths: Path) -> tuple[str, ...]:
+    return tuple(f"{path}{os.sep}" for path in paths)
+
+
+_OURS = _folders(_HERE, _HERE.parent / "ir", _HERE.parent / "codegen")
+#: Libraries that work on traced arrays, and lead back to us.
+_NUMERIC = _folders(Path(np.__file__).resolve().parent, _PACKAGES / "scipy", _PACKAGES / "pandas")
+#: The command `autojit`, outside of which there is no line of the user's.
+_COMMAND = f"{_HERE / 'cli'}{os.sep}"
+#: What a file is, by its name: the user's, internal, or the command's.
+USERS, INNER, OUTERMOST = range(3)
+#: What has been found, by names of files.
+kinds: dict[str, int] = {}
+_found_ours: dict[str, bool] = {}
+
+
+def is_internal(filename: str) -> bool:
+    """Whether a file is ours, NumPy's or SciPy's, by its name."""
+    return kind_of(filename) != USERS
+
+
+def kind_of(filename: str) -> int:
+    """What a file is, by its name."""
+    found = kinds.get(filename)
+    if found is None:
+        found = kinds[filename] = _find_kind(filename)
+    return found
+
+
+def _find_kind(filename: str) -> int:
+    if filename.startswith("<"):  # exec and notebook cells are the user's; so are lambdas in them
+        inner = filename.startswith("<frozen") or filename == "<__array_function__ internals>"
+        return INNER if inner else USERS
+    path = str(Path(filename).resolve())
+    if path.startswith(_COMMAND):
+        return OUTERMOST
+    return INNER if path.startswith(_OURS + _NUMERIC) else USERS
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a file is autojit's."""
+    found = _found_ours.get(filename)
+    if found is None:
+        known = filename.startswith("<autojit") or (
+            not filename.startswith("<") and str(Path(filename).resolve()).startswith(_OURS)
+        )
+        found = _found_ours[filename] = known
+    return found
+
+
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to a package that was installed, or to us."""
+    parts = Path(filename).parts
+    return is_internal(filename) or "site-packages" in parts or "dist-packages" in parts

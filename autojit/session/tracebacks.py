@@ -1,0 +1,195 @@
+"""Tracebacks end at the user's line: our frames, and those of libraries that we call, are left out.
+
+The functions that a user calls let errors out through :func:`fold`.  It takes our frames out of the
+traceback of the error, and of those that it is chained to or made of, and adds a note that counts
+them.  The class, the message and the attributes of the error stay as they are.  Nothing is left out
+with ``AUTOJIT_TRACEBACK=full`` in the environment, or in ``os.environ`` at any time.
+
+Python adds a frame to a traceback when an error enters it.  A ``raise`` without an error goes on
+with the traceback that the error has by then, so the frame that folds is left out as well.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from types import CodeType, FunctionType, TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from autojit.errors import AutojitError
+
+from .calls_of_ours import refused_call
+from .frames import is_internal, is_ours
+from .mistakes import pages_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SETTING = "AUTOJIT_TRACEBACK"
+FULL, FOLDED = "full", "folded"
+
+_NOTE = re.compile(r"\((\d+) frames? of autojit (?:is|are) hidden: AUTOJIT_TRACEBACK=full shows")
+
+
+_unfolded: ContextVar[bool] = ContextVar("unfolded", default=False)
+
+
+@contextmanager
+def unfolded() -> Iterator[None]:
+    """Inside of the block all frames are kept, for whoever looks for a fault of ours."""
+    token = _unfolded.set(True)
+    try:
+        yield
+    finally:
+        _unfolded.reset(token)
+
+
+def fold(error: BaseException) -> None:
+    """Take our frames out of the traceback of an error on its way to the user; then ``raise``."""
+    mode = os.environ.get(SETTING, FOLDED)
+    if mode == FULL or _unfolded.get():
+        return
+    hidden = 0
+    for each in _chain(error):
+        steps = list(_steps(each.__traceback__))
+        kept = _theirs(steps)
+        if len(kept) < len(steps):
+            hidden += len(steps) - len(kept)
+            BaseException.with_traceback(each, _linked(kept))
+    if hidden:
+        _note(error, hidden, mode)
+
+
+def folded(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose errors are folded; for functions that trace, which take longer than a call.
+
+    It belongs to the module of the function, where doctest looks for its examples.
+    """
+    fold_it, explain = fold, refused_call
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                if refused := explain(function, error, kwargs):
+                    raise refused from None
+                raise
+        except Exception as error:
+            fold_it(error)
+            raise
+
+    space: dict[str, Any] = function.__globals__
+    made = FunctionType(call.__code__, space, call.__name__, None, call.__closure__)
+    return functools.wraps(function)(made)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error, its causes and contexts, and the members of groups."""
+    found: dict[int, BaseException] = {}
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in found:
+            continue
+        found[id(each)] = each
+        waiting += [each.__cause__, each.__context__]
+        if isinstance(each, BaseExceptionGroup):
+            waiting += each.exceptions
+    return list(found.values())
+
+
+def _steps(trail: TracebackType | None) -> Iterator[TracebackType]:
+    while trail is not None:
+        yield trail
+        trail = trail.tb_next
+
+
+def _theirs(steps: list[TracebackType]) -> list[TracebackType]:
+    """The frames of the user, and of libraries that the user's code has called itself.
+
+    What we call to do our work is hidden with us: NumPy, SciPy, the standard library.  So is NumPy
+    on its way from the user's line to us.
+    """
+    kept: list[TracebackType] = []
+    by_us = on_the_way = False
+    sure = 0
+    for step in steps:
+        name = step.tb_frame.f_code.co_filename
+        if is_ours(name):
+            by_us = True
+            if on_the_way:
+                del kept[sure:]
+        elif is_internal(name):
+            if not by_us:
+                kept.append(step)
+                on_the_way = True
+            continue
+        elif not (by_us and _is_tool(name)):
+            if kept and _is_block_of(step.tb_frame.f_code, kept[-1].tb_frame.f_code):
+                kept.pop()  # the line of the `if` or the loop around it
+            kept.append(step)
+            by_us = False
+        sure, on_the_way = len(kept), False
+    return kept
+
+
+def _is_block_of(inner: CodeType, outer: CodeType) -> bool:
+    """Whether code is a branch or a loop's body of a captured function, which is a function of its
+    own; one that the user has nested is named after the function around it."""
+    return inner.co_qualname == outer.co_qualname and any(c is inner for c in outer.co_consts)
+
+
+#: Libraries that we are built on, apart from NumPy and SciPy.
+_TOOLS = frozenset({"numba", "llvmlite", "optree", "networkx", "platformdirs"})
+
+
+@functools.cache
+def _is_tool(filename: str) -> bool:
+    """Whether a file is Python's own, or of a library that does our work."""
+    import sysconfig
+
+    path = Path(filename)
+    for installed in ("site-packages", "dist-packages"):
+        if installed in path.parts:
+            return path.parts[path.parts.index(installed) + 1] in _TOOLS
+    paths = sysconfig.get_paths()
+    return any(path.is_relative_to(paths[key]) for key in ("stdlib", "platstdlib"))
+
+
+def _linked(steps: list[TracebackType]) -> TracebackType | None:
+    found: TracebackType | None = None
+    for step in reversed(steps):
+        found = TracebackType(found, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    return found
+
+
+def _note(error: BaseException, hidden: int, mode: str) -> None:
+    """One line that says how many frames are hidden, whichever functions of ours have hidden them.
+
+    The notes are set in the error's own dict, as classes may refuse to have attributes set.
+    """
+    notes: list[str] = vars(error).setdefault("__notes__", [])
+    for at, note in enumerate(notes):
+        if earlier := _NOTE.match(note):
+            hidden += int(earlier[1])
+            del notes[at]
+            break
+    many = "1 frame of autojit is" if hidden == 1 else f"{hidden} frames of autojit are"
+    words = f"({many} hidden: {SETTING}={FULL} shows them"
+    if mode != FOLDED:
+        words += f"; it is {mode!r} now, which is neither {FULL!r} nor {FOLDED!r}"
+    notes.append(words + _more(error) + ")")
+
+
+def _more(error: BaseException) -> str:
+    """Where an error of ours is explained."""
+    name = type(error).__name__
+    if not isinstance(error, AutojitError) or not pages_of(name):
+        return ""
+    return f"; `autojit mistakes {name}` explains the error"

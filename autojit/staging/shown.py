@@ -1,0 +1,36 @@
+"""What notebooks show: the pages of ``autojit.notebook``, which lies above."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from autojit.ir.core.program import views
+from autojit.tracing.hooks import hooks
+
+
+class Shown:
+    """An object that a notebook shows as HTML."""
+
+    def _repr_html_(self) -> str:
+        return hooks.html(self)
+
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> dict[str, Any]:
+        return bundle(self, include, exclude)
+
+
+def bundle(
+    x: Any, include: Container[str] | None, exclude: Container[str] | None
+) -> dict[str, str]:
+    """What a notebook may show: those MIME types that are wanted, and are not unwanted."""
+    makers = {"text/plain": repr, "text/html": hooks.html}
+    return {
+        kind: make(x)
+        for kind, make in makers.items()
+        if (include is None or kind in include) and (exclude is None or kind not in exclude)
+    }
+
+
+views.html, views.bundle = hooks.html, bundle

@@ -1,0 +1,216 @@
+"""``AUTOJIT_VERIFY=points``: compiled results against the interpreter's run of the program as it
+was traced.
+
+Rules:
+
+- A program is checked at the arguments of its first call, and at :data:`POINTS` others: its
+  floating-point inputs are multiplied by random numbers between 0.5 and 1.5; integers, bools and
+  what the function closed over stay, since they are places and lengths as a rule.
+- Integers and bools are equal.  Floating-point numbers are as close as ``rounding`` says.  Where
+  the interpreter has a NaN or an infinity and compiled code has none, it has what the interpreter
+  has of the optimised program: terms that cancel may be left out, and with them such numbers.
+- Functions of the process (``pure_callback``) are not called twice: such programs are left out.
+- The interpreter may take :data:`SHARE` of what a program takes to compile, by a model of both: a
+  longer one is left out.  Its run stops when the time is over, so loops without end do no harm.
+- What is left out says so in a remark.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autojit.errors import EnvironmentVariableError, MiscompilationError
+from autojit.ir.core.program import Op, Program
+from autojit.ir.linalg.factorizations import Matrices
+from autojit.ir.ops.callback import calls_functions
+from autojit.ir.ops.contract import Dot
+from autojit.ir.pass_manager import remarks
+from autojit.ir.passes.pipeline import optimize
+from autojit.ir.tools.interpreter import Watch, interpret, watching
+from autojit.tracing.hooks import hooks
+
+from .differences import difference
+
+VARIABLE = "AUTOJIT_VERIFY"
+#: Points beside the first call's.
+POINTS = 2
+#: The interpreter's share of the time to compile.
+SHARE = 0.25
+#: Seconds: to compile, for a program and for each of its operations; to interpret, for each run of
+#: a program or a body, for each operation, for each element of its operands and results, and for an
+#: addition of its work.
+TO_COMPILE, EACH_OP = 0.1, 1e-3
+TO_ENTER, TO_CALL, EACH_ELEMENT, EACH_ADDITION = 2e-5, 1e-5, 4e-9, 1e-9
+
+#: A compiled program: its results for arrays of its inputs.
+Compiled = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+def share_of(value: str) -> int:
+    """One in how many programs is checked, by the setting; 0 for none.
+
+    >>> share_of("points"), share_of("points/8"), share_of("0")
+    (1, 8, 0)
+    """
+    if value in ("", "0"):
+        return 0
+    name, mark, number = value.partition("/")
+    if name == "points" and (not mark or (number.isdecimal() and int(number) > 0)):
+        return int(number) if mark else 1
+    raise EnvironmentVariableError(
+        f"{VARIABLE}={value} is no setting. There are:\n"
+        f"    {VARIABLE}=points      # check each program that is compiled\n"
+        f"    {VARIABLE}=points/8    # one in eight, always the same ones\n"
+        f"    {VARIABLE}=0           # none, as without it"
+    )
+
+
+def is_chosen(program: Program, share: int) -> bool:
+    """Whether a program is among those to check: always the same ones."""
+    if share <= 1:
+        return share == 1
+    return zlib.crc32(program.text().encode()) % share == 0
+
+
+class TooLong(Exception):
+    """The interpreter's time is over."""
+
+
+def seconds_of(op: Op) -> float:
+    """What the interpreter takes for an operation, by the model; bodies are counted as they run."""
+    sizes = [v.type.size for v in (*op.operands, *op.results)]
+    return TO_CALL + EACH_ELEMENT * sum(sizes) + EACH_ADDITION * _additions(op, sizes)
+
+
+def _additions(op: Op, sizes: Sequence[int]) -> float:
+    """The work of an operation where it is not that of its elements."""
+    if isinstance(op.kind, Dot):  # of m x k and k x n: the root of mk * kn * mn
+        return math.sqrt(math.prod(sizes))
+    if isinstance(op.kind, Matrices):
+        return 10.0 * max(sizes) ** 1.5
+    work = op.kind.work(op)
+    return 0.0 if math.isinf(work) else work
+
+
+class Budget(Watch):
+    """Stops the interpreter when a number of seconds is over, by the model."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def entered(self, program: Program, arguments: Sequence[Any]) -> None:
+        self._spend(TO_ENTER)
+
+    def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+        self._spend(seconds_of(op))
+        return results
+
+    def _spend(self, seconds: float) -> None:
+        self.seconds -= seconds
+        if self.seconds < 0:
+            raise TooLong
+
+
+def verify(program: Program, arrays: Sequence[Any], compiled: Compiled) -> None:
+    """Raise MiscompilationError where compiled results of a program are not the interpreter's."""
+    if not is_chosen(program, share_of(os.environ.get(VARIABLE, ""))):
+        return
+    if calls_functions(program):
+        _left_out(program, "it calls functions of this process, which are not called twice")
+        return
+    budget = Budget(SHARE * (TO_COMPILE + EACH_OP * _size(program)))
+    rng = np.random.default_rng(0)
+    for number in range(1 + POINTS):
+        point = arrays if number == 0 else _other(program, arrays, rng)
+        try:
+            with watching(budget):
+                wanted = interpret(program, point)
+        except TooLong:
+            if number == 0:
+                _left_out(program, "the interpreter would take too long")
+            return
+        except Exception:  # the call itself raises, or another point has no results
+            continue
+        _check(program, point, wanted, compiled)
+
+
+def _size(program: Program) -> int:
+    return sum(1 + sum(map(_size, op.programs)) for op in program.ops)
+
+
+def _left_out(program: Program, reason: str) -> None:
+    notes = remarks.current()
+    if notes is not None:
+        source = next((op.source for op in program.ops if op.source is not None), None)
+        notes.add("verify", str(source or program.name), f"not verified: {reason}")
+
+
+def _other(program: Program, arrays: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+    """Another point of the same types."""
+    given = len(arrays) - len(program.captured)
+    made = []
+    for k, array in enumerate(map(np.asarray, arrays)):
+        if k < given and array.dtype.kind in "fc":
+            array = np.asarray(array * rng.uniform(0.5, 1.5, array.shape), array.dtype)
+        made.append(array)
+    return made
+
+
+def _check(
+    program: Program, point: Sequence[Any], wanted: Sequence[Any], compiled: Compiled
+) -> None:
+    before = [np.array(a) for a in point]
+    try:
+        got = list(compiled(point))
+    except Exception as error:
+        words = f"it raises {type(error).__name__} ({error}), and the interpreter does not"
+    else:
+        wanted = _with_what_passes_leave_out(program, before, wanted, got)
+        found = difference(program, before, wanted, got)
+        if found is None:
+            return
+        words = str(found)
+    _refuse(program, before, wanted, words)
+
+
+def _refuse(program: Program, point: Sequence[Any], wanted: Sequence[Any], words: str) -> None:
+    from .reproducers import write
+    from .suspects import named_pass
+
+    culprit = named_pass(program, point, wanted)
+    path = write(program, point, culprit)
+    raise MiscompilationError(
+        f"{program.name} was compiled wrongly: {words}. At fault is {culprit}.\n"
+        "This is a fault of autojit, not of your code. Please report it with this file, which "
+        f"autojit run reads:\n    {path}"
+    )
+
+
+def _with_what_passes_leave_out(
+    program: Program, arrays: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
+) -> list[Any]:
+    """The results with those of the optimised program where they are NaN or infinite and compiled
+    ones are finite."""
+
+    def left_out(w: Any, g: Any) -> Any:
+        return ~np.isfinite(w) & np.isfinite(g)
+
+    inexact = [np.asarray(w).dtype.kind in "fc" for w in wanted]
+    pairs = list(zip(wanted, got, inexact, strict=True))
+    if not any(np.any(left_out(w, g)) for w, g, has in pairs if has):
+        return list(wanted)
+    with watching(None):
+        optimized = interpret(optimize(program.bound_to(())), arrays)
+    return [
+        np.where(left_out(w, g), o, w) if has else w
+        for (w, g, has), o in zip(pairs, optimized, strict=True)
+    ]
+
+
+hooks.verify = verify

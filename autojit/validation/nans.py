@@ -1,0 +1,191 @@
+"""``explain_nan`` and ``debug_nans``: the first operation that made a NaN or an infinity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autojit.dispatch.compiled import CompiledFunction
+from autojit.errors import AutojitError, NanError, StructureError
+from autojit.ir.autodiff.linearize import vjp
+from autojit.ir.core.program import DerivedSource, Program
+from autojit.ir.core.types import Type
+from autojit.staging.execute import settings
+from autojit.tracing.hooks import hooks
+
+from .nan_report import NanReport, better, frame_order, none_found, report_of
+from .origins import Frame, first_bad, is_bad, origin_of
+
+
+def explain_nan(f: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
+    """Say which operation of ``f``, or of its gradient, makes the first NaN or infinity.
+
+    Args:
+        f: a function of arrays, or trees of them, or what ``jit``, ``grad``, ``vmap`` and other
+            transformations make of one.
+        args, kwargs: the arguments of the call.
+
+    Returns:
+        A :class:`NanReport`, which prints itself and is false where there is none. Of a function
+        without derivatives in it the value is looked at, then the gradient of the sum of its
+        results by all floating-point arguments; of others (``grad(f)``) what they compute.
+
+    The function is traced, and its program interpreted, operation by operation: that takes a
+    multiple of the time of a call. Numbers that reach no result are passed over: of
+    ``np.where(x > 0, np.log(x), 0)`` at 0 the logarithm is no fault.
+
+    >>> import numpy as np
+    >>> from autojit import explain_nan
+    >>> report = explain_nan(lambda x: np.sum(np.sqrt(x)), np.array([4.0, 0.0]))
+    >>> report.derivative_of, report.element, float(report.value)
+    ('sqrt', (1,), 0.0)
+    >>> bool(explain_nan(np.sin, 1.0))
+    False
+    """
+    if not callable(f):
+        raise StructureError(
+            f"explain_nan takes a function and the arguments of a call, not {f!r:.60}:\n"
+            "    autojit.explain_nan(f, x)            # not: autojit.explain_nan(f(x))"
+        )
+    compiled = f if isinstance(f, CompiledFunction) else CompiledFunction(f, (), (), "cpu")
+    found, arrays = compiled.traced(args, kwargs)
+    program, paths = found.traced.program, found.signature.paths
+    return explained(program, arrays, paths)
+
+
+def explained(program: Program, arrays: Sequence[Any], paths: Sequence[str]) -> NanReport:
+    """The report of a program for the arrays of its inputs, the first of which have these paths."""
+    if any(_derived(program)):
+        results = [f"result {i}" for i in range(len(program.outputs))]
+        names = results if len(results) > 1 else ["the result"]
+        return reported(program, arrays, paths, names) or none_found("in the result")
+    values = [f"value {i}" for i in range(len(program.outputs))]
+    values = values if len(values) > 1 else ["the value"]
+    report = reported(program, arrays, paths, values)
+    if report is not None:
+        return report
+    return _of_gradient(program, arrays, paths, values)
+
+
+def _of_gradient(
+    program: Program, arrays: Sequence[Any], paths: Sequence[str], values: Sequence[str]
+) -> NanReport:
+    """The report of the gradient of the sum of the results by what the program is given."""
+    given = len(program.inputs) - len(program.captured)
+    wrt = [i for i in range(given) if program.inputs[i].type.is_inexact]
+    if not wrt or not any(t.is_inexact for t in program.out_types):
+        return none_found("in the value", "There is no gradient: nothing in it is floating point.")
+    try:
+        derived = vjp(program, wrt)
+    except AutojitError as error:
+        first = str(error).splitlines()[0]
+        return none_found("in the value", f"The gradient was not looked at: {first}")
+    ones = [np.ones(t.shape, t.dtype) for t in program.out_types]
+    inputs = [*arrays[:given], *ones, *arrays[given:]]
+    seeds = ["the cotangent of the result"] * len(ones)
+    names = [*values, *(f"the gradient by {paths[i]}" for i in wrt)]
+    report = reported(derived, inputs, [*paths[:given], *seeds], names)
+    return report or none_found("in the value or in the gradient")
+
+
+def reported(
+    program: Program, arrays: Sequence[Any], paths: Sequence[str], names: Sequence[str]
+) -> NanReport | None:
+    """The report of a program's results, which have these names; None where all are finite."""
+    frame = Frame(program, arrays)
+    found: tuple[NanReport, Any] | None = None
+    for value, name in zip(program.outputs, names, strict=True):
+        element = first_bad(frame.values[value])
+        if element is not None:
+            origin = origin_of(frame, value, element)
+            report = report_of(origin, name, paths)
+            found = better(found, (report, frame_order(frame, origin.place)))
+    return None if found is None else found[0]
+
+
+def _derived(program: Program) -> Iterator[bool]:
+    """Whether operations are parts of derivatives, one after the other."""
+    for op in program.ops:
+        yield isinstance(op.source, DerivedSource)
+        for inner in op.programs:
+            yield from _derived(inner)
+
+
+# -- debug_nans -----------------------------------------------------------------------------
+
+
+class debug_nans:
+    """Raise where a call makes a NaN or an infinity that its arguments do not hold.
+
+    Args:
+        active: whether to, from now on and on all threads; as a context, until the block ends.
+
+    The results of each call of compiled and transformed functions are looked at. Where they hold
+    such a number, the call is replayed by the interpreter, on the program as it was traced, and
+    :class:`autojit.errors.NanError` names the line, the operation and its operands
+    (see :func:`explain_nan`). Infinities that the function writes itself (``np.inf``) are passed
+    over. Calls take longer while it is on, and nothing more while it is off.
+
+    Raises:
+        NanError: from the call, with the report as its ``report``.
+
+    >>> import numpy as np
+    >>> import autojit
+    >>> with autojit.debug_nans():
+    ...     autojit.jit(np.log)(-1.0)
+    Traceback (most recent call last):
+    autojit.errors.NanError: the result: log makes the first NaN.
+    """
+
+    def __init__(self, active: bool = True) -> None:
+        self._before = settings.checks_results
+        _switch(active)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        _switch(self._before)
+
+
+def _switch(active: bool) -> None:
+    settings.checks_results = bool(active)
+    settings.update()
+
+
+def check_results(
+    program: Program, arrays: Sequence[Any], results: Sequence[Any], paths: Sequence[str]
+) -> None:
+    """Raise NanError where results of a program hold what its inputs do not."""
+    if not any(np.any(is_bad(_on_host(r))) for r in results):
+        return
+    names = [f"result {i}" for i in range(len(results))]
+    names = names if len(names) > 1 else ["the result"]
+    report = reported(program, [_on_host(a) for a in arrays], paths, names)
+    if report is None:
+        _only_compiled(program, results)
+    if report.argument is None:
+        raise NanError(report)
+
+
+def _on_host(array: Any) -> Any:
+    return array.copy_to_host() if hasattr(array, "copy_to_host") else array
+
+
+def _only_compiled(program: Program, results: Sequence[Any]) -> NoReturn:
+    """Refuse results that the interpreter does not have."""
+    where = next(i for i, r in enumerate(results) if np.any(is_bad(_on_host(r))))
+    types: tuple[Type, ...] = program.out_types
+    raise NanError(
+        none_found(
+            "in what the interpreter computes",
+            f"Compiled code made one, in result {where} of {program.name} ({types[where]}): sums "
+            "in another order may overflow, or the code is wrong. To find out, run it again with\n"
+            "    AUTOJIT_VERIFY=points",
+        )
+    )
+
+
+hooks.check_results = check_results

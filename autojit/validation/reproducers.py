@@ -1,0 +1,54 @@
+"""Files that show a miscompilation again: the program's text, and the inputs as comments."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autojit.codegen.driver.cache import user_cache
+from autojit.ir.core.program import Program
+
+#: The variable that names a folder for the files; the cache of compiled code without it.
+VARIABLE = "AUTOJIT_VERIFY_DIR"
+#: Elements of an input that are written out.
+MOST_ELEMENTS = 10_000
+
+
+def write(program: Program, arrays: Sequence[Any], culprit: str) -> Path:
+    """Write a program with its inputs, and return the file's path."""
+    text = "\n".join([*_header(program, arrays, culprit), program.bound_to(()).text(), ""])
+    folder = _folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"miscompiled-{program.name}-{zlib.crc32(text.encode()):08x}.ir"
+    aside = path.with_name(f"{path.name}.{os.urandom(8).hex()}.aside")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+    return path
+
+
+def _folder() -> Path:
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named).expanduser().absolute()
+    cache = user_cache()
+    return Path(tempfile.gettempdir()) if cache is None else cache.folder
+
+
+def _header(program: Program, arrays: Sequence[Any], culprit: str) -> Iterator[str]:
+    yield f"# Compiled code differs from the interpreter; at fault is {culprit}."
+    yield "# Compare: autojit run FILE INPUT ...    and    autojit run FILE INPUT ... --interpret"
+    for k, (array, value) in enumerate(zip(arrays, program.inputs, strict=True)):
+        array = np.asarray(array)
+        shown = repr(array.tolist())
+        if array.size > MOST_ELEMENTS:
+            shown = f"{array.size} elements, not written out"
+        yield f"# input {k}, {value.type}: {shown}"

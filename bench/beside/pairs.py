@@ -1,0 +1,71 @@
+"""A pair of functions that are timed in turns."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: A batch of calls lasts so long, so that the clock's resolution and one interruption do not count.
+BATCH_SECONDS = 0.02
+
+
+class Pair(NamedTuple):
+    """``ours`` and ``theirs`` take no arguments; results agree within ``tolerance``, if given.
+
+    ``target`` is the largest ratio of our time to the peer's that is aimed at.
+    """
+
+    what: str
+    ours: Callable[[], Any]
+    peer: str
+    theirs: Callable[[], Any]
+    tolerance: float | None = 1e-8
+    target: float | None = None
+
+
+class Timed(NamedTuple):
+    what: str
+    peer: str
+    ours: float
+    theirs: float
+    target: float | None
+    wrong: str = ""
+
+
+def timed(pair: Pair, rounds: int) -> Timed:
+    """The medians over rounds, in turns; the first call of each does not count."""
+    got, want = pair.ours(), pair.theirs()
+    wrong = "" if pair.tolerance is None else difference(got, want, pair.tolerance)
+    both = (pair.ours, pair.theirs)
+    counts = [max(1, round(BATCH_SECONDS / max(_batch(f, 1), 1e-9))) for f in both]
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for f, count, found in zip(both, counts, times, strict=True):
+            found.append(_batch(f, count))
+    ours, theirs = map(statistics.median, times)
+    return Timed(pair.what, pair.peer, ours, theirs, pair.target, wrong)
+
+
+def _batch(f: Callable[[], Any], count: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(count):
+        f()
+    return (time.perf_counter() - begin) / count
+
+
+def difference(got: Any, want: Any, tolerance: float) -> str:
+    """In words, how far results are apart relative to the largest number; empty if they agree.
+
+    >>> difference([1.0, 2.0], [1.0, 2.0], 1e-9), difference([1.0, 2.5], [1.0, 2.0], 1e-9)
+    ('', 'off by 0.25')
+    """
+    parts = [np.asarray(x) for x in (got, want)]
+    if parts[0].shape != parts[1].shape:
+        return f"shapes {parts[0].shape} and {parts[1].shape}"
+    off = np.max(np.abs(parts[0] - parts[1]), initial=0.0)
+    share = float(off / max(float(np.max(np.abs(parts[1]), initial=0.0)), 1e-300))
+    return "" if share <= tolerance else f"off by {share:.2g}"

@@ -1,0 +1,129 @@
+"""Machine code of a program in memory: made of loops, and called as a builtin."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autojit.ir.core.collection import seldom_collected
+from autojit.ir.core.types import Type
+from autojit.ir.pass_manager.records import phase
+
+if TYPE_CHECKING:
+    from autojit.codegen.cpu.abi.abi import Convention, Needs
+    from autojit.codegen.cpu.entry_point.core import Core
+    from autojit.codegen.cpu.entry_point.entry import Module
+    from autojit.codegen.loop_ir.program import LoopProgram
+
+
+class Native(NamedTuple):
+    """An entry in memory."""
+
+    address: int
+    #: Keeps the code alive.
+    owner: Any
+    needs: Needs
+
+
+def compiled_entry(
+    loops: LoopProgram,
+    in_types: Sequence[Type],
+    out_types: Sequence[Type],
+    convention: Convention,
+    writer: type[Core],
+) -> tuple[str, Native]:
+    """The name of a new entry for a convention, and its code."""
+    from autojit.codegen.cpu.entry_point.entry import Module
+    from autojit.codegen.cpu.host.engine import serial
+
+    symbol = f"autojit_entry_{serial()}"
+    with seldom_collected():
+        divided, shared, needs = _written(
+            lambda: Module(loops, in_types, out_types, writer), symbol, convention
+        )
+    _begin_to_load(needs)
+    address, compiled = _translated(divided, shared, symbol)
+    return symbol, Native(address, compiled, needs)
+
+
+@phase("write LLVM IR")
+def _written(
+    make: Callable[[], Module], symbol: str, convention: Convention
+) -> tuple[list[str], list[str], Needs]:
+    """The LLVM IR of a module with an entry, in parts, and of what it calls; what it needs."""
+    from autojit.codegen.cpu.entry_point.parts import parts
+    from autojit.codegen.cpu.llvm import library
+
+    module = make()
+    module.add_entry(symbol, convention)
+    divided = parts(module.module, module.core.name, module.printed)
+    return divided, library.used(module.module), module.needs
+
+
+@phase("LLVM")
+def _translated(divided: list[str], shared: list[str], symbol: str) -> tuple[int, Any]:
+    """The address of a function in parts of LLVM IR, and what keeps the code."""
+    from autojit.codegen.cpu.host.engine import Compiled
+
+    compiled = Compiled(divided, shared)
+    return compiled.address(symbol), compiled
+
+
+def builtin(
+    native: Native,
+    out_types: Sequence[Type],
+    bound: Sequence[np.ndarray],
+    name: str,
+    times: np.ndarray | None = None,
+) -> Callable[..., Any]:
+    """The builtin that calls code with all that it asks for; ``times`` is memory for those."""
+    from autojit.codegen.cpu.abi import abi
+    from autojit.codegen.cpu.abi.callbacks import owners
+    from autojit.codegen.cpu.abi.results import allocator
+    from autojit.codegen.cpu.host import threads
+
+    needs = native.needs
+    allocators = [allocator(out_types[i].shape, out_types[i].dtype) for i in needs.pooled]
+    own = [
+        *map(_address, needs.functions),
+        *map(id, allocators),
+        *(a.ctypes.data for a in bound),
+    ]
+    parallel = threads.layer()[1:] if needs.parallel else (0, 0)
+    taken = 0 if times is None else times.ctypes.data
+    numbers = [*abi.fixed_table(), 0, 0, *parallel, taken, *own]
+    table = (ctypes.c_int64 * len(numbers))(*numbers)
+    return abi.native_function(
+        native.address, f"autojit_{name}", table, list(bound), allocators, native.owner,
+        owners(needs.functions), times,
+    )  # fmt: skip
+
+
+def _address(name: str) -> int:
+    """The address of a library function, or of a callback."""
+    from autojit.codegen.cpu.abi import abi
+    from autojit.codegen.cpu.abi.callbacks import address_of
+
+    found = address_of(name)
+    return abi.library_function(name) if found is None else found
+
+
+def _begin_to_load(needs: Needs) -> None:
+    """Import what the code will call in a thread: LLVM leaves the interpreter to others as it
+    works.  Whoever needs it then waits for the rest, and is told of what goes wrong."""
+    from autojit.codegen.cpu.host import threads
+
+    def load() -> None:
+        with contextlib.suppress(Exception):
+            for name in needs.functions:
+                _address(name)
+            if needs.parallel:
+                threads.layer()
+
+    if needs.functions or needs.parallel:
+        threading.Thread(target=load, name="autojit imports", daemon=True).start()

@@ -1,0 +1,1 @@
+"""Programs as source code that stands by itself: NumPy, Numba and C."""

@@ -1,0 +1,1 @@
+"""Programs as loops that one can read: C, and Python for Numba."""

@@ -1,0 +1,107 @@
+"""Matrix products as loops, and factorizations by the functions of `c_helpers`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from math import prod
+
+from autojit.codegen.export.text.expressions import Expression
+from autojit.codegen.loop_ir.callbacks import Callback
+from autojit.codegen.loop_ir.errors import TargetError
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.values import Operand
+
+from .c_helpers import c_type
+from .c_words import expression
+from .lines import Lines
+
+
+def product(lines: Lines, s: MatrixProduct) -> None:
+    """Each row of the result, those of all matrices counted together, and each column."""
+    rows = prod(s.batch) * s.m
+    if not rows * s.n:
+        return
+    start, stop = ("0", str(rows)) if s.share is None else lines.share(s.share, rows)
+    part = {"c64": "f32", "c128": "f64"}.get(s.dtype, s.dtype)
+    a, b = _element(lines, s, s.a, "row", "inner"), _element(lines, s, s.b, "inner", "column")
+    c = f"row * {s.n} + column"
+    c_offset = lines.index(s.c_offset)
+    with lines.counted("row", stop, start), lines.counted("column", s.n):
+        names = ["total"] if s.parts == 1 else ["re", "im"]
+        lines.line(f"{c_type(part)} {', '.join(f'{name} = 0' for name in names)};")
+        with lines.counted("inner", s.k):
+            if s.parts == 1:
+                term = expression("mul", [Expression(a), Expression(b)], part, part)
+                lines.combined("total", "add", term, part)
+            else:
+                lines.line(f"const {c_type(part)} *const left = &{a}, *const right = &{b};")
+                lines.line("re += left[0] * right[0] - left[1] * right[1];")
+                lines.line("im += left[0] * right[1] + left[1] * right[0];")
+        for number, name in enumerate(names):
+            place = f"{s.parts} * ({c_offset} + {c}) + {number}"
+            place = place if s.parts > 1 else f"{c_offset} + {c}"
+            lines.line(f"{lines.buffer(s.c)}[{place}] = {name};")
+
+
+def _element(lines: Lines, s: MatrixProduct, o: Operand, row: str, column: str) -> str:
+    """An element of an operand; ``row`` counts the rows of all matrices of the batch."""
+    terms = [lines.index(o.offset)]
+    below = s.m * prod(s.batch)
+    for extent, stride in zip(s.batch, o.strides, strict=False):
+        below //= extent
+        terms.append(f"row / {below} % {extent} * {stride}")
+    row = f"row % {s.m}" if row == "row" else row
+    terms += [f"{row} * {o.strides[-2]}", f"{column} * {o.strides[-1]}"]
+    place = " + ".join(terms)
+    return f"{lines.buffer(o.buffer)}[{place if s.parts == 1 else f'{s.parts} * ({place})'}]"
+
+
+#: The arguments of each function: sizes, matrices (`a` with strides), parameters, the status.
+_ARGUMENTS = {
+    "cholesky": "n a+ l status",
+    "triangular_solve": "n k t b+ lower transpose unit x",
+    "lu": "n a+ packed pivots",
+    "solve": "n k packed pivots b+ transpose x status",
+    "permutation": "n pivots+ rows status",
+}
+
+
+def factorization(lines: Lines, s: Factorization) -> None:
+    """A call for each matrix of the batch."""
+    arguments = _ARGUMENTS.get(s.name)
+    if arguments is None:
+        raise TargetError(
+            f"{s.name} cannot be written in C: it needs a library. "
+            'target="numpy" calls NumPy and SciPy'
+        )
+    if not s.is_some:
+        return
+    with ExitStack() as loops:
+        index = [f"b{axis}" for axis in range(len(s.batch))]
+        for name, extent in zip(index, s.batch, strict=True):
+            loops.enter_context(lines.counted(name, extent))
+        operands = iter((*s.inputs, *s.outputs))
+        found = []
+        for word in arguments.split():
+            if word in ("n", "k"):
+                found.append(str(getattr(s, word)))
+            elif word in s.params:
+                found.append("true" if s.params[word] else "false")
+            elif word == "status":
+                found.append(word)
+            else:
+                o = next(operands)
+                found.append(_matrix(lines, o, index))
+                if word[-1] == "+":
+                    found += map(str, o.strides[len(index) :])
+        lines.line(f"{s.name}_{s.dtype}({', '.join(found)});")
+
+
+def callback(lines: Lines, s: Callback) -> None:
+    """C that is kept knows no function of this process."""
+    raise TargetError(f"{s.call} cannot be written in C: it is a function of Python's process")
+
+
+def _matrix(lines: Lines, o: Operand, index: list[str]) -> str:
+    terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
+    return " + ".join([lines.buffer(o.buffer), lines.index(o.offset), *terms])

@@ -1,0 +1,349 @@
+"""What printers of loop nests share: names, scalars that stand inside of expressions, and loops.
+
+A printer of a language says how its lines look (`Lines`); what is the same in all of them is here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from autojit.codegen.export.text.expressions import ATOM, CHOICE, Expression
+from autojit.codegen.loop_ir.callbacks import Callback
+from autojit.codegen.loop_ir.effects import effects_of
+from autojit.codegen.loop_ir.errors import ENSURED, is_check
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.names import BufferNames
+from autojit.codegen.loop_ir.nodes import (
+    Accumulate,
+    AccumulateInto,
+    Begin,
+    Compute,
+    Constant,
+    Fill,
+    Finish,
+    Gather,
+    IndexValue,
+    InRange,
+    Load,
+    Loop,
+    RunTasks,
+    ScatterInto,
+    Store,
+)
+from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.traversal import memory, substituted, walk
+from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
+from autojit.codegen.loop_ir.vocabulary import SYMBOLS
+from autojit.ir.core.affine import Affine, Var
+
+from .folding import folded
+
+_LETTERS = "ijklmpqr"
+
+
+class Lines:
+    """The lines of one function, and the names of what is in it."""
+
+    #: The margin of a block, the end of a statement, and operators.
+    margin, end, also, divided = "  ", ";", " && ", "/"
+
+    def __init__(
+        self, bits: Mapping[str, int] = ENSURED, names: Mapping[Buffer, str] | None = None
+    ) -> None:
+        #: The bits of the status for the checks of the program.
+        self.bits = bits
+        self.lines: list[str] = []
+        self._indent = 1
+        self._buffers = BufferNames()
+        self._buffers.names.update(names or {})
+        self._buffers.taken.update(self._buffers.names.values())
+        self._scalars: dict[int, Expression] = {}
+        #: The ids of the statements whose scalars are parts of expressions; and the bodies of
+        #: loops of one iteration.
+        self._folded: set[int] = set()
+        self._once: list[list[Any]] = []
+        #: The counts of iterations that are needed.
+        self.counted_trips: set[Trips] = set()
+        self._count = 0
+        self._vars: dict[Var, str] = {}
+        self._accumulators: dict[int, str] = {}
+        self._trips: dict[Trips, str] = {}
+
+    # -- what a language says -------------------------------------------------------
+
+    def block(self, header: str) -> AbstractContextManager[None]:
+        """Lines below a header."""
+        raise NotImplementedError
+
+    def counted(self, name: str, stop: Any, start: Any = 0) -> AbstractContextManager[None]:
+        """The lines of a loop."""
+        raise NotImplementedError
+
+    def expression(
+        self, name: str, args: list[Expression], operand: str, result: str
+    ) -> Expression:
+        """A word of the scalar vocabulary."""
+        raise NotImplementedError
+
+    def number(self, value: Any, dtype: str) -> Expression:
+        raise NotImplementedError
+
+    def choice(self, condition: str, yes: str, dtype: str) -> Expression:
+        """A value where a condition holds, and 0 where not."""
+        raise NotImplementedError
+
+    def bounded(self, place: str, extent: int) -> str:
+        """A computed place, which fails where it is out of bounds."""
+        raise NotImplementedError
+
+    def check(self, condition: str, word: str) -> None:
+        """A failure where a condition does not hold."""
+        raise NotImplementedError
+
+    def defined(self, name: str, dtype: str, text: str) -> str:
+        """The line that sets a scalar."""
+        raise NotImplementedError
+
+    def started(self, name: str, dtype: str, text: str) -> str:
+        """The line that starts an accumulator."""
+        raise NotImplementedError
+
+    def at(self, place: str, dtype: str) -> str:
+        """A name for an element of a buffer whose place is computed."""
+        raise NotImplementedError
+
+    def product(self, s: MatrixProduct) -> None:
+        raise NotImplementedError
+
+    def factorization(self, s: Factorization) -> None:
+        raise NotImplementedError
+
+    def callback(self, s: Callback) -> None:
+        raise NotImplementedError
+
+    def swap(self, s: Swap) -> None:
+        raise NotImplementedError
+
+    def repeat(self, s: Repeat) -> None:
+        raise NotImplementedError
+
+    def steps(self, s: Steps) -> None:
+        raise NotImplementedError
+
+    def branch(self, s: Branch) -> None:
+        raise NotImplementedError
+
+    def release(self, s: Release) -> None:
+        raise NotImplementedError
+
+    def keep(self, s: Keep) -> None:
+        raise NotImplementedError
+
+    def recall(self, s: Recall) -> None:
+        raise NotImplementedError
+
+    # -- lines and names ------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        self.lines.append(self.margin * self._indent + text)
+
+    def index(self, index: Affine) -> str:
+        text = index.text(self.var, times=" * ", divided=self.divided)
+        backward = re.fullmatch(r"-(\w+) \+ (\d+)", text)
+        return f"{backward[2]} - {backward[1]}" if backward else text
+
+    def buffer(self, b: Buffer) -> str:
+        return self._buffers(memory(b))
+
+    def scalar(self, s: Scalar, level: int = CHOICE) -> str:
+        return self._scalars[s.number].at(level)
+
+    def define(self, statement: Any, made: Expression) -> None:
+        """A line that sets a scalar, or a part of an expression."""
+        s = statement.result
+        if id(statement) in self._folded:
+            self._scalars[s.number] = made
+            return
+        self._scalars[s.number] = Expression(f"s{self._count}")
+        self.line(self.defined(f"s{self._count}", s.dtype, made.text))
+        self._count += 1
+
+    def var(self, v: Var) -> str:
+        """The name of a loop's variable: the first letter that no loop around it has."""
+        if v not in self._vars:
+            taken = set(self._vars.values())
+            free = (x for x in _LETTERS if x not in taken and x not in self._buffers.taken)
+            self._vars[v] = next(free, f"i{len(taken)}")
+        return self._vars[v]
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """The variables of loops in a body end with it."""
+        before = dict(self._vars)
+        yield
+        self._vars = before
+
+    def kernel(self, body: list[Any]) -> None:
+        """The statements of a kernel."""
+        self._folded = folded(body)
+        self.counted_trips = {n for s in walk(body) if (n := effects_of(s).needs_count(s))}
+        self._scalars, self._accumulators = {}, {}
+        with self.scope():
+            self.body(body)
+
+    def trips(self, t: Trips) -> str:
+        """A name for how often a loop ran."""
+        return self._trips.setdefault(t, f"trips{len(self._trips)}")
+
+    def body(self, statements: list[Any]) -> None:
+        for s in statements:
+            getattr(self, PRINTERS[type(s)])(s)
+
+    # -- statements -------------------------------------------------------------------
+
+    def compute(self, s: Compute) -> None:
+        args = [self._scalars[a.number] for a in s.args]
+        if is_check(s.name):
+            self.check(args[0].at(ATOM), s.name)
+            self._scalars[s.result.number] = args[1]
+            return
+        self.define(s, self.expression(s.name, args, s.operand_dtype, s.result.dtype))
+
+    def in_range(self, s: InRange) -> None:
+        index = self.index(s.index)
+        text = f"{s.low} <= {index}{self.also}{index} < {s.high}"
+        if s.step > 1:
+            text += f"{self.also}({self.index(s.index + -s.low)}) % {s.step} == 0"
+        self.define(s, Expression(text, CHOICE))
+
+    def load(self, s: Load | Gather) -> None:
+        made = Expression(self.place(s))
+        if s.guard is not None:
+            made = self.choice(self.scalar(s.guard, ATOM), made.text, s.result.dtype)
+        self.define(s, made)
+
+    def place(self, s: Any) -> str:
+        """An element of a buffer; computed places are checked."""
+        computed = getattr(s, "places", ())
+        parts = [] if computed and s.index == Affine(0) else [self.index(s.index)]
+        for p in computed:
+            part = self.bounded(self.scalar(p.scalar), p.extent)
+            parts.append(part if p.stride == 1 else f"{p.stride} * {part}")
+        return f"{self.buffer(s.buffer)}[{' + '.join(parts)}]"
+
+    def store(self, s: Store | AccumulateInto | ScatterInto) -> None:
+        place, value, dtype = self.place(s), self.scalar(s.value), s.buffer.dtype
+        combine = getattr(s, "combine", "set")
+        if combine == "set":
+            self.line(f"{place} = {value}{self.end}")
+            return
+        if not isinstance(s, AccumulateInto):  # each place is checked once
+            place, self._count = self.at(place, dtype), self._count + 1
+        self.combined(place, combine, self._scalars[s.value.number], dtype)
+
+    def combined(self, place: str, combine: str, value: Expression, dtype: str) -> None:
+        """``a += x;``"""
+        if dtype[0] == "f" and combine in ("add", "mul"):
+            self.line(f"{place} {SYMBOLS[combine]}= {value.text}{self.end}")
+            return
+        made = self.expression(combine, [Expression(place), value], dtype, dtype)
+        self.line(f"{place} = {made.text}{self.end}")
+
+    def fill(self, s: Fill) -> None:
+        if s.count == 1:
+            value = self.number(s.value, s.buffer.dtype).text
+            self.line(f"{self.buffer(s.buffer)}[{self.index(s.start)}] = {value}{self.end}")
+            return
+        with self.counted("n", s.count):
+            value, start = self.number(s.value, s.buffer.dtype).text, self.index(s.start)
+            place = "n" if start == "0" else f"{start} + n"
+            self.line(f"{self.buffer(s.buffer)}[{place}] = {value}{self.end}")
+
+    def begin(self, s: Begin) -> None:
+        a = s.accumulator
+        word = {"add": "sum", "mul": "product"}.get(a.combine, "found")
+        name = self._accumulators[a.number] = f"{word}{self._count}"
+        self._count += 1
+        self.line(self.started(name, a.dtype, self.number(a.identity, a.dtype).text))
+
+    def constant(self, s: Constant) -> None:
+        self._scalars[s.result.number] = self.number(s.value, s.result.dtype)
+
+    def index_value(self, s: IndexValue) -> None:
+        self.define(s, Expression(self.index(s.index), CHOICE))
+
+    def accumulator(self, a: Accumulator) -> str:
+        return self._accumulators[a.number]
+
+    def accumulate(self, s: Accumulate) -> None:
+        a = s.accumulator
+        self.combined(self.accumulator(a), a.combine, self._scalars[s.value.number], a.dtype)
+
+    def finish(self, s: Finish) -> None:
+        self.define(s, Expression(self.accumulator(s.accumulator)))
+
+    def loop(self, s: Loop) -> None:
+        if s.stop - s.start == 1 and s.share is s.only is None:
+            made = [substituted(statement, s.var, Affine(s.start)) for statement in s.body]
+            self._once.append(made)  # ids stay those of its statements
+            self._folded |= folded(made)
+            self.body(made)
+            return
+        start: Any = s.start
+        stop: Any = s.stop
+        if s.share is not None:
+            start, stop = self.share(s.share, s.stop - s.start, s.start)
+        if s.only is not None:
+            only = self.scalar(s.only, ATOM)
+            start, stop = f"({only} < 0 ? {start} : {only})", f"({only} < 0 ? {stop} : {only} + 1)"
+        with self.scope(), self.counted(self.var(s.var), stop, start):
+            self.body(s.body)
+
+    def run_tasks(self, s: RunTasks) -> None:
+        outside = self._scalars, self._accumulators, self._folded
+        self._scalars, self._accumulators = {}, {}  # a task has its own
+        self._folded = folded(s.tasks.body)
+        with self.scope(), self.counted(self.var(s.tasks.var), s.tasks.count):
+            self.body(s.tasks.body)
+        self._scalars, self._accumulators, self._folded = outside
+
+    def share(self, task: Var, count: int, start: int = 0) -> tuple[str, str]:
+        """The ends of a task's part of a range."""
+        name = self.var(task)
+        first, last = (
+            f"{n} * {count} {self.divided} {task.extent}" for n in (name, f"({name} + 1)")
+        )
+        return (f"{start} + {first}", f"{start} + {last}") if start else (first, last)
+
+
+#: How each class of statements is written: the name of the method.
+PRINTERS: dict[type, str] = {
+    Compute: "compute",
+    Constant: "constant",
+    IndexValue: "index_value",
+    InRange: "in_range",
+    Load: "load",
+    Gather: "load",
+    ScatterInto: "store",
+    Store: "store",
+    AccumulateInto: "store",
+    Fill: "fill",
+    Begin: "begin",
+    Accumulate: "accumulate",
+    Finish: "finish",
+    Loop: "loop",
+    RunTasks: "run_tasks",
+    Repeat: "repeat",
+    Steps: "steps",
+    Branch: "branch",
+    Release: "release",
+    Keep: "keep",
+    Recall: "recall",
+    Swap: "swap",
+    MatrixProduct: "product",
+    Factorization: "factorization",
+    Callback: "callback",
+}

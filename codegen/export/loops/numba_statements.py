@@ -1,0 +1,208 @@
+"""Statements of loop nests as lines of Python that Numba compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from math import prod
+from typing import Any
+
+from autojit.codegen.export.text.expressions import ATOM, CHOICE, Expression
+from autojit.codegen.loop_ir.callbacks import Callback
+from autojit.codegen.loop_ir.errors import TargetError, raised
+from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.values import Operand
+
+from .lines import Lines
+from .numba_words import constant, expression
+
+#: The arguments of the helpers for factorizations: sizes, matrices with where they begin (and, with
+#: a plus, their strides), and parameters.
+_ARGUMENTS = {
+    "cholesky": "n a+ l",
+    "triangular_solve": "n k t b+ lower transpose unit x",
+    "lu": "n a+ packed pivots",
+    "solve": "n k packed pivots b+ transpose x",
+    "permutation": "n pivots+ rows",
+}
+
+
+class NumbaStatements(Lines):
+    """The lines of a function that ``@njit`` compiles."""
+
+    margin, end, also, divided = "    ", "", " and ", "//"
+
+    # -- what Python says -----------------------------------------------------------
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        self.line(header)
+        self._indent += 1
+        start = len(self.lines)
+        yield
+        if len(self.lines) == start:
+            self.line("pass")
+        self._indent -= 1
+
+    def counted(self, name: str, stop: Any, start: Any = 0) -> Any:
+        bounds = f"{start}, {stop}" if str(start) != "0" else str(stop)
+        return self.block(f"for {name} in range({bounds}):")
+
+    def expression(
+        self, name: str, args: list[Expression], operand: str, result: str
+    ) -> Expression:
+        return expression(name, args, operand, result)
+
+    def number(self, value: Any, dtype: str) -> Expression:
+        return constant(value, dtype)
+
+    def choice(self, condition: str, yes: str, dtype: str) -> Expression:
+        zero = constant(dtype == "bool" and False, dtype).text if dtype == "bool" else ""
+        return Expression(f"{yes} if {condition} else {zero or constant(0, dtype).text}", CHOICE)
+
+    def bounded(self, place: str, extent: int) -> str:
+        return f"_bounded({place}, {extent})"
+
+    def check(self, condition: str, word: str) -> None:
+        kind, words = raised(word)
+        with self.block(f"if not {condition}:"):
+            self.line(f"raise {kind}({words!r})" if words else f"raise {kind}()")
+
+    def defined(self, name: str, dtype: str, text: str) -> str:
+        return f"{name} = {text}"
+
+    def started(self, name: str, dtype: str, text: str) -> str:
+        return f"{name} = {text}"
+
+    def at(self, place: str, dtype: str) -> str:
+        buffer, _, index = place.partition("[")
+        name = f"at{self._count}"
+        self.line(f"{name} = {index[:-1]}")
+        return f"{buffer}[{name}]"
+
+    # -- loops and branches ---------------------------------------------------------
+
+    def swap(self, s: Swap) -> None:
+        first, second = self.buffer(s.first), self.buffer(s.second)
+        self.line(f"{first}, {second} = {second}, {first}")
+
+    def repeat(self, s: Repeat) -> None:
+        step, trips = self.var(s.step), self.trips(s.trips)
+        self.line(f"{step} = 0")
+        with self.scope(), self.block("while True:"):
+            self.body(s.condition)
+            with self.block(f"if not {self.scalar(s.test, ATOM)}:"):
+                self.line("break")
+            for tape in s.tapes:
+                name = self.buffer(tape)
+                self.line(f"{name} = _room({name}, ({step} + 1) * {tape.size})")
+            self.body(s.body)
+            self.line(f"{step} += 1")
+        self.line(f"{trips} = {step}")
+
+    def steps(self, s: Steps) -> None:
+        step, trips = self.var(s.step), self.trips(s.trips)
+        backward = f"for {step} in range({trips} - 1, -1, -1):"
+        with self.block(backward) if s.backward else self.counted(step, trips), self.scope():
+            self.body(s.body)
+
+    def branch(self, s: Branch) -> None:
+        index, last = self.scalar(s.index, ATOM), len(s.bodies) - 1
+        for k, body in enumerate(s.bodies):
+            relation = "<=" if k == 0 else "=="
+            word = "if" if k == 0 else "elif"
+            header = f"{word} {index} {relation} {k}:" if k < last else "else:" if k else "if True:"
+            with self.block(header):
+                self.body(body)
+
+    # -- tapes: what a sweep keeps is a variable that later ones read ---------------
+
+    def release(self, s: Release) -> None:
+        """Memory is given back as the function returns."""
+
+    def keep(self, s: Keep) -> None:
+        note = self.buffer(s.note)
+        self.line(f"{note}_steps = {self.trips(s.trips)}")
+        for k, tape in enumerate(s.tapes):
+            self.line(f"{note}_{k} = {self.buffer(tape)}")
+
+    def recall(self, s: Recall) -> None:
+        note = self.buffer(s.note)
+        self.line(f"{self.trips(s.trips)} = {note}_steps")
+        for k, tape in enumerate(s.tapes):
+            self.line(f"{self.buffer(tape)} = {note}_{k}")
+
+    # -- matrices ---------------------------------------------------------------------
+
+    def product(self, s: MatrixProduct) -> None:
+        rows = prod(s.batch) * s.m
+        if not rows * s.n:
+            return
+        start, stop = ("0", str(rows)) if s.share is None else self.share(s.share, rows)
+        a, b = self._element(s, s.a, "inner"), self._element(s, s.b, "column")
+        to = self.index(s.c_offset)
+        place = f"row * {s.n} + column" if to == "0" else f"{to} + row * {s.n} + column"
+        part = {"c64": "f32", "c128": "f64"}.get(s.dtype, s.dtype)
+        with self.counted("row", stop, start), self.counted("column", s.n):
+            names = ["total"] if s.parts == 1 else ["re", "im"]
+            for name in names:
+                self.line(f"{name} = {constant(0, part).text}")
+            with self.counted("inner", s.k):
+                self._term(s, a, b, part)
+            for number, name in enumerate(names):
+                at = place if s.parts == 1 else f"2 * ({place}) + {number}"
+                self.line(f"{self.buffer(s.c)}[{at}] = {name}")
+
+    def _term(self, s: MatrixProduct, a: str, b: str, part: str) -> None:
+        of_a, of_b = self.buffer(s.a.buffer), self.buffer(s.b.buffer)
+        if s.parts == 1:
+            x, y = Expression(f"{of_a}[{a}]"), Expression(f"{of_b}[{b}]")
+            self.combined("total", "add", expression("mul", [x, y], part, part), part)
+            return
+        self.line(f"left, right = 2 * ({a}), 2 * ({b})")
+        self.line(f"re += {of_a}[left] * {of_b}[right] - {of_a}[left + 1] * {of_b}[right + 1]")
+        self.line(f"im += {of_a}[left] * {of_b}[right + 1] + {of_a}[left + 1] * {of_b}[right]")
+
+    def _element(self, s: MatrixProduct, o: Operand, column: str) -> str:
+        """Where an element lies; ``row`` counts the rows of all matrices of the batch."""
+        terms = [] if (offset := self.index(o.offset)) == "0" else [offset]
+        below = s.m * prod(s.batch)
+        for extent, stride in zip(s.batch, o.strides, strict=False):
+            below //= extent
+            terms.append(f"row // {below} % {extent} * {stride}")
+        row = "inner" if column == "column" else f"row % {s.m}" if s.batch else "row"
+        terms += [f"{row} * {o.strides[-2]}", f"{column} * {o.strides[-1]}"]
+        return " + ".join(terms)
+
+    def factorization(self, s: Factorization) -> None:
+        arguments = _ARGUMENTS.get(s.name)
+        if arguments is None or s.dtype[0] == "c":
+            raise TargetError(
+                f"{s.name} cannot be written for Numba: it needs a library. "
+                'target="numpy" calls NumPy and SciPy'
+            )
+        if not s.is_some:
+            return
+        with ExitStack() as loops:
+            index = [f"b{axis}" for axis in range(len(s.batch))]
+            for name, extent in zip(index, s.batch, strict=True):
+                loops.enter_context(self.counted(name, extent))
+            operands = iter((*s.inputs, *s.outputs))
+            found: list[str] = []
+            for word in arguments.split():
+                if word in ("n", "k"):
+                    found.append(str(getattr(s, word)))
+                elif word in s.params:
+                    found.append(str(bool(s.params[word])))
+                else:
+                    o = next(operands)
+                    terms = [f"{i} * {d}" for i, d in zip(index, o.strides, strict=False)]
+                    found += [self.buffer(o.buffer), " + ".join([self.index(o.offset), *terms])]
+                    found += map(str, o.strides[len(index) :] if word[-1] == "+" else ())
+            self.line(f"_{s.name}({', '.join(found)})")
+
+    def callback(self, s: Callback) -> None:
+        raise TargetError(
+            f"{s.call} cannot be written for Numba: it is a function of Python's process"
+        )

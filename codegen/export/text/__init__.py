@@ -1,0 +1,1 @@
+"""Parts of source code: expressions, names, and the user's statements."""

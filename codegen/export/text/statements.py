@@ -1,0 +1,106 @@
+"""The user's statements, by the lines that the ops of a program come from."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from autojit.ir.core.values import Source
+
+#: Where a comment with a statement is cut off.
+_WIDTH = 88
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A simple statement, or the head of a compound one."""
+
+    file: str
+    line: int
+    text: str
+    #: The names that it sets, in order: one, or those of a tuple.
+    targets: tuple[str, ...]
+
+    def comment(self, *, backward: bool = False, mark: str = "#") -> str:
+        """``# line 3: y = np.sin(x)``, on one line and not too long."""
+        words = "backward of " if backward else ""
+        text = f"{mark} {words}line {self.line}: {' '.join(self.text.split())}"
+        return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 4].rstrip()} ..."
+
+
+class Statements:
+    """The statements of the user's files, which are read when they are first asked for."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, dict[int, Statement]] = {}
+
+    def of(self, source: Source | None) -> Statement | None:
+        """The statement that a place is in; None where its file cannot be read."""
+        if source is None:
+            return None
+        if source.file not in self._files:
+            self._files[source.file] = _read(source.file)
+        return self._files[source.file].get(source.line)
+
+    def target(self, source: Source | None) -> str:
+        """The name that the statement of a place sets, if it is one."""
+        statement = self.of(source)
+        return statement.targets[0] if statement and len(statement.targets) == 1 else ""
+
+
+def is_backward(source: Source | None) -> bool:
+    return source is not None and source.backward
+
+
+def _read(file: str) -> dict[int, Statement]:
+    return _statements(file, tuple(linecache.getlines(file)))
+
+
+@lru_cache(maxsize=64)
+def _statements(file: str, lines: tuple[str, ...]) -> dict[int, Statement]:
+    """The innermost statement of each line."""
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return {k: Statement(file, k, line.strip(), ()) for k, line in enumerate(lines, 1)}
+    found: dict[int, Statement] = {}
+    for node in ast.walk(tree):  # from outside in
+        if isinstance(node, ast.stmt):
+            made = _statement(file, lines, node)
+            for line in range(node.lineno, made.line + made.text.count("\n") + 1):
+                found[line] = made
+    return found
+
+
+def _statement(file: str, lines: Sequence[str], node: ast.stmt) -> Statement:
+    """A statement; of a compound one, what stands before its body."""
+    body = getattr(node, "body", None)
+    last = node.end_lineno or node.lineno
+    if isinstance(body, list) and body:
+        last = max(node.lineno, body[0].lineno - 1)
+    text = "".join(lines[node.lineno - 1 : last]).strip()
+    return Statement(file, node.lineno, text, _targets(node))
+
+
+def _targets(node: ast.stmt) -> tuple[str, ...]:
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For)):
+        targets = [node.target]
+    return _names(targets[0]) if len(targets) == 1 else ()
+
+
+def _names(target: ast.expr) -> tuple[str, ...]:
+    """The names of a target: ``q, r``, or ``u`` of ``u[1:-1]``; none where it is more than that."""
+    if isinstance(target, ast.Name):
+        return (target.id,)
+    if isinstance(target, ast.Subscript):
+        return _names(target.value)
+    if isinstance(target, ast.Tuple):
+        parts = [_names(part) for part in target.elts]
+        return tuple(p[0] for p in parts) if all(len(p) == 1 for p in parts) else ()
+    return ()

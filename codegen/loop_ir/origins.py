@@ -1,0 +1,94 @@
+"""Where the steps of a loop program come from: the ops, and so the user's lines, that they compute.
+
+Lowering gives each step an origin, and a pass that makes a step of others gives it theirs
+(:func:`origins_of`).  An origin holds no list: it finds its ops when it is asked, so that it costs
+nothing where nobody looks.  Origins take no part in what a program is: not in its text, nor in
+comparisons, nor in the keys of caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any
+
+from autojit.ir.core.program import Op, Program, Value
+from autojit.ir.core.values import Source
+
+
+class Origin:
+    """The ops that are stored by a step, each with what is computed on the way to it.
+
+    ``definers`` has the op of each value of the scheduled program, ``stored`` the values that lie
+    in memory: there the way ends.
+    """
+
+    __slots__ = ("_definers", "_stored", "roots")
+
+    def __init__(
+        self, roots: Iterable[Op], definers: Mapping[Value, Op], stored: Container[Value]
+    ) -> None:
+        self.roots = tuple(roots)
+        self._definers = definers
+        self._stored = stored
+
+    def ops(self) -> list[Op]:
+        """The ops in the order in which they are computed; those of bodies follow theirs."""
+        return [each for op in self._found() for each in _with_bodies(op)]
+
+    def reads(self) -> list[tuple[Op, Value]]:
+        """What is read from memory, with the op that takes it; inputs and what steps store."""
+        return [
+            (op, v)
+            for op in self._found()
+            for v in op.operands
+            if v in self._stored or v not in self._definers
+        ]
+
+    def _found(self) -> dict[Op, None]:
+        found: dict[Op, None] = {}
+        for root in self.roots:
+            self._add(root, found)
+        return found
+
+    def _add(self, root: Op, found: dict[Op, None]) -> None:
+        """Add an op and those that it is computed by, without recursion: chains are long."""
+        pending = [(root, False)]
+        while pending:
+            op, is_ready = pending.pop()
+            if op in found:
+                continue
+            if is_ready:
+                found[op] = None
+                continue
+            pending.append((op, True))
+            makers = (self._definers.get(v) for v in reversed(op.operands) if v not in self._stored)
+            pending += [(made, False) for made in makers if made is not None]
+
+
+def _with_bodies(op: Op) -> Iterator[Op]:
+    yield op
+    for program in op.programs:
+        yield from _ops_of(program)
+
+
+def _ops_of(program: Program) -> Iterator[Op]:
+    for op in program.ops:
+        yield from _with_bodies(op)
+
+
+Origins = tuple[Origin, ...]
+
+
+def origins_of(steps: Iterable[Any]) -> Origins:
+    """The origins of what is made of several steps."""
+    return tuple(dict.fromkeys(origin for step in steps for origin in step.origins))
+
+
+def ops_of(step: Any) -> list[Op]:
+    """The ops that a step computes, each once, in order."""
+    return list(dict.fromkeys(op for origin in step.origins for op in origin.ops()))
+
+
+def sources_of(step: Any) -> list[Source]:
+    """The places in the user's code that a step computes, each once, in order of the ops."""
+    return list(dict.fromkeys(op.source for op in ops_of(step) if op.source is not None))

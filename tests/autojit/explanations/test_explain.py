@@ -1,0 +1,266 @@
+"""``jit(f).explain``: every number against a count by hand, every reason as a user reads it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autojit import grad, jit
+from autojit.codegen.driver import peaks
+from autojit.codegen.driver.peaks import Peaks
+from autojit.errors import UnsupportedTargetError
+from autojit.explanations.explanation import Explanation
+
+X = np.linspace(0.1, 1, 1000)
+
+
+@pytest.fixture(autouse=True)
+def known_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of 10 Gflop/s and 8 GB/s, so that times at best can be counted."""
+    one = Peaks(10e9, (8e9, 8e9, 8e9, 8e9), 1, "told by a test")
+    monkeypatch.setattr(peaks, "_known", Known((one, one._replace(processors=2))))
+
+
+class Known(dict):  # type: ignore[type-arg]
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __getitem__(self, key: object) -> Any:
+        return self.found
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """What is measured again is not taken."""
+
+
+def normalized(x: Any) -> Any:
+    y = np.exp(x)
+    total = y.sum()
+    return y / total
+
+
+def cross_entropy(w: Any, x: Any, labels: Any) -> Any:
+    z = x @ w
+    e = np.exp(z)
+    p = e / e.sum(1, keepdims=True)
+    return -np.sum(np.log(p) * labels)
+
+
+def numbers(e: Explanation, f: Any) -> list[list[tuple[int, bool]]]:
+    """By step: its lines, counted from that of ``def``, and whether they are gone backwards."""
+    first = inspect.getsourcelines(f)[1]
+    return [[(line.number - first, line.backward) for line in step.lines] for step in e.steps]
+
+
+def explained(f: Any, *args: Any) -> Explanation:
+    found: Explanation = jit(f).explain(*args)
+    return found
+
+
+def test_two_loops_and_why_they_are_two() -> None:
+    found = explained(normalized, X)
+    assert numbers(found, normalized) == [[(1, False), (2, False)], [(3, False)]]
+    assert found.steps[0].lines[0].text == "y = np.exp(x)"
+    first, second = found.steps
+    assert first.operations == ["exp", "sum"]
+    assert second.operations == ["div"]
+    (why,) = first.not_fused
+    assert why.about == "2"
+    assert why.reason == "it reads a result of sum, which is complete after the last iteration only"
+    assert second.not_fused == []
+
+
+def test_amounts_and_times_at_best() -> None:
+    found = explained(normalized, X)
+    first, second = found.steps
+    assert (first.flops, first.functions) == (2000, {"exp": 1000})
+    assert (first.bytes_read, first.bytes_written) == (8000, 8000 + 8)
+    assert (second.flops, second.bytes_read, second.bytes_written) == (1000, 8000 + 8, 8000)
+    assert found.flops == 3000
+    assert found.bytes_in_out == 16000
+    # a quotient is four additions of the cost model, of which each takes the place of two flops
+    assert second.compute_seconds == pytest.approx(2 * 4 * 1000 / 10e9)
+    assert second.memory_seconds == pytest.approx(16008 / 8e9)
+    assert second.bound == "memory"
+    assert second.seconds is not None
+    assert second.share == pytest.approx(second.roofline_seconds / second.seconds)
+    assert found.seconds is not None
+    assert found.seconds > 0
+    assert found.calls >= 3
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [(normalized, (X,)), (lambda x: (x @ x) @ x, (np.ones((40, 40)),)), (np.sort, (X,))],
+)
+def test_temporaries_are_those_of_the_arena(f: Any, args: Any) -> None:
+    """Each is named once, where it is first used; places begin at lines of 64 bytes."""
+    found = explained(lambda *given: f(*given), *args)
+    sizes = [size for step in found.steps for size in step.temporaries.values()]
+    assert found.temporaries == jit(f).lower(*args).cost()["temporaries"]
+    assert sum(sizes) <= found.temporaries <= sum(-(-size // 64) * 64 for size in sizes)
+
+
+def test_what_lies_where_a_result_will() -> None:
+    first, _ = explained(normalized, np.ones(300_000)).steps
+    assert list(first.reused.values()) == ["out0"]
+
+
+def test_a_gradient() -> None:
+    args = np.ones((8, 3)), np.ones((200, 8)), np.ones((200, 3))
+    found = explained(grad(cross_entropy), *args)
+    kinds = [step.kind for step in found.steps]
+    assert kinds == ["product", "loops", "product"]
+    forward, rows, backward = numbers(found, cross_entropy)
+    assert forward == [(1, False)]
+    assert {(2, False), (3, False), (4, True), (3, True), (2, True)} <= set(rows)
+    assert backward == [(1, True)]
+    assert found.steps[0].flops == 2 * 200 * 8 * 3
+    assert "backward" in found.text()
+
+
+def test_what_is_stored_for_the_reverse() -> None:
+    def f(x: Any) -> Any:
+        y = np.sin(x)
+        z = np.cumsum(y)
+        return np.sum(z * z)
+
+    found = explained(grad(f), X)
+    assert found.stored
+    for each in found.stored:
+        assert each.line is not None
+        assert (each.bytes, each.line.text) == (8000, "z = np.cumsum(y)")
+    assert "stored for the reverse" in " ".join(found.text().split())
+
+
+def test_what_is_computed_again() -> None:
+    def f(x: Any) -> Any:
+        y = x * x + 1
+        s = np.sum(y)
+        return np.sum(np.sin(y * s))
+
+    found = explained(grad(f), X)
+    print(found)
+    (backward,) = [step for step in found.steps if step.repeated]
+    assert "mul" in " ".join(backward.repeated)
+    assert not any(each.operation == "mul" for each in found.stored)
+
+
+def test_steps_in_turn() -> None:
+    def oscillator(x: Any, dt: Any) -> Any:
+        v = 0.0
+        for _ in range(2000):
+            v = v - x * dt
+            x = x + v * dt
+        return x
+
+    (step,) = explained(oscillator, 1.0, 0.01).steps
+    assert step.flops == 4 * 2000
+    assert step.bound == "order"
+    assert [each.lanes for each in step.vectors] == [1]
+    assert step.vectors[0].reason is not None
+    assert "steps run in turn" in step.vectors[0].reason.reason
+    (captured,) = explained(oscillator, 1.0, 0.01).python_loops
+    assert captured.reason.startswith("captured: 2000 steps")
+
+
+def test_vectors_and_threads() -> None:
+    (short,) = explained(lambda x: np.tanh(x) * 2, X[:100]).steps
+    assert [each.lanes > 1 for each in short.vectors] == [True]
+    assert short.no_tasks is not None
+    assert short.no_tasks.reason.startswith("it is the work of ")
+    (long,) = explained(lambda x: np.tanh(x) * 2, np.ones(10**6)).steps
+    assert long.tasks > 1
+    assert long.no_tasks is None
+
+
+def test_library_calls() -> None:
+    found = explained(lambda a: np.linalg.cholesky(a).sum(), np.eye(30))
+    call = found.steps[0]
+    assert (call.kind, call.title, call.library) == ("cholesky", "cholesky [30,30]", "dpotrf")
+    assert call.flops == sum(k * k for k in range(1, 31))
+    assert call.not_fused[0].reason == "this is a library call"
+
+
+def test_an_argument_that_is_returned() -> None:
+    found = explained(lambda x: (x, x + 1), X)
+    assert "no line of yours" in found.text()
+
+
+def test_where_the_code_was() -> None:
+    f = jit(lambda x: np.cosh(x) * 1.25)
+    assert f.explain(X).cache == "compiled anew"
+    assert f.explain(X).cache == "memory"
+    assert jit(lambda x: np.cosh(x) * 1.25).explain(X).cache == "disk"
+
+
+def test_lines_of_functions_that_are_alike() -> None:
+    """Nothing is taken over from another function of the same operations."""
+    here = explained(grad(lambda x: np.sum(np.exp(x) * x)), X)
+    there = explained(grad(lambda x: np.sum(np.exp(x) * x)), X)
+    assert here.steps[0].lines[0].number + 1 == there.steps[0].lines[0].number
+
+
+def test_settings_and_names_are_arguments_too() -> None:
+    f = jit(lambda x, n, *, scale: x * n * scale, static_argnums=1)
+    (step,) = f.explain(X, 3, scale=2.0).steps
+    assert step.flops == 2000
+
+
+@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize("f", [normalized, grad(lambda x: np.sum(normalized(x) ** 2))])
+def test_text_fits(f: Any, width: int) -> None:
+    text = explained(f, X).text(width)
+    assert max(map(len, text.splitlines())) <= width
+    begun = [line.split()[0] for line in text.splitlines() if line[:1].isalpha()]
+    assert begun[:5] == ["normalized:" if f is normalized else "main:", "loops", "bytes", "time",
+                         "bound"]  # fmt: skip
+
+
+def test_json_and_html() -> None:
+    found = explained(normalized, X)
+    read = json.loads(found.json())
+    assert read["flops"] == found.flops
+    assert [step["bound"] for step in read["steps"]] == [step.bound for step in found.steps]
+    page = found._repr_html_()
+    assert "y = np.exp(x)" in page
+    assert page.count("<details") == page.count("</details>") == len(found.steps) + 1
+    assert str(found) == found.text()
+    assert repr(found) == "<explanation of normalized: 2 steps>"
+
+
+def test_html_escapes() -> None:
+    f = jit(lambda x: np.where(x < 0.5, x, "<b>" and 1.0))
+    assert "<b>" not in f.explain(X)._repr_html_().replace("<b>1</b>", "")
+
+
+def test_other_devices_are_refused() -> None:
+    with pytest.raises(UnsupportedTargetError, match="explain is about code for the CPU"):
+        jit(np.sin, device="cuda").explain(X)
+
+
+def test_a_busy_machine_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    from autojit.explanations import steps
+
+    slow = Peaks(1.0, (1.0,) * 4, 1, "told")
+    monkeypatch.setattr(steps, "peaks", lambda: (slow, slow))
+    fast = slow._replace(flops=1e15, bandwidths=(1e15,) * 4)
+    monkeypatch.setattr(steps, "measure_again", lambda: asked.append(1) or (fast, fast))
+    (step,) = explained(np.sin, X).steps
+    assert asked == [1]
+    assert step.share is not None
+    assert step.share < 1
+
+
+def test_warnings_are_those_of_the_call() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        explained(lambda x: np.log(x), np.zeros(3))
