@@ -18,7 +18,7 @@ class Application(Group):
     panels: ClassVar = {
         "Your function": ("check", "bench", "dump", "explain", "profile", "source"),
         "The text of a program": ("run", "opt", "diff"),
-        "This installation": ("doctor", "coverage", "cache", "completion"),
+        "This installation": ("mistakes", "doctor", "coverage", "cache", "completion"),
     }
     after = """
 TARGET:

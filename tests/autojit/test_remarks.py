@@ -151,6 +151,7 @@ def test_something_that_is_computed_between() -> None:
 # -- parallel ------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("one_machine")
 @pytest.mark.parametrize(
     ("f", "args", "words"),
     [

@@ -53,7 +53,7 @@ def dump(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="text, json; svg, html or dot: a picture.",
+            help="text, json, svg, html or dot.",
         ),
     ] = "text",
     adjoint: Annotated[
@@ -85,7 +85,6 @@ def dump(
     Examples:
         autojit dump functions.py:loss "f64[3]" "f64[10,3]"
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
-        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --passes
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format html -o loss.html
 
     JSON:
@@ -113,15 +112,37 @@ def explain(
     grad: Grad = False,
     transform: Transform = None,
     argnums: Argnums = "0",
-    format: Annotated[
-        str, typer.Option(metavar="FORMAT", help="text, html (a page) or json.")
-    ] = "text",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, html or json.")] = "text",
     output: Output = None,
 ) -> None:
-    """Say what the compiled code of a function does, and why: loops, bytes, time."""
+    """Say what the compiled code of a function does, and why: loops, bytes, time.
+
+    Examples:
+        autojit explain functions.py:loss "f64[3]" "f64[1000,3]"
+        autojit explain functions.py:loss "f64[3]" "f64[1000,3]" --grad --format html -o loss.html
+
+    JSON:
+        name              of the function
+        signature         types of arguments and results
+        steps             of the compiled code, in order: loop nests and library calls
+        traced            how many operations were traced
+        optimized         and how many were left
+        bytes_in_out      of arguments and results
+        temporaries       bytes
+        cache             where the code is from
+        times             seconds of trace, passes, lowering, compilation
+        seconds           of a call, the fastest
+        calls             how many were timed
+        machine           what it reaches, in words
+        python_loops      which were captured or unrolled
+        flops             of a call
+        roofline_seconds  the least time of a call that this machine allows
+    """
+    from autojit.cli.common.machine import check_format
+
     from . import explain as command
 
-    command.check_format(format)
+    check_format(format, command.FORMATS)
     f, values = transformed_call(target, args, grad, transform, argnums)
     command.explain(f, values, format, output)
 
@@ -147,7 +168,14 @@ def source(
     ] = "",
     output: Output = None,
 ) -> None:
-    """Write a function, or its derivative, as source code that does not need autojit."""
+    """Write a function, or its derivative, as source code that does not need autojit.
+
+    There is no JSON: the result is source code.
+
+    Examples:
+        autojit source functions.py:loss "f64[3]" "f64[10,3]" --grad
+        autojit source functions.py:loss "f64[3]" "f64[10,3]" --grad --target c -o loss.c
+    """
     from autojit.cli.common.terminal import give
 
     from . import source as command
@@ -170,14 +198,27 @@ def diff(
         str | None,
         typer.Option(metavar="STAGE", help="trace, optimized or loops; files are as they are."),
     ] = None,
+    format: Format = "text",
 ) -> None:
-    """Compare two programs up to the names of values; exit code 1 where they differ."""
+    """Compare two programs up to the names of values; exit code 1 where they differ.
+
+    Examples:
+        autojit diff functions.py:loss functions.py:loss "f64[3]" "f64[10,3]"
+
+    JSON:
+        equal  whether they are the same program
+        rows   a list of: mark, left, right
+    """
+    from autojit.cli.common.machine import check_format
+
     from . import diff as command
+
+    check_format(format)
 
     pair = command.units(
         a, b, stage, lambda target: transformed_call(target, args, grad, transform, argnums)
     )
-    if not command.show(a, b, *pair):
+    if not command.show(a, b, *pair, format):
         raise typer.Exit(1)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from autojit import jit
 from autojit.cli.common.failures import MISUSE, Failure, running
+from autojit.cli.common.machine import give_json
 from autojit.cli.common.terminal import console
 from autojit.cli.running.run import is_loops, program_in, read_text
 from autojit.cli.running.run_loops import loops_in
@@ -71,12 +72,16 @@ def _at(program: Unit, stage: str, name: str) -> Unit:
         return optimized if stage == "optimized" else lower(optimized)
 
 
-def show(a: str, b: str, first: Unit, second: Unit) -> bool:
+def show(a: str, b: str, first: Unit, second: Unit, format: str = "text") -> bool:
     """Print how they differ; whether they are equal up to the names of values."""
     from rich.text import Text
 
     rows = compared(as_lines(first), as_lines(second))
     differing = [row for row in rows if row.mark != " "]
+    if format == "json":
+        found = [{"mark": row.mark, "left": row.left, "right": row.right} for row in rows]
+        give_json({"equal": not differing, "rows": found})
+        return not differing
     to = console()
     if not differing:
         print(f"{a} and {b} are the same program, up to the names of values.")

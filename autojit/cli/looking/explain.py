@@ -7,19 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from autojit import jit
-from autojit.cli.common.failures import Failure, running
+from autojit.cli.common.failures import running
 from autojit.cli.common.terminal import console, give
 from autojit.dispatch.compiled import CompiledFunction
 from autojit.explanations.as_html import page
 from autojit.explanations.as_text import NARROW, WIDE
 
 FORMATS = ("text", "html", "json")
-
-
-def check_format(format: str) -> None:
-    """Raise unless there is such a format."""
-    if format not in FORMATS:
-        raise Failure(f"--format: there are {', '.join(FORMATS)}; got {format!r}")
 
 
 def explain(f: Callable[..., Any], args: Sequence[Any], format: str, output: Path | None) -> None:

@@ -143,7 +143,14 @@ def profile(
     ] = None,
     source: Annotated[bool, typer.Option("--source", help="Show the lines with times.")] = False,
 ) -> None:
-    """Run a script and show where its time went."""
+    """Run a script and show where its time went.
+
+    JSON is written by -o FILE.json.
+
+    Examples:
+        autojit profile script.py
+        autojit profile -o profile.html --trace timeline.json script.py
+    """
     from .profile import profile_script
 
     raise typer.Exit(profile_script(script, args or [], output, trace, source=source))

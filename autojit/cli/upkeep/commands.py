@@ -51,7 +51,14 @@ def mistakes(
         str | None, typer.Argument(metavar="NAME", help="A page, or a class of autojit.errors.")
     ] = None,
 ) -> None:
-    """Explain an error or a warning: its cause, an example, and the fix."""
+    """Explain an error or a warning: its cause, an example, and the fix.
+
+    There is no JSON: the result is a page for readers.
+
+    Examples:
+        autojit mistakes
+        autojit mistakes ShapeError
+    """
     from . import mistakes as command
 
     command.mistakes(name)

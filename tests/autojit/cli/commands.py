@@ -45,9 +45,19 @@ class Model:
 model = Model(2.0)
 """
 
+#: The script that is profiled.
+SCRIPT = """\
+import numpy as np
+from autojit import grad, jit
+from functions import loss
+
+jit(grad(loss))(np.ones(3), np.ones((10, 3)))
+"""
+
 
 def write_functions(folder: Path) -> None:
     (folder / "functions.py").write_text(FUNCTIONS, encoding="utf-8")
+    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
 
 
 def call(*words: str, stdin: str | None = None, **environment: str) -> Any:

@@ -13,6 +13,7 @@ import pytest
 
 from autojit.cli.common import help as pages
 from autojit.cli.looking.dump import FORMATS
+from autojit.cli.looking.pictures import PICTURES
 from autojit.cli.running.bench import Timing
 from autojit.staging.inspection import STAGES
 from tests.autojit.cli.commands import all_commands, call, printed
@@ -56,7 +57,7 @@ def test_dump_names_every_stage_and_format() -> None:
         "all",
     ]
     (formats,) = re.findall(r"--format FORMAT\s+(.*?) ?(?:\.|\()", page)
-    assert set(re.findall(r"\w+", formats)) - {"or"} == set(FORMATS)
+    assert set(re.findall(r"\w+", formats)) - {"or"} == {*FORMATS, *PICTURES}
 
 
 def test_pages_without_arguments_are_those_of_help() -> None:
@@ -100,15 +101,20 @@ def test_long_examples_are_continued_so_that_they_can_be_pasted() -> None:
     section = page.split("\nExamples:\n")[1].split("\n\n")[0]
     wide = printed("dump", "--help", COLUMNS="500").split("\nExamples:\n")[1].split("\n\n")[0]
     assert "\\\n" in section
-    assert [shlex.split(line) for line in section.replace("\\\n", " ").splitlines()] == [
-        shlex.split(line) for line in wide.splitlines()
-    ]
+    narrow, wide = ([shlex.split(line) for line in text.replace("\\\n", " ").splitlines()]
+                    for text in (section, wide))  # fmt: skip
+    assert narrow == wide
 
 
 # -- JSON -----------------------------------------------------------------------------
 
 #: What has no results for machines.
-NO_JSON = {"completion": "There is no JSON: the result is a script."}
+NO_JSON = {
+    "completion": "There is no JSON: the result is a script.",
+    "mistakes": "There is no JSON: the result is a page for readers.",
+    "profile": "JSON is written by -o FILE.json.",
+    "source": "There is no JSON: the result is source code.",
+}
 
 CALLS: dict[str, list[tuple[list[str], str]]] = {
     "check": [(["functions.py:loss", "f64[3]", "f64[4,3]", "--order", "1"], "")],
@@ -118,6 +124,8 @@ CALLS: dict[str, list[tuple[list[str], str]]] = {
         (["functions.py:loss", "f64[3]", "f64[4,3]", "--passes"], "--passes"),
         (["functions.py:loss", "f64[3]", "f64[4,3]", "--remarks"], "--remarks"),
     ],
+    "explain": [(["functions.py:loss", "f64[3]", "f64[4,3]"], "")],
+    "diff": [(["functions.py:loss", "functions.py:loss", "f64[3]", "f64[4,3]"], "")],
     "run": [(["p.ir"], "")],
     "opt": [(["p.ir", "--passes", "dce"], "FILE"), (["--list"], "--list")],
     "coverage": [(["numpy.fft"], "")],

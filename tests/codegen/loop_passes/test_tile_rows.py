@@ -95,6 +95,7 @@ def test_most_chains_are_tiled() -> None:
     assert not re.search(r"temp t\d+: f64\[(6000|14400)\]", str(loops))
 
 
+@pytest.mark.usefixtures("one_machine")
 @pytest.mark.parametrize(("rows", "expected"), [(512, 0), (20_000, 3)])
 def test_tiles_have_to_save_more_than_they_cost(
     rows: int, expected: int, monkeypatch: pytest.MonkeyPatch
