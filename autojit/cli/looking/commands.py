@@ -53,7 +53,7 @@ def dump(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="text, json; svg, html or dot: a picture.",
+            help="text, json, svg, html or dot.",
         ),
     ] = "text",
     adjoint: Annotated[
@@ -85,8 +85,7 @@ def dump(
     Examples:
         autojit dump functions.py:loss "f64[3]" "f64[10,3]"
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
-        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --passes
-        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format html -o loss.html
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format svg
 
     JSON:
         --stage trace, optimized  name, inputs, ops, outputs

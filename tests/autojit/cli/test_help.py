@@ -13,6 +13,7 @@ import pytest
 
 from autojit.cli.common import help as pages
 from autojit.cli.looking.dump import FORMATS
+from autojit.cli.looking.pictures import PICTURES
 from autojit.cli.running.bench import Timing
 from autojit.staging.inspection import STAGES
 from tests.autojit.cli.commands import all_commands, call, printed
@@ -56,7 +57,7 @@ def test_dump_names_every_stage_and_format() -> None:
         "all",
     ]
     (formats,) = re.findall(r"--format FORMAT\s+(.*?) ?(?:\.|\()", page)
-    assert set(re.findall(r"\w+", formats)) - {"or"} == set(FORMATS)
+    assert set(re.findall(r"\w+", formats)) - {"or"} == {*FORMATS, *PICTURES}
 
 
 def test_pages_without_arguments_are_those_of_help() -> None:
