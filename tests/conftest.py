@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -18,9 +17,10 @@ os.environ.setdefault("AUTOJIT_VERIFY", "points/8")
 os.environ.setdefault("AUTOJIT_VERIFY_DIR", os.path.join(tempfile.gettempdir(), "autojit-faults"))
 
 from autojit.codegen.cpu.host import engine  # noqa: E402 - after the folder is set
-from autojit.ir.core.machine import Machine, current, using  # noqa: E402
+from autojit.ir.core.machine import Machine, using  # noqa: E402
 from autojit.ir.pass_manager import passes  # noqa: E402
 from autojit.tracing.hooks import hooks  # noqa: E402
+from tests.machines import with_avx512  # noqa: E402
 
 engine.VERIFY = True
 passes.always_verify()
@@ -28,12 +28,8 @@ passes.always_verify()
 
 @pytest.fixture
 def one_machine() -> Iterator[Machine]:
-    """A machine of one kind, for tests that expect texts: passes choose by caches and vectors.
-
-    It has the caches and the vector registers of a processor with AVX-512.
-    """
-    caches = (32 * 1024, 1024 * 1024, 16 * 1024 * 1024)
-    with using(replace(current(), caches=caches, vector_bytes=64, vector_registers=32)) as machine:
+    """The same machine everywhere, for tests that expect texts."""
+    with using(with_avx512()) as machine:
         yield machine
 
 

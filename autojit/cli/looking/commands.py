@@ -85,7 +85,7 @@ def dump(
     Examples:
         autojit dump functions.py:loss "f64[3]" "f64[10,3]"
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
-        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format html -o loss.html
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format svg -o loss.svg
 
     JSON:
         --stage trace, optimized  name, inputs, ops, outputs

@@ -14,9 +14,10 @@ from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import product_of, statements, walk
 from autojit.codegen.loop_passes import parallelize, tile_rows
 from autojit.codegen.lowering.lower import lower
-from autojit.ir.core.machine import L2
+from autojit.ir.core.machine import L2, using
 from autojit.ir.passes import optimize
 from tests.codegen.row_chains import agrees, random_chain
+from tests.machines import with_avx512
 from tests.thresholds import far_matrices, share
 
 RNG = np.random.default_rng(0)
@@ -95,7 +96,6 @@ def test_most_chains_are_tiled() -> None:
     assert not re.search(r"temp t\d+: f64\[(6000|14400)\]", str(loops))
 
 
-@pytest.mark.usefixtures("one_machine")
 @pytest.mark.parametrize(("rows", "expected"), [(512, 0), (20_000, 3)])
 def test_tiles_have_to_save_more_than_they_cost(
     rows: int, expected: int, monkeypatch: pytest.MonkeyPatch
@@ -110,7 +110,8 @@ def test_tiles_have_to_save_more_than_they_cost(
         return np.mean((np.tanh(h + h**3) @ u) ** 2)
 
     arguments = np.ones((128, 256)), np.ones(256), np.ones((256, 64))
-    loops = loops_of(grad(f, argnums=(0, 1, 2)), *arguments)
+    with using(with_avx512()):
+        loops = loops_of(grad(f, argnums=(0, 1, 2)), *arguments)
     assert len(tiled_rows(loops)) == expected, str(loops)
 
 
