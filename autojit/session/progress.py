@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .watching import passes_recorded
-
 #: Seconds before the line is shown, and between two of its states.
 DELAY = 1.0
 REFRESH = 0.5
@@ -49,6 +47,8 @@ _watchers: list[_Watcher] = []
 def stage(what: str, name: str, operations: Callable[[], int]) -> Iterator[None]:
     """A block that may take long: what it does to the function of that name, and to how many
     operations so far.  Of blocks in blocks the innermost is shown.  Watchers are told of each."""
+    from .watching import passes_recorded  # which loads NumPy: the command's pages need none
+
     is_first = not _stages.open
     _stages.open.append(_Stage(what, name, operations))
     watcher = _Watcher(sys.stderr, _stages.open) if is_first and is_shown(sys.stderr) else None

@@ -25,7 +25,7 @@ def following(line: str) -> list[str]:
 
 
 def test_commands_and_options() -> None:
-    assert following("autojit d") == ["dump", "doctor"]
+    assert following("autojit d") == ["dump", "diff", "doctor"]
     assert {name.split()[0] for name in all_commands()} == set(following("autojit "))
     assert following("autojit cache ") == ["path", "ls", "clear", "why"]
     assert following("autojit dump functions.py:loss --st") == ["--stage"]
@@ -61,7 +61,7 @@ def test_files_and_functions(folder: Path) -> None:
     (folder / "inner" / "x.npy").touch()
     (folder / "inner" / "p.ir").touch()
     (folder / "inner" / "more.py").write_text("def hidden(", encoding="utf-8")
-    assert following("autojit dump ") == ["functions.py:", "inner/"]
+    assert following("autojit dump ") == ["functions.py:", "inner/", "script.py:"]
     assert following("autojit dump functions.py:") == [
         "functions.py:loss",
         "functions.py:train",
