@@ -16,7 +16,7 @@ from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 from autojit.codegen.scheduling.remarks import about_loop
 
-from .vectors import lanes
+from .vectors import holds_loops, lanes
 
 #: Loops of fewer iterations are shorter than two of the widest vectors.
 SHORT = 16
@@ -30,17 +30,12 @@ def remark(program: LoopProgram, llvm: str) -> None:
     for kernel in program.steps:
         if isinstance(kernel, Kernel):
             for s in walk(kernel.body):
-                if found.get(id(s)) == 1 or (_runs_in_turn(s) and not _holds_loops(s)):
+                if found.get(id(s)) == 1 or (_runs_in_turn(s) and not holds_loops(s)):
                     about_loop("vectors", kernel, s, *_why(s))
 
 
 def _runs_in_turn(s: Any) -> bool:
     return isinstance(s, Repeat) or (isinstance(s, Loop) and s.role == "sequence")
-
-
-def _holds_loops(s: Loop | Repeat) -> bool:
-    """Whether there are loops inside that are not written out."""
-    return any(isinstance(x, Loop) and not x.unroll for x in walk(s.body))
 
 
 def _why(loop: Any) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 from autojit.codegen.loop_ir.cost import CHEAP
 from autojit.codegen.loop_ir.nodes import Compute, Loop, RunTasks
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
+from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 
 #: What the metadata of a labelled loop begins with.
@@ -21,6 +22,8 @@ MARK = "autojit.loop"
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
 _LABEL = re.compile(rf'!"{MARK}", !"([^"]*)"')
 _BRANCH = re.compile(r"^  br .*!llvm\.loop !(\d+)", re.MULTILINE)
+#: Instructions that only move elements: where they lie apart, several vectors at once.
+_MOVES = re.compile(r"\b(?:load|store|shufflevector|getelementptr)\b|@llvm\.masked\.")
 _LANES = re.compile(r"<(\d+) x (?:double|float|i(?:8|16|32|64))>")
 
 
@@ -57,10 +60,14 @@ def lanes(program: LoopProgram, llvm: str) -> dict[int, int]:
             if isinstance(s, RunTasks):
                 labels.update(loop_labels(f"kernel{number}_task", s.tasks.body))
         for s in walk(step.body):
-            is_innermost = isinstance(s, Loop) and not any(isinstance(x, Loop) for x in s.body)
-            if is_innermost and (label := labels[id(s)]) in found:
+            if isinstance(s, Loop) and not holds_loops(s) and (label := labels[id(s)]) in found:
                 result[id(s)] = found[label]
     return result
+
+
+def holds_loops(s: Loop | Repeat) -> bool:
+    """Whether there are loops inside that are not written out."""
+    return any(isinstance(x, Loop) and not x.unroll for x in walk(s.body))
 
 
 def _lanes_by_label(llvm: str) -> dict[str, int]:
@@ -82,5 +89,14 @@ def _labelled(module: str) -> Iterator[tuple[str, int]]:
             if label is None:
                 continue
             marked = any("llvm.loop.isvectorized" in part for part in parts)
-            widest = max((int(n) for n in _LANES.findall(block)), default=1)
-            yield label, widest if marked else 1
+            yield label, _widest(block) if marked else 1
+
+
+def _widest(block: str) -> int:
+    """The lanes of what a block computes, or of what it moves if it computes nothing."""
+    lines = block.splitlines()
+    computed = [line for line in lines if not _MOVES.search(line)]
+    widths = [
+        [int(n) for line in chosen for n in _LANES.findall(line)] for chosen in (computed, lines)
+    ]
+    return max(widths[0] or widths[1], default=1)
