@@ -6,12 +6,15 @@ arrays, or under a transformation on traced ones, where the tensor is no more th
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from autojit.session.watching import span
+from autojit.session.watching import state as watching
 from autojit.tracing.context import current_trace
 from autojit.tracing.tracer import Tracer
 from autojit.transformations.derivatives import stop_gradient
@@ -77,7 +80,8 @@ def wrap(array: Any) -> Any:
 def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The results of an operation, as tensors."""
     arrays = [t._data for t in tensors]
-    result = _computed(operation, arrays, static)
+    compute = _watched if watching.watchers else _computed
+    result = compute(operation, arrays, static)
     if modes.lifting is not None:
         modes.lifting += _known(tensors)
     needs = None
@@ -122,6 +126,21 @@ def _computed(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ..
         return operation.impl(*arrays, *static)
     with quiet():
         return operation.eager(*arrays, *static)
+
+
+def spoken(name: str) -> str:
+    """An operation by the name of its function.
+
+    >>> spoken("LogSoftmaxBackward0")
+    'log_softmax'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"Backward\d*$", "", name)).lower()
+
+
+def _watched(operation: Operation, arrays: Sequence[Any], static: tuple[Any, ...]) -> Any:
+    """The same as a span that watchers are told of."""
+    with span("operation", spoken(operation.name), arrays):
+        return _computed(operation, arrays, static)
 
 
 def attach(
@@ -190,7 +209,8 @@ def edge_of(t: Any) -> Edge:
 
 def compute(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...] = ()) -> Any:
     """The result of an operation that has no derivative."""
-    result = _computed(operation, [t._data for t in tensors], static)
+    compute = _watched if watching.watchers else _computed
+    result = compute(operation, [t._data for t in tensors], static)
     if modes.lifting is not None:
         modes.lifting += _known(tensors)
     if result.__class__ is tuple:
