@@ -84,10 +84,11 @@ def assert_no_retrace(*functions: Any) -> AbstractContextManager[None]:
     >>> with assert_no_retrace():
     ...     f(np.zeros(3))
     array([0., 0., 0.])
-    >>> with assert_no_retrace(f):
+    >>> with assert_no_retrace(f):  # doctest: +ELLIPSIS
     ...     f(np.zeros(4))
     Traceback (most recent call last):
     AssertionError: sin is traced inside of assert_no_retrace(): argument 0 was f64[3], is f64[4]
+    ...
     """
     for function in functions:
         if not isinstance(function, CompiledFunction):

@@ -22,7 +22,7 @@ from autojit.ir.core.program import Program
 from autojit.ir.core.registry import REGISTRY
 from autojit.ir.ops import arithmetic
 from autojit.ir.transforms.gradient import gradient
-from autojit.protocols import registry, ufuncs
+from autojit.protocols import registry, ufunc_plans, ufuncs
 from autojit.session import transform_cache
 from autojit.tracing.hooks import hooks
 from tests.samples import SAMPLES, Sample
@@ -281,7 +281,7 @@ def ops_of(program: Program) -> set[str]:
 def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Any]]:
     """The NumPy functions and ufuncs that are answered inside of the block."""
     seen: set[Any] = set()
-    find, call, reduce = ufuncs.find_answer, registry.call_function, ufuncs.call_ufunc
+    find, call, reduce = ufunc_plans.find_answer, registry.call_function, ufuncs.call_ufunc
 
     def find_answer(ufunc: Any) -> Any:
         seen.add(ufunc)
@@ -293,12 +293,12 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Any]]:
             return super().get(key, default)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ufuncs, "find_answer", find_answer)
+        patch.setattr(ufunc_plans, "find_answer", find_answer)
         patch.setattr(registry, "FUNCTIONS", Recording(registry.FUNCTIONS))
-        ufuncs._plan.cache_clear()
-        ufuncs._answer_for.cache_clear()
+        ufunc_plans.plan.cache_clear()
+        ufunc_plans._answer_for.cache_clear()
         yield seen
-    assert (ufuncs.find_answer, registry.call_function, ufuncs.call_ufunc) == (find, call, reduce)
+    assert (ufunc_plans.find_answer, registry.call_function, ufuncs.call_ufunc) == (find, call, reduce)
 
 
 def test_every_op_has_a_sample() -> None:
@@ -321,8 +321,8 @@ def test_every_numpy_function_has_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
     with recorded(monkeypatch) as seen:
         for sample in SAMPLES:
             autojit.trace(sample.function)(*sample.draw())
-    named = {f for f in (*ANSWERS, *ufuncs.COMPOSITES) if not isinstance(f, str)}
-    special = {f for f in ufuncs._special_ufuncs(True)}
+    named = {f for f in (*ANSWERS, *ufunc_plans.COMPOSITES) if not isinstance(f, str)}
+    special = {f for f in ufunc_plans._special_ufuncs(True)}
     by_values = {selecting.__name__, masks.__name__}
     of_values = {f for f, g in registry.FUNCTIONS.items() if g.__module__ in by_values}
     waiting = {f for f in NEEDS if not is_runnable(f)}

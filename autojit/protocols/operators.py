@@ -99,7 +99,7 @@ def _without_lists(left: Any, right: Any) -> tuple[Any, Any]:
     return bare(left), bare(right)
 
 
-_POWER, _MULTIPLY = np.power, np.multiply
+_POWER, _MULTIPLY, _SQRT = np.power, np.multiply, np.sqrt
 
 
 def call_unary_operator(ufunc: Any, x: Tracer) -> Tracer:
@@ -124,7 +124,7 @@ def _power_of_number(base: Tracer, exponent: float) -> Tracer | None:
     """A power with a known exponent, as NumPy's operator has it; None where that is `np.power`."""
     kind = base.dtype.kind
     if type(exponent) is float:
-        return call_unary_operator(np.sqrt, base) if exponent == 0.5 and kind in "fc" else None
+        return call_unary_operator(_SQRT, base) if exponent == 0.5 and kind in "fc" else None
     if kind == "b":
         return apply(np.multiply, (base.astype(np.int8), base)) if exponent == 2 else None
     if kind == "c" and exponent == -1:

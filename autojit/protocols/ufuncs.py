@@ -180,6 +180,8 @@ def _by_value(x: Any, other: Any) -> Any:
     return np.copysign(np.inf, x)
 
 
+#: NumPy's own, also while its names are patched.
+_POWER, _SQRT = np.power, np.sqrt
 #: Which of Python's numbers a dtype is.
 KINDS_OF_NUMBERS = {dtype: kind for kind, dtype in WEAK_TYPES.items()}
 
@@ -193,10 +195,10 @@ def weak_as(x: Tracer, result: Tracer) -> Tracer:
 
 def apply(ufunc: Any, inputs: tuple[Any, ...], dtype: np.dtype | None = None) -> Tracer:
     """The op or formula that answers for a ufunc, on operands of NumPy's dtypes."""
-    if ufunc is np.power and inputs[1].__class__ is float and dtype is None:
+    if ufunc is _POWER and inputs[1].__class__ is float and dtype is None:
         base, exponent = inputs
         if exponent == 0.5 and base.dtype.kind in "fc":
-            return weak_as(base, apply(np.sqrt, (base,)))
+            return weak_as(base, apply(_SQRT, (base,)))
     if ufunc in _COMPARISONS:
         a, b = inputs
         inputs = _by_value(a, b), _by_value(b, a)

@@ -157,7 +157,8 @@ def _other(program: Program, arrays: Sequence[Any], rng: np.random.Generator) ->
     made = []
     for k, array in enumerate(map(np.asarray, arrays)):
         if k < given and array.dtype.kind in "fc":
-            array = np.asarray(array * rng.uniform(0.5, 1.5, array.shape), array.dtype)
+            with np.errstate(all="ignore"):  # the largest numbers become infinite
+                array = np.asarray(array * rng.uniform(0.5, 1.5, array.shape), array.dtype)
         made.append(array)
     return made
 

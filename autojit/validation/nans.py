@@ -133,10 +133,11 @@ class debug_nans:
 
     >>> import numpy as np
     >>> import autojit
-    >>> with autojit.debug_nans():
+    >>> with autojit.debug_nans():  # doctest: +ELLIPSIS
     ...     autojit.jit(np.log)(-1.0)
     Traceback (most recent call last):
     autojit.errors.NanError: the result: log makes the first NaN.
+    ...
     """
 
     def __init__(self, active: bool = True) -> None:

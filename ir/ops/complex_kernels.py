@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+_LOG_2 = 0.6931471805599453
 _INFINITE = float("inf")
 _PI = math.pi
 _LN2, _LN10 = math.log(2.0), math.log(10.0)
@@ -85,7 +86,12 @@ def exp(k: Any, z: Any) -> Any:
 
 
 def log(k: Any, z: Any) -> Any:
-    return k("log", k("hypot", z.re, z.im)), k("atan2", z.im, z.re)
+    # Of half of z where the modulus would overflow.
+    largest = k("maximum", k("abs", z.re), k("abs", z.im))
+    huge = k("gt", largest, 2.0**1022 if _is_double(largest) else 2.0**126)
+    scale = k("select", huge, k.like(0.5, largest), k.like(1.0, largest))
+    more = k("select", huge, k.like(_LOG_2, largest), k.like(0.0, largest))
+    return k("log", k("hypot", z.re * scale, z.im * scale)) + more, k("atan2", z.im, z.re)
 
 
 def sqrt(k: Any, z: Any) -> Any:

@@ -57,7 +57,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table of texts and numbers; numbers stand on the right.
 
-    >>> table(["loop", "ms"], [["k1", 0.5]])[-75:]
+    >>> table(["loop", "ms"], [["k1", 0.5]])[-74:]
     '><tbody><tr><td>k1</td><td class="aj-number">0.5</td></tr></tbody></table>'
     """
     names = "".join(f"<th>{text_of(name)}</th>" for name in head)

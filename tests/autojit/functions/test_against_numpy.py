@@ -270,7 +270,7 @@ def test_a_traced_number_where_a_shape_is_decided(words: str) -> None:
     with pytest.raises(errors.ConcreteValueError) as caught:
         jit(f)(np.arange(4.0), 2)
     assert words in str(caught.value)
-    assert "jit(f, static_argnums=1)(x, n)" in str(caught.value)
+    assert "jit(f, static_argnums=1)" in str(caught.value)
     jit(f, static_argnums=1)(np.arange(4.0), 2)  # as the message says
 
 
