@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from autojit import grad, jit, trace
 from autojit.codegen.cpu.host import engine, stopwatch
-from autojit.codegen.cpu.host.stopwatch import EVERY, TRIALS, Stopwatch, memory
+from autojit.codegen.cpu.host.stopwatch import EVERY, TRIALS, Stopwatch, cycles, memory
 from autojit.codegen.cpu.llvm.counted import text
 from autojit.codegen.driver import stages
 from autojit.codegen.loop_ir.machine import has_cycle_counter
@@ -30,11 +30,11 @@ def run() -> Callable[[int, int], bool]:
     b = ir.IRBuilder(function.append_basic_block())
     watch = Stopwatch(b, memory(module, "run"))
     way = watch.start()
-    until = b.add(watch._cycles(), b.select(way, function.args[1], function.args[0]))
+    until = b.add(cycles(b), b.select(way, function.args[1], function.args[0]))
     wait, done = b.append_basic_block(), b.append_basic_block()
     b.branch(wait)
     b.position_at_end(wait)
-    b.cbranch(b.icmp_unsigned("<", watch._cycles(), until), wait, done)
+    b.cbranch(b.icmp_unsigned("<", cycles(b), until), wait, done)
     b.position_at_end(done)
     watch.stop()
     b.ret(b.zext(way, I64))
