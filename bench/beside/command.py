@@ -21,11 +21,11 @@ from bench.report import NOTHING, Table, number
 
 from .pairs import Timed, timed
 
-#: What is compared, and the packages whose versions count.
+#: The module of the pairs, what is compared, and the packages whose versions count.
 GROUPS = {
-    "scipy": ("SciPy's functions", ["numpy", "scipy"]),
-    "loops": ("Loops with slices", ["numpy", "numba"]),
-    "networks": ("Define-by-run", ["numpy", "torch"]),
+    "scipy": ("scipy_pairs", "SciPy's functions", ["numpy", "scipy"]),
+    "loops": ("loop_pairs", "Loops with slices", ["numpy", "numba"]),
+    "networks": ("network_pairs", "Define-by-run", ["numpy", "torch"]),
 }
 RESULTS = Path(__file__).parents[1] / "RESULTS.md"
 COLUMNS = ("program", "ours, ms", "beside", "its ms", "ours / its", "at most")
@@ -76,12 +76,12 @@ def row(found: Timed) -> tuple[str, ...]:
 def main(argv: list[str], publish: Any) -> None:
     options = options_of(argv)
     if options.in_process:
-        pairs = import_module(f"bench.beside.{options.groups[0]}_pairs").pairs()
+        pairs = import_module(f"bench.beside.{GROUPS[options.groups[0]][0]}").pairs()
         print(json.dumps([timed(pair, options.rounds) for pair in pairs]))
         return
     load = machine.load()
     for group in options.groups:
-        title, packages = GROUPS[group]
+        _, title, packages = GROUPS[group]
         with Console(stderr=True).status(title):
             rows = tuple(map(row, measured_apart(group, options.rounds)))
         lines = [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import pytest
 
 from bench.beside import command, loop_pairs, scipy_pairs
@@ -56,6 +59,12 @@ def test_the_closures_differentiate() -> None:
 
     network([0.3, -0.2]).backward()
     assert p.grad == pytest.approx((value(step) - value(-step)) / (2 * step), rel=1e-6)
+
+
+def test_each_group_has_pairs() -> None:
+    for module, *_ in command.GROUPS.values():
+        if module != "network_pairs" or find_spec("torch"):
+            assert callable(import_module(f"bench.beside.{module}").pairs)
 
 
 def test_unknown_groups_are_named(capsys: pytest.CaptureFixture[str]) -> None:
