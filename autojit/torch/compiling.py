@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import random
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import optree
 
+from autojit.ir.core.locks import Lock
 from autojit.ir.core.program import Program
 from autojit.ir.core.types import Type
 from autojit.staging.pytrees import NAMESPACE
@@ -65,6 +67,8 @@ class _Compiled:
         self._made: dict[Any, list[_Made]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if modes.lifting is not None:  # it is a part of what is being traced
+            return self.function(*args, **kwargs)
         leaves, structure = _flat((args, kwargs))
         given = [x for x in leaves if _is_tensor(x)]
         static = tuple(None if _is_tensor(x) else constant(x) for x in leaves)
@@ -137,13 +141,11 @@ class _Compiled:
         types = [
             LeafType(Type(np.dtype(x._data.dtype), tuple(x._data.shape)), None) for x in everything
         ]
-        drawn, modes.lifting, Kind.born = _generators(), [], []
-        try:
+        drawn = _generators()
+        with _collecting() as (met, born):
             program = trace_function(flat, types, lambda f, arrays: f(*arrays)).program
-            known = {*map(id, parameters), *map(id, Kind.born)}
-            found = [t for t in _distinct(modes.lifting) if id(t) not in known]
-        finally:
-            modes.lifting = Kind.born = None
+            known = {*map(id, parameters), *map(id, born)}
+            found = [t for t in _distinct(met) if id(t) not in known]
         if _generators() != drawn:
             raise RuntimeError(
                 f"torch.compile: {flat.__name__} draws random numbers, which would be the same in "
@@ -170,6 +172,20 @@ def _reading(program: Program) -> tuple[Program, tuple[int, ...]]:
                    captured=program.captured), used  # fmt: skip
 
 
+@contextmanager
+def _collecting() -> Iterator[tuple[list[Tensor], list[Tensor]]]:
+    """The tensors that this thread reads in the block, and those that it makes."""
+    modes.lifting, modes.born = [], []
+    with _lock:
+        Kind.tracing += 1
+    try:
+        yield modes.lifting, modes.born
+    finally:
+        modes.lifting = modes.born = None
+        with _lock:
+            Kind.tracing -= 1
+
+
 def _generators() -> Any:
     """The states of all generators that draw without being passed."""
     legacy: Any = np.random.get_state(legacy=True)
@@ -177,6 +193,7 @@ def _generators() -> Any:
 
 
 _TENSOR = object()
+_lock = Lock()
 #: So many programs are kept of one function.
 MOST = 64
 
@@ -190,9 +207,9 @@ def compile(model: Any = None, **_: Any) -> Any:
 
     Tensors that it closes over are inputs. Other values are constants: it is compiled again where
     a variable or global of the function, or an attribute of its module or object, is another
-    number, string, tensor or hook, in lists, dicts and objects too; one that lies deeper, or in an
-    array, is not seen to change. After 64 such programs calls are not compiled any more, with a
-    warning.
+    number, string or hook, in lists and dicts too; attributes of objects that lie deeper, and
+    numbers in an array, are not seen to change. After 64 such programs calls are not compiled any
+    more, with a warning.
 
     >>> from autojit import torch
     >>> f = torch.compile(lambda x: torch.relu(x + 1) + 2)

@@ -9,6 +9,7 @@ from typing import Any
 from .engine.tensor import Tensor
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_CONTAINERS = (list, tuple, dict)
 #: Longer lists and dicts are not compared.
 _MOST = 64
 
@@ -27,7 +28,7 @@ def constant(x: Any) -> Any:
 
 class Surroundings:
     """The tensors, plain numbers, modes and hooks that a function or module may read: in its
-    variables, in the attributes of its object, and one list, dict or object further."""
+    variables, in the attributes of its object, and in lists and dicts there."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.tensors: dict[int, tuple[int, Tensor]] = {}
@@ -63,16 +64,20 @@ class Surroundings:
             yield name, type(x), x
         elif isinstance(x, Tensor):
             yield name, self._met(x)
-        elif type(x) in (list, tuple) and len(x) <= _MOST:
-            for item in x:
-                yield from self._value(name, item)
-        elif type(x) is dict and len(x) <= _MOST:
-            for key, item in x.items():
-                yield from self._value(f"{name}[{key!r}]", item)
+        elif type(x) in _CONTAINERS:
+            yield from self._items(name, x)
         elif hasattr(x, "forward") or (hasattr(x, "__code__") and hasattr(x, "__globals__")):
             yield from self._read(x)
         elif not isinstance(x, (type, ModuleType)):
             yield from self._attributes(x)
+
+    def _items(self, name: str, x: Any) -> Iterator[Any]:
+        if id(x) in self._seen or len(x) > _MOST:
+            return
+        self._seen.add(id(x))
+        yield name, len(x)
+        for key, item in x.items() if type(x) is dict else enumerate(x):
+            yield from self._value(f"{name}[{key!r}]", item)
 
     def _attributes(self, x: Any) -> Iterator[Any]:
         """The attributes of an object; of a module also whether it trains, and its hooks."""
@@ -81,6 +86,8 @@ class Surroundings:
                 yield name, type(value), value
             elif isinstance(value, Tensor):
                 yield name, self._met(value)
+            elif type(value) in _CONTAINERS and name[0] != "_":
+                yield from self._items(name, value)
             elif name in ("_before", "_after", "_backward_hooks") and isinstance(value, dict):
                 yield name, tuple(map(id, value.values()))
 

@@ -18,8 +18,9 @@ class _Modes(threading.local):
     off: Any = None
     #: Whether `torch.compile` traces a function, where nothing is recorded.
     tracing = False
-    #: Where `torch.compile` collects the tensors that a function closes over.
+    #: Where `torch.compile` collects the tensors that a function reads, and those that it makes.
     lifting: Any = None
+    born: Any = None
 
 
 modes = _Modes()

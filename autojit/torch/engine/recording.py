@@ -57,8 +57,8 @@ class Kind:
     """The class of tensors, which lies above."""
 
     tensor: Any = None
-    #: The tensors that are made while `torch.compile` traces.
-    born: list[Any] | None = None
+    #: How many threads trace by `torch.compile`: their new tensors are in ``modes.born``.
+    tracing = 0
 
 
 def wrap(array: Any) -> Any:
@@ -72,8 +72,8 @@ def wrap(array: Any) -> Any:
     made._base = None
     made._accumulate_ref = None
     made._hooks = None
-    if Kind.born is not None and not isinstance(array, Tracer):
-        Kind.born.append(made)
+    if Kind.tracing and modes.born is not None and not isinstance(array, Tracer):
+        modes.born.append(made)
     return made
 
 

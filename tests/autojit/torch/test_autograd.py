@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import tracemalloc
 from typing import Any
 
@@ -374,6 +375,55 @@ def test_compile_reads_modules_at_each_call() -> None:
         compiled(x)
     inner[1].eval()
     assert compiled(x).tolist() == inner(x).tolist()
+
+
+def test_compile_reads_lists_in_attributes() -> None:
+    class Scaled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.settings = {"scales": [1.0, 2.0]}
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * self.settings["scales"][1]
+
+    module, x = Scaled(), torch.ones(2)
+    module.settings["itself"] = module.settings
+    compiled = torch.compile(module)
+    assert compiled(x).tolist() == [2.0, 2.0]
+    module.settings["scales"][1] = 5.0
+    assert compiled(x).tolist() == [5.0, 5.0]
+
+
+def test_compiled_functions_within_compiled_functions() -> None:
+    weight, shift = leaf(2.0, 3.0), torch.tensor([10.0, 20.0])
+    inner = torch.compile(lambda x: x * weight)
+    outer = torch.compile(lambda x: inner(x) + shift * torch.ones(2))
+    x = torch.tensor([1.0, 1.0])
+    outer(x).sum().backward()
+    assert weight.grad.tolist() == [1.0, 1.0]
+    shift += 1
+    with torch.no_grad():
+        weight.mul_(2)
+    assert outer(x).tolist() == [15.0, 27.0]
+
+
+def test_compile_on_several_threads() -> None:
+    wrong: list[Any] = []
+
+    def work(start: float) -> None:
+        s = torch.tensor([start])
+        f = torch.compile(lambda x: x * s + torch.ones(1))
+        for _ in range(5):
+            s.add_(1.0)
+            if f(torch.ones(1)).tolist() != [s.item() + 1]:
+                wrong.append(start)
+
+    threads = [threading.Thread(target=work, args=(float(k),)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
 
 
 PRINTED = [
