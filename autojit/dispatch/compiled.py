@@ -206,7 +206,7 @@ class CompiledFunction(Inspected, Generic[P, R]):
             return pytrees.unflatten(structure, apply(program, leaves))
         with target_errors():
             results = self._run(leaves, found)
-        if settings.checks_results:
+        if settings.checks_results > 0:
             inputs = bound_inputs(program, leaves) if self.device == "cpu" else leaves
             hooks.check_results(program, inputs, results, found.signature.paths)
         if "gradients" in found.held:

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import PurePath
 
 from autojit.codegen.driver.timed import SHORT
+from autojit.ir.tools.units import in_seconds, three_digits
 
 from .facts import TOO_GOOD, Facts, Line, Reason, Step, Vectors
 
@@ -89,7 +90,7 @@ def _kinds(e: Facts) -> str:
 def _time(e: Facts) -> str:
     if e.seconds is None:
         return "not measured"
-    return f"{duration(e.seconds)} a call, the fastest of {e.calls:,}; {count(e.flops)} flops"
+    return f"{in_seconds(e.seconds)} a call, the fastest of {e.calls:,}; {count(e.flops)} flops"
 
 
 def _bound(e: Facts) -> str:
@@ -103,7 +104,7 @@ def _bound(e: Facts) -> str:
         return words
     taken = [s.seconds for s in e.steps if s.seconds is not None]
     if taken and sum(taken) < e.seconds / 2:
-        return f"the call itself: its steps take {measured(sum(taken))} of {duration(e.seconds)}"
+        return f"the call itself: its steps take {measured(sum(taken))} of {in_seconds(e.seconds)}"
     return words
 
 
@@ -225,7 +226,9 @@ def _work(step: Step) -> str:
 
 
 def _roofline(step: Step) -> str:
-    sides = f"{duration(step.compute_seconds)} to compute, {duration(step.memory_seconds)} to move"
+    sides = (
+        f"{in_seconds(step.compute_seconds)} to compute, {in_seconds(step.memory_seconds)} to move"
+    )
     if step.in_turn:
         return f"{sides}; but its steps wait for each other"
     reached = ""
@@ -244,7 +247,7 @@ def foot(e: Facts) -> Iterator[tuple[str, str]]:
     for reason in e.python_loops:
         yield "Python", f"{reason.about}: {_because(reason)}"
     yield "code", {"memory": "in memory", "disk": "on disk"}.get(e.cache, e.cache)
-    yield "made in", ", ".join(f"{duration(s)} {name}" for name, s in e.times.items())
+    yield "made in", ", ".join(f"{in_seconds(s)} {name}" for name, s in e.times.items())
     yield "machine", e.machine
 
 
@@ -267,9 +270,9 @@ def size(n: float) -> str:
     """
     for unit in ("B", "KiB", "MiB"):
         if n < 1024:
-            return f"{_three(n)} {unit}"
+            return f"{three_digits(n)} {unit}"
         n /= 1024
-    return f"{_three(n)} GiB"
+    return f"{three_digits(n)} GiB"
 
 
 def count(n: float) -> str:
@@ -280,29 +283,13 @@ def count(n: float) -> str:
     """
     if n < 1e6:
         return f"{n:,.0f}"
-    return f"{_three(n / 1e6)} million" if n < 1e9 else f"{_three(n / 1e9)} billion"
+    return f"{three_digits(n / 1e6)} million" if n < 1e9 else f"{three_digits(n / 1e9)} billion"
 
 
 def measured(seconds: float) -> str:
     """Measured seconds in words: what takes no longer than to read the clock is not told apart."""
-    return "< 50 ns" if seconds < SHORT * 1e-9 else duration(seconds)
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words.
-
-    >>> duration(1.5e-6), duration(0.25), duration(0)
-    ('1.5 us', '250 ms', '0 ns')
-    """
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{_three(seconds / scale)} {unit}"
-    return f"{_three(seconds * 1e9)} ns"
+    return "< 50 ns" if seconds < SHORT * 1e-9 else in_seconds(seconds)
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.02 else f"{100 * share:.2g} %"
-
-
-def _three(x: float) -> str:
-    return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"

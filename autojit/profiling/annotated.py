@@ -5,10 +5,12 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterator, Sequence
 
+from autojit.ir.tools.units import in_seconds
+
 from .lines import Line
 from .recorder import Recorder
 from .report import report
-from .table import duration, share
+from .table import share
 
 #: So many lines around one that took time are shown too.
 AROUND = 3
@@ -31,7 +33,7 @@ def annotated(recorder: Recorder, files: Sequence[str] | None = None) -> str:
 
 def _file(file: str, lines: dict[int, Line], total: float) -> Iterator[str]:
     seconds = sum(line.seconds for line in lines.values())
-    yield f"{file}: {duration(seconds)}, {share(seconds, total)} of what lines took"
+    yield f"{file}: {in_seconds(seconds)}, {share(seconds, total)} of what lines took"
     yield f"{'forward':>9} {'backward':>9} {'share':>6}  line"
     before = 0
     for number in _shown(lines):
@@ -51,7 +53,7 @@ def _shown(lines: dict[int, Line]) -> list[int]:
 def _line(number: int, text: str, line: Line | None, total: float) -> str:
     times = " " * 26
     if line is not None:
-        forward, backward = (duration(t) if t else "" for t in (line.forward, line.backward))
+        forward, backward = (in_seconds(t) if t else "" for t in (line.forward, line.backward))
         mark = "~" if line.is_estimated else " "
         times = f"{forward:>9} {backward:>9} {share(line.seconds, total):>5}{mark}"
     return f"{times} {number:>5}  {text}".rstrip()

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 
+from autojit.ir.tools.units import in_seconds
+from autojit.notebook.html.blocks import page
+
 from .annotated import annotated
 from .lines import PartTime, part_times
 from .recorder import Node, Recorder
 from .report import report
-from .table import duration, share, table
+from .table import share, table
 
 #: Pixels: of the picture, of a row, of a letter, and the narrowest frame that is drawn.
 WIDTH, ROW, LETTER, NARROWEST = 1200, 20, 6.7, 0.4
@@ -38,6 +41,7 @@ _STYLE = """
 .flame text { fill: #1b1b1b; pointer-events: none; }
 .flame .head { fill: #333; }
 .flame rect { stroke: #fff; stroke-width: 0.6; }
+.flame g.frame { cursor: pointer; }
 .flame g.frame:hover rect { stroke: #000; stroke-width: 1.2; }
 @media (prefers-color-scheme: dark) {
   .flame { background: #16181b; } .flame .head { fill: #ddd; } .flame rect { stroke: #16181b; }
@@ -119,7 +123,7 @@ def flame_svg(recorder: Recorder) -> str:
     whole = frames(recorder)
     depth = _depth(whole)
     height = _TOP + ROW * depth + 8
-    title = f"autojit: {duration(whole.seconds)} of {duration(recorder.seconds)}"
+    title = f"autojit: {in_seconds(whole.seconds)} of {in_seconds(recorder.seconds)}"
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" class="flame" width="{WIDTH}" '
         f'height="{height}" viewBox="0 0 {WIDTH} {height}">',
@@ -147,7 +151,7 @@ def _drawn(f: Frame, whole: float, x: float, width: float, row: int) -> Iterator
     if width < NARROWEST:
         return
     y = _TOP + ROW * row
-    about = f"{f.name}: {duration(f.seconds)}, {share(f.seconds, whole)}"
+    about = f"{f.name}: {in_seconds(f.seconds)}, {share(f.seconds, whole)}"
     about = f"{about}; {f.about}" if f.about else about
     letters = int((width - 6) / LETTER)
     name = f.name if len(f.name) <= letters else f"{f.name[: letters - 1]}…" if letters > 2 else ""
@@ -184,29 +188,15 @@ function zoom(to) {
 }
 """.replace("__WIDTH__", str(WIDTH)).replace("__LETTER__", str(LETTER))
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>profile</title>
-<style>
-body {{ font: 14px system-ui, sans-serif; margin: 1.5em; color: #1b1b1b; background: #fff; }}
-pre {{ font: 12px ui-monospace, Menlo, Consolas, monospace; }}
-svg {{ max-width: 100%; height: auto; }} g.frame {{ cursor: pointer; }}
-@media (prefers-color-scheme: dark) {{ body {{ color: #ddd; background: #16181b; }} }}
-</style></head><body>
-<p>A frame is as wide as its share of the time. Click one to make it as wide as all; click the
-first one to go back.</p>
-{svg}
-<pre>{table}</pre>
-<pre>{source}</pre>
-<script>{script}</script>
-</body></html>
-"""
+_HOW = (
+    "A frame is as wide as its share of the time. Click one to make it as wide as all; click the "
+    "first one to go back."
+)
 
 
 def flame_html(recorder: Recorder) -> str:
     """The page: the picture, the table, and the lines."""
-    return _PAGE.format(
-        svg=flame_svg(recorder),
-        table=escape(table(recorder)),
-        source=escape(annotated(recorder)),
-        script=_SCRIPT,
-    )
+    texts = (table(recorder), annotated(recorder))
+    blocks = "".join(f"<pre>{escape(t)}</pre>" for t in texts)
+    content = f"<p>{_HOW}</p>{flame_svg(recorder)}{blocks}"
+    return page("profile", content, script=_SCRIPT)

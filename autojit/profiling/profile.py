@@ -32,9 +32,8 @@ class Profile:
             )
         self._found = Recorder()
         self._open.enter_context(watching(self._found))
-        settings.profiles += 1
-        settings.update()
-        self._open.callback(_fast_again)
+        settings.add("profiles", 1)
+        self._open.callback(settings.add, "profiles", -1)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -105,11 +104,6 @@ class Profile:
         from .timeline import timeline_text
 
         write_whole(file, timeline_text(self.recorder))
-
-
-def _fast_again() -> None:
-    settings.profiles -= 1
-    settings.update()
 
 
 def profile() -> Profile:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from autojit.ir.core.values import Source
+from autojit.ir.tools.units import in_seconds
 
 from .lines import PartTime
 from .recorder import Recorder
@@ -33,15 +34,15 @@ def table_html(recorder: Recorder) -> str:
 
 
 def _rows(r: Report) -> Iterator[str]:
-    yield f"profile of {duration(r.seconds)}"
+    yield f"profile of {in_seconds(r.seconds)}"
     yield ""
     yield _row("phase", "time", "share", "count")
     for p in r.phases:
-        yield _row(p.name, duration(p.seconds), share(p.seconds, r.counted), f"{p.count:,}")
+        yield _row(p.name, in_seconds(p.seconds), share(p.seconds, r.counted), f"{p.count:,}")
     yield "-" * WIDTH
-    yield _row("all of these", duration(r.counted))
-    yield _row("elsewhere: Python, NumPy", duration(r.elsewhere))
-    yield _row("the profile itself", duration(r.own))
+    yield _row("all of these", in_seconds(r.counted))
+    yield _row("elsewhere: Python, NumPy", in_seconds(r.elsewhere))
+    yield _row("the profile itself", in_seconds(r.own))
     for function in r.functions[:MOST_FUNCTIONS]:
         yield from _function(function, r)
     if len(r.functions) > MOST_FUNCTIONS:
@@ -49,7 +50,7 @@ def _rows(r: Report) -> Iterator[str]:
         yield ""
         seconds = sum(f.seconds for f in rest)
         words = f"{len(rest)} more functions"
-        yield _row(words, duration(seconds), share(seconds, r.counted))
+        yield _row(words, in_seconds(seconds), share(seconds, r.counted))
     yield from _ops(r)
     yield from _lines(r)
 
@@ -57,16 +58,16 @@ def _rows(r: Report) -> Iterator[str]:
 def _function(f: FunctionTime, r: Report) -> Iterator[str]:
     yield ""
     times = f"{f.count:,}x"
-    yield _row(f.title, duration(f.seconds), share(f.seconds, r.counted), times)
+    yield _row(f.title, in_seconds(f.seconds), share(f.seconds, r.counted), times)
     ordered = sorted(f.parts, key=lambda p: -p.time.seconds)
     for part in ordered[:MOST_PARTS]:
         yield from _part(part, f, 1)
     if len(ordered) > MOST_PARTS:
         rest = ordered[MOST_PARTS:]
         seconds = sum(p.time.seconds for p in rest)
-        yield _row(f" {len(rest)} more parts", duration(seconds), share(seconds, f.seconds))
+        yield _row(f" {len(rest)} more parts", in_seconds(seconds), share(seconds, f.seconds))
     if f.parts:
-        yield _row(" arguments, results", duration(f.rest), share(f.rest, f.seconds))
+        yield _row(" arguments, results", in_seconds(f.rest), share(f.rest, f.seconds))
 
 
 def _part(part: PartTime, f: FunctionTime, depth: int) -> Iterator[str]:
@@ -77,7 +78,7 @@ def _part(part: PartTime, f: FunctionTime, depth: int) -> Iterator[str]:
     if t.is_short:
         yield _row(words, "short", "", f"{t.count:,}x")
     else:
-        yield _row(words, duration(t.seconds), share(t.seconds, f.seconds), f"{t.count:,}x")
+        yield _row(words, in_seconds(t.seconds), share(t.seconds, f.seconds), f"{t.count:,}x")
     for inner in part.inside:
         yield from _part(inner, f, depth + 2)
 
@@ -92,11 +93,11 @@ def _ops(r: Report) -> Iterator[str]:
         words = f" {arrow} {op.name}"
         line = _fitting(op.line, _WORDS - len(words) - 3)
         words = f"{words}  {line}" if line else words
-        yield _row(words, duration(op.seconds), share(op.seconds, r.counted), f"{op.count:,}x")
+        yield _row(words, in_seconds(op.seconds), share(op.seconds, r.counted), f"{op.count:,}x")
     if len(r.ops) > MOST_OPS:
         seconds = sum(op.seconds for op in r.ops[MOST_OPS:])
         words = f" {len(r.ops) - MOST_OPS} more"
-        yield _row(words, duration(seconds), share(seconds, r.counted))
+        yield _row(words, in_seconds(seconds), share(seconds, r.counted))
 
 
 def _lines(r: Report) -> Iterator[str]:
@@ -109,12 +110,12 @@ def _lines(r: Report) -> Iterator[str]:
     for (file, number), line in ordered[:MOST_LINES]:
         mark = "~" if line.is_estimated else " "
         words = f"{mark}{_fitting(f'{file}:{number}', _WORDS - 3)}"
-        back = duration(line.backward) if line.backward else ""
-        ahead = duration(line.forward) if line.forward else ""
+        back = in_seconds(line.backward) if line.backward else ""
+        ahead = in_seconds(line.forward) if line.forward else ""
         yield _row(words, ahead, share(line.seconds, total), back)
     if len(ordered) > MOST_LINES:
         rest = sum(line.seconds for _, line in ordered[MOST_LINES:])
-        yield _row(f" {len(ordered) - MOST_LINES} more lines", duration(rest), share(rest, total))
+        yield _row(f" {len(ordered) - MOST_LINES} more lines", in_seconds(rest), share(rest, total))
     if any(line.is_estimated for _, line in ordered):
         yield ""
         yield "~ computed together with others: shares are estimated"
@@ -156,21 +157,3 @@ def share(part: float, whole: float) -> str:
         return ""
     percent = 100 * part / whole
     return f"{percent:.0f} %" if percent >= 0.5 or part == 0 else "<1 %"
-
-
-def duration(seconds: float) -> str:
-    """Three digits and a unit.
-
-    >>> duration(0.00123456), duration(12.0), duration(1e-9), duration(0)
-    ('1.23 ms', '12 s', '1 ns', '0')
-    """
-    if seconds <= 0:
-        return "0"
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= 0.9995 * size:
-            return f"{_digits(seconds / size)} {unit}"
-    return f"{_digits(seconds / 1e-9)} ns"
-
-
-def _digits(number: float) -> str:
-    return f"{number:,.0f}" if number >= 99.95 else f"{number:.3g}"

@@ -4,24 +4,45 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
-def write_whole(file: str | os.PathLike[str], text: str) -> None:
-    """Write a text aside and rename it: readers see the file as it was, or all of the text."""
+@contextmanager
+def whole_file(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file that is written aside and renamed at the end: readers see the old bytes or all of the
+    new ones, and an error leaves the file as it was.
+
+    Raises:
+        OSError: the folder or the file cannot be written.
+    """
     path = Path(file)
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            out.write(text)
-        os.chmod(aside, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        with os.fdopen(handle, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(aside, _permissions(path))
         os.replace(aside, path)
     except BaseException:
-        os.unlink(aside)
+        with suppress(OSError):
+            os.unlink(aside)
         raise
 
 
-def _umask() -> int:
-    found = os.umask(0)
-    os.umask(found)
-    return found
+def write_whole(file: str | os.PathLike[str], text: str) -> None:
+    """Write a text as :func:`whole_file` does, in UTF-8."""
+    with whole_file(file) as out:
+        out.write(text.encode())
+
+
+def _permissions(path: Path) -> int:
+    """Those of the file that is replaced, or those of a new one."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

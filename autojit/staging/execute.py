@@ -27,16 +27,21 @@ from .failing_lines import FAILURES, name_failing_line
 class _Settings:
     #: How many blocks without compiled code are open.
     interpret = 0
-    #: Whether results are looked at (``debug_nans``).
-    checks_results = False
+    #: How often it has been asked to look at results (``debug_nans``), less how often not to.
+    checks_results = 0
     #: How many profiles are open, which look at each call.
     profiles = 0
     #: Whether a call may go straight to native code.
     direct = True
 
-    def update(self) -> None:
-        """Say anew whether calls may go straight to native code."""
-        self.direct = not (self.interpret or self.checks_results or self.profiles)
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    def add(self, name: str, number: int) -> None:
+        """Count one more, or one less, of those that look at calls: contexts of threads overlap."""
+        with self._lock:
+            setattr(self, name, getattr(self, name) + number)
+            self.direct = not (self.interpret or self.checks_results > 0 or self.profiles)
 
 
 settings = _Settings()
@@ -51,13 +56,11 @@ def disable_jit() -> Iterator[None]:
     ...     float(autojit.jit(lambda x: 2 * x)(21.0))
     42.0
     """
-    settings.interpret += 1
-    settings.update()
+    settings.add("interpret", 1)
     try:
         yield
     finally:
-        settings.interpret -= 1
-        settings.update()
+        settings.add("interpret", -1)
 
 
 @contextmanager
@@ -119,7 +122,7 @@ def apply(
     else:
         with target_errors(), failing_lines(program, arrays):
             results = _compiled(program, arrays, device)
-    if settings.checks_results:
+    if settings.checks_results > 0:
         hooks.check_results(program, arrays, results, [f"input {i}" for i in range(len(arguments))])
     return results
 

@@ -7,13 +7,12 @@ can be read by ``numpy.load`` as well, for its arrays have the names of its keys
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import OrderedDict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from autojit.session.files import whole_file
 
 from .engine.recording import wrap
 from .engine.tensor import Tensor
@@ -42,17 +41,8 @@ def save(obj: Any, f: Any) -> None:
     if hasattr(f, "write"):
         np.savez(f, **arrays)
         return
-    path = Path(f)
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except BaseException:
-        os.unlink(aside)
-        raise
+    with whole_file(f) as file:
+        np.savez(file, **arrays)
 
 
 def load(f: Any, map_location: Any = None, weights_only: bool = True) -> Any:

@@ -141,19 +141,14 @@ class debug_nans:
     """
 
     def __init__(self, active: bool = True) -> None:
-        self._before = settings.checks_results
-        _switch(active)
+        self._change = 1 if active else -max(settings.checks_results, 0)
+        settings.add("checks_results", self._change)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *error: object) -> None:
-        _switch(self._before)
-
-
-def _switch(active: bool) -> None:
-    settings.checks_results = bool(active)
-    settings.update()
+        settings.add("checks_results", -self._change)
 
 
 def check_results(

@@ -13,6 +13,7 @@ import numpy as np
 
 from autojit.codegen.driver.cache import user_cache
 from autojit.ir.core.program import Program
+from autojit.session.files import write_whole
 
 #: The variable that names a folder for the files; the cache of compiled code without it.
 VARIABLE = "AUTOJIT_VERIFY_DIR"
@@ -26,12 +27,7 @@ def write(program: Program, arrays: Sequence[Any], culprit: str) -> Path:
     folder = _folder()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"miscompiled-{program.name}-{zlib.crc32(text.encode()):08x}.ir"
-    aside = path.with_name(f"{path.name}.{os.urandom(8).hex()}.aside")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_whole(path, text)
     return path
 
 

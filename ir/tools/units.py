@@ -17,15 +17,26 @@ def in_bytes(size: float) -> str:
 
 
 def in_seconds(seconds: float) -> str:
-    """A time in words.
+    """A time in words, with three digits.
 
-    >>> in_seconds(2.5e-6), in_seconds(0.0123), in_seconds(3.21)
-    ('2.5 us', '12.3 ms', '3.2 s')
+    >>> in_seconds(2.5e-6), in_seconds(0.01234), in_seconds(321.5), in_seconds(0)
+    ('2.5 us', '12.3 ms', '322 s', '0')
     """
+    if seconds <= 0:
+        return "0"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds / 1e-9:.0f} ns"
+        if seconds >= 0.9995 * size:
+            return f"{three_digits(seconds / size)} {unit}"
+    return f"{three_digits(seconds / 1e-9)} ns"
+
+
+def three_digits(x: float) -> str:
+    """A number with three digits, or all of those before the point.
+
+    >>> three_digits(1.2345), three_digits(99.96), three_digits(12345.6)
+    ('1.23', '100', '12,346')
+    """
+    return f"{x:,.0f}" if x >= 99.95 else f"{x:.3g}"
 
 
 def plural(number: int, noun: str) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
 import sys
-import tempfile
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from autojit.session.files import write_whole
 
 from .failures import Failure
 from .streams import Paper, coloured, is_terminal, printable, results
@@ -179,24 +179,6 @@ def replace_file(path: Path, text: str) -> None:
     """Write a file aside and rename it: readers see the old text or the new one."""
     check_output(path)
     try:
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        write_whole(path, text if text.endswith("\n") else text + "\n")
     except OSError as error:
-        raise Failure(f"-o {path}: cannot write into {path.parent}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text if text.endswith("\n") else text + "\n")
-        os.chmod(aside, _mode(path))
-        os.replace(aside, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(aside)
         raise Failure(f"-o {path}: {error.strerror}") from None
-
-
-def _mode(path: Path) -> int:
-    """The permissions of the file that is replaced, or those of a new one."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -71,10 +71,11 @@ def _cell(content: object) -> str:
     return f"<td{mark}>{text_of(content)}</td>"
 
 
-def folded(title: str, content: str, *, opened: bool = False) -> str:
-    """A section that opens at a click; the content is a piece of HTML."""
+def folded(title: str, content: str, *, opened: bool = False, beside: str = "") -> str:
+    """A section that opens at a click; its content, and what is beside its title, are pieces of
+    HTML."""
     mark = ' open="open"' if opened else ""
-    return f"<details{mark}><summary>{text_of(title)}</summary>{content}</details>"
+    return f"<details{mark}><summary>{text_of(title)}{beside}</summary>{content}</details>"
 
 
 def card(title: str, *content: str) -> str:

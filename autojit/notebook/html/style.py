@@ -47,6 +47,8 @@ _RULES = """
   font-variant-numeric: tabular-nums; }
 .autojit details { margin: 4px 0; }
 .autojit summary { cursor: pointer; color: var(--aj-faint); }
+.autojit .aj-bar { display: inline-block; height: 0.6em; border-radius: 2px;
+  background: var(--aj-name); }
 .autojit summary:hover { color: var(--aj-ink); }
 .autojit .aj-scroll { overflow: auto; max-height: 640px; border: 1px solid var(--aj-line);
   border-radius: 6px; padding: 6px; background: var(--aj-paper); }

@@ -51,7 +51,7 @@ def test_the_script_is_the_main_module_and_the_table_is_on_stderr(folder: Path) 
 
 @pytest.mark.parametrize(
     ("name", "begins"), [("p.txt", "profile of"), ("p.json", "{"), ("p.svg", "<svg"),
-                         ("p.html", "<!doctype html>")],
+                         ("p.html", "<!DOCTYPE html>")],
 )  # fmt: skip
 def test_the_name_of_the_file_says_in_which_form(
     folder: Path, name: str, begins: str, capsys: pytest.CaptureFixture[str]

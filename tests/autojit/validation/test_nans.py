@@ -311,3 +311,13 @@ def test_report_prints_and_pickles() -> None:
     assert report._repr_html_().startswith("<pre>the gradient by argument 0")
     again = pickle.loads(pickle.dumps(NanError(report)))
     assert again.report.line == report.line
+
+
+def test_contexts_that_overlap_leave_nothing_on() -> None:
+    f = jit(np.log)
+    first, second = debug_nans(), debug_nans()
+    first.__exit__()
+    with pytest.raises(NanError):
+        f(-1.0)
+    second.__exit__()
+    assert np.isnan(f(-1.0))
