@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from autojit.ir.tools.units import in_seconds
 from autojit.notebook.html import blocks
 from autojit.notebook.html.blocks import card, code, facts, folded, text_of
@@ -57,5 +59,5 @@ def _line(line: Line, forward: bool, backward: bool) -> str:
     return code(line.text) + way
 
 
-def _facts(found: list[tuple[str, str]]) -> str:
+def _facts(found: Iterable[tuple[str, str]]) -> str:
     return facts((name, text_of(words)) for name, words in found)
