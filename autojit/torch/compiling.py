@@ -18,8 +18,9 @@ from autojit.ir.core.types import Type
 from autojit.staging.pytrees import NAMESPACE
 from autojit.staging.trace_function import LeafType, trace_function
 
-from .engine.modes import modes, traced
-from .engine.recording import Kind, record, wrap
+from .engine.halves import Halves
+from .engine.modes import modes, recording, traced
+from .engine.recording import Kind, needs_of, record, record_by, wrap
 from .engine.rules import Operation, applied
 from .engine.tensor import Tensor
 from .functions.factories import default_generator
@@ -40,6 +41,9 @@ class _Made(NamedTuple):
     """A compiled program: which of the tensors it reads, their types, and what it gives."""
 
     operation: Operation
+    program: Program
+    #: Its two halves, by the inputs that need gradients.
+    halves: dict[tuple[bool, ...], Halves]
     inputs: tuple[int, ...]
     types: tuple[Any, ...]
     results: Sequence[Any]
@@ -51,6 +55,18 @@ class _Made(NamedTuple):
             k < len(tensors) and _type(tensors[k]) == t
             for k, t in zip(self.inputs, self.types, strict=True)
         )
+
+    def results_for(self, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+        """The tensors that it computes, recorded where gradients may be asked for."""
+        needs = needs_of(tensors) if recording() else ()
+        if True not in needs:
+            made = record(self.operation, tensors)
+            return made if isinstance(made, tuple) else (made,)
+        found = self.halves.get(needs)
+        if found is None:
+            wrt = [k for k, need in enumerate(needs) if need]
+            found = self.halves[needs] = Halves(self.operation, self.program, wrt)
+        return record_by(found.rule, found.forward, tensors, found.results)
 
 
 def _type(x: Tensor) -> Any:
@@ -86,8 +102,7 @@ class _Compiled:
             if sum(map(len, self._made.values())) >= MOST:
                 return self._uncompiled(args, kwargs)
             self._trace(key, state, leaves, structure, everything)
-        made = record(found.operation, [everything[k] for k in found.inputs])
-        outputs = iter(made if isinstance(made, tuple) else (made,))
+        outputs = iter(found.results_for([everything[k] for k in found.inputs]))
         whole = [next(outputs) if r is _TENSOR else r for r in found.results]
         return optree.tree_unflatten(found.structure, whole)
 
@@ -158,7 +173,9 @@ class _Compiled:
         program, used = _reading(program)
         operation = Operation("CompiledFunctionBackward", applied(program, at_once=True))
         read = tuple(_type(everything[k]) for k in used)
-        self._made.setdefault(key, []).append(_Made(operation, used, read, results, outer))
+        self._made.setdefault(key, []).append(
+            _Made(operation, program, {}, used, read, results, outer)
+        )
 
 
 def _reading(program: Program) -> tuple[Program, tuple[int, ...]]:

@@ -99,19 +99,22 @@ class Node:
         """The shapes and dtypes of its results."""
         return [(t.shape, t.dtype) for t in self.rule.out_types]
 
-    def check_saved(self) -> None:
+    def check_saved(self, saved: Any) -> None:
         """Raise if what it saved has been freed, or changed in place."""
-        if self.saved is None:
+        if saved is None:
             raise RuntimeError(SECOND_TIME)
-        for array, counter, version, edge in self.saved:
+        for array, counter, version, edge in saved:
             if counter[0] != version:
                 raise RuntimeError(changed_in_place(self, array, counter[0], version, edge))
 
     def pull(self, cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of the operands, arrays from arrays."""
-        self.check_saved()
         rule: Rule = self.rule
-        saved = iter(self.saved)
+        held = self.saved
+        if held and rule.read < len(held):
+            held = held[: rule.read]
+        self.check_saved(held)
+        saved = iter(held)
         arguments = [
             cotangents[k] if kind == "cotangent" else next(saved)[0]
             for kind, k in rule.sources
@@ -121,15 +124,16 @@ class Node:
 
     def pull_recorded(self, cotangents: Sequence[Any], record: Any, as_tensor: Any) -> list[Any]:
         """The same, tensors from tensors, and recorded in turn."""
-        self.check_saved()
+        self.check_saved(self.saved)
         rule: Rule = self.rule
-        saved = iter(self.saved)
+        saved = dict(zip(rule.saved, self.saved, strict=True))
         arguments = []
-        for kind, k in rule.sources:
+        for source in rule.pull_sources:
+            kind, k = source
             if kind == "cotangent":
                 arguments.append(cotangents[k])
             else:
-                s = next(saved)
+                s = saved[source]
                 arguments.append(as_tensor(s, (self, k) if kind == "out" else s[3]))
         results = record(rule.pull, arguments)
         return self._placed(results if isinstance(results, tuple) else (results,))

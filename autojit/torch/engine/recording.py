@@ -88,7 +88,7 @@ def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...]
     if modes.off is not None:
         result = constants(result)
     if modes.grad and not modes.tracing:
-        needs = tuple([t._needs if t._base is None else t.requires_grad for t in tensors])
+        needs = needs_of(tensors)
     if result.__class__ is tuple:
         made = tuple([wrap(r if _is_array(r) else np.asarray(r)) for r in result])
         if needs is not None and True in needs:
@@ -98,6 +98,24 @@ def record(operation: Operation, tensors: Sequence[Any], static: tuple[Any, ...]
     if needs is not None and True in needs:
         attach(operation, tensors, arrays, static, needs, (one,))
     return one
+
+
+def needs_of(tensors: Sequence[Any]) -> tuple[bool, ...]:
+    """Which tensors need gradients."""
+    return tuple([t._needs if t._base is None else t.requires_grad for t in tensors])
+
+
+def record_by(
+    rule: Rule, operation: Operation, tensors: Sequence[Any], count: int
+) -> tuple[Any, ...]:
+    """The same for an operation with a rule of its own, which gives residuals behind ``count``
+    results."""
+    arrays = [t._data for t in tensors]
+    compute = _watched if watching.watchers else _computed
+    found = compute(operation, arrays, ())
+    made = tuple(map(wrap, found[:count]))
+    attach_rule(rule, operation, tensors, needs_of(tensors), made, found[count:])
+    return made
 
 
 def _known(tensors: Sequence[Any]) -> list[Any]:
@@ -152,10 +170,21 @@ def attach(
     results: Sequence[Any],
 ) -> None:
     """Record how results came about."""
-    rule = rule_for(operation, arrays, static, needs)
+    attach_rule(rule_for(operation, arrays, static, needs), operation, tensors, needs, results)
+
+
+def attach_rule(
+    rule: Rule,
+    operation: Operation,
+    tensors: Sequence[Any],
+    needs: tuple[bool, ...],
+    results: Sequence[Any],
+    residuals: Sequence[Any] = (),
+) -> None:
+    """Record results by the rule of their operation; residuals are arrays that nobody else has."""
     edges = [edge_of(t) if need else None for t, need in zip(tensors, needs, strict=True)]
     node = node_class(operation)(rule, edges, None)
-    node.saved = _saved(rule, tensors, edges, results)
+    node.saved = _saved(rule, tensors, edges, results, residuals)
     if modes.anomaly:
         node.traceback = "".join(traceback.format_stack()[:-2])
     for k, (t, type_) in enumerate(zip(results, rule.out_types, strict=True)):
@@ -184,12 +213,14 @@ def constant(number: Any, dtype: np.dtype) -> Any:
 
 
 def _saved(
-    rule: Rule, tensors: Sequence[Any], edges: Sequence[Edge | None], results: Sequence[Any]
+    rule: Rule,
+    tensors: Sequence[Any],
+    edges: Sequence[Edge | None],
+    results: Sequence[Any],
+    residuals: Sequence[Any],
 ) -> list[Saved]:
     saved: list[Saved] = []
-    if not rule.saves:
-        return saved
-    for kind, k in rule.sources:
+    for kind, k in rule.saved:
         if kind == "in":
             t = tensors[k]
             counter = t._counter or counter_of(t)
@@ -198,6 +229,8 @@ def _saved(
             t = results[k]
             counter = t._counter or counter_of(t)
             saved.append((t._data, counter, counter[0], None))
+        else:
+            saved.append((residuals[k], FIXED, 0, None))
     return saved
 
 

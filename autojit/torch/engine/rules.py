@@ -50,18 +50,40 @@ class Operation:
         self.node_name = node_name or (name if "Backward" in name else f"{name}Backward0")
 
 
+#: What a rule reads: ("in", i), ("out", j), ("cotangent", j) or ("residual", k).
+Source = tuple[str, int]
+
+
 class Rule(NamedTuple):
     """The transposed program of an operation for operands of some types."""
 
     run: Callable[[Sequence[Any]], list[Any]]
     pull: Operation
-    #: What it reads, in order: ("in", i), ("out", j) and ("cotangent", j).
-    sources: tuple[tuple[str, int], ...]
+    #: What ``run`` reads, in order, and what ``pull``.
+    sources: tuple[Source, ...]
+    pull_sources: tuple[Source, ...]
     #: The operands that it gives cotangents of.
     wrt: tuple[int, ...]
     out_types: tuple[Type, ...]
-    #: Whether it reads more than cotangents.
-    saves: bool
+    #: What nodes save: what ``run`` reads besides cotangents, then what only ``pull`` reads.
+    saved: tuple[Source, ...]
+    #: How much of it ``run`` reads.
+    read: int
+
+
+def made_rule(
+    run: Callable[[Sequence[Any]], list[Any]],
+    pull: Operation,
+    sources: tuple[Source, ...],
+    pull_sources: tuple[Source, ...],
+    wrt: tuple[int, ...],
+    out_types: tuple[Type, ...],
+) -> Rule:
+    """The rule, with what its nodes save."""
+    read = [s for s in sources if s[0] != "cotangent"]
+    more = [s for s in pull_sources if s[0] != "cotangent" and s not in read]
+    saved = (*read, *more)
+    return Rule(run, pull, sources, pull_sources, wrt, out_types, saved, len(read))
 
 
 _rules: OrderedDict[Any, Rule] = OrderedDict()
@@ -97,42 +119,50 @@ def _derived(
     pull, sources = _pulled(derivative, len(arrays), len(program.outputs))
     constants = tuple(captured[k] for kind, k in sources if kind == "captured")
     kept = sources[: len(sources) - len(constants)]
-    saves = any(kind != "cotangent" for kind, _ in kept)
     run, call = runner(pull, constants), applied(pull, constants)
-    if any(t.dtype.kind == "c" for t in (*program.in_types, *program.out_types)):
-        run, call = _conjugated(run, call, kept)
+    if is_complex(program):
+        run, call = conjugated(run, kept), conjugated_call(call, kept)
     back = Operation(operation.node_name, call)
-    return Rule(run, back, kept, wrt, program.out_types, saves)
+    return made_rule(run, back, kept, kept, wrt, program.out_types)
 
 
-def _conjugated(
-    run: Callable[[Sequence[Any]], list[Any]],
-    call: Callable[..., Any],
-    sources: Sequence[tuple[str, int]],
-) -> tuple[Callable[[Sequence[Any]], list[Any]], Callable[..., Any]]:
-    """PyTorch's cotangents of complex numbers, which are conjugates of ours."""
-    cotangents = {k for k, (kind, _) in enumerate(sources) if kind == "cotangent"}
+def is_complex(program: Program) -> bool:
+    """Whether inputs or results are complex."""
+    return any(t.dtype.kind == "c" for t in (*program.in_types, *program.out_types))
 
-    def given(arrays: Sequence[Any]) -> list[Any]:
-        return [_conjugate(a) if k in cotangents else a for k, a in enumerate(arrays)]
+
+def conjugated(
+    run: Callable[[Sequence[Any]], list[Any]], sources: Sequence[Source]
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """With PyTorch's cotangents of complex numbers, which are conjugates of ours."""
+    given = _with_conjugates(sources)
+    return lambda arrays: [_conjugate(r) for r in run(given(arrays))]
+
+
+def conjugated_call(call: Callable[..., Any], sources: Sequence[Source]) -> Callable[..., Any]:
+    """The same of a function of tensors' arrays."""
+    given = _with_conjugates(sources)
 
     def called(*arrays: Any) -> Any:
         made = call(*given(arrays))
         return tuple(map(_conjugate, made)) if made.__class__ is tuple else _conjugate(made)
 
-    return lambda arrays: [_conjugate(r) for r in run(given(arrays))], called
+    return called
+
+
+def _with_conjugates(sources: Sequence[Source]) -> Callable[[Sequence[Any]], list[Any]]:
+    cotangents = {k for k, (kind, _) in enumerate(sources) if kind == "cotangent"}
+    return lambda arrays: [_conjugate(a) if k in cotangents else a for k, a in enumerate(arrays)]
 
 
 def _conjugate(x: Any) -> Any:
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def _pulled(
-    derivative: Program, inputs: int, outputs: int
-) -> tuple[Program, tuple[tuple[str, int], ...]]:
+def _pulled(derivative: Program, inputs: int, outputs: int) -> tuple[Program, tuple[Source, ...]]:
     """The part of a derivative that gives the cotangents, with the results for inputs."""
     gradients = derivative.outputs[outputs:]
-    known: dict[Value, tuple[str, int]] = {}
+    known: dict[Value, Source] = {}
     last = inputs + outputs
     for k, v in enumerate(derivative.inputs):
         known[v] = (

@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 
 from autojit import torch
+from autojit.ir.core.types import Type
+from autojit.staging.trace_function import LeafType, trace_function
 from autojit.torch.compiling import MOST
+from autojit.torch.engine.halves import Halves
+from autojit.torch.engine.rules import Operation
 
 pytorch: Any = pytest.importorskip("torch")
 X = np.random.default_rng(3).standard_normal((3, 4)).astype(np.float32)
@@ -140,10 +144,59 @@ def derivatives_by_func(t: Any, compiled: Any) -> Any:
     return t.func.grad(f)(t.tensor(X)), t.func.vmap(t.func.grad(f))(t.tensor(X)), outside
 
 
+def second_derivatives(t: Any, compiled: Any) -> Any:
+    w, x = t.tensor(X, requires_grad=True), t.tensor(X, requires_grad=True)
+    f = compiled(lambda x, n: ((w * x).sin() * n).sum() + (x @ w.T).exp().mean())
+    (first,) = t.autograd.grad(f(x, 3), x, create_graph=True)
+    second = t.autograd.grad((first**2).sum(), (x, w))
+    return [first, *second]
+
+
+def several_results(t: Any, compiled: Any) -> Any:
+    def f(x: Any, y: Any) -> Any:
+        top, place = x.max(1)
+        return x, (y * top[:, None]).tanh(), place, (y.exp() @ x.T, top)
+
+    x, y = t.tensor(X, requires_grad=True), t.tensor(X - 1, requires_grad=True)
+    same, a, place, (b, top) = compiled(f)(x, y)
+    (a.sum() * 2 + (b * b).sum() + same[0, 0]).backward(retain_graph=True)
+    found = [x.grad.clone(), y.grad.clone(), place, top]
+    top.sum().backward()
+    return [*found, x.grad]
+
+
+def one_input_needs_no_gradient(t: Any, compiled: Any) -> Any:
+    x, y = t.tensor(X), t.tensor(X, requires_grad=True)
+    f = compiled(lambda x, y: ((x * y).sin() * x.cos()).sum())
+    f(x, y).backward()
+    found = [y.grad]
+    x.requires_grad_()
+    f(x, y.detach()).backward()
+    return [*found, x.grad]
+
+
+def complex_numbers(t: Any, compiled: Any) -> Any:
+    x = t.tensor(X + 1j * X[::-1], requires_grad=True)
+    f = compiled(lambda x: (x.exp() * x.conj() * x).abs().sum())
+    (first,) = t.autograd.grad(f(x), x, create_graph=True)
+    (first * first.conj()).real.sum().backward()
+    return [first, x.grad]
+
+
+def changed_after_the_call(t: Any, compiled: Any) -> Any:
+    x = t.tensor(X, requires_grad=True)
+    y = x * 1
+    out = compiled(lambda y: (y * 2).exp() + 1)(y)
+    y.add_(1)  # backward reads the exponentials alone
+    out.sum().backward()
+    return x.grad
+
+
 PROGRAMS: list[Callable[[Any, Any], Any]] = [
     closed_over, gradients_of_what_is_closed_over, attributes_and_hooks, not_recorded_inside,
     assigned_where_nothing_is_recorded, types_of_constants, a_method, around_no_grad,
-    derivatives_by_func,
+    derivatives_by_func, second_derivatives, several_results, one_input_needs_no_gradient,
+    complex_numbers, changed_after_the_call,
 ]  # fmt: skip
 
 
@@ -154,6 +207,27 @@ def test_programs(program: Callable[[Any, Any], Any]) -> None:
     for got, want in zip(*(x if type(x) is list else [x] for x in (found, wanted)), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
         assert np.asarray(got).dtype == np.asarray(want).dtype
+
+
+def test_backward_computes_nothing_dear_again() -> None:
+    def f(x: Any, w: Any) -> Any:
+        return np.sum(np.sin(np.tanh(x @ w) @ w))
+
+    types = [LeafType(Type(np.dtype("f4"), (4, 4)), None)] * 2
+    program = trace_function(f, types, lambda f, arrays: f(*arrays)).program
+    both = Halves(Operation("f", f), program, (0, 1))
+    assert [op.kind.name for op in both.backward.ops].count("dot") == 4  # two a product
+    dear = {"dot", "sin", "cos", "tanh"}
+    assert not dear.intersection(op.kind.name for op in both.backward.ops) - {"dot"}
+    assert [s for s in both.rule.sources if s[0] == "residual"]
+
+
+def test_a_change_of_an_input_that_backward_reads_is_refused() -> None:
+    y = torch.ones(3, requires_grad=True) * 1
+    out = torch.compile(lambda y: y * y)(y)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
 
 
 def test_numbers_that_are_drawn_are_refused() -> None:
