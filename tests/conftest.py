@@ -19,11 +19,26 @@ os.environ.setdefault("AUTOJIT_VERIFY_DIR", os.path.join(tempfile.gettempdir(), 
 from autojit.codegen.cpu.host import engine  # noqa: E402 - after the folder is set
 from autojit.ir.core.machine import Machine, using  # noqa: E402
 from autojit.ir.pass_manager import passes  # noqa: E402
+from autojit.session import transform_cache  # noqa: E402
+from autojit.staging import execute  # noqa: E402
 from autojit.tracing.hooks import hooks  # noqa: E402
 from tests.machines import with_avx512  # noqa: E402
+from tests.sampling import (  # noqa: E402, F401 - hooks
+    pytest_addoption,
+    pytest_collection_modifyitems,
+)
 
 engine.VERIFY = True
 passes.always_verify()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_caches() -> Iterator[None]:
+    """Programs and code of a module are let go: what looks at all objects (the collector, searches
+    for kept values) would take seconds among those of all modules."""
+    yield
+    transform_cache.clear()
+    execute.clear()
 
 
 @pytest.fixture

@@ -124,6 +124,7 @@ def in_single(arguments: Arrays) -> Arrays:
 # -- values -------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @each(SAMPLES)
 def test_value(sample: Sample) -> None:
     arguments = sample.draw()
@@ -149,6 +150,7 @@ def test_single_precision(sample: Sample) -> None:
 # -- first derivatives --------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @each(DIFFERENTIABLE)
 def test_first_derivative(sample: Sample) -> None:
     arguments = sample.draw()
@@ -193,6 +195,7 @@ def test_complex_step(sample: Sample) -> None:
     assert paired(gradients, tangents) == pytest.approx(change, rel=1e-12, abs=1e-13)
 
 
+@pytest.mark.sampled(8)
 @each(DIFFERENTIABLE)
 def test_compiled_gradient(sample: Sample) -> None:
     arguments = sample.draw()
@@ -256,6 +259,7 @@ def second_order(sample: Sample, arguments: Arrays) -> tuple[Program, Program, P
     return first, forward, reverse
 
 
+@pytest.mark.sampled(4)
 @each(TWICE)
 def test_second_derivative(sample: Sample) -> None:
     arguments = sample.draw()

@@ -101,6 +101,12 @@ def executable(program: Program, device: str = "cpu") -> Any:
     return found
 
 
+def clear() -> None:
+    """Let go of all compiled code, for tests."""
+    with _lock:
+        _executables.clear()
+
+
 def bound_inputs(program: Program, arguments: Sequence[Any]) -> list[Any]:
     """The arrays of a program's inputs: the arguments, then what it captured."""
     everything = [*arguments, *program.captured]

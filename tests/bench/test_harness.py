@@ -166,6 +166,7 @@ def applied(workload, derivative, results, position, direction):
     return np.sum(product, axis=tuple(range(examples + results, product.ndim)))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("workload", all_workloads().values(), ids=lambda w: w.name)
 def test_reference_is_the_derivative(workload):
     """Along one random direction, against central differences of the primal in float64."""
@@ -212,6 +213,7 @@ def test_derivative_by_hand_agrees_with_the_reference(workload):
 FOR_DACE = [workload for workload in all_workloads().values() if "dace" in workload.versions]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("workload", FOR_DACE, ids=lambda w: w.name)
 def test_program_for_dace_is_the_primal(workload):
     """It is NumPy's Python too, and may write to its arguments."""

@@ -120,6 +120,7 @@ def differs(got: Any, want: Any) -> bool:
     return False
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", COVERED, ids=registry._name_of)
 def test_same_as_numpy(function: Any) -> None:

@@ -21,6 +21,7 @@ Y = np.random.default_rng(2).normal(size=N)
 M = np.random.default_rng(3).normal(size=(N, N))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("program", "args"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_programs_agree_with_python(program: Callable[..., Any], args: tuple[Any, ...]) -> None:
     def total(loop: Any) -> Any:

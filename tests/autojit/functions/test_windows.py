@@ -19,6 +19,7 @@ WINDOWS = np.lib.stride_tricks.sliding_window_view
 SIZES = [(5, 3), (3, 5), (1, 1), (4, 4), (7, 2), (2, 7), (1, 6), (30, 11), (64, 64)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("f", [np.convolve, np.correlate])

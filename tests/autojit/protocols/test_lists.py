@@ -67,6 +67,7 @@ def of_arrays(f: Callable[..., Any]) -> Callable[[Any], Any]:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [list, tuple])
 @pytest.mark.parametrize("name", CASES)
 def test_lists_are_arrays(name: str, kind: type) -> None:

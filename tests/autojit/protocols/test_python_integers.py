@@ -17,6 +17,7 @@ NUMBERS += [2**63 - 1, 2**63, 2**64, -(2**63) - 1, 10**30]
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [*INTEGERS, "f4", "f8"])
 @pytest.mark.parametrize("compare", COMPARISONS)
 def test_comparisons_are_by_value(dtype: str, compare: Callable[[Any, Any], Any]) -> None:

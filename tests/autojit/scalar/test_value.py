@@ -194,7 +194,7 @@ def test_memory_stays_flat() -> None:
     step()
     gc.collect()
     tracemalloc.start()
-    for _ in range(300):
+    for _ in range(100):
         step()
     gc.collect()
     assert tracemalloc.get_traced_memory()[0] < 20_000

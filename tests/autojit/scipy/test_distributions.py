@@ -108,6 +108,7 @@ def test_values(name: str, row: Row) -> None:
         assert_same(got, wanted[method], method, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @each_family
 def test_invalid_parameters_give_nan(name: str, row: Row) -> None:
     points = np.array([*row.points, *row.edges])
@@ -120,6 +121,7 @@ def test_invalid_parameters_give_nan(name: str, row: Row) -> None:
             assert np.all(np.isnan(got)), method
 
 
+@pytest.mark.sampled(2)
 @each_family
 def test_derivatives(name: str, row: Row) -> None:
     """Both modes, beside differences of SciPy's."""

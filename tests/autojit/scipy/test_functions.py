@@ -57,6 +57,7 @@ def assert_close(sample: Row, got: Any, wanted: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=sample.rtol, atol=sample.atol)
 
 
+@pytest.mark.sampled(6)
 @NAMED
 def test_values_and_derivatives(sample: Row) -> None:
     function, tangents = flat(sample), drawn(sample.arguments, 0)

@@ -389,11 +389,12 @@ def repeated(seed: int) -> Callable[[Any, Any], Any]:
     return function
 
 
-@pytest.mark.parametrize("seed", range(0, 400, 100))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("seed", range(0, 400, 50))
 def test_random_repetitions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrolled, "LEAST_OPS", 10**9)
     rolled = 0
-    for s in range(seed, seed + 100):
+    for s in range(seed, seed + 50):
         rng = np.random.default_rng(s)
         x, w = rng.normal(size=6), rng.normal(size=40)
         function = repeated(s)
@@ -403,7 +404,7 @@ def test_random_repetitions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         rolled += made is not program
         got = made(x, w)
         np.testing.assert_allclose(got, function(x, w), rtol=1e-12, err_msg=f"seed {s}")
-    assert rolled > 30
+    assert rolled > 15
 
 
 def a_fixed_value_of_the_kind_of_a_step(p: Any) -> Any:

@@ -215,6 +215,7 @@ SEEN: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("name", SEEN)
 def test_views_from_before_change_too(name: str, order: str) -> None:

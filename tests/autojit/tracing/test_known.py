@@ -227,6 +227,7 @@ def test_compiled(name: str) -> None:
     np.testing.assert_allclose(grad(checkpoint(f))(X), gradient, rtol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_second_derivatives(name: str) -> None:
     f = QUESTIONS[name]
@@ -701,6 +702,7 @@ class Drawn:
         return max(a, b) - 0.5 * min(values) + sorted(values)[1] * c
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(30))
 def test_drawn_functions(seed: int) -> None:
     f, x = Drawn(seed), np.random.default_rng(1000 + seed).normal(size=4)

@@ -106,6 +106,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "use"), CASES)
 def test_checkpoints_of_small_arrays_in_tasks(name: str, use: str) -> None:
     """Whatever is cut, blocked and kept where: small arrays show what large ones do."""

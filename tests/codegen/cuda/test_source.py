@@ -181,6 +181,7 @@ def test_float32_has_no_float64_arithmetic() -> None:
     assert not re.findall(r"\.f64\b.*", re.sub(r"\.reg .f64.*", "", text))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("_numba_cuda")
 @pytest.mark.parametrize("dtype", ["f8", "i1", "i8", "u1", "u8", "?", "c8"])
 def test_every_elementwise_op_compiles(dtype: str) -> None:

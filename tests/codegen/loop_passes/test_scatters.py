@@ -126,6 +126,7 @@ def test_in_the_steps_of_a_loop() -> None:
     agrees(grad(lambda a: np.sum(path(a, np.ones(GROUPS))[1])), a)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_groups_in_short_blocks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks too: their number is that of a loop of blocks."""

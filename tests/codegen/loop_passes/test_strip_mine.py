@@ -36,6 +36,7 @@ def test_sums_begin_anew_in_each_row(f: Any, rows: int) -> None:
     assert ("block" in str(agrees(f, x))) == (rows > 255)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strip_mine, "WORTH_BLOCKS", 0)

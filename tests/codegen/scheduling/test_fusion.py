@@ -312,6 +312,7 @@ def test_views(name: str) -> None:
     check(VIEWS[name], X)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", VIEWS)
 def test_gradients_of_views(name: str) -> None:
     weights = rng(9).normal(size=np.shape(VIEWS[name](X)))

@@ -192,6 +192,7 @@ def reversed_sums(x: Any) -> Any:
     return np.cumsum(x[::-1])[::-1], np.cumprod(x[::-1])[::-1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 @pytest.mark.parametrize("size", [*range(14), 100])
 def test_prefix_sums_of_all_lengths(size: int, dtype: str) -> None:
@@ -288,6 +289,7 @@ PREFIX_SCANS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PREFIX_SCANS)
 @pytest.mark.parametrize("size", [9, 22, 100])
 def test_prefix_sums_and_their_gradients(name: str, size: int) -> None:

@@ -67,6 +67,7 @@ def equations(a: Any, b: Any) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("n", "columns", "dtype"),
     [(n, k, np.float64) for n in (1, 2, 3, 5, 8, 9, 33) for k in (1, 3, 8, 17)]

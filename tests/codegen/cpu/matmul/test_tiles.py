@@ -66,6 +66,7 @@ def way_and_error(
     return way(product, a, b), float(error)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
 @pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -234,6 +235,7 @@ FAR_SHAPES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("registers", PROCESSORS, ids=["AVX-512", "AVX", "SSE", "Arm"])
@@ -306,6 +308,7 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "FEW_ROWS", 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("layout", ["NN", "TN", "NT", "TT"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("registers", PROCESSORS, ids=["AVX-512", "AVX", "SSE", "Arm"])

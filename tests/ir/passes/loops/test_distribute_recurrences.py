@@ -93,6 +93,7 @@ def has_more_than_its_chain(loop: distribute_recurrences._Recurrence) -> bool:
     return loop._work(loop._before()) + loop._work(loop._after()) > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("length", [64, 100, 512, 513, 523, 1200, 1009])
 @pytest.mark.parametrize("seed", range(6))
 def test_linear_loops_in_blocks(length: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,57 @@
+"""Large tables of cases: one case in so many runs by default, all of them with ``--every-case``.
+
+``@pytest.mark.sampled(8)`` on a test with many cases says that one in eight is enough for a run of
+minutes: the cases differ little, and what each of them checks is checked by other tests as well.
+Which cases run is drawn by their names, so it is the same everywhere; ``--sample SEED`` draws
+others.  A case that is named on the command line always runs.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from math import ceil
+
+import pytest
+
+MARK = "sampled"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("sampling")
+    group.addoption("--every-case", action="store_true", help="run each case of sampled tests")
+    group.addoption("--sample", default="0", metavar="SEED", help="draw other cases")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--every-case") or any("::" in argument for argument in config.args):
+        return
+    kept = set(
+        chosen([(item.nodeid, _one_in(item)) for item in items], config.getoption("--sample"))
+    )
+    left = [item for item in items if item.nodeid not in kept]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item.nodeid in kept]
+
+
+def _one_in(item: pytest.Item) -> int:
+    """Of how many cases one is run."""
+    mark = item.get_closest_marker(MARK)
+    return 1 if mark is None else int(mark.args[0])
+
+
+def chosen(cases: Sequence[tuple[str, int]], seed: str = "0") -> list[str]:
+    """The cases that are run, at least one of each test.
+
+    >>> chosen([("a[1]", 2), ("a[2]", 2), ("a[3]", 2), ("b", 1)])
+    ['a[1]', 'a[2]', 'b']
+    """
+    tests: dict[str, list[tuple[int, str, int]]] = {}
+    for name, one_in in cases:
+        drawn = zlib.crc32(f"{seed} {name}".encode())
+        tests.setdefault(name.partition("[")[0], []).append((drawn, name, one_in))
+    kept = set()
+    for found in tests.values():
+        kept.update(name for _, name, _ in sorted(found)[: ceil(len(found) / found[0][2])])
+    return [name for name, _ in cases if name in kept]
