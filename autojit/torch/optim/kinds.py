@@ -73,9 +73,9 @@ class Adam(Optimizer):
                 raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
         _not_negative(weight_decay=group["weight_decay"])
 
-    def _rule(self, group: Group) -> Any:
+    def _steps_of(self, group: Group) -> Any:
         group["betas"] = tuple(group["betas"])
-        return super()._rule(group)
+        return super()._steps_of(group)
 
     def _made(self, group: Group) -> Any:
         pure = optim.adamw if group["decoupled_weight_decay"] else optim.adam

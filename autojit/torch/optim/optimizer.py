@@ -9,13 +9,47 @@ from typing import Any
 
 import numpy as np
 
+from autojit.dispatch.jit_function import jit
 from autojit.optim.optimizer import Optimizer as Rule
 from autojit.torch.engine.modes import enable_grad
 from autojit.torch.engine.nodes import Handle, add_hook
 from autojit.torch.engine.recording import counter_of, wrap
+from autojit.torch.engine.rules import MUCH, OFTEN
 from autojit.torch.engine.tensor import Tensor
+from autojit.tracing.values import is_tracer
 
 Group = dict[str, Any]
+
+
+class _Steps:
+    """The steps by one rule: operation by operation at first, compiled where that pays."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._init = rule.init
+        self._update = rule.update
+        self._first: Group | None = None
+        self._calls = 0
+        self._compiled: Any = None
+
+    def init(self, arrays: list[Any]) -> Group:
+        """The state of parameters that have made no step."""
+        if self._first is not None:
+            return self._first
+        state = self._init(arrays)
+        if list(state) == ["step"]:  # nothing in it belongs to a parameter
+            self._first = state
+        return state
+
+    def update(self, arrays: list[Any], grads: list[Any], state: Group, lr: Any) -> Any:
+        """The new parameters, and the new state."""
+        # A rule has at least two operations an element.
+        if 2 * sum([a.size for a in arrays]) > MUCH and not any(map(is_tracer, arrays)):
+            self._calls += 1
+            if self._calls > OFTEN:
+                if self._compiled is None:
+                    self._compiled = jit(self._update)
+                return self._compiled(arrays, grads, state, lr=lr)
+        return self._update(arrays, grads, state, lr=lr)
 
 
 class Optimizer:
@@ -37,7 +71,7 @@ class Optimizer:
         self.param_groups: list[Group] = []
         self._before: dict[int, Callable[..., Any]] = {}
         self._after: dict[int, Callable[..., Any]] = {}
-        self._rules: dict[Any, Rule] = {}
+        self._steps: dict[Any, _Steps] = {}
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -118,12 +152,16 @@ class Optimizer:
     #: a state.
     counts = True
 
-    def _rule(self, group: Group) -> Rule:
+    def _steps_of(self, group: Group) -> _Steps:
         key = tuple([group[name] for name in self.names])
-        found = self._rules.get(key)
+        found = self._steps.get(key)
         if found is None:
-            found = self._rules[key] = self._made(group)
+            found = self._steps[key] = _Steps(self._made(group))
         return found
+
+    def __getstate__(self) -> Group:
+        """For copies and pickles: compiled steps are made anew."""
+        return {**self.__dict__, "_steps": {}}
 
     def _step_group(self, group: Group) -> None:
         by_step: dict[int, list[Any]] = {}
@@ -131,9 +169,9 @@ class Optimizer:
             if p.grad is not None:
                 by_step.setdefault(self._count(p), []).append(p)
         if by_step:
-            rule = self._rule(group)
+            steps = self._steps_of(group)
             for step, params in by_step.items():
-                self._update(rule, params, step, group)
+                self._update(steps, params, step, group)
 
     def _count(self, p: Tensor) -> int:
         """How many steps a parameter has made."""
@@ -142,10 +180,10 @@ class Optimizer:
             return 0
         return int(state["step"]._data) if self.counts else 1
 
-    def _update(self, rule: Rule, params: list[Any], step: int, group: Group) -> None:
+    def _update(self, steps: _Steps, params: list[Any], step: int, group: Group) -> None:
         arrays = [p._data for p in params]
         if step == 0:
-            state = rule.init(arrays)
+            state = steps.init(arrays)
             kept = [name for name in state if name != "step"]
         else:
             kept = [name for name in self.state[params[0]] if name != "step"]
@@ -154,7 +192,7 @@ class Optimizer:
         grads = [p.grad._data for p in params]
         rate = group["lr"]
         rate = rate.item() if isinstance(rate, Tensor) else rate
-        made, new = rule.update(arrays, grads, state, lr=rate)
+        made, new = steps.update(arrays, grads, state, rate)
         for k, (p, array) in enumerate(zip(params, made, strict=True)):
             p._data[...] = array
             counter_of(p)[0] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import torch as pytorch
 
 from autojit import torch
+from autojit.torch.engine.rules import OFTEN
 
 OPTIMIZERS = [
     "SGD(p, lr=0.01)",
@@ -184,3 +186,23 @@ def test_a_step_counts_as_a_change_in_place() -> None:
     o.step()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_steps_of_many_numbers_are_compiled_and_the_same(kind: str) -> None:
+    start = np.random.default_rng(0).normal(size=(400, 300)).astype(np.float32)
+    weights = {}
+    libraries: list[Any] = [torch, pytorch]
+    for t in libraries:
+        w = t.tensor(start.copy(), requires_grad=True)
+        optimizer = getattr(t.optim, kind)([w], lr=0.1, weight_decay=0.01)
+        for step in range(OFTEN + 3):
+            w.grad = t.tensor(np.cos(start * step))
+            optimizer.step()
+            optimizer.param_groups[0]["lr"] *= 0.9
+            if t is torch and step == OFTEN + 1:
+                assert [s._compiled is not None for s in optimizer._steps.values()] == [True]
+                again = pickle.loads(pickle.dumps(optimizer))
+                assert again.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
+        weights[t] = w.detach().numpy()
+    np.testing.assert_allclose(weights[torch], weights[pytorch], rtol=2e-5, atol=2e-6)
