@@ -13,6 +13,7 @@ import torch as pytorch
 from autojit import torch
 from autojit.torch.engine.rules import OFTEN
 
+LIBRARIES: list[Any] = [torch, pytorch]
 OPTIMIZERS = [
     "SGD(p, lr=0.01)",
     "SGD(p, lr=0.01, momentum=0.9, nesterov=True)",
@@ -192,8 +193,7 @@ def test_a_step_counts_as_a_change_in_place() -> None:
 def test_steps_of_many_numbers_are_compiled_and_the_same(kind: str) -> None:
     start = np.random.default_rng(0).normal(size=(400, 300)).astype(np.float32)
     weights = {}
-    libraries: list[Any] = [torch, pytorch]
-    for t in libraries:
+    for t in LIBRARIES:
         w = t.tensor(start.copy(), requires_grad=True)
         optimizer = getattr(t.optim, kind)([w], lr=0.1, weight_decay=0.01)
         for step in range(OFTEN + 3):
