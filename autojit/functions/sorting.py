@@ -25,14 +25,19 @@ from .reductions import check_ordered
 
 def _places(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) -> Tracer:
     """The permutation that sorts along an axis; a stable one is one of any other kind, too."""
+    axis = _checked(name, a, axis, kind, order, stable)
+    last = moveaxis(as_tracer(a), axis, -1)
+    return moveaxis(_order(_keys(last)), -1, axis)
+
+
+def _checked(name: str, a: Any, axis: int, kind: Any, order: Any, stable: Any) -> int:
+    """The axis, if the settings are ones that NumPy takes."""
     reject(name, order=order)
     if kind not in (None, "quicksort", "heapsort", "stable", "mergesort"):
         raise ValueError(f"{name}: kind= must be 'quicksort', 'heapsort' or 'stable'; got {kind!r}")
     if kind is not None and stable is not None:
         raise ValueError(f"{name}: kind= and stable= cannot both be given")
-    axis = shapes.normalize_axis(axis, len(shape_of(a)))
-    last = moveaxis(as_tracer(a), axis, -1)
-    return moveaxis(_order(_keys(last)), -1, axis)
+    return shapes.normalize_axis(axis, len(shape_of(a)))
 
 
 def _keys(x: Tracer) -> tuple[Any, ...]:
@@ -72,7 +77,13 @@ def sort(
 ) -> Any:
     if axis is None:
         a, axis = np.ravel(a), -1
-    return take_along_axis(a, _places("np.sort", a, axis, kind, order, stable), axis)
+    if dtype_of(a).kind == "c":
+        return take_along_axis(a, _places("np.sort", a, axis, kind, order, stable), axis)
+    axis = _checked("np.sort", a, axis, kind, order, stable)
+    last = moveaxis(as_tracer(a), axis, -1)
+    truth = last.dtype.kind == "b"
+    made = tracer(ordering.sort(as_value(last.astype(np.uint8) if truth else last)))
+    return moveaxis(made.astype(np.bool_) if truth else made, -1, axis)
 
 
 def sort_in_place(

@@ -116,6 +116,7 @@ _OF_MATRICES: dict[str, Callable[[int, int, int], float]] = {
     "fourier": lambda m, n, k: 5 * m * n * log2(max(n, 2)),
     # They compare, or move: numbers are not computed with.
     "argsort": lambda m, n, k: 0,
+    "sort": lambda m, n, k: 0,
     "permutation": lambda m, n, k: 0,
 }
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from autojit.ir.core.errors import DerivativeError
 from autojit.ir.core.program import Builder, Op, Program, Source, Value, building
 from autojit.ir.ops.arithmetic import stop_gradient
 from autojit.ir.ops.reduce import Extremum, max_, min_
@@ -67,7 +68,10 @@ def _is_idle(v: Value, body: Program) -> bool:
         return False
     others = {o for op in after for o in op.operands} - made - {v}
     part = Program([v, *others], after, outputs)
-    split = linearize(part, [0])
+    try:
+        split = linearize(part, [0])
+    except DerivativeError:  # nobody may ask for this derivative
+        return False
     if not split.active:
         return False  # as after a stop_gradient of the user's
     at = Rewriter([])

@@ -1,16 +1,21 @@
-"""The order of elements: the permutation that sorts them, which has no derivative itself.
+"""The order of elements: the permutation that sorts them, and what they are when sorted.
 
-Sorted values are the elements at those places, so their derivative is that of reading them.
+The permutation has no derivative.  Sorted values are the elements at its places, so their
+derivative is that of reading them there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autojit.ir.core.declaration import require
+from autojit.ir.core.declaration import MaybeValue, require
+from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
+from autojit.ir.ops.index import gather
+from autojit.ir.ops.linear import iota
 
 from .factorizations import Matrices
 
@@ -25,10 +30,7 @@ class Argsort(Matrices):
 
     def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
         (x,) = types
-        require(
-            x.ndim > 0 and x.dtype.kind in "iuf",
-            f"argsort takes an array of real numbers of at least one axis; got {x}",
-        )
+        _check_rows(self.name, x)
         return (Type(np.dtype(np.int64), x.shape),)
 
     def evaluate(self, *arrays: Any, **params: Any) -> Any:
@@ -36,4 +38,40 @@ class Argsort(Matrices):
         return np.argsort(x, kind="stable").astype(np.int64, copy=False)
 
 
+class Sort(Matrices):
+    """``sort(x)``: the elements along the last axis in ascending order, and NaN last.
+
+    Which of equal elements comes first is left open: -0.0 and 0.0 are equal.
+    """
+
+    arity = 1
+    core = 1
+
+    def infer(self, *types: Type, **params: Any) -> tuple[Type, ...]:
+        _check_rows(self.name, types[0])
+        return types
+
+    def evaluate(self, *arrays: Any, **params: Any) -> Any:
+        return np.sort(np.asarray(arrays[0]), kind="stable")
+
+    def jvp(self, op: Op, tangents: Sequence[MaybeValue]) -> Sequence[MaybeValue]:
+        (dx,) = tangents
+        return (None if dx is None else at_places(dx, argsort(op.operands[0])),)
+
+
+def at_places(x: Value, places: Value) -> Value:
+    """The elements of each row at the places that are given for that row."""
+    leading = [iota(axis=k, dtype=places.dtype, shape=places.shape) for k in range(x.type.ndim - 1)]
+    made: Value = gather(x, *leading, places, axes=tuple(range(x.type.ndim)))
+    return made
+
+
+def _check_rows(name: str, x: Type) -> None:
+    require(
+        x.ndim > 0 and x.dtype.kind in "iuf",
+        f"{name} takes an array of real numbers of at least one axis; got {x}",
+    )
+
+
 argsort = Argsort("argsort")
+sort = Sort("sort")

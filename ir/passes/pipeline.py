@@ -21,7 +21,14 @@ from autojit.ir.simplification.simplified import simplified
 from autojit.ir.tools.program_passes import DERIVATIVES
 from autojit.ir.tools.verifier import verify as check
 
-from .algebra import push_gathers, push_reductions, quotients, shares, swap_products
+from .algebra import (
+    push_gathers,
+    push_reductions,
+    quotients,
+    shares,
+    sorted_places,
+    swap_products,
+)
 from .loops import (
     begun_sums,
     distribute_recurrences,
@@ -81,6 +88,10 @@ OPTIMIZE = Pipeline(
             quotients.run,
             "It needs the divisions as the rules of derivatives have left them, outside of loops "
             "and in bodies, before loops are taken apart.",
+        ),
+        _place(
+            sorted_places.run,
+            "Derivatives have brought the places by now, and gathers are not pushed any more.",
         ),
         _place(
             swap_products.run,

@@ -106,7 +106,7 @@ def permutation(grow: Any, kind: factorizations.Permutation) -> Any:
     return kind(numbers if grow.flag() else full(shape[-1] - 1, type))
 
 
-def argsort(grow: Any, kind: order.Argsort) -> Any:
+def argsort(grow: Any, kind: order.Argsort | order.Sort) -> Any:
     """Of numbers that are known exactly: what is nearly equal may be rounded in either order."""
     shape = (*grow.shape()[:1], grow.integer(1, 3))
     dtype = np.dtype(np.float64 if grow.flag() else np.int64)
@@ -148,6 +148,7 @@ LINALG: dict[type[Declaration], Any] = {
     factorizations.TriangularSolve: triangular_solve,
     factorizations.Permutation: permutation,
     order.Argsort: argsort,
+    order.Sort: argsort,
     factorizations.Solve: lu_solve,
     spectral.Eigh: eigh,
     spectral.SVD: svd,

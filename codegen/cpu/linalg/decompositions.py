@@ -125,4 +125,5 @@ LARGE: dict[str, Callable[..., None]] = {
     "svd": svd,
     "pinv": pinv,
     "argsort": sorting.argsort,
+    "sort": sorting.sort,
 }

@@ -73,6 +73,7 @@ FORMS: dict[type, Form] = {
     spectral.PseudoInverse: of_matrices.pinv,
     fourier.Fourier: of_matrices.fourier,
     order.Argsort: of_matrices.argsort,
+    order.Sort: of_matrices.sort,
     scan.Scan: of_bodies.scan,
     while_.While: of_bodies.while_,
     switch.Switch: of_bodies.switch,

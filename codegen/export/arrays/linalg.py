@@ -164,6 +164,10 @@ def argsort(w: Writer, op: Op) -> Expression:
     return call("np.argsort", w.text(op.operands[0], 0), 'kind="stable"')
 
 
+def sort(w: Writer, op: Op) -> Expression:
+    return call("np.sort", w.text(op.operands[0], 0))
+
+
 _TRANSFORMS = {"forward": "fft", "backward": "ifft", "real": "rfft", "half": "irfft"}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import jv, jvp
 
 import autojit
 from autojit import grad, jit, scan, trace
@@ -15,6 +16,7 @@ from autojit.ir.passes import optimize
 from autojit.testing import check_grads
 
 RNG = np.random.default_rng(0)
+ROWS = np.random.default_rng(5).uniform(0.5, 2.0, (4, 3))
 A, E = RNG.normal(size=(5, 5)), RNG.normal(size=(9, 5))
 
 
@@ -127,3 +129,18 @@ def test_nothing_is_kept_of_the_largest() -> None:
     program = optimize(trace(grad(loss(forward)))(A, E))
     scans = [op for op in program.ops if op.kind.name == "scan"]
     assert all(v.dtype != np.bool_ for op in scans for v in op.results)
+
+
+def test_a_derivative_that_nobody_asks_for_need_not_be_known() -> None:
+    """The order of a Bessel function has no derivative; it is a maximum that is held constant."""
+
+    def loss(x: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            return c + jv(np.max(row), x), c
+
+        return scan(step, 0.0, ROWS)[0]
+
+    rows = np.max(ROWS, axis=1)
+    wanted = sum(jvp(v, 1.3) for v in rows)
+    np.testing.assert_allclose(grad(loss)(1.3), wanted, rtol=1e-12)
+    np.testing.assert_allclose(jit(grad(loss))(1.3), wanted, rtol=1e-12)

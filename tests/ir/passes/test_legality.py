@@ -167,6 +167,12 @@ TABLE = [
       %9: f64[4] = mul %0, %6
       return %4, %9
     }""", ("div %2, %1", "div %2, %3")),
+    row("passes.algebra.sorted_places",
+        "the places are of other values", """(%0: f64[3,5], %1: f64[3,5]) {
+      %2: f64[3,5] = sort %0
+      %3: i64[3,5] = argsort %0
+      return %2, %3
+    }""", ("argsort %0", "argsort %1")),
     row("passes.loops.distribute_recurrences",
         "the state is squared", RECURRENCE, ("mul %u, %2", "mul %u, %u")),
     row("passes.loops.distribute_recurrences", "the choice depends on the state", RECURRENCE,
