@@ -1,8 +1,14 @@
-"""``scipy.special`` functions that are no ufuncs.
+"""``scipy.special`` for traced arrays.
 
-The ufuncs of ``scipy.special`` (``erf``, ``gammaln``, ``jv``, ``betainc``, …) dispatch, and are
-used as they are; `coverage.NOT_COVERED` lists those that are not covered.
+Its ufuncs (``erf``, ``gammaln``, ``jv``, ``betainc``, …) are SciPy's own, which dispatch;
+`coverage.NOT_COVERED` lists those that are not covered.
+
+>>> from autojit.scipy.special import erf, logsumexp
+>>> autojit.grad(lambda x: erf(x) + logsumexp(np.array([x, x])))(0.0)
+np.float64(2.1283791670955126)
 """
+
+from autojit.scipy.public import under_scipys_names
 
 from .bessel import (
     ivp,
@@ -15,6 +21,7 @@ from .bessel import (
     yvp,
 )
 from .combinatorics import comb, factorial, perm
+from .coverage import NOT_COVERED
 from .gamma import lambertw, multigammaln, polygamma, zeta
 from .sums import log_softmax, logsumexp, softmax, softplus
 
@@ -23,3 +30,5 @@ __all__ = [
     "multigammaln", "perm", "polygamma", "softmax", "softplus", "spherical_in", "spherical_jn",
     "spherical_kn", "spherical_yn", "yvp", "zeta",
 ]  # fmt: skip
+
+__getattr__, __dir__ = under_scipys_names("special", NOT_COVERED)

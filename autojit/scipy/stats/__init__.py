@@ -1,7 +1,14 @@
 """``scipy.stats`` for traced arrays: the methods of its distributions, and its statistics.
 
 They are called by SciPy's own names: ``from scipy.stats import norm; norm.logpdf(x, mu, sigma)``.
+The same names are found here.
+
+>>> from autojit.scipy.stats import norm
+>>> autojit.grad(norm.logpdf)(0.5)
+np.float64(-0.5)
 """
+
+from autojit.scipy.public import under_scipys_names
 
 from . import (
     correlation,
@@ -18,3 +25,5 @@ __all__ = [
     "correlation", "density", "descriptive", "distributions", "estimates", "frozen", "hypotheses",
     "multivariate",
 ]  # fmt: skip
+
+__getattr__, __dir__ = under_scipys_names("stats")
