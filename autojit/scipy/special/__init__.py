@@ -4,8 +4,8 @@ Its ufuncs (``erf``, ``gammaln``, ``jv``, ``betainc``, …) are SciPy's own, whi
 `coverage.NOT_COVERED` lists those that are not covered.
 
 >>> from autojit.scipy.special import erf, logsumexp
->>> autojit.grad(lambda x: erf(x) + logsumexp(np.array([x, x])))(0.0)
-np.float64(2.1283791670955126)
+>>> round(float(autojit.grad(lambda x: erf(x) + logsumexp(np.array([x, x])))(0.0)), 12)
+2.128379167096
 """
 
 from autojit.scipy.public import under_scipys_names
