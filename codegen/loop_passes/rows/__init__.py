@@ -1,1 +1,1 @@
-"""What the passes over rows write: the steps of tiles, and the loops of one-hot rows."""
+"""Parts of the passes over rows: what may be done, whether it pays, and what is written."""
