@@ -265,6 +265,7 @@ FLOORS = (
     "codegen.loop_text", "errors",
     "codegen.vector_math", "codegen.loop_ir",
     "ir", "ir.linalg ir.passes ir.special", "ir.passes.algebra ir.passes.loops ir.passes.reroll",
+    "ir.passes.loops.steps",
     "ir.regions", "ir.autodiff", "ir.simplification", "ir.rewriting", "ir.ops", "ir.tools",
     "ir.pass_manager", "ir.core", "places spelling version",
 )  # fmt: skip

@@ -19,11 +19,12 @@ there are no tasks (``Border.of`` says why).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from autojit.codegen.loop_ir.effects import EFFECTS, Access, effects_of, is_read_only
+from autojit.codegen.loop_ir.effects import effects_of, is_read_only
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -41,10 +42,10 @@ from autojit.codegen.loop_ir.nodes import (
     ScatterInto,
     Store,
 )
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, defined, memory, used, walk
+from autojit.codegen.loop_ir.traversal import bodies_of, defined, memory, used, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 
-from .dependences import is_at_one_place, surely_meet, written
+from .dependences import is_at_one_place, surely_meet, touches, written
 from .exposed import exposed
 
 #: What tasks may hold.
@@ -74,15 +75,14 @@ class Border:
 
         ``outside`` is memory that is touched elsewhere in the program.
         """
-        inner = list(walk(main.body))
         if main.role == "sequence" or main.is_partial or main.share is not None:
             return "its iterations have to run in their order"
-        if not all(map(_may_be_in_task, inner)):
+        if not all(map(_may_be_in_task, walk(main.body))):
             return "it holds a loop with steps, a branch or a call of a library"
         if buffer := surely_meet(main):
             return f"iterations read or write elements of {buffer} that others write"
         found = Border({}, [], [], [])
-        uses = _Uses(main, inner)
+        uses = _Uses(main)
         later = {*exposed(after), *outside}
         for buffer in uses.touched:
             if not found._place(buffer, uses, later):
@@ -128,37 +128,26 @@ def _may_be_in_task(s: Any) -> bool:
 
 
 class _Uses:
-    """What a loop does with memory."""
+    """What a loop does with memory; what is touched first comes first."""
 
-    def __init__(self, main: Loop, inner: list[Any]) -> None:
-        self.var = main.var
-        self.touched: dict[Buffer, None] = {}
-        self.written: dict[Buffer, None] = {}
+    def __init__(self, main: Loop) -> None:
+        found = touches(main.body)
+        changes = [t for t in found if t.changes]
+        self.touched = dict.fromkeys(t.memory for t in found)
+        self.written = dict.fromkeys(t.memory for t in changes)
         #: What several iterations write to.
-        self.together: dict[Buffer, None] = {}
+        self.together = {
+            t.memory for t in changes if t.access is None or is_at_one_place(t.access, main.var)
+        }
         #: Of what is only added to: how.
         self.adds: dict[Buffer, str] = {}
-        others: set[Buffer] = set()
-        for s in inner:
-            self.touched.update(dict.fromkeys(map(memory, buffers_named(s))))
-            e = EFFECTS[type(s)]
-            for access in (*e.writes(s), *e.scratch(s), *e.updates(s)):
-                self._note(access)
-            for access in e.updates(s):
-                if self.adds.setdefault(memory(access.buffer), access.combine) != access.combine:
-                    others.add(memory(access.buffer))
-            for access in (*e.reads(s), *e.writes(s), *e.scratch(s)):
-                others.add(memory(access.buffer))
-        for buffer in others:
-            self.adds.pop(buffer, None)
-        # What is touched first comes first.
+        ways: dict[Buffer, set[str]] = defaultdict(set)
+        for t in found:
+            ways[t.memory].add(t.combine)
+        for buffer, (way, *others) in ways.items():
+            if way and not others:
+                self.adds[buffer] = way
         self.exposed = exposed(main.body, {main.var: (main.start, main.stop - 1)})
-
-    def _note(self, access: Access) -> None:
-        buffer = memory(access.buffer)
-        self.written[buffer] = None
-        if is_at_one_place(access, self.var):
-            self.together[buffer] = None
 
 
 def _repeatable(before: list[Any], changed: Collection[Buffer]) -> set[int]:

@@ -20,9 +20,8 @@ from autojit.ir.autodiff.partition import needed
 from autojit.ir.autodiff.residuals import repeatable
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups, read_inputs
+from autojit.ir.passes.loops.steps.changes import FEW, changes_of
 from autojit.ir.regions.while_ import While
-
-from .undone import FEW, changes_of
 
 
 class _Found(NamedTuple):

@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups, read_inputs
+from autojit.ir.passes.loops.steps.changes import Change, changes_of
+from autojit.ir.passes.loops.steps.undone import put_back, repeated
 from autojit.ir.regions.while_ import While
 from autojit.ir.rewriting.dce import with_outputs
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
 from .recomputed_streams import recomputed_streams
-from .undone import Change, changes_of, put_back, repeated
 
 
 @program_pass(

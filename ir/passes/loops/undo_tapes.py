@@ -33,11 +33,11 @@ from typing import NamedTuple
 
 from autojit.ir.autodiff.scalar_ranges import Range, range_of
 from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.passes.loops.steps.changes import Change, RangeOf, changes_of
+from autojit.ir.passes.loops.steps.undone import put_back, repeated
 from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
-
-from .undone import Change, RangeOf, changes_of, put_back, repeated
 
 #: The parts of a loop's steps, of which each has ranges of its own.
 PARTS = 256

@@ -1,0 +1,112 @@
+"""What steps replace in an array is recorded, and put back: see ``undo_tapes`` and ``undo_steps``.
+
+Of a loop inside of a step, what its steps replace is recorded in arrays with as many rows as it has
+steps at most, and another loop puts that back, from the last step to the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.ops.arithmetic import gt
+from autojit.ir.ops.bodies import INDEX, groups
+from autojit.ir.ops.index import gather
+from autojit.ir.ops.update import Update, scatter, update
+
+from .changes import Change
+
+
+def repeated(
+    builder: Builder, change: Change, operands: Sequence[Value]
+) -> tuple[Sequence[Value], list[Value]]:
+    """The results of a change on other operands, and what it replaces and where."""
+    if not change.inner:
+        recorded = _replaced_by(change.op, operands)
+        return builder.repeat(change.op, operands), recorded
+    op, n = change.op, change.op.params["constants"]
+    m = len(op.results)
+    rows = [v.type.with_shape((change.most, *v.shape)) for v in change.values]
+    constants, starts, _ = groups(operands, n, m)
+    params = {
+        **op.params, "carries": (m + 1 + len(rows),),
+        "sweeps": (_recording(op.params["sweeps"][0], change, rows),),
+        "condition": _with_inputs(op.params["condition"], [INDEX, *rows]),
+    }  # fmt: skip
+    zeros = [full(0, t) for t in (INDEX, *rows)]
+    made = builder.emit(op.kind, [*constants, *starts, *zeros], params)
+    return made[:m], list(made[m:])
+
+
+def _with_inputs(program: Program, types: Sequence[object]) -> Program:
+    more = [Value(t) for t in types]  # type: ignore[arg-type]
+    return Program([*program.inputs, *more], program.ops, program.outputs, name=program.name)
+
+
+def _recording(body: Program, change: Change, rows: Sequence[object]) -> Program:
+    """A step that stores what it replaces in the row of its number."""
+    builder = Builder()
+    inputs = [Value(v.type) for v in body.inputs]
+    number, arrays = Value(INDEX), [Value(t) for t in rows]  # type: ignore[arg-type]
+    env = dict(zip(body.inputs, inputs, strict=True))
+    by_op = {inner.op: inner for inner in change.inner}
+    replaced = list[Value]()
+    with building(builder):
+        for op in body.ops:
+            operands = [env[v] for v in op.operands]
+            if op in by_op:
+                replaced += _replaced_by(op, operands)
+            env.update(zip(op.results, builder.repeat(op, operands), strict=True))
+        stored = [scatter(a, v, number, axes=(0,)) for a, v in zip(arrays, replaced, strict=True)]
+        following = number + 1
+    outputs = [env[v] for v in body.outputs]
+    return builder.finish(
+        [*inputs, number, *arrays], [*outputs, following, *stored], name=body.name
+    )
+
+
+def _replaced_by(op: Op, operands: Sequence[Value]) -> list[Value]:
+    array, _, *indices = operands
+    if isinstance(op.kind, Update):
+        return [op.kind.pull_back_updates(array, op), *indices]
+    return [gather(array, *indices, axes=op.params["axes"]), *indices]
+
+
+def put_back(array: Value, changes: Sequence[Change], recorded: Sequence[Value]) -> Value:
+    """The array before the changes, by what each of them has replaced, in their order."""
+    left = list(recorded)
+    for change in reversed(changes):
+        mine = left[-change.recorded :]
+        del left[-change.recorded :]
+        op, (old, *indices) = change.op, mine
+        if change.inner:
+            array = _put_back_steps(array, change, mine)
+        elif isinstance(op.kind, Update):
+            array = update(array, old, **op.params)
+        else:
+            array = scatter(array, old, *indices, axes=op.params["axes"])
+    return array
+
+
+def _put_back_steps(array: Value, change: Change, recorded: Sequence[Value]) -> Value:
+    """A loop from the last step of another to the first."""
+    steps, *rows = recorded
+    given = [Value(v.type) for v in rows]
+    left, carried = Value(INDEX), Value(array.type)
+    builder = Builder()
+    with building(builder):
+        number = left - 1
+        picked = [gather(v, number, axes=(0,)) for v in given]
+        outputs = [number, put_back(carried, change.inner, picked)]
+    body = builder.finish([*given, left, carried], outputs, name="put_back")
+    testing, inputs = Builder(), [Value(v.type) for v in body.inputs]
+    with building(testing):
+        test = gt(inputs[len(rows)], 0)
+    params = {
+        "backward": (False,), "carries": (2,), "constants": len(rows), "sweeps": (body,),
+        "condition": testing.finish(inputs, [test], name="condition"),
+    }  # fmt: skip
+    made = change.op.kind(*rows, steps, array, **params)
+    result: Value = made[1]
+    return result
