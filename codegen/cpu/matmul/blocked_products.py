@@ -52,17 +52,11 @@ class _Multiply(Writer):
     def write(self) -> None:
         b = self.builder
         first, last, fields, *matrices, panel, self.inner, pack_a, pack_b = self.function.args
-        field = self.field = {
-            name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)
-            for i, name in enumerate(FIELDS)
-        }
-        self.size = field["size"]
+        field = self.field = self.told(fields, FIELDS)
         scratch = b.alloca(self.scalar, size=self.tile.rows * self.tile.columns)
         scratch.align = 64
         self.scratch = b.bitcast(scratch, POINTER)
-        some, done = (self.function.append_basic_block(name) for name in ("some", "done"))
-        b.cbranch(b.icmp_unsigned("<", first, last), some, done)
-        b.position_at_end(some)
+        done = self.begin(first, last)
         last_row = b.sub(field["m"], field["rows"])
         last_column = b.sub(field["n"], field["columns"])
         size = b.mul(field["m"], field["n"])
@@ -76,11 +70,7 @@ class _Multiply(Writer):
                 group, column = self.divided(item, field["across"])
                 matrix, group = self.divided(group, field["groups"])
                 outer, inner = self.divided(matrix, field["inner"])
-                places = []
-                for name, place in zip("ab", matrices, strict=False):
-                    place = self.moved(place, outer, field[f"{name}_outer"])
-                    place = self.moved(place, inner, field[f"{name}_inner"])
-                    places.append(self.moved(place, k, field[f"{name}_step"]))
+                places = self.operands(matrices, field, outer, inner, k)
                 c = self.moved(matrices[2], matrix, size)
                 start = b.mul(group, field["group"])
                 stop = self.least(b.add(start, field["group"]), field["down"])
@@ -109,9 +99,7 @@ class _Multiply(Writer):
                         count, self._panel(panel, tile, start, count), b_panel, target, add,
                         above, before,
                     )  # fmt: skip
-        b.branch(done)
-        b.position_at_end(done)
-        b.ret_void()
+        self.end(done)
 
     def _panel(self, panel: ir.Value, tile: ir.Value, start: ir.Value, count: ir.Value) -> ir.Value:
         """Where a tile's rows of A are copied to."""

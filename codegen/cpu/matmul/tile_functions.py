@@ -3,6 +3,7 @@ tiles."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -98,6 +99,40 @@ class Writer:
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.size: ir.Value
 
+    def told(self, fields: ir.Value, names: Sequence[str]) -> dict[str, ir.Value]:
+        """What is told of a product, by name."""
+        b = self.builder
+        found = {
+            name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)
+            for i, name in enumerate(names)
+        }
+        self.size = found["size"]
+        return found
+
+    def begin(self, first: ir.Value, last: ir.Value) -> ir.Block:
+        """Begin with the items, if there are any; the block to go to after them."""
+        some, done = (self.function.append_basic_block(name) for name in ("some", "done"))
+        self.builder.cbranch(self.builder.icmp_unsigned("<", first, last), some, done)
+        self.builder.position_at_end(some)
+        return done
+
+    def end(self, done: ir.Block) -> None:
+        self.builder.branch(done)
+        self.builder.position_at_end(done)
+        self.builder.ret_void()
+
+    def operands(
+        self, matrices: Sequence[ir.Value], field: Mapping[str, ir.Value], outer: ir.Value,
+        inner: ir.Value, k: ir.Value,
+    ) -> list[ir.Value]:  # fmt: skip
+        """Where A and B begin, of one product of a batch in two axes, at step k."""
+        places = []
+        for name, place in zip("ab", matrices, strict=False):
+            place = self.moved(place, outer, field[f"{name}_outer"])
+            place = self.moved(place, inner, field[f"{name}_inner"])
+            places.append(self.moved(place, k, field[f"{name}_step"]))
+        return places
+
     def divided(self, number: ir.Value, count: ir.Value) -> tuple[ir.Value, ir.Value]:
         """Quotient and remainder."""
         return self.builder.udiv(number, count), self.builder.urem(number, count)
@@ -122,16 +157,10 @@ class _Multiply(Writer):
     def write(self) -> None:
         b = self.builder
         first, last, fields, *matrices, panel, inner_product, pack = self.function.args
-        field = {
-            name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)
-            for i, name in enumerate(FIELDS)
-        }
-        self.size = field["size"]
+        field = self.told(fields, FIELDS)
         packs = b.icmp_unsigned("!=", pack, ir.Constant(pack.type, None))
         step = b.select(packs, field["columns"], field["b_step"])
-        some, done = (self.function.append_basic_block(name) for name in ("some", "done"))
-        b.cbranch(b.icmp_unsigned("<", first, last), some, done)
-        b.position_at_end(some)
+        done = self.begin(first, last)
         last_row = b.sub(field["m"], field["rows"])
         last_column = b.sub(field["n"], field["columns"])
         size = b.mul(field["m"], field["n"])
@@ -147,11 +176,7 @@ class _Multiply(Writer):
             number, group = self.divided(group, field["groups"])
             outer, inner = self.divided(number, field["inner"])
             j = self.start(column, field["columns"], last_column)
-            places = []
-            for name, place in zip("ab", matrices, strict=False):
-                place = self.moved(place, outer, field[f"{name}_outer"])
-                place = self.moved(place, inner, field[f"{name}_inner"])
-                places.append(self.moved(place, k, field[f"{name}_step"]))
+            places = self.operands(matrices, field, outer, inner, k)
             a, c = places[0], self.moved(matrices[2], number, size)
             factors = self.moved(places[1], j, field["b_column"])
             with b.if_then(packs):
@@ -169,9 +194,7 @@ class _Multiply(Writer):
                         self.moved(result, j, whole(1)), field["n"], field["last_vector"], add,
                     ],
                 )  # fmt: skip
-        b.branch(done)
-        b.position_at_end(done)
-        b.ret_void()
+        self.end(done)
 
 
 def _inner_product(dtype: str, tile: Tile, function: ir.Function) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from autojit.codegen.export.text.expressions import ADD, UNARY, Expression, call
 from autojit.codegen.export.text.names import Names
+from autojit.codegen.export.text.python_lines import PythonLines
 from autojit.codegen.export.text.statements import Statement, Statements, is_backward
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.program import Op, Program, Value
@@ -31,7 +32,7 @@ LONGEST = 72
 Form = Callable[["Writer", Op], Expression | None]
 
 
-class Writer:
+class Writer(PythonLines):
     """Lines of a function, and how values are written in them."""
 
     def __init__(
@@ -60,19 +61,10 @@ class Writer:
 
     # -- lines ------------------------------------------------------------------
 
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self._indent + text if text else "")
-
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """Lines below a header that ends in a colon; ``pass`` where there are none."""
-        self.line(header)
-        self._indent += 1
-        start = len(self.lines)
-        yield
-        if len(self.lines) == start:
-            self.line("pass")
-        self._indent -= 1
+        with super().block(header):
+            yield
         self._commented = None
 
     def taken(self, start: int) -> list[str]:

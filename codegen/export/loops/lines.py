@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from autojit.codegen.export.text.expressions import ATOM, CHOICE, Expression
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.effects import effects_of
-from autojit.codegen.loop_ir.errors import ENSURED, is_check
+from autojit.codegen.loop_ir.errors import ENSURED, TargetError, is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.nodes import (
@@ -49,6 +49,8 @@ class Lines:
 
     #: The margin of a block, the end of a statement, and operators.
     margin, end, also, divided = "  ", ";", " && ", "/"
+    #: What error messages say of the language.
+    language = "in C"
 
     def __init__(
         self, bits: Mapping[str, int] = ENSURED, names: Mapping[Buffer, str] | None = None
@@ -118,10 +120,20 @@ class Lines:
     def product(self, s: MatrixProduct) -> None:
         raise NotImplementedError
 
-    def factorization(self, s: Factorization) -> None:
+    def arguments(self, s: Factorization) -> str | None:
+        """What the function of a factorization takes: sizes, matrices (with where they begin; with
+        a plus, their strides, too), parameters and the status.  None where there is none."""
         raise NotImplementedError
 
-    def callback(self, s: Callback) -> None:
+    def matrix(self, buffer: str, terms: list[str]) -> list[str]:
+        """The arguments for a matrix that begins at a sum of terms."""
+        raise NotImplementedError
+
+    def truth(self, value: Any) -> str:
+        raise NotImplementedError
+
+    def factorized(self, s: Factorization, arguments: str) -> str:
+        """The line that calls the function of a factorization."""
         raise NotImplementedError
 
     def swap(self, s: Swap) -> None:
@@ -130,10 +142,12 @@ class Lines:
     def repeat(self, s: Repeat) -> None:
         raise NotImplementedError
 
-    def steps(self, s: Steps) -> None:
+    def backwards(self, name: str, stop: str) -> AbstractContextManager[None]:
+        """The lines of a loop from the last number to 0."""
         raise NotImplementedError
 
-    def branch(self, s: Branch) -> None:
+    def case(self, condition: str | None, *, first: bool) -> AbstractContextManager[None]:
+        """The lines of one of several cases; that of all others has no condition."""
         raise NotImplementedError
 
     def release(self, s: Release) -> None:
@@ -301,6 +315,54 @@ class Lines:
             start, stop = f"({only} < 0 ? {start} : {only})", f"({only} < 0 ? {stop} : {only} + 1)"
         with self.scope(), self.counted(self.var(s.var), stop, start):
             self.body(s.body)
+
+    def steps(self, s: Steps) -> None:
+        step, trips = self.var(s.step), self.trips(s.trips)
+        loop = self.backwards(step, trips) if s.backward else self.counted(step, trips)
+        with loop, self.scope():
+            self.body(s.body)
+
+    def branch(self, s: Branch) -> None:
+        index, last = self.scalar(s.index, ATOM), len(s.bodies) - 1
+        for k, body in enumerate(s.bodies):
+            condition = f"{index} {'==' if k else '<='} {k}" if k < last else None
+            with self.case(condition, first=k == 0):
+                self.body(body)
+
+    def factorization(self, s: Factorization) -> None:
+        """A call for each matrix of the batch."""
+        arguments = self.arguments(s)
+        if arguments is None:
+            raise TargetError(
+                f"{s.name} cannot be written {self.language}: it needs a library. "
+                'target="numpy" calls NumPy and SciPy'
+            )
+        if not s.is_some:
+            return
+        with ExitStack() as loops:
+            index = [f"b{axis}" for axis in range(len(s.batch))]
+            for name, extent in zip(index, s.batch, strict=True):
+                loops.enter_context(self.counted(name, extent))
+            operands = iter((*s.inputs, *s.outputs))
+            found: list[str] = []
+            for word in arguments.split():
+                if word in ("n", "k"):
+                    found.append(str(getattr(s, word)))
+                elif word in s.params:
+                    found.append(self.truth(s.params[word]))
+                elif word == "status":
+                    found.append(word)
+                else:
+                    o = next(operands)
+                    terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
+                    found += self.matrix(self.buffer(o.buffer), [self.index(o.offset), *terms])
+                    found += map(str, o.strides[len(index) :] if word[-1] == "+" else ())
+            self.line(self.factorized(s, ", ".join(found)))
+
+    def callback(self, s: Callback) -> None:
+        raise TargetError(
+            f"{s.call} cannot be written {self.language}: it is a function of Python's process"
+        )
 
     def run_tasks(self, s: RunTasks) -> None:
         outside = self._scalars, self._accumulators, self._folded

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups, read_inputs
 from autojit.ir.passes.loops.steps.changes import Change, changes_of
-from autojit.ir.passes.loops.steps.undone import put_back, repeated
+from autojit.ir.passes.loops.steps.undone import put_back, recording
 from autojit.ir.regions.while_ import While
 from autojit.ir.rewriting.dce import with_outputs
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
@@ -120,22 +120,7 @@ def _pushing_less(
 
 def _pushing(body: Program, carries: int, stream: _Stream) -> tuple[Program, list[Value]]:
     """The first sweep, and what it pushes in the stream's place, after its other streams."""
-    builder, extra = Builder(), list[Value]()
-    inputs = [Value(v.type) for v in body.inputs]
-    env = dict(zip(body.inputs, inputs, strict=True))
-    by_op = {change.op: change for change in stream.changes}
-    with building(builder):
-        for op in body.ops:
-            operands = [env[v] for v in op.operands]
-            if op in by_op:
-                made, recorded = repeated(builder, by_op[op], operands)
-                extra += recorded
-            else:
-                made = builder.repeat(op, operands)
-            env.update(zip(op.results, made, strict=True))
-    outputs = [env[v] for v in body.outputs]
-    del outputs[carries + stream.number]
-    return builder.finish(inputs, [*outputs, *extra], name=body.name), extra
+    return recording(body, stream.changes, carries + stream.number)
 
 
 def _reading(

@@ -18,7 +18,29 @@ from autojit.ir.ops.update import Update, scatter, update
 from .changes import Change
 
 
-def repeated(
+def recording(
+    body: Program, changes: Sequence[Change], dropped: int
+) -> tuple[Program, list[Value]]:
+    """A step that returns what changes replace, and where, after its results but for one; and
+    these values."""
+    builder, recorded = Builder(), list[Value]()
+    inputs = [Value(v.type) for v in body.inputs]
+    env = dict(zip(body.inputs, inputs, strict=True))
+    by_op = {change.op: change for change in changes}
+    with building(builder):
+        for op in body.ops:
+            operands = [env[v] for v in op.operands]
+            if op in by_op:
+                made, replaced = _repeated(builder, by_op[op], operands)
+                recorded += replaced
+            else:
+                made = builder.repeat(op, operands)
+            env.update(zip(op.results, made, strict=True))
+    outputs = [env[v] for k, v in enumerate(body.outputs) if k != dropped]
+    return builder.finish(inputs, [*outputs, *recorded], name=body.name), recorded
+
+
+def _repeated(
     builder: Builder, change: Change, operands: Sequence[Value]
 ) -> tuple[Sequence[Value], list[Value]]:
     """The results of a change on other operands, and what it replaces and where."""
