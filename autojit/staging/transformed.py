@@ -59,9 +59,11 @@ class Transformed(Shown, Binding[P, R]):
     ) -> None:
         look_like(self, function)
         self.__doc__ = described(transform, function)
-        self.__annotations__ = {}  # those of `__signature__` are other ones
+        self.__annotations__: dict[str, Any] = {}  # those of `__signature__` are other ones
         #: The transformation, the function and the settings.
-        self.made_of = transform, function, settings
+        self.made_of: tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]] = (
+            transform, function, settings,
+        )  # fmt: skip
         self._call = call
         self._reading = reading
 
