@@ -17,7 +17,8 @@ from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import llvm_type
 from autojit.codegen.loop_ir.cost import itemsize
 
-from .tile_functions import INNER, PACK, VOID, Tile, Writer, whole
+from .tile_functions import INNER, PACK, VOID, Tile
+from .writer import Writer, whole
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
 

@@ -3,7 +3,6 @@ tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,6 +12,8 @@ from autojit.codegen.cpu.llvm import library
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import CONTRACT, llvm_type
 from autojit.codegen.loop_ir.cost import itemsize
+
+from .writer import Writer, whole
 
 I8, I32, I64, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()
@@ -89,66 +90,6 @@ def packing(
         side //= 2
     name = f"pack_{dtype}_{width}_{side}"
     return library.function(module, name, PACK, partial(_transposing, dtype, width, side))
-
-
-class Writer:
-    """What functions over tiles have in common: arithmetic with integers and places."""
-
-    def __init__(self, function: ir.Function) -> None:
-        self.function = function
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self.size: ir.Value
-
-    def told(self, fields: ir.Value, names: Sequence[str]) -> dict[str, ir.Value]:
-        """What is told of a product, by name."""
-        b = self.builder
-        found = {
-            name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)
-            for i, name in enumerate(names)
-        }
-        self.size = found["size"]
-        return found
-
-    def begin(self, first: ir.Value, last: ir.Value) -> ir.Block:
-        """Begin with the items, if there are any; the block to go to after them."""
-        some, done = (self.function.append_basic_block(name) for name in ("some", "done"))
-        self.builder.cbranch(self.builder.icmp_unsigned("<", first, last), some, done)
-        self.builder.position_at_end(some)
-        return done
-
-    def end(self, done: ir.Block) -> None:
-        self.builder.branch(done)
-        self.builder.position_at_end(done)
-        self.builder.ret_void()
-
-    def operands(
-        self, matrices: Sequence[ir.Value], field: Mapping[str, ir.Value], outer: ir.Value,
-        inner: ir.Value, k: ir.Value,
-    ) -> list[ir.Value]:  # fmt: skip
-        """Where A and B begin, of one product of a batch in two axes, at step k."""
-        places = []
-        for name, place in zip("ab", matrices, strict=False):
-            place = self.moved(place, outer, field[f"{name}_outer"])
-            place = self.moved(place, inner, field[f"{name}_inner"])
-            places.append(self.moved(place, k, field[f"{name}_step"]))
-        return places
-
-    def divided(self, number: ir.Value, count: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Quotient and remainder."""
-        return self.builder.udiv(number, count), self.builder.urem(number, count)
-
-    def start(self, number: ir.Value, extent: ir.Value, last: ir.Value) -> ir.Value:
-        """Where a tile begins: the last one ends where the matrix does."""
-        return self.least(self.builder.mul(number, extent), last)
-
-    def least(self, one: ir.Value, other: ir.Value) -> ir.Value:
-        return self.builder.select(self.builder.icmp_unsigned("<", one, other), one, other)
-
-    def moved(self, pointer: ir.Value, number: ir.Value, stride: ir.Value) -> ir.Value:
-        """The pointer to another element; strides are in scalars."""
-        b = self.builder
-        offset = b.mul(b.mul(number, stride), self.size)
-        return b.gep(pointer, [offset], inbounds=True, source_etype=ir.IntType(8))
 
 
 class _Multiply(Writer):
@@ -416,7 +357,3 @@ def no_alias(function: ir.Function) -> None:
     for argument in function.args:
         if argument.type == POINTER:
             argument.add_attribute("noalias")
-
-
-def whole(value: int) -> ir.Constant:
-    return ir.Constant(I64, value)
