@@ -4,9 +4,10 @@
       s = y[i]                        flow, distance 1: y[i + 1], read by the next iteration
       y[i + 1] = s
 
-A dependence is a pair of touches of the same memory of which one changes it.  The questions that
-passes ask follow from dependences: may iterations run in any order (:func:`is_any_order`), may two
-lists of statements change places (:func:`may_swap`), may a loop be split (:func:`may_split`).
+A dependence is a pair of touches of the same memory, at least one of which changes it.  The
+questions that passes ask follow from dependences: may iterations run in any order
+(:func:`is_any_order`), may two lists of statements change places (:func:`may_swap`), may a loop be
+split (:func:`may_split`).
 
 Two kinds of answers must not be mixed up.  What *may* be is conservative: an index with a quotient,
 a computed place, memory that moves may be anywhere, so the answer is that there is a dependence.
@@ -47,7 +48,7 @@ class Touch(NamedTuple):
 
     @property
     def combine(self) -> str:
-        """How what is there is combined with more, where the order of that does not matter."""
+        """How a new value is combined with the old one, where their order does not matter."""
         combine = "" if self.access is None else self.access.combine
         return "" if combine == "set" else combine
 
@@ -136,7 +137,7 @@ Differences = Mapping[Var, Interval]
 
 
 def may_overlap(one: Touch, other: Touch, bounds: Bounds, differences: Differences) -> bool:
-    """Whether two touches may be of one element, where variables differ by so much.
+    """Whether two touches may be of one element, where variables differ by the given amounts.
 
     Variables of loops inside of either are independent, and all others are the same.
     """
@@ -194,7 +195,7 @@ class Dependence(NamedTuple):
     """The sink has to follow the source, from ``least`` to ``most`` iterations later.
 
     ``kind`` is "flow" (it reads what the source has changed), "anti" (it changes what the source
-    has read), "output" (both write), or "reduction" (both combine in the same way, which may be in
+    has read), "output" (both write), or "reduction" (both combine in the same way, and may do so in
     any order).  A distance of 0 is one within an iteration.
     """
 
@@ -234,7 +235,7 @@ def dependences(loop: Loop, bounds: Bounds | None = None) -> Iterator[Dependence
 
 
 def _directed(one: Touch, other: Touch, least: int, most: int) -> Iterator[Dependence]:
-    """The dependences of a pair, the first of which stands before the other."""
+    """The dependences of a pair of touches, in the order of the statements."""
     if most > 0 or (most == 0 and one is not other):
         yield Dependence(_kind(one, other), one, other, max(least, int(one is other)), most)
     if least < 0 and one is not other:
@@ -263,8 +264,8 @@ def overwrites_in_order(body: Iterable[Any]) -> bool:
 
 
 def surely_meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
-    """A buffer of which one iteration surely writes an element that another one reads or writes,
-    at indices that move with the loop.
+    """A buffer in which one iteration surely writes an element that another one reads or writes, at
+    indices that move with the loop.
 
     Iterations that add to the same element meet only where ``adding`` is to be told, too.  Indices
     with quotients, computed places and guarded reads are not decided.

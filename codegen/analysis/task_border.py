@@ -1,8 +1,9 @@
-"""What crosses the border of tasks: memory and scalars that a loop shares with what is around it.
+"""What crosses the border of tasks: memory and scalars that a loop shares with the statements
+around it.
 
 A task is a function of its own, which may run beside the others.  It sees inputs, results and
-temporaries, and nothing else of what surrounds it.  So for a loop that is cut into tasks, each
-buffer is one of these:
+temporaries, and nothing else from outside.  So for a loop that is cut into tasks, each buffer is
+one of these:
 
     read only      nothing in the loop writes it
     own            each iteration writes its own elements
@@ -57,7 +58,7 @@ _KNOWN = (
 
 @dataclass
 class Border:
-    """What a loop's tasks need beside its body."""
+    """The memory and scalars that a loop's tasks need, beside its body."""
 
     #: Buffers that each task has a copy of, and how copies are combined; of scratch not at all.
     copied: dict[Buffer, str | None]
@@ -128,7 +129,7 @@ def _may_be_in_task(s: Any) -> bool:
 
 
 class _Uses:
-    """What a loop does with memory; what is touched first comes first."""
+    """How a loop uses memory; buffers are in the order of their first touch."""
 
     def __init__(self, main: Loop) -> None:
         found = touches(main.body)
@@ -139,7 +140,7 @@ class _Uses:
         self.together = {
             t.memory for t in changes if t.access is None or is_at_one_place(t.access, main.var)
         }
-        #: Of what is only added to: how.
+        #: How the buffers that are only added to are combined.
         self.adds: dict[Buffer, str] = {}
         ways: dict[Buffer, set[str]] = defaultdict(set)
         for t in found:
@@ -153,7 +154,8 @@ class _Uses:
 def _repeatable(before: list[Any], changed: Collection[Buffer]) -> set[int]:
     """The scalars that a task may compute again, by number.
 
-    What is read has to be there still: nothing that follows writes to it, the loop neither.
+    The memory that it reads has to be unchanged: nothing that follows writes to it, the loop
+    neither.
     """
     later = set(changed)
     readable = set()
@@ -175,7 +177,7 @@ def _repeatable(before: list[Any], changed: Collection[Buffer]) -> set[int]:
 def from_outside(body: list[Any], known: set[int]) -> dict[int, Scalar]:
     """The scalars that statements use and that neither they nor those around them compute.
 
-    What is computed in a loop, or again in a task, is known there only.
+    A scalar that is computed in a loop, or again in a task, is known there only.
     """
     known = set(known)
     found: dict[int, Scalar] = {}

@@ -5,7 +5,7 @@ cache, and for it each panel of columns of B, which stays in the first.  (K. Got
 Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34, 2008.)
 
 The tiles are those of ``tiles``.  The last ones of a row or a column overlap those before them:
-they are computed apart, and only what is theirs goes to the result.
+they are computed apart, and only their own elements go to the result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .writer import Writer, whole
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
 
-#: What is told of a product, as integers in this order.
+#: The facts about a product, as integers in this order.
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "block", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
@@ -111,7 +111,7 @@ class _Multiply(Writer):
         self, count: ir.Value, a: ir.Value, factors: ir.Value, target: ir.Value, add: ir.Value,
         above: ir.Value, before: ir.Value,
     ) -> None:  # fmt: skip
-        """One tile; ``above`` rows and ``before`` columns of it are those of other tiles."""
+        """One tile; its first ``above`` rows and ``before`` columns belong to other tiles."""
         b, field = self.builder, self.field
         given = [count, a, whole(1), field["rows"], factors, field["columns"]]
         last = field["last_vector"]

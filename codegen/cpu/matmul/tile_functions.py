@@ -22,8 +22,8 @@ VOID = ir.VoidType()
 LINE = 64
 #: The side of the largest square that is transposed in registers: LLVM is slow with many shuffles.
 LARGEST_SQUARE = 8
-#: So many products of float32 are summed in registers; more, in several sums that are then added: a
-#: sum of many in one go would lose digits.
+#: Up to this many products of float32 are summed in registers; more, in several sums that are then
+#: added: a sum of many in one go would lose digits.
 BLOCK = 512
 
 
@@ -39,7 +39,7 @@ class Tile(NamedTuple):
     columns: int
 
 
-#: What is told of a product, as integers in this order.
+#: The facts about a product, as integers in this order.
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
@@ -78,7 +78,7 @@ def inner(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
 def packing(
     module: ir.Module, dtype: str, width: int, lanes: int, *, contiguous: bool, k: int
 ) -> ir.Function:
-    """``void pack(k, source, stride, panel)``: k rows of so many scalars, one after the other.
+    """``void pack(k, source, stride, panel)``: k rows of ``width`` scalars, one after the other.
 
     If contiguous, rows are a stride apart in the source too; else columns are.
     """

@@ -22,7 +22,7 @@ class Writer:
         self.size: ir.Value
 
     def told(self, fields: ir.Value, names: Sequence[str]) -> dict[str, ir.Value]:
-        """What is told of a product, by name."""
+        """The facts about a product, by name."""
         b = self.builder
         found = {
             name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)

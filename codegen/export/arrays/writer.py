@@ -1,4 +1,5 @@
-"""The statements of one function: what is named, what stands inside of another expression.
+"""The statements of one function: which values have names, and which stand inside of other
+expressions.
 
 A value is a part of the expression that reads it, where that is the only one, comes from the same
 statement of the user's, and stays short; views are written where they are read.  All others are
@@ -68,7 +69,7 @@ class Writer(PythonLines):
         self._commented = None
 
     def taken(self, start: int) -> list[str]:
-        """The lines from a place on, which are taken away, as those of a block."""
+        """Take away the lines from a place on, as the lines of a block."""
         found = self.lines[start:]
         del self.lines[start:]
         return found[1:] if found and not found[0] else found
@@ -83,7 +84,7 @@ class Writer(PythonLines):
             yield
 
     def _comment(self, source: Source | None) -> None:
-        """The user's statement, where it is another one than that of the line before."""
+        """The user's statement, where the line before came from another one."""
         statement = self._statements.of(source)
         if statement is None:
             return

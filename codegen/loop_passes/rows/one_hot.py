@@ -1,4 +1,4 @@
-"""What a loop over a one-hot row is, and whether a loop is one.
+"""Loops over one-hot rows: how they look, and whether a loop is one.
 
 It has an effect only where a comparison with an extreme of the row holds, and a loop before it
 counts the elements where it does.
@@ -28,7 +28,7 @@ from autojit.codegen.loop_ir.values import Buffer, Operand, Scalar
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 
-#: What the loops may hold.
+#: The statements that the loops may hold.
 PLAIN = (Accumulate, AccumulateInto, Compute, Constant, IndexValue, Load, Store)
 #: From the place in a row and the free index: where an element is.
 At = Callable[[Affine, Affine], Affine]
@@ -36,7 +36,7 @@ At = Callable[[Affine, Affine], Affine]
 
 @dataclass
 class Product:
-    """A product with the rows of a stored share, and how it is a sum of what each element adds.
+    """A product with the rows of a stored share, as a sum with one term for each element.
 
     ``way``: "left" for ``c[f, j] += a[row, f] * t[row, j]``, "right" for ``c[j, f] += t[row, j] *
     b[row, f]``, and "rows" for ``c[row, f] += t[row, j] * b[j, f]``; ``f`` is below ``extent``.
@@ -49,7 +49,7 @@ class Product:
     extent: int
 
     def factor(self, row: Affine) -> At:
-        """Where the other operand has what an element of a row is multiplied with."""
+        """Where the other operand has the factor of an element of a row."""
         first, second = self.other.strides[-2:]
         offset = self.other.offset
         if self.way == "left":
@@ -59,7 +59,7 @@ class Product:
         return lambda here, free: offset + here * first + free * second
 
     def result(self, row: Affine, width: int) -> At:
-        """Where the result has what an element of a row, which has so many, adds to it."""
+        """Where an element of a row of a given width adds to the result."""
         if self.way == "left":
             return lambda here, free: free * width + here
         if self.way == "right":
@@ -76,7 +76,7 @@ class Found:
     counting: Loop
     one: Scalar
     count: Finish
-    #: What the shares are multiplied with, by their numbers.
+    #: The factors of the shares, by their numbers.
     factors: dict[int, Scalar]
     products: list[Product] = field(default_factory=list)
 
@@ -142,12 +142,12 @@ def counted(
 
 
 def _changed(body: list[Any], read: list[Buffer]) -> bool:
-    """Whether statements write what is read."""
+    """Whether statements write buffers that are read."""
     return not written(body).isdisjoint(read)
 
 
 def _formula(x: Scalar, made: dict[int, Any], var: Var) -> Any:
-    """What a scalar of a loop's body is, told without the names of the loop."""
+    """The formula of a scalar of a loop's body, without the names of the loop."""
     s = made.get(x.number)
     if isinstance(s, Compute):
         return s.name, x.dtype, *(_formula(a, made, var) for a in s.args)

@@ -29,7 +29,7 @@ from autojit.ir.core.affine import Affine, Var
 
 from .one_hot import At, Found, Product
 
-#: Loops of so many iterations are written out.
+#: Loops of at most this many iterations are written out.
 UNROLL = 8
 
 
@@ -52,7 +52,7 @@ class HotPlace:
         return Scalar(next(self.numbers), dtype, like.depth, None)
 
     def counting(self, loop: Loop) -> list[Any]:
-        """The body of the counting loop, which sums the places of those that it counts."""
+        """The body of the counting loop, which also sums the places of the counted elements."""
         one = self.found.one
         place, counted = self.new(self.dtype, one), self.new(self.dtype, one)
         return [
@@ -123,7 +123,7 @@ class HotPlace:
         return known
 
     def _rest_of_loops(self, body: list[Any], p: Product, extents: list[int], at: At) -> Scalar:
-        """The sum over loops of what numbers leave when they are subtracted from themselves."""
+        """The sum, over loops, of numbers minus themselves: zero if all are finite, else NaN."""
         dtype, like = p.product.dtype, self.found.count.result
         total = Accumulator(next(self.numbers), dtype, "add", 0.0)
         variables = [Var(n) for n in extents]

@@ -1,4 +1,4 @@
-"""The products that read a row in which one element counts, as sums of what each element adds."""
+"""The products that read one-hot rows, as sums with one term for each element."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ MOST_BESIDE, MOST_APART = 1024, 64
 def products_of(
     steps: list[Any], position: int, row: Loop, loop: Loop, store: Store
 ) -> list[Product] | None:
-    """The products that alone read what is stored, as sums of what each element adds."""
+    """The products that read a stored row, as sums with one term for each element; None unless only
+    products read it."""
     width, target = loop.stop, store.buffer
     whole = affine.of(row.var) * width + affine.of(loop.var)
     if store.index != whole or target.kind != "temp" or target.size != row.stop * width:

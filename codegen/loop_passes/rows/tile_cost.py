@@ -31,10 +31,10 @@ def _near(part: float) -> int:
 def tiles_of(
     group: RowGroup, done: list[Any]
 ) -> tuple[dict[Buffer, tuple[Buffer, int]], int] | None:
-    """How a group runs tile by tile: the matrices of which memory for one tile is enough, with
-    that memory and their row strides, and how many rows a tile has.
+    """How a group runs tile by tile: the matrices that need memory for one tile only, with that
+    memory and their row strides, and how many rows a tile has.
 
-    None where it does not pay.  ``done`` are the steps before those that the group was made of.
+    None where it does not pay.  ``done`` are the steps before the group's.
     """
     shared = group.shared()
     if not shared:
@@ -83,8 +83,8 @@ def _is_mostly_added(way: str, product: MatrixProduct, rows: int, rate: float) -
 
 
 def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, rate: float) -> bool:
-    """Whether tiles of so many rows save clearly more traffic than their products cause by reading
-    operands again for each tile, and whether the cache holds everything together."""
+    """Whether tiles of this many rows save clearly more traffic than their products cause, which
+    read operands again for each tile; and whether the cache holds everything together."""
     again = sums = 0
     for way, s in products:
         if way == "rows":
@@ -100,5 +100,5 @@ def _is_faster(products: list[tuple[str, MatrixProduct]], rows: int, row: int, r
 
 
 def stays_in_cache(size: int) -> bool:
-    """Whether the cache still holds so many bytes when the next tile reads them."""
+    """Whether the cache still holds this many bytes when the next tile reads them."""
     return size <= _near(AGAIN)

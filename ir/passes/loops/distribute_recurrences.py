@@ -19,7 +19,7 @@ A step of the first loop waits for the one before with everything that it comput
 second with a multiplication for each number that is carried, and the rest are vectors.  (Loop
 distribution: Kennedy and McKinley, "Loop Distribution with Arbitrary Control Flow",
 Supercomputing 1990.)  Cotangents are linear, so the adjoint of every loop over numbers is such a
-loop.  What is computed is rounded in another order.
+loop.  The results are rounded in another order.
 
 Where that is more than rounding, loops stay as they are.  What two terms would cancel exactly is
 what compensated summation (Kahan) computes.  Products of factors may leave the range of floats
@@ -83,7 +83,7 @@ def _rule(op: Op, at: Rewriter) -> Sequence[Value] | None:
 
 
 def _carries_many(op: Op) -> bool:
-    """Whether a loop hands on too many numbers; what is read once may be a sum."""
+    """Whether a loop hands on too many numbers; a carry that is read once may be a sum."""
     body, n = op.params["body"], op.params["constants"]
     readers = readers_of(body.ops, body.outputs)
     carries = body.inputs[n + 1 : n + 1 + op.params["carries"]]
@@ -113,7 +113,7 @@ class _Blocks:
         return current_builder().inline(self._block(length), values)
 
     def _block(self, size: int) -> Program:
-        """So many steps."""
+        """A block of steps."""
         builder = Builder()
         constants, (first,), carries = (
             [Value(v.type) for v in group]

@@ -1,4 +1,4 @@
-"""Loops of unknown length that push arrays of which a step replaces little push what it replaces.
+"""Loops of unknown length push the elements that a step replaces, not the whole array.
 
 What ``undo_tapes`` does for loops over rows, for the sweeps of a ``while``.  Its first sweep pushes
 the elements that a step replaces and their places, instead of the array as the step finds it, and a
@@ -119,14 +119,15 @@ def _pushing_less(
 
 
 def _pushing(body: Program, carries: int, stream: _Stream) -> tuple[Program, list[Value]]:
-    """The first sweep, and what it pushes in the stream's place, after its other streams."""
+    """The first sweep, and the values that it pushes in the stream's place, after its other
+    streams."""
     return recording(body, stream.changes, carries + stream.number)
 
 
 def _reading(
     body: Program, k: int, extra: Sequence[Value], streams: int, stream: _Stream
 ) -> Program:
-    """A later sweep, with the array as a carry of its own, the last, if it reads the stream."""
+    """A later sweep; if it reads the stream, it has the array as one more carry, the last."""
     n, m = stream.op.params["constants"], stream.op.params["carries"][k]
     builder = Builder()
     given = {v: Value(v.type) for v in body.inputs}

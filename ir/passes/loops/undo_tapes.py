@@ -39,7 +39,7 @@ from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
-#: The parts of a loop's steps, of which each has ranges of its own.
+#: Into how many parts a loop's steps are divided; each part has its own ranges.
 PARTS = 256
 
 
@@ -159,7 +159,7 @@ def _put_back(
     builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape, final: Value,
     stacked: Sequence[Value],
 ) -> Sequence[Value]:  # fmt: skip
-    """The loop that reads the tape, with the array as a carry of its own, the last."""
+    """The loop that reads the tape, with the array as one more carry, the last."""
     body: Program = op.params["body"]
     n, m = op.params["constants"], op.params["carries"]
     at = op.operands.index(tape.maker.results[tape.result])

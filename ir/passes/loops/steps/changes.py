@@ -1,7 +1,7 @@
 """What a step changes in an array, where that is little: it sets elements, or adds to them.
 
-A step may also change the array in a loop of its own that counts to a bound, which changes at most
-so many times as much.
+A step may also change the array in a loop that counts to a bound; it then changes at most that many
+times as much.
 
 Legal where nothing else makes the array of the next step; and where the ranges of integers say how
 many steps an inner loop has at most.
@@ -19,15 +19,15 @@ from autojit.ir.ops.linear import constant
 from autojit.ir.ops.update import AddAt, Scatter, Update
 from autojit.ir.regions.while_ import While
 
-#: What is replaced in a step is at most one part in so many of the array.
+#: A step replaces at most one part in this many of the array.
 FEW = 4
 
 RangeOf = Callable[[Value], Range]
 
 
 class Change(NamedTuple):
-    """An op that changes an array; ``inner`` has the changes of a step of a loop, which has at
-    most so many steps."""
+    """An op that changes an array; ``inner`` has the changes of one step of an inner loop, and
+    ``most`` says how many steps that loop has at most."""
 
     op: Op
     inner: tuple[Change, ...] = ()
@@ -53,9 +53,9 @@ class Change(NamedTuple):
 def changes_of(
     body: Program, array: Value, value: Value, of: Sequence[RangeOf] = ()
 ) -> tuple[Change, ...]:
-    """What a body does to an array that becomes another value, in order, if that is to replace few
-    of its elements, or to add to them.  With ``of`` it may do so in loops: each knows the ranges of
-    integers in a part of the steps."""
+    """The changes of an array in a body, in order, until it becomes another value; none unless they
+    replace few of its elements, or add to them.  With ``of`` it may do so in loops: each knows the
+    ranges of integers in a part of the steps."""
     made_by = {v: op for op in body.ops for v in op.results}
     changes = list[Change]()
     while value is not array:

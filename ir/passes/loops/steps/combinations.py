@@ -3,11 +3,11 @@
 A number that is ``offset + factors[0] * state[0] + …`` has the offset and the factors as values
 that the step computes without the state.
 
-Legal where the factors do not depend on the state and no terms cancel.  What two terms would cancel
-exactly is what compensated summation (Kahan) computes.  Products of factors may leave the range of
-floats where each of them times the state does not, and so may what is distributed over a sum: so a
-loop that is no derivative multiplies its state with one number of each step, and nothing added to
-it.
+Legal where the factors do not depend on the state and no terms cancel.  Compensated summation
+(Kahan) computes the very rest that two cancelling terms would leave.  Products of factors may leave
+the range of floats where each of them times the state does not, and so may what is distributed over
+a sum: so a loop that is no derivative multiplies its state with one number of each step, and
+nothing added to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autojit.ir.ops.linear import Constant
 
 from .terms import joined, negative
 
-#: What is left of two numbers that cancel.
+#: Two numbers cancel where at most this part of them is left.
 CANCELLED = 0.01
 
 
@@ -37,7 +37,7 @@ class Combination(NamedTuple):
 
 
 class Combinations:
-    """The numbers of a step that depend on its state, and what they are of it."""
+    """The numbers of a step that depend on its state, as linear functions of it."""
 
     def __init__(self, state: Sequence[Value], *, derived: bool, builder: Builder) -> None:
         self.state = state
@@ -59,7 +59,7 @@ class Combinations:
             self.known[v] = Combination(None, tuple(factors))
 
     def of(self, v: Value) -> Combination:
-        """What a number is of the state."""
+        """A number as a linear function of the state."""
         return self.known.get(v) or Combination(v, (None,) * len(self.state))
 
     def depend(self, values: Iterable[Value]) -> bool:

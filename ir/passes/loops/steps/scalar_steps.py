@@ -136,7 +136,7 @@ class ScalarSteps:
         self.elements[op.result] = made
 
     def _together(self, v: Value) -> Value:
-        """A value of which the elements have been computed."""
+        """A value whose elements have been computed."""
         if v not in self.elements or v in self.env:
             return self.env[v]
         parts = self.elements[v]
@@ -162,7 +162,7 @@ class ScalarSteps:
         return made
 
     def results(self, made: Sequence[Value]) -> list[Value]:
-        """The results of the loop from those of the loop over numbers."""
+        """The results of the loop, from the results of the loop over numbers."""
         numbers = iter(made)
         found = []
         for k, v in enumerate(self.op.results):

@@ -1,7 +1,7 @@
 """What steps replace in an array is recorded, and put back: see ``undo_tapes`` and ``undo_steps``.
 
-Of a loop inside of a step, what its steps replace is recorded in arrays with as many rows as it has
-steps at most, and another loop puts that back, from the last step to the first.
+A loop inside of a step records what its steps replace in arrays, which have a row for each step
+that it may take.  Another loop puts that back, from the last step to the first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def recording(
 def _repeated(
     builder: Builder, change: Change, operands: Sequence[Value]
 ) -> tuple[Sequence[Value], list[Value]]:
-    """The results of a change on other operands, and what it replaces and where."""
+    """The results of a change on other operands; the values that it replaces, and their places."""
     if not change.inner:
         recorded = _replaced_by(change.op, operands)
         return builder.repeat(change.op, operands), recorded
