@@ -44,7 +44,9 @@ from autojit.codegen.loop_ir.traversal import (
     memory,
     walk,
 )
-from autojit.codegen.loop_passes.rows.block_stages import Crossing, stages_of
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_passes.rows.block_stages import stages_of
+from autojit.codegen.loop_passes.rows.crossing import Crossing, is_repeatable
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Var
 from autojit.ir.core.machine import current
@@ -127,12 +129,14 @@ def _strip_mined(loop: Loop, size: int) -> list[Any] | None:
         return None
     blocks = (loop.stop - loop.start) // size
     outer = Var(blocks)
-    crossing = Crossing(stages, size)
+    crossing = Crossing([stage.body for stage in stages], is_repeatable)
+    for number, scalar in crossing.kept.items():
+        crossing.places[number] = Buffer(f"block{number}", scalar.dtype, size, "local"), 0
     body = []
-    for k, stage in enumerate(stages):
+    for k in range(len(stages)):
         inner = Var(size)
         row = affine.of(outer) * size + affine.of(inner) + loop.start
-        statements = crossing.statements(k, stage, affine.of(inner), loop.var, row)
+        statements = crossing.statements(k, affine.of(inner), loop.var, row)
         body.append(Loop(inner, 0, size, statements, loop.role))
     result: list[Any] = [Loop(outer, 0, blocks, body, loop.role)]
     rest = loop.start + blocks * size

@@ -1,1 +1,1 @@
-"""Parts of the passes over rows: what may be done, whether it pays, and what is written."""
+"""Parts of the passes over rows and blocks: legality, cost, and what is written."""

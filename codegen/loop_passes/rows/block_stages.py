@@ -1,7 +1,6 @@
 """The body of a loop over rows, cut into stages that each become a loop over a block of rows.
 
-Legal where no other statements stand between two loops that share an accumulator.  A scalar that
-one stage computes and another one uses is kept for each row of the block, or computed again.
+Legal where no other statements stand between two loops that share an accumulator.
 """
 
 from __future__ import annotations
@@ -9,19 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from autojit.codegen.loop_ir.nodes import (
-    Accumulate,
-    Begin,
-    Constant,
-    Finish,
-    IndexValue,
-    Load,
-    Loop,
-    Store,
-)
-from autojit.codegen.loop_ir.traversal import substituted, used, walk
-from autojit.codegen.loop_ir.values import Buffer, Scalar
-from autojit.ir.core.affine import Affine, Var
+from autojit.codegen.loop_ir.nodes import Accumulate, Begin, Finish, Loop
+from autojit.codegen.loop_ir.traversal import walk
 
 
 @dataclass
@@ -64,55 +52,3 @@ def stages_of(loop: Loop) -> list[Stage] | None:
                 stages.append(Stage(False))
             stages[-1].body.append(s)
     return stages
-
-
-class Crossing:
-    """Scalars that one stage computes and another one uses: each is kept in a buffer of the
-    block."""
-
-    def __init__(self, stages: list[Stage], size: int) -> None:
-        self.defined_in = {
-            s.result.number: k
-            for k, stage in enumerate(stages)
-            for s in stage.body
-            if hasattr(s, "result")
-        }
-        self.again = {s.result.number: s for stage in stages for s in stage.body if _repeatable(s)}
-        self.buffers: dict[int, Buffer] = {}
-        self.needed: list[dict[int, Scalar]] = []
-        for k, stage in enumerate(stages):
-            self.needed.append(self._needed_from_others(k, stage))
-        for needs in self.needed:
-            for number, scalar in needs.items():
-                if number not in self.again and number not in self.buffers:
-                    name = f"block{number}"
-                    self.buffers[number] = Buffer(name, scalar.dtype, size, "local")
-
-    def _needed_from_others(self, k: int, stage: Stage) -> dict[int, Scalar]:
-        needs: dict[int, Scalar] = {}
-        for s in walk(stage.body):
-            for scalar in used(s):
-                if self.defined_in.get(scalar.number, k) != k:
-                    needs[scalar.number] = scalar
-        return needs
-
-    def statements(self, k: int, stage: Stage, here: Affine, var: Var, row: Affine) -> list[Any]:
-        body: list[Any] = []
-        for number, scalar in self.needed[k].items():
-            if number in self.again:
-                body.append(substituted(self.again[number], var, row))
-            else:
-                body.append(Load(scalar, self.buffers[number], here, None))
-        for s in stage.body:
-            body.append(substituted(s, var, row))
-            result = getattr(s, "result", None)
-            if result is not None and result.number in self.buffers:
-                body.append(Store(self.buffers[result.number], here, result))
-        return body
-
-
-def _repeatable(s: Any) -> bool:
-    """Whether recomputing a statement is as cheap as loading its result."""
-    if isinstance(s, Load):
-        return s.guard is None and s.buffer.kind == "input"
-    return isinstance(s, (Constant, IndexValue))

@@ -23,21 +23,29 @@ def recording(
 ) -> tuple[Program, list[Value]]:
     """A step that returns what changes replace, and where, after its results but for one; and
     these values."""
-    builder, recorded = Builder(), list[Value]()
-    inputs = [Value(v.type) for v in body.inputs]
+    builder, inputs = Builder(), [Value(v.type) for v in body.inputs]
+    with building(builder):
+        outputs, recorded = _recorded(builder, body, inputs, changes)
+    del outputs[dropped]
+    return builder.finish(inputs, [*outputs, *recorded], name=body.name), recorded
+
+
+def _recorded(
+    builder: Builder, body: Program, inputs: Sequence[Value], changes: Sequence[Change]
+) -> tuple[list[Value], list[Value]]:
+    """The outputs of a body for these inputs; the values that changes replace, and their places."""
     env = dict(zip(body.inputs, inputs, strict=True))
     by_op = {change.op: change for change in changes}
-    with building(builder):
-        for op in body.ops:
-            operands = [env[v] for v in op.operands]
-            if op in by_op:
-                made, replaced = _repeated(builder, by_op[op], operands)
-                recorded += replaced
-            else:
-                made = builder.repeat(op, operands)
-            env.update(zip(op.results, made, strict=True))
-    outputs = [env[v] for k, v in enumerate(body.outputs) if k != dropped]
-    return builder.finish(inputs, [*outputs, *recorded], name=body.name), recorded
+    recorded = list[Value]()
+    for op in body.ops:
+        operands = [env[v] for v in op.operands]
+        if op in by_op:
+            made, replaced = _repeated(builder, by_op[op], operands)
+            recorded += replaced
+        else:
+            made = builder.repeat(op, operands)
+        env.update(zip(op.results, made, strict=True))
+    return [env[v] for v in body.outputs], recorded
 
 
 def _repeated(
@@ -68,21 +76,12 @@ def _with_inputs(program: Program, types: Sequence[object]) -> Program:
 
 def _recording(body: Program, change: Change, rows: Sequence[object]) -> Program:
     """A step that stores what it replaces in the row of its number."""
-    builder = Builder()
-    inputs = [Value(v.type) for v in body.inputs]
+    builder, inputs = Builder(), [Value(v.type) for v in body.inputs]
     number, arrays = Value(INDEX), [Value(t) for t in rows]  # type: ignore[arg-type]
-    env = dict(zip(body.inputs, inputs, strict=True))
-    by_op = {inner.op: inner for inner in change.inner}
-    replaced = list[Value]()
     with building(builder):
-        for op in body.ops:
-            operands = [env[v] for v in op.operands]
-            if op in by_op:
-                replaced += _replaced_by(op, operands)
-            env.update(zip(op.results, builder.repeat(op, operands), strict=True))
+        outputs, replaced = _recorded(builder, body, inputs, change.inner)
         stored = [scatter(a, v, number, axes=(0,)) for a, v in zip(arrays, replaced, strict=True)]
         following = number + 1
-    outputs = [env[v] for v in body.outputs]
     return builder.finish(
         [*inputs, number, *arrays], [*outputs, following, *stored], name=body.name
     )
