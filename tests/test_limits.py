@@ -32,17 +32,6 @@ PASSES = ("ir/passes/algebra", "ir/passes/loops", "codegen/loop_passes")
 
 #: Files that splitting would make worse, with the reason.
 LONGER: Mapping[str, str] = {}
-#: Passes that are longer today and are to be split.  One that is short enough leaves the list.
-PASSES_TO_SPLIT = {
-    "codegen/loop_passes/one_hot_rows.py",
-    "codegen/loop_passes/rows/one_hot_loops.py",
-    "codegen/loop_passes/parallelize.py",
-    "codegen/loop_passes/strip_mine.py",
-    "codegen/loop_passes/tile_rows.py",
-    "ir/passes/loops/distribute_recurrences.py",
-    "ir/passes/loops/scalar_replacement.py",
-    "ir/passes/loops/undone.py",
-}
 
 _NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
@@ -93,7 +82,7 @@ def test_files_are_short() -> None:
 
 def test_passes_are_short() -> None:
     found = too_long(ROOT, PASSES, lines_of_code, MOST_LINES_OF_PASS)
-    compare(found, PASSES_TO_SPLIT, MOST_LINES_OF_PASS)
+    compare(found, set(), MOST_LINES_OF_PASS)
 
 
 def test_the_linter_counts_branches_everywhere() -> None:

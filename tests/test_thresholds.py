@@ -12,7 +12,7 @@ import autojit
 from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_ir.nodes import Fill
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_passes import parallelize
+from autojit.codegen.loop_passes.tasks import task_cost
 from autojit.codegen.lowering import carries, region_places
 from autojit.ir.core.machine import Costs, Machine, current
 from autojit.staging import execute
@@ -55,16 +55,16 @@ def test_what_is_drawn_differs_from_what_is_usual() -> None:
 
 
 def test_copies_change_with_their_original_and_change_back() -> None:
-    usual = parallelize.WORTH_TRYING, region_places.SMALL
+    usual = task_cost.WORTH_TRYING, region_places.SMALL
     with thresholds.Thresholds(
         {
-            "codegen.loop_passes.parallelize.WORTH_TRYING": 7,
+            "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 7,
             "codegen.lowering.region_places.SMALL": 3,
         }
     ):
-        assert parallelize.WORTH_TRYING == 7
+        assert task_cost.WORTH_TRYING == 7
         assert carries.SMALL == region_places.SMALL == 3
-    assert usual == (parallelize.WORTH_TRYING, region_places.SMALL)
+    assert usual == (task_cost.WORTH_TRYING, region_places.SMALL)
 
 
 def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
@@ -75,7 +75,7 @@ def test_what_was_compiled_with_other_thresholds_is_not_used() -> None:
 
     usual = loops()
     assert "task" not in usual
-    with thresholds.Thresholds({"codegen.loop_passes.parallelize.WORTH_TRYING": 0}):
+    with thresholds.Thresholds({"codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0}):
         assert "task" in loops()
     assert loops() == usual
 
@@ -102,7 +102,7 @@ def test_machines_are_told_and_forgotten() -> None:
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    path = "codegen.loop_passes.parallelize.WORTH"
+    path = "codegen.loop_passes.tasks.task_cost.WORTH"
     with pytest.raises(AssertionError, match=rf"no thresholds: \['{path}'\]"):
         thresholds.Thresholds({path: 0})
 

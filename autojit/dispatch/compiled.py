@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import pickle
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, Concatenate, Generic, NamedTuple, Self, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from autojit.staging.trace_function import (
     leaf_type,
     trace_function,
 )
-from autojit.staging.transformed import P, Q, R, look_like
+from autojit.staging.transformed import Binding, P, R, look_like
 from autojit.tracing.hooks import hooks
 from autojit.tracing.values import is_tracer
 
@@ -73,7 +72,7 @@ def _unpickled(state: _State) -> CompiledFunction[..., Any]:
     return made
 
 
-class CompiledFunction(Inspected, Generic[P, R]):
+class CompiledFunction(Inspected, Binding[P, R]):
     """The result of ``jit``: call it like the function."""
 
     def __init__(
@@ -128,18 +127,6 @@ class CompiledFunction(Inspected, Generic[P, R]):
         except Exception as error:
             fold(error)
             raise
-
-    @overload
-    def __get__(self, instance: None, owner: Any = None) -> Self: ...
-
-    @overload
-    def __get__(
-        self: CompiledFunction[Concatenate[Any, Q], R], instance: object, owner: Any = None
-    ) -> Callable[Q, R]: ...
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """Methods: ``@jit def f(self, x)`` binds like a function."""
-        return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
         """By name, or with the function; where that does not pickle, with the traced programs."""

@@ -115,7 +115,7 @@ class _Thread:
 
     def __init__(self) -> None:
         self.thread = threading.current_thread()
-        self.ident = threading.get_ident()
+        self.ident: int = threading.get_ident()
         self.root = Node("thread", self.thread.name)
         #: Seconds that would not have passed without the profile.
         self.overhead = 0.0
@@ -134,12 +134,12 @@ class Recorder:
         self.threads: list[_Thread] = []
         self.events: list[Event] = []
         #: How many spans there is no event of.
-        self.dropped = 0
-        self.closed = False
+        self.dropped: int = 0
+        self.closed: bool = False
         #: When it began and ended, by the clock, and in which thread.
-        self.begun = clock()
+        self.begun: float = clock()
         self.ended: float | None = None
-        self.ident = threading.get_ident()
+        self.ident: int = threading.get_ident()
         self._programs: dict[Any, Program] = {}
         #: The last program, and the first one like it.
         self._latest: tuple[Program, Program] | None = None

@@ -71,7 +71,7 @@ class Value:
     def __init__(
         self, data: Any, _children: Iterable[Value] = (), _op: str = "", label: str = ""
     ) -> None:
-        self.data = data
+        self.data: Any = data
         self.grad: Any = ZERO
         self._a: Any = None
         self._b: Any = None

@@ -26,6 +26,7 @@ from autojit.tracing.source import user_source
 from .arguments import refused
 
 F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K", bound=type)
 
 #: SciPy's public name -> what answers for it, with the same signature.
 FUNCTIONS: dict[str, Callable[..., Any]] = hooks.scipys_functions
@@ -99,10 +100,10 @@ def _may_use_traced(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return current_trace() is not None and any(map(callable, (*args, *kwargs.values())))
 
 
-def answers_class(name: str) -> Callable[[type], type]:
+def answers_class(name: str) -> Callable[[K], K]:
     """Register a class of ours, which stands for SciPy's where it is made of traced arrays."""
 
-    def register(kind: type) -> type:
+    def register(kind: K) -> K:
         def make(*args: Any, **kwargs: Any) -> Any:
             return (kind if is_traced((args, kwargs)) else original(name))(*args, **kwargs)
 

@@ -68,7 +68,11 @@ class span:
     __slots__ = ("_told", "begun", "data", "ended", "kind", "name")
 
     def __init__(self, kind: str, name: str, data: Any = None) -> None:
-        self.kind, self.name, self.data = kind, name, data
+        self.kind: str = kind
+        self.name: str = name
+        self.data: Any = data
+        self.begun: float
+        self.ended: float
 
     def __enter__(self) -> span:
         self._told = state.watchers

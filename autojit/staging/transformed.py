@@ -26,7 +26,24 @@ def look_like(wrapper: Any, function: Callable[..., Any]) -> None:
     functools.update_wrapper(wrapper, function, updated=updated)
 
 
-class Transformed(Shown, Generic[P, R]):
+class Binding(Generic[P, R]):
+    """A callable object that is a method where a class has it, as a function is."""
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+
+    @overload
+    def __get__(
+        self: Binding[Concatenate[Any, Q], R], instance: object, owner: Any = None
+    ) -> Callable[Q, R]: ...
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The object itself, or with the instance as argument 0."""
+        function: Any = self
+        return self if instance is None else functools.partial(function, instance)
+
+
+class Transformed(Shown, Binding[P, R]):
     """The result of a transformation: call it like the function.
 
     It pickles by its name if it has one in its module, else as ``transform(function, **settings)``.
@@ -42,9 +59,11 @@ class Transformed(Shown, Generic[P, R]):
     ) -> None:
         look_like(self, function)
         self.__doc__ = described(transform, function)
-        self.__annotations__ = {}  # those of `__signature__` are other ones
+        self.__annotations__: dict[str, Any] = {}  # those of `__signature__` are other ones
         #: The transformation, the function and the settings.
-        self.made_of = transform, function, settings
+        self.made_of: tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]] = (
+            transform, function, settings,
+        )  # fmt: skip
         self._call = call
         self._reading = reading
 
@@ -61,18 +80,6 @@ class Transformed(Shown, Generic[P, R]):
         except Exception as error:
             fold(error)
             raise
-
-    @overload
-    def __get__(self, instance: None, owner: Any = None) -> Self: ...
-
-    @overload
-    def __get__(
-        self: Transformed[Concatenate[Any, Q], R], instance: object, owner: Any = None
-    ) -> Callable[Q, R]: ...
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """Methods: ``@grad def f(self, x)`` binds like a function."""
-        return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
         return f"<{self.written()}{names_of(self)}>"

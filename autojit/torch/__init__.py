@@ -55,9 +55,15 @@ from .functions.shaping import broadcast_to
 from .methods import FUNCTIONS as _FUNCTIONS
 from .saving import load, save
 
-bool = bool_
-double, float, half, long, int, short = float64, float32, float16, int64, int32, int16
-cfloat, cdouble = complex64, complex128
+bool: dtype = bool_
+double: dtype = float64
+float: dtype = float32
+half: dtype = float16
+long: dtype = int64
+int: dtype = int32
+short: dtype = int16
+cfloat: dtype = complex64
+cdouble: dtype = complex128
 globals().update(_FUNCTIONS)
 globals().update(_FACTORIES)
 vmap = func.vmap

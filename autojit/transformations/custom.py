@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from autojit.errors import StructureError, with_place
 from autojit.ir.autodiff.partition import depends
@@ -16,7 +16,7 @@ from autojit.staging import pytrees
 from autojit.staging.bodies import Body, check_function, merged, name_of, trace_body
 from autojit.staging.pickling import global_name
 from autojit.staging.trace_function import LeafType, leaf_type
-from autojit.staging.transformed import P, Q, R
+from autojit.staging.transformed import Binding, P, R
 from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.values import is_tracer, lift
@@ -36,8 +36,11 @@ from .rules import (
 Rule = Callable[..., Any]
 
 
-class _WithRules(Generic[P, R]):
-    """A function that is traced as one call, with rules for its derivatives."""
+class _WithRules(Binding[P, R]):
+    """A function that is traced as one call, with rules for its derivatives.
+
+    Of a method the object is argument 0; ``nondiff_argnums=(0,)`` makes it a setting.
+    """
 
     kind: str = ""
     op: Any = None
@@ -68,18 +71,6 @@ class _WithRules(Generic[P, R]):
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return self.function, self.nondiff_argnums
-
-    @overload
-    def __get__(self, instance: None, owner: Any = None) -> Self: ...
-
-    @overload
-    def __get__(
-        self: _WithRules[Concatenate[Any, Q], R], instance: object, owner: Any = None
-    ) -> Callable[Q, R]: ...
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """Methods: the object is argument 0; ``nondiff_argnums=(0,)`` makes it a setting."""
-        return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
         return f"<{self.kind} {name_of(self.function)}>"

@@ -1,4 +1,4 @@
-"""What a step of a loop program computes and moves, counted statement by statement.
+"""How much a step of a loop program computes and moves, counted statement by statement.
 
 Operations are those on floats: a sum, a product, a comparison or an elementary function is one
 each, a product of matrices two for each multiplication.  ``slots`` are the same in the unit of the
@@ -45,7 +45,7 @@ class Operations:
     is_open: bool = False
 
     def add(self, other: Operations, times: int = 1) -> None:
-        """Count what runs so many times."""
+        """Count statements that run a number of times."""
         self.flops += times * other.flops
         self.slots += times * other.slots
         self.is_open = self.is_open or other.is_open
@@ -62,7 +62,7 @@ def operations(body: list[Any]) -> Operations:
 
 
 def _of_statement(s: Any) -> tuple[Operations, int]:
-    """What a statement computes, and how often."""
+    """The operations of a statement, and how often it runs."""
     if isinstance(s, Loop):
         # A task's share of a loop is written with the whole range; of one that may skip most of
         # its iterations, one is counted.
@@ -140,8 +140,8 @@ def of_step(step: Any) -> Operations:
 
 
 class Traffic:
-    """The elements that a step touches, by buffer: a mark for each.  What it has written itself it
-    does not read from memory.
+    """The elements that a step touches, by buffer: a mark for each.  Elements that it has written
+    itself are not read from memory.
 
     ``at_most`` says that there may be fewer: where places are computed, or a guard decides.
     """

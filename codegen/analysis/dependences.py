@@ -4,9 +4,10 @@
       s = y[i]                        flow, distance 1: y[i + 1], read by the next iteration
       y[i + 1] = s
 
-A dependence is a pair of touches of the same memory of which one changes it.  The questions that
-passes ask follow from dependences: may iterations run in any order (:func:`is_any_order`), may two
-lists of statements change places (:func:`may_swap`), two loops be exchanged, fused, one be split.
+A dependence is a pair of touches of the same memory, at least one of which changes it.  The
+questions that passes ask follow from dependences: may iterations run in any order
+(:func:`is_any_order`), may two lists of statements change places (:func:`may_swap`), may a loop be
+split (:func:`may_split`).
 
 Two kinds of answers must not be mixed up.  What *may* be is conservative: an index with a quotient,
 a computed place, memory that moves may be anywhere, so the answer is that there is a dependence.
@@ -27,7 +28,6 @@ from autojit.codegen.loop_ir.effects import BODIES, EFFECTS, TOUCHING, Access, c
 from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.traversal import memory, walk
 from autojit.codegen.loop_ir.values import Buffer
-from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .overlap import Interval, Place, distances
@@ -48,18 +48,9 @@ class Touch(NamedTuple):
 
     @property
     def combine(self) -> str:
-        """How what is there is combined with more, where the order of that does not matter."""
+        """How a new value is combined with the old one, where their order does not matter."""
         combine = "" if self.access is None else self.access.combine
         return "" if combine == "set" else combine
-
-    def moved(self, var: Var, by: Affine) -> Touch:
-        """The touch with another variable in the place of one."""
-        if self.access is None:
-            return self
-        a = self.access
-        index = a.index.substitute(var, by)
-        moved = Access(a.buffer, index, a.low, a.high, a.guard, a.is_exact, a.combine, a.is_rest)
-        return self._replace(access=moved)
 
 
 def touches(body: Iterable[Any]) -> list[Touch]:
@@ -146,7 +137,7 @@ Differences = Mapping[Var, Interval]
 
 
 def may_overlap(one: Touch, other: Touch, bounds: Bounds, differences: Differences) -> bool:
-    """Whether two touches may be of one element, where variables differ by so much.
+    """Whether two touches may be of one element, where variables differ by the given amounts.
 
     Variables of loops inside of either are independent, and all others are the same.
     """
@@ -204,7 +195,7 @@ class Dependence(NamedTuple):
     """The sink has to follow the source, from ``least`` to ``most`` iterations later.
 
     ``kind`` is "flow" (it reads what the source has changed), "anti" (it changes what the source
-    has read), "output" (both write), or "reduction" (both combine in the same way, which may be in
+    has read), "output" (both write), or "reduction" (both combine in the same way, and may do so in
     any order).  A distance of 0 is one within an iteration.
     """
 
@@ -226,6 +217,7 @@ def dependences(loop: Loop, bounds: Bounds | None = None) -> Iterator[Dependence
     ``bounds`` are the ranges of loops around, where they are known to be less than all.
 
     >>> from autojit.codegen.loop_ir.nodes import Load, Scalar, Store
+    >>> from autojit.ir.core import affine
     >>> i, y = Var(8), Buffer("y", "f64", 9, "temp")
     >>> s = Scalar(0, "f64", 1, None)
     >>> shifts = Loop(i, 0, 8, [Load(s, y, affine.of(i), None), Store(y, affine.of(i) + 1, s)], "")
@@ -243,7 +235,7 @@ def dependences(loop: Loop, bounds: Bounds | None = None) -> Iterator[Dependence
 
 
 def _directed(one: Touch, other: Touch, least: int, most: int) -> Iterator[Dependence]:
-    """The dependences of a pair, the first of which stands before the other."""
+    """The dependences of a pair of touches, in the order of the statements."""
     if most > 0 or (most == 0 and one is not other):
         yield Dependence(_kind(one, other), one, other, max(least, int(one is other)), most)
     if least < 0 and one is not other:
@@ -272,13 +264,14 @@ def overwrites_in_order(body: Iterable[Any]) -> bool:
 
 
 def surely_meet(loop: Loop, *, adding: bool = True) -> Buffer | None:
-    """A buffer of which one iteration surely writes an element that another one reads or writes,
-    at indices that move with the loop.
+    """A buffer in which one iteration surely writes an element that another one reads or writes, at
+    indices that move with the loop.
 
     Iterations that add to the same element meet only where ``adding`` is to be told, too.  Indices
     with quotients, computed places and guarded reads are not decided.
 
     >>> from autojit.codegen.loop_ir.nodes import Load, Scalar, Store
+    >>> from autojit.ir.core import affine
     >>> i, y = Var(8), Buffer("y", "f64", 9, "temp")
     >>> s = Scalar(0, "f64", 1, None)
     >>> here, after = affine.of(i), affine.of(i) + 1
@@ -354,41 +347,4 @@ def may_split(
     ahead = [s for s in second if places[id(s)] < last]
     return may_swap(ahead, first, around) and not any(
         may_overlap(one, other, around, later) for one, other in _conflicts(second, first)
-    )
-
-
-def may_fuse(first: Loop, second: Loop, bounds: Bounds | None = None) -> bool:
-    """Whether two loops that follow each other may be one, with both bodies in turn.
-
-    They have one range, and no iteration of the second one needs what a later one of the first
-    does.
-    """
-    if (first.start, first.stop) != (second.start, second.stop):
-        return False
-    reach = first.stop - first.start - 1
-    around = {**(bounds or {}), first.var: (first.start, first.stop - 1)}
-    earlier = {first.var: (-reach, -1)}
-    var = affine.of(first.var)
-    return not any(
-        may_overlap(one, other.moved(second.var, var), around, earlier)
-        for one, other in _conflicts(first.body, second.body)
-    )
-
-
-def may_exchange(outer: Loop, bounds: Bounds | None = None) -> bool:
-    """Whether a loop and the one that is its whole body may change places.
-
-    No iteration may need what one does that comes earlier in the outer loop, and later in the
-    inner one.
-    """
-    if len(outer.body) != 1 or not isinstance(outer.body[0], Loop):
-        return False
-    (inner,) = outer.body
-    ranges = {x.var: (x.start, x.stop - 1) for x in (outer, inner)}
-    around = {**(bounds or {}), **ranges}
-    later, earlier = outer.stop - outer.start - 1, inner.stop - inner.start - 1
-    crossed = {outer.var: (1, later), inner.var: (-earlier, -1)}
-    return not any(
-        may_overlap(one, other, around, crossed)
-        for one, other in _conflicts(inner.body, inner.body)
     )

@@ -5,12 +5,12 @@
       y[i] = t[0] + u[0]        # exposed: u, of which nothing is written, and x; not t
 
 A body whose reads of a buffer are all covered by its own writes may run anywhere with a copy of the
-buffer: in a task, in another order, at the same time as other iterations.  What is exposed has to
-come from outside.
+buffer: in a task, in another order, at the same time as other iterations.  The exposed values have
+to come from outside.
 
 Elements are told apart by affine forms.  A write counts from where it stands on: within its loop
-for the iteration alone, behind the loop for all of them, if together they leave no gaps.  What
-cannot be decided counts as not written, so what is found not to be exposed is not.
+for the iteration alone, behind the loop for all of them, if together they leave no gaps.  Elements
+in doubt count as not written, so memory that is found not to be exposed is surely not.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Written:
 
 
 def _without(index: Affine, terms: Terms, bounds: Bounds) -> Affine | None:
-    """What is left of an index without the terms of what is written; None if no loop of the index
+    """The rest of an index without the terms of the written elements; None if no loop of the index
     takes the place of one that has run."""
     left = dict(index.terms)
     for atom, coefficient in terms:
@@ -148,7 +148,7 @@ class Reads:
                 self.touch(s)
 
     def touch(self, s: Any) -> None:
-        """What a statement reads comes first.  An update leaves unwritten what was."""
+        """Reads come first.  An update leaves unwritten elements unwritten."""
         e = EFFECTS[type(s)]
         for access in (*e.reads(s), *e.updates(s)):
             self.read(s, access)
@@ -188,7 +188,7 @@ class Reads:
         del self.bounds[s.var]
 
     def _close_in_part(self, buffer: Buffer, written: Written, s: Loop) -> None:
-        """A part of a loop has run: what it has written is known when all parts have."""
+        """A part of a loop has run: its writes count when all parts have run."""
         whole = Written()
         mine = [t for t in written.intervals if any(_depends(a, s.var) for a, _ in t)]
         whole.intervals = {t: written.intervals.pop(t) for t in mine}
@@ -255,7 +255,8 @@ def _copied(written: dict[Buffer, Written]) -> dict[Buffer, Written]:
 
 
 def _in_all(states: list[dict[Buffer, Written]]) -> dict[Buffer, Written]:
-    """What is written in each of several states, where they say it in the same way."""
+    """The elements that are written in each of several states, as far as all have the same
+    terms."""
     found, *others = states
     for state in others:
         shared = [buffer for buffer in found if buffer in state]

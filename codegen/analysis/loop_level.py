@@ -31,12 +31,12 @@ OWN_MEMORY = "memory of its own for each buffer"
 #: No temporary has a place in the arena yet.
 NOT_PLACED = "no places in memory"
 
-#: What a pass keeps that runs nothing in tasks.
+#: Kept by passes that run nothing in tasks.
 EVERYTHING = (NESTS, NO_TASKS, OWN_MEMORY, NOT_PLACED)
 
-#: What a pass keeps that may make one loop of two, or several of one.
+#: Kept by passes that may make one loop of two, or several of one.
 FLAT = (NO_TASKS, OWN_MEMORY, NOT_PLACED)
-#: What a pass keeps that may run something in tasks.
+#: Kept by passes that may run loops in tasks.
 IN_TASKS = (OWN_MEMORY, NOT_PLACED)
 
 Function = Callable[..., Any]
@@ -78,7 +78,7 @@ LOOPS: Level[LoopProgram] = Level(
 
 
 class _Decorator(Protocol):
-    """What the decorators of passes are."""
+    """The decorators of passes."""
 
     def __call__(
         self,

@@ -4,10 +4,10 @@
 
 Two places of a buffer are the same where the difference of their indices is zero, or lies within
 the window that the sizes of the accesses make.  The unknowns are differences of loop variables, or
-variables themselves.  What is found holds for integers: the greatest common divisor of the
-coefficients has to divide what is left, and unknowns with large coefficients are separated from
-those whose sum is too small to make up for a step of theirs (V. Maslov, "Delinearization: an
-efficient way to break multiloop dependence equations", 1992).
+variables themselves.  The solutions are integers: the greatest common divisor of the coefficients
+has to divide what is left, and unknowns with large coefficients are separated from those whose sum
+is too small to make up for a step of theirs (V. Maslov, "Delinearization: an efficient way to break
+multiloop dependence equations", 1992).
 
 Answers are conservative: an interval holds every solution, and perhaps numbers that are none.
 """
@@ -93,7 +93,8 @@ def _together(some: list[Unknown], low: int, high: int, wanted: Interval) -> Int
 
 
 class Place(NamedTuple):
-    """Elements from ``start + low`` to ``start + high`` for all values of variables of its own."""
+    """Elements from ``start + low`` to ``start + high``, for all values of the place's own
+    variables."""
 
     start: Affine
     low: int
@@ -138,7 +139,7 @@ def distances(
 
 
 def _of_both(one: int, before: Interval, other: int, after: Interval) -> list[Unknown]:
-    """An atom that has a value of its own at each place."""
+    """An atom whose values at the two places are independent."""
     if one == other:
         return [Unknown(one, after[0] - before[1], after[1] - before[0])]
     return [Unknown(-one, *before), Unknown(other, *after)]

@@ -1,8 +1,9 @@
-"""What crosses the border of tasks: memory and scalars that a loop shares with what is around it.
+"""What crosses the border of tasks: memory and scalars that a loop shares with the statements
+around it.
 
 A task is a function of its own, which may run beside the others.  It sees inputs, results and
-temporaries, and nothing else of what surrounds it.  So for a loop that is cut into tasks, each
-buffer is one of these:
+temporaries, and nothing else from outside.  So for a loop that is cut into tasks, each buffer is
+one of these:
 
     read only      nothing in the loop writes it
     own            each iteration writes its own elements
@@ -19,11 +20,12 @@ there are no tasks (``Border.of`` says why).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from autojit.codegen.loop_ir.effects import EFFECTS, Access, effects_of, is_read_only
+from autojit.codegen.loop_ir.effects import effects_of, is_read_only
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import (
     Accumulate,
@@ -41,10 +43,10 @@ from autojit.codegen.loop_ir.nodes import (
     ScatterInto,
     Store,
 )
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_named, defined, memory, used, walk
+from autojit.codegen.loop_ir.traversal import bodies_of, defined, memory, used, walk
 from autojit.codegen.loop_ir.values import Buffer, Scalar
 
-from .dependences import is_at_one_place, surely_meet, written
+from .dependences import is_at_one_place, surely_meet, touches, written
 from .exposed import exposed
 
 #: What tasks may hold.
@@ -56,7 +58,7 @@ _KNOWN = (
 
 @dataclass
 class Border:
-    """What a loop's tasks need beside its body."""
+    """The memory and scalars that a loop's tasks need, beside its body."""
 
     #: Buffers that each task has a copy of, and how copies are combined; of scratch not at all.
     copied: dict[Buffer, str | None]
@@ -74,15 +76,14 @@ class Border:
 
         ``outside`` is memory that is touched elsewhere in the program.
         """
-        inner = list(walk(main.body))
         if main.role == "sequence" or main.is_partial or main.share is not None:
             return "its iterations have to run in their order"
-        if not all(map(_may_be_in_task, inner)):
+        if not all(map(_may_be_in_task, walk(main.body))):
             return "it holds a loop with steps, a branch or a call of a library"
         if buffer := surely_meet(main):
             return f"iterations read or write elements of {buffer} that others write"
         found = Border({}, [], [], [])
-        uses = _Uses(main, inner)
+        uses = _Uses(main)
         later = {*exposed(after), *outside}
         for buffer in uses.touched:
             if not found._place(buffer, uses, later):
@@ -128,43 +129,33 @@ def _may_be_in_task(s: Any) -> bool:
 
 
 class _Uses:
-    """What a loop does with memory."""
+    """How a loop uses memory; buffers are in the order of their first touch."""
 
-    def __init__(self, main: Loop, inner: list[Any]) -> None:
-        self.var = main.var
-        self.touched: dict[Buffer, None] = {}
-        self.written: dict[Buffer, None] = {}
+    def __init__(self, main: Loop) -> None:
+        found = touches(main.body)
+        changes = [t for t in found if t.changes]
+        self.touched = dict.fromkeys(t.memory for t in found)
+        self.written = dict.fromkeys(t.memory for t in changes)
         #: What several iterations write to.
-        self.together: dict[Buffer, None] = {}
-        #: Of what is only added to: how.
+        self.together = {
+            t.memory for t in changes if t.access is None or is_at_one_place(t.access, main.var)
+        }
+        #: How the buffers that are only added to are combined.
         self.adds: dict[Buffer, str] = {}
-        others: set[Buffer] = set()
-        for s in inner:
-            self.touched.update(dict.fromkeys(map(memory, buffers_named(s))))
-            e = EFFECTS[type(s)]
-            for access in (*e.writes(s), *e.scratch(s), *e.updates(s)):
-                self._note(access)
-            for access in e.updates(s):
-                if self.adds.setdefault(memory(access.buffer), access.combine) != access.combine:
-                    others.add(memory(access.buffer))
-            for access in (*e.reads(s), *e.writes(s), *e.scratch(s)):
-                others.add(memory(access.buffer))
-        for buffer in others:
-            self.adds.pop(buffer, None)
-        # What is touched first comes first.
+        ways: dict[Buffer, set[str]] = defaultdict(set)
+        for t in found:
+            ways[t.memory].add(t.combine)
+        for buffer, (way, *others) in ways.items():
+            if way and not others:
+                self.adds[buffer] = way
         self.exposed = exposed(main.body, {main.var: (main.start, main.stop - 1)})
-
-    def _note(self, access: Access) -> None:
-        buffer = memory(access.buffer)
-        self.written[buffer] = None
-        if is_at_one_place(access, self.var):
-            self.together[buffer] = None
 
 
 def _repeatable(before: list[Any], changed: Collection[Buffer]) -> set[int]:
     """The scalars that a task may compute again, by number.
 
-    What is read has to be there still: nothing that follows writes to it, the loop neither.
+    The memory that it reads has to be unchanged: nothing that follows writes to it, the loop
+    neither.
     """
     later = set(changed)
     readable = set()
@@ -186,7 +177,7 @@ def _repeatable(before: list[Any], changed: Collection[Buffer]) -> set[int]:
 def from_outside(body: list[Any], known: set[int]) -> dict[int, Scalar]:
     """The scalars that statements use and that neither they nor those around them compute.
 
-    What is computed in a loop, or again in a task, is known there only.
+    A scalar that is computed in a loop, or again in a task, is known there only.
     """
     known = set(known)
     found: dict[int, Scalar] = {}

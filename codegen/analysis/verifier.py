@@ -1,4 +1,4 @@
-"""A verifier of loop programs: what a pass over loops may not break.
+"""A verifier of loop programs: rules that no pass over loops may break.
 
 It runs after each pass where ``verify_each`` is on, as the tests have it, since it takes a tenth of
 the time; and knows scopes: a kernel is a function, a task is another one, and what a body computes
@@ -146,7 +146,7 @@ class _Check:
             self.fail("steps of a loop that did not run", s)
 
     def _inside(self, s: Any) -> None:
-        """What a statement has inside."""
+        """The statements inside of a statement."""
         if isinstance(s, Loop):
             self._loop(s)
         elif isinstance(s, RunTasks):
@@ -260,7 +260,7 @@ class _Check:
         assert self.task is not None
         shares = [x for x in self.around if EFFECTS[type(x)].share(x) is not None]
         own = {self.task, *(var for x in shares for var in EFFECTS[type(x)].variables(x))}
-        # Of what a statement shares itself each task has a part.
+        # A statement that shares itself gives each task a part.
         changed = e.scratch(s) if e.share(s) is not None else changes(s)
         for access in changed:
             buffer = memory(access.buffer)
@@ -273,7 +273,7 @@ def _is_plain(index: Affine) -> bool:
 
 
 def _is_decided(s: Any) -> bool:
-    """Whether it is known what a statement reads."""
+    """Whether the elements that a statement reads are known."""
     e = EFFECTS[type(s)]
     read = (*e.reads(s), *e.updates(s))
     return all(a.guard is None and a.is_exact and _is_plain(a.index) for a in read)

@@ -1,12 +1,12 @@
 """Compiled code on disk: a folder of entries, each in a file named after the hash of its key.
 
-An entry is bytes that are not looked into here (object code) and a header (JSON) that says
-what they are.  A key is a dict of words; :mod:`.cpu.key` says what it consists of.
+An entry has bytes, which nothing here looks into (object code), and a header (JSON) that describes
+them.  A key is a dict of words; :mod:`.cpu.key` says what it consists of.
 
 An entry that is loaded will run with the user's rights, so it is checked first.  A checksum over
-the whole file finds what was cut off, overwritten or damaged.  Somebody who can write to the file
-could write the checksum too, so on POSIX the folder and the file must belong to the user and be
-writable by nobody else.
+the whole file finds files that were cut off, overwritten or damaged.  Somebody who can write to the
+file could write the checksum too, so on POSIX the folder and the file must belong to the user and
+be writable by nobody else.
 
 Entries are written aside and renamed: readers see a whole entry or none, and of two writers
 of one entry either may win, as both have the same.
@@ -36,7 +36,7 @@ FOLDER_VARIABLE = "AUTOJIT_CACHE_DIR"
 #: The most bytes that the folder may hold: 512M, 2G, 1000000; 0 for no cache.
 SIZE_VARIABLE = "AUTOJIT_CACHE_SIZE"
 DEFAULT_SIZE = 512 << 20
-#: What is kept when entries have to go, as a share of the most: not every write shall evict.
+#: When entries have to go, this share of the most is kept: not every write shall evict.
 _KEPT = 0.9
 #: Age in seconds from which a file written aside is the leftover of a process that was killed.
 _ABANDONED = 3600.0
@@ -108,7 +108,7 @@ def unpack(data: bytes, name: str) -> Entry:
 
 
 class Cache:
-    """The entries in one folder, at most so many bytes.  Safe to share between threads."""
+    """The entries in one folder, up to a number of bytes.  Safe to share between threads."""
 
     def __init__(self, folder: str | os.PathLike[str], most: int = DEFAULT_SIZE) -> None:
         self.folder = Path(folder)

@@ -71,7 +71,8 @@ class Executable:
 
     @property
     def packing(self) -> Packing | None:
-        """What is compiled where many arguments or results are numbers: these are in arrays."""
+        """The program that is compiled where many arguments or results are numbers: these are in
+        arrays."""
         if self._packing is None:
             from .packing import packing
 
@@ -93,7 +94,8 @@ class Executable:
 
     @property
     def loops(self) -> LoopProgram:
-        """What is compiled.  Not needed, and not made, where the code comes from disk."""
+        """The loop program that is compiled.  Not needed, and not made, where the code comes from
+        disk."""
         if self._loops is None:
             from autojit.codegen.lowering.lower import lower
 
@@ -163,7 +165,7 @@ class Executable:
     def key(
         self, weak: Sequence[type | None], captured: int, *, as_tuple: bool
     ) -> dict[str, Any] | None:
-        """The key on disk of what such a call runs; None if nothing is looked up there."""
+        """The key on disk of the code that such a call runs; None if nothing is looked up there."""
         return self._key(self._specific(weak, captured, as_tuple=as_tuple) or self._general())
 
     def _general(self) -> Convention:

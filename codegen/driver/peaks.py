@@ -45,14 +45,14 @@ class Peaks(NamedTuple):
     source: str
 
     def level(self, size: int) -> int:
-        """The number of the first level that holds so many bytes."""
+        """The number of the first level that holds this many bytes."""
         caches = current().caches
         # A processor has its part of the last level; all have all of it.
         held = (*caches[:2], caches[2] * self.processors)
         return next((k for k, most in enumerate(held) if size <= most), len(held))
 
     def bandwidth(self, size: int) -> float:
-        """Bytes a second from where arrays of so many bytes lie."""
+        """Bytes a second from the level where arrays of this many bytes lie."""
         return self.bandwidths[self.level(size)]
 
 
@@ -131,7 +131,7 @@ def _bandwidth(read: Callable[[int, int, int], float], size: int, processors: in
 
 
 def _best(calls: Sequence[Callable[[int], Any]]) -> float:
-    """Runs a second, of calls that run something so many times, on a thread each."""
+    """Runs a second, where each thread makes calls that run something a number of times."""
     with ThreadPoolExecutor(len(calls)) as pool:
 
         def once(n: int) -> float:

@@ -5,7 +5,7 @@ Beside a program's plain code stands a second one with a clock between its parts
 ten nanoseconds (:func:`costs` measures it here: 8 to 25 ns on x86), which is subtracted; what takes
 less than :data:`SHORT` at a time cannot be told from that, and is marked.
 
-The time of tasks on several threads is that of the thread that waits for them.
+The time of tasks on several threads is the time of the thread that waits for them.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def seconds_per_tick() -> float:
 
 @cache
 def costs() -> Costs:
-    """What it costs to take a time on this machine: of some rounds the least."""
+    """The cost of taking a time on this machine: of some rounds the least."""
     from autojit.codegen.cpu.entry_point import timed_core
 
     clock = _clock()

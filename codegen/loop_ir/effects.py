@@ -4,8 +4,9 @@
     @dataclass(slots=True)
     class Load: ...
 
-Walks, the verifier and passes ask the declaration, and never the class.  What a statement does not
-declare it does not do: a test fills each field of a statement and looks for it in the declaration.
+Walks, the verifier and passes ask the declaration, and never the class.  A statement does nothing
+that it does not declare: a test fills each field of a statement and looks for it in the
+declaration.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Access:
     is_exact: bool = True
     #: Of an update: how the new value is combined with the old one.
     combine: str = ""
-    #: Whether it goes on as far as a matrix does, which the statement does not say.
+    #: Whether it goes on to the end of a matrix, which the statement does not tell.
     is_rest: bool = False
 
     @property
@@ -123,7 +124,7 @@ def declare(**effects: Any) -> Callable[[C], C]:
 
 
 def effects_of(statement: Any) -> Effects:
-    """What the class of a statement declares."""
+    """The effects that the class of a statement declares."""
     return EFFECTS[type(statement)]
 
 

@@ -35,7 +35,7 @@ FAILURES = {
 
 
 def is_check(word: str) -> bool:
-    """Whether a word of kernels is that of `ensure`."""
+    """Whether a word of kernels is the word of an `ensure`."""
     return failure_of(word) is not None
 
 
@@ -72,4 +72,4 @@ class CacheWarning(UserWarning):
 
 
 class CorruptCacheWarning(CacheWarning):
-    """A file of the cache is not what was written; it was removed."""
+    """A file of the cache differs from what was written; it was removed."""

@@ -16,7 +16,7 @@ from autojit.ir.core.values import Source
 
 
 class Origin:
-    """The ops that are stored by a step, each with what is computed on the way to it.
+    """The ops whose results a step stores, each with the ops that are computed on the way.
 
     ``definers`` has the op of each value of the scheduled program, ``stored`` the values that lie
     in memory: there the way ends.
@@ -80,7 +80,7 @@ Origins = tuple[Origin, ...]
 
 
 def origins_of(steps: Iterable[Any]) -> Origins:
-    """The origins of what is made of several steps."""
+    """The origins of a step that is made of several."""
     return tuple(dict.fromkeys(origin for step in steps for origin in step.origins))
 
 

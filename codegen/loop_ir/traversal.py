@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from autojit.ir.core.affine import Affine, Bounds, Var
 
 from .effects import BODIES, EFFECTS
 from .matrices import MatrixProduct
-from .nodes import Loop, RunTasks, Tasks
+from .nodes import Fill, Loop, RunTasks, Tasks
 from .program import Kernel, LoopProgram
 from .values import Buffer, Operand, Scalar
 
@@ -75,6 +75,42 @@ def _with_indices(value: Any, change: Callable[[Affine], Affine]) -> Any:
 
 def _is_operand(value: Any) -> bool:
     return isinstance(value, Operand)
+
+
+#: Memory that is elsewhere: the buffer that it is in, and how much greater indices are there.
+Elsewhere = Mapping[Buffer, tuple[Buffer, Affine]]
+
+
+def redirected(body: list[Any], elsewhere: Elsewhere) -> list[Any]:
+    """The statements and loops, accessing some memory in other buffers."""
+    result = []
+    for s in body:
+        if isinstance(s, Loop):
+            s = replace(s, body=redirected(s.body, elsewhere))
+        elif isinstance(s, MatrixProduct):
+            s = _redirected_product(s, elsewhere)
+        elif hasattr(s, "buffer") and (found := elsewhere.get(memory(s.buffer))) is not None:
+            buffer, by = found
+            where = "start" if isinstance(s, Fill) else "index"
+            s = replace(s, buffer=buffer, **{where: getattr(s, where) + by})
+        result.append(s)
+    return result
+
+
+def _redirected_product(s: MatrixProduct, elsewhere: Elsewhere) -> MatrixProduct:
+    a, b = redirected_operand(s.a, elsewhere), redirected_operand(s.b, elsewhere)
+    c = redirected_operand(Operand(s.c, s.c_offset, ()), elsewhere)
+    panel = None if s.panel is None else redirected_operand(s.panel, elsewhere)
+    return replace(s, a=a, b=b, c=c.buffer, c_offset=c.offset, panel=panel)
+
+
+def redirected_operand(o: Operand, elsewhere: Elsewhere) -> Operand:
+    """An operand of a product, which may be elsewhere."""
+    found = elsewhere.get(memory(o.buffer))
+    if found is None:
+        return o
+    buffer, by = found
+    return replace(o, buffer=buffer, offset=o.offset + by)
 
 
 def product_of(step: Any) -> MatrixProduct | None:

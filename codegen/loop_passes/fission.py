@@ -36,8 +36,9 @@ from autojit.codegen.loop_ir.nodes import (
     Store,
 )
 from autojit.codegen.loop_ir.program import Kernel
-from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, substituted, used, walk
-from autojit.codegen.loop_ir.values import Buffer, Scalar
+from autojit.codegen.loop_ir.traversal import bodies_of, buffers_of, walk
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_passes.rows.crossing import Crossing, is_repeatable
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, current
@@ -105,37 +106,13 @@ class _Fission:
 
     def __init__(self, loop: Loop, name: str) -> None:
         self.loop = loop
-        self.parts = _parts(loop.body)
-        made = {
-            s.result.number: (k, s)
-            for k, part in enumerate(self.parts)
-            for s in part
-            if isinstance(getattr(s, "result", None), Scalar)
-        }
-        self.again = {number: s for number, (_, s) in made.items() if _is_repeated(s)}
-        #: For each part: the scalars of earlier parts that it uses.
-        self.needed = [
-            {
-                a.number: a
-                for s in part
-                for a in used(s)
-                if a.number in made and made[a.number][0] < k
-            }
-            for k, part in enumerate(self.parts)
-        ]
-        handed = {
-            number: scalar
-            for needed in self.needed
-            for number, scalar in needed.items()
-            if number not in self.again
-        }
-        self.rows = _rows(loop.stop - loop.start, len(handed))
-        #: Where each scalar is spilled: the buffer of its dtype, and the offset there.
-        self.places: dict[int, tuple[Buffer, int]] = {}
-        for dtype in dict.fromkeys(a.dtype for a in handed.values()):
-            group = [n for n, scalar in handed.items() if scalar.dtype == dtype]
+        self.crossing = Crossing(_parts(loop.body), _is_repeated)
+        kept = self.crossing.kept
+        self.rows = _rows(loop.stop - loop.start, len(kept))
+        for dtype in dict.fromkeys(a.dtype for a in kept.values()):  # a buffer for each
+            group = [n for n, scalar in kept.items() if scalar.dtype == dtype]
             buffer = Buffer(f"{name}_{dtype}", dtype, len(group) * self.rows, "temp")
-            self.places.update({n: (buffer, k * self.rows) for k, n in enumerate(group)})
+            self.crossing.places.update({n: (buffer, k * self.rows) for k, n in enumerate(group)})
 
     def loops(self) -> list[Any]:
         """The loop over blocks, and the loops over the remainder."""
@@ -150,22 +127,10 @@ class _Fission:
 
     def _block(self, first: Affine, rows: int) -> list[Any]:
         made = []
-        for part, needed in zip(self.parts, self.needed, strict=True):
+        for k in range(len(self.crossing.parts)):
             inner = Var(rows)
             here = affine.of(inner)
-            body: list[Any] = []
-            for number, scalar in needed.items():
-                if number in self.again:
-                    body.append(substituted(self.again[number], self.loop.var, first + here))
-                else:
-                    buffer, place = self.places[number]
-                    body.append(Load(scalar, buffer, here + place, None))
-            for s in part:
-                body.append(substituted(s, self.loop.var, first + here))
-                result = getattr(s, "result", None)
-                if result is not None and result.number in self.places:
-                    buffer, place = self.places[result.number]
-                    body.append(Store(buffer, here + place, result))
+            body = self.crossing.statements(k, here, self.loop.var, first + here)
             made.append(Loop(inner, 0, rows, body, self.loop.role, outlined=True))
         return made
 
@@ -190,9 +155,7 @@ def _parts(body: list[Any]) -> list[list[Any]]:
 
 def _is_repeated(statement: Any) -> bool:
     """Whether a statement is rematerialized in each part that uses its result."""
-    if isinstance(statement, Load):
-        return statement.guard is None and statement.buffer.kind == "input"
-    return isinstance(statement, (Constant, IndexValue, InRange))
+    return is_repeatable(statement) or isinstance(statement, InRange)
 
 
 def _rows(extent: int, handed: int) -> int:

@@ -27,7 +27,8 @@ from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import bodies_of, memory
 from autojit.ir.core.affine import Affine, Bounds, Var
 
-#: The most elements that the ends may have together, and the row has at least so many times that.
+#: The most elements that the ends may have together, and how many times as many the row has at
+#: least.
 MOST_AT_ENDS = 16
 PART_AT_ENDS = 4
 
@@ -89,7 +90,7 @@ def _widened(run: list[Any], bounds: Bounds) -> list[Any] | None:
         return None
     targets = [[(s.buffer, s.index) for s in loop.body if isinstance(s, Store)] for loop in loops]
     changed = written(statements)
-    # What the middle writes at the ends has to be overwritten there, and by nothing else.
+    # The ends, and nothing else, have to overwrite what the middle writes there.
     if any(set(t) != set(targets[0]) for t in targets) or len(changed) < len(targets[0]):
         return None
     if not all(_once_a_step(index, var) for _, index in targets[0]):

@@ -19,11 +19,15 @@ from autojit.codegen.loop_ir.nodes import RunTasks, Tasks
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import buffers_of
 from autojit.codegen.loop_ir.values import Buffer, Operand
+from autojit.codegen.loop_passes.tasks.task_cost import (
+    FEW_TASKS,
+    is_measured,
+    most_private,
+    task_count,
+)
 from autojit.ir.core import affine
 from autojit.ir.core.affine import Affine, Var
 from autojit.ir.core.machine import L2, LAST, current
-
-from .parallelize import FEW_TASKS, is_measured, most_private, task_count
 
 #: A result with fewer columns would leave most of a vector empty.
 LEAST_COLUMNS = 8

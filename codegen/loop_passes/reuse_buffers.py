@@ -112,8 +112,8 @@ class _Wrong(Exception):
 class _Check:
     """Whether all of the source that is read is read before the target is written there.
 
-    Iterations of a loop that does both have elements of their own, and in each of them what is
-    read comes first.
+    In a loop that reads and writes, each iteration has its own elements, and reads them before it
+    writes.
     """
 
     def __init__(self, source: Buffer, target: Buffer) -> None:

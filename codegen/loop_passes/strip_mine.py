@@ -14,7 +14,7 @@ iterations share memory by reductions only (``_independent``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from autojit.codegen.analysis.dependences import is_at_one_place, surely_meet
@@ -42,13 +42,13 @@ from autojit.codegen.loop_ir.traversal import (
     in_sequence,
     is_whole,
     memory,
-    substituted,
-    used,
     walk,
 )
-from autojit.codegen.loop_ir.values import Buffer, Scalar
+from autojit.codegen.loop_ir.values import Buffer
+from autojit.codegen.loop_passes.rows.block_stages import stages_of
+from autojit.codegen.loop_passes.rows.crossing import Crossing, is_repeatable
 from autojit.ir.core import affine
-from autojit.ir.core.affine import Affine, Var
+from autojit.ir.core.affine import Var
 from autojit.ir.core.machine import current
 
 #: About how many iterations a block has; their rows should fit in the second-level cache.
@@ -70,7 +70,7 @@ def strip_mined(kernel: Kernel, rows: int | None = None) -> Kernel:
     least = rows or 2 * BLOCK
     found = [
         _strip_mined(s, rows or _size(s.stop - s.start))
-        if isinstance(s, Loop) and _pays(s, least)
+        if isinstance(s, Loop) and _pays(s, least) and _independent(s)
         else None
         for s in kernel.body
     ]
@@ -92,7 +92,7 @@ def _pays(loop: Loop, least: int) -> bool:
     # A root of one number takes as long as a function: nothing else is done meanwhile.
     costly = sum(current().costs.function for s in loop.body if is_function(s))
     long_enough = loop.stop - loop.start >= least
-    return bool(inner) and costly >= WORTH_BLOCKS and long_enough and _independent(loop)
+    return bool(inner) and costly >= WORTH_BLOCKS and long_enough
 
 
 #: The statements that a loop over rows may hold; the accesses of others are not checked here.
@@ -122,118 +122,24 @@ def _independent(loop: Loop) -> bool:
     )
 
 
-@dataclass
-class _Stage:
-    """Consecutive statements that become one loop over a block."""
-
-    has_loop: bool
-    body: list[Any] = field(default_factory=list)
-
-
-def _stages(loop: Loop) -> list[_Stage] | None:
-    """The body, cut where inner loops begin and end; an accumulator's begin and finish stay with
-    its loop.
-
-    None if other statements stand between two loops that share an accumulator.
-    """
-    begun = {s.accumulator.number: s for s in loop.body if isinstance(s, Begin)}
-    ends = {s.accumulator.number: s for s in loop.body if isinstance(s, Finish)}
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for position, s in enumerate(loop.body):
-        for a in walk([s]) if isinstance(s, Loop) else ():
-            if isinstance(a, Accumulate) and a.accumulator.number in begun:
-                first.setdefault(a.accumulator.number, position)
-                last[a.accumulator.number] = position
-    stages: list[_Stage] = []
-    summed: set[int] = set()
-    for position, s in enumerate(loop.body):
-        if isinstance(s, Loop):
-            begins = [n for n in begun if first.get(n) == position]
-            if not stages or not stages[-1].has_loop or (begins and not summed):
-                stages.append(_Stage(True))
-            done = [n for n in begun if last.get(n) == position]
-            stages[-1].body += [begun[n] for n in begins] + [s] + [ends[n] for n in done]
-            summed = (summed | set(begins)) - set(done)
-        elif not (isinstance(s, (Begin, Finish)) and s.accumulator.number in first):
-            if summed:
-                return None
-            if not stages or stages[-1].has_loop:
-                stages.append(_Stage(False))
-            stages[-1].body.append(s)
-    return stages
-
-
 def _strip_mined(loop: Loop, size: int) -> list[Any] | None:
     """The loop over blocks, and the loop over the remainder; None if the body cannot be cut."""
-    stages = _stages(loop)
+    stages = stages_of(loop)
     if stages is None:
         return None
     blocks = (loop.stop - loop.start) // size
     outer = Var(blocks)
-    defined_in = {
-        s.result.number: k
-        for k, stage in enumerate(stages)
-        for s in stage.body
-        if hasattr(s, "result")
-    }
-    crossing = _Crossing(stages, defined_in, size)
+    crossing = Crossing([stage.body for stage in stages], is_repeatable)
+    for number, scalar in crossing.kept.items():
+        crossing.places[number] = Buffer(f"block{number}", scalar.dtype, size, "local"), 0
     body = []
-    for k, stage in enumerate(stages):
+    for k in range(len(stages)):
         inner = Var(size)
         row = affine.of(outer) * size + affine.of(inner) + loop.start
-        statements = crossing.statements(k, stage, affine.of(inner), loop.var, row)
+        statements = crossing.statements(k, affine.of(inner), loop.var, row)
         body.append(Loop(inner, 0, size, statements, loop.role))
     result: list[Any] = [Loop(outer, 0, blocks, body, loop.role)]
     rest = loop.start + blocks * size
     if rest < loop.stop:
         result.append(replace(loop, start=rest))
     return result
-
-
-class _Crossing:
-    """Scalars that one stage computes and another one uses: each is kept in a buffer of the
-    block."""
-
-    def __init__(self, stages: list[_Stage], defined_in: dict[int, int], size: int) -> None:
-        self.stages = stages
-        self.defined_in = defined_in
-        self.again = {s.result.number: s for stage in stages for s in stage.body if _repeatable(s)}
-        self.buffers: dict[int, Buffer] = {}
-        self.needed: list[dict[int, Scalar]] = []
-        for k, stage in enumerate(stages):
-            self.needed.append(self._needed_from_others(k, stage))
-        for needs in self.needed:
-            for number, scalar in needs.items():
-                if number not in self.again and number not in self.buffers:
-                    name = f"block{number}"
-                    self.buffers[number] = Buffer(name, scalar.dtype, size, "local")
-
-    def _needed_from_others(self, k: int, stage: _Stage) -> dict[int, Scalar]:
-        needs: dict[int, Scalar] = {}
-        for s in walk(stage.body):
-            for scalar in used(s):
-                if self.defined_in.get(scalar.number, k) != k:
-                    needs[scalar.number] = scalar
-        return needs
-
-    def statements(self, k: int, stage: _Stage, here: Affine, var: Var, row: Affine) -> list[Any]:
-        body: list[Any] = []
-        for number, scalar in self.needed[k].items():
-            if number in self.again:
-                body.append(substituted(self.again[number], var, row))
-            else:
-                body.append(Load(scalar, self.buffers[number], here, None))
-        for s in stage.body:
-            body.append(substituted(s, var, row))
-            result = getattr(s, "result", None)
-            if result is not None and result.number in self.buffers:
-                body.append(Store(self.buffers[result.number], here, result))
-        return body
-
-
-def _repeatable(s: Any) -> bool:
-    """Whether recomputing a statement is as cheap as loading its result."""
-    if isinstance(s, Load):
-        return s.guard is None and s.buffer.kind == "input"
-    return isinstance(s, (Constant, IndexValue))

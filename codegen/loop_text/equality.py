@@ -11,7 +11,7 @@ from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.values import Accumulator, Buffer, Scalar, Trips
 from autojit.ir.core.affine import Affine, Quotient, Var
 
-#: What does not change what a program does, or is compared by itself.
+#: Fields that do not change what a program does, or that are compared by themselves.
 _IGNORED = {
     (Kernel, "buffers"), (Kernel, "values"),
     *((step, "origins") for step in (Kernel, MatrixProduct, Factorization, Callback)),
@@ -29,7 +29,7 @@ def difference(first: LoopProgram, second: LoopProgram) -> str | None:
 
 
 class _Matching:
-    """Pairs what is called differently."""
+    """Pairs the names of the two programs."""
 
     def __init__(self) -> None:
         self.pairs: dict[Any, Any] = {}

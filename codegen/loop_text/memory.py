@@ -1,6 +1,6 @@
 """The memory of a loop program that is interpreted: one array a buffer, or parts of one arena.
 
-What is not written is poisoned: NaN where it holds floats, the least number of integers.
+Memory that was not written is poisoned: NaN where it holds floats, the least number of integers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from autojit.ir.core.types import dtype_from_name
 
 
 class OutOfMemory(AssertionError):
-    """A statement touches what is not in its buffer."""
+    """A statement touches elements that are not in its buffer."""
 
 
 def poisoned(dtype: str, size: int) -> np.ndarray:
@@ -71,7 +71,7 @@ class Memory:
         return found
 
     def grow(self, tape: Buffer, steps: int) -> None:
-        """Room on a tape for so many steps."""
+        """Room on a tape for this many steps."""
         root = memory(tape)
         old = self.arrays.get(root)
         size = max(1, steps) * root.size

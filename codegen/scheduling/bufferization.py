@@ -114,7 +114,7 @@ class Placement:
         return Location(self.of[value], self.base.get(value, Affine(0)))
 
     def _locate_under(self, value: Value, item: Any) -> None:
-        """What a value is written over lies where it does."""
+        """A value that is written over another has the other's place."""
         for under in (item.base, item.over) if isinstance(item, Stored) else ():
             if under is not None:
                 self._locate(under, self._place_of(value))

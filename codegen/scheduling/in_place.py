@@ -3,9 +3,9 @@
 Legal where every read of an old element comes before the new one is written there, in a loop that
 is complete by then or in the same iteration (``_Order.safe``), and where neither the old value nor
 the new one is that of another carry or a result of the body.  A loop inside of the body takes over
-the memory of a carry of its own where it reads that value once, as the carry's first element, and
-nothing reads it after the loop has begun (``_Order.through``).  A branch does so where each of its
-ways hands that operand on, or may overwrite it by the same rules (``_Order.takes``).
+the memory of a value that it carries, where it reads that value once, as the carry's first value,
+and nothing reads it after the loop has begun (``_Order.through``).  A branch does so where each of
+its ways hands that operand on, or may overwrite it by the same rules (``_Order.takes``).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Way(NamedTuple):
 
 
 class _Order:
-    """The order in which leaves run, and what each reads."""
+    """The order of the leaves, and the values that each reads."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -133,7 +133,7 @@ class _Order:
             return None
         if taken is before:
             return _Way()
-        # What a later loop takes from here is read without an operand.
+        # A later loop reads values from here, which are no operands.
         if taken in (*self.schedule.program.outputs, *self.schedule.kept.same.values()):
             return None
         way = self.way(before, taken)

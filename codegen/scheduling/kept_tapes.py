@@ -7,14 +7,14 @@
 
 The reverse of a loop of unknown length runs the loop again, since as a program of values it
 cannot have what the first run computed: how much that is is not known before.  In memory it can.
-The first of two loops that take the same steps pushes what the later one would, and the later one
-begins with its second sweep; if it has only one, it has nothing to do.
+Of two loops that take the same steps, the first also pushes the values that the later one would
+push, and the later one begins with its second sweep; if it has only one, it has nothing to do.
 
 Legal where both loops end by the same test of the same carries, and each carry of the later loop
 equals one of the first at every step (``_same_carries``): it starts as the same value, and its
 next value is the same function of equal carries.
-The first loop must also be able to have what the later one's first sweep reads: that is computed
-before the first loop then, and depends on none of its results.
+The values that the later loop's first sweep reads must be known before the first loop: they are
+computed before it then, and depend on none of its results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Kept:
     same: dict[Value, Value]
 
     def reverse_of(self, first: Op) -> Op:
-        """The loop that reads what a first one pushes; where there is none, the first itself."""
+        """A loop that reads the values that a first one pushes; where there is none, the first
+        itself."""
         for op, source in self.source.items():
             if source is first and len(op.params["sweeps"]) > 1:
                 return op
@@ -165,7 +166,7 @@ def _with_constants_ahead(ops: list[Op], first: Op, later: Op) -> list[Op] | Non
 
 
 def _with_pushes(first: Op, later: Op, same: list[int]) -> Op:
-    """The first loop, pushing what the later one's first sweep does."""
+    """The first loop, which also pushes the values of the later one's first sweep."""
     n, m = first.params["constants"], first.params["carries"][0]
     own, other = first.operands[:n], later.operands[: later.params["constants"]]
     constants = list(dict.fromkeys((*own, *other)))

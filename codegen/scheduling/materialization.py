@@ -10,8 +10,8 @@ Any choice is legal where
   result of the program: otherwise a copy is updated (``_prepare_update``);
 - the BLAS and the bodies of loops read elements where they lie only if their strides are those
   that the call takes: otherwise they read a copy (``_prepare_product``, ``_prepare_bodies``);
-- what is compared with its own extreme is computed once, if its rounding may differ from place to
-  place (``compared_with_extremes``).
+- a value that is compared with its own extreme is computed once, if its rounding may differ from
+  place to place (``compared_with_extremes``).
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from .rotate import rotated
 from .traits import Traits
 from .views import Strided, axis_groups, is_row_major, matrix_view, renumbered, strided_view
 
-#: A value that costs as much as so many functions is stored when it is needed in two places.
+#: A value that costs as much as this many functions is stored when two places need it.
 EXPENSIVE = 1
 #: A broadcast over outer axes repeats its operand's computation; beyond this it is stored.
 CHEAP_TO_REPEAT = 3
-#: What is repeated so often, and has so many elements, is stored without steps between them.
+#: A value with this many repetitions and elements is stored without steps between them.
 MANY = 16
 #: Inline chains longer than this are cut, which bounds recursion.
 DEEPEST = 60
@@ -56,7 +56,7 @@ DEEPEST = 60
 
 @dataclass(eq=False)
 class LibraryCall:
-    """A product, linear algebra or a function of the process; ``operands`` are what it reads."""
+    """A product, linear algebra or a function of the process, which reads ``operands``."""
 
     op: Op
     operands: tuple[Value, ...]
@@ -97,7 +97,7 @@ class BodyCall:
         return [view.base for view in self.views if view is not None]
 
 
-#: What is a step of its own between loops.
+#: The ops that are steps of their own, between loops.
 Call = LibraryCall | BodyCall
 
 
@@ -113,7 +113,7 @@ class Selection:
         #: Loops that keep their tapes for later ones.
         self.kept = rotated(kept_tapes(self.ops, program.outputs))
         self.ops = self.kept.ops
-        #: What is read by other than operands: outputs, and results that a later loop copies.
+        #: Values that are read, but not as operands: outputs, and results that a later loop copies.
         self.copied = (*program.outputs, *self.kept.same.values())
         self.definers = {v: op for op in self.ops for v in op.results}
         self.stored: dict[Value, Stored | Call] = {}
@@ -132,7 +132,7 @@ class Selection:
         """Operands that the BLAS cannot read where they lie get a copy in its layout."""
         self.forced: set[Value] = set()
         self.calls: dict[Value, LibraryCall] = {}
-        #: What is stored whatever is decided later, so that views of it are known to be views.
+        #: Values that are stored in any case, so that views of them are known to be views.
         self.bases = ChainMap[Value, Any](self.calls, dict.fromkeys(self.windows))
         self.bodies: dict[Op, BodyCall] = {}
         ops: list[Op] = []
@@ -150,7 +150,7 @@ class Selection:
         """Operands of an op with bodies are read where they lie if they are contiguous."""
         initial = op.kind.initial(op.params)  # type: ignore[attr-defined]
         views: list[Strided | None] = []
-        # What a sweep begins with that another loop has run.
+        # The first values of a sweep that another loop has run.
         skipped = initial[: op.params["carries"][0]] if op in self.kept.source else ()
         for k, value in enumerate(op.operands):
             if k in skipped or (k in initial and _can_be_filled(self.definers.get(value))):
@@ -210,10 +210,10 @@ class Selection:
     # -- updates in place -------------------------------------------------
 
     def _prepare_updates(self) -> None:
-        """What is updated in place is read by nothing else, or is a copy."""
+        """An array that is updated in place has no other reader, or is a copy."""
         #: Results of updates that begin with a copy.
         self.over_copies: set[Value] = set()
-        #: What is picked from an array by indices, by the array.
+        #: The elements that indices pick, by their array.
         self.picked: dict[Value, list[Value]] = {}
         for op in self.ops:
             if isinstance(op.kind, Gather) and is_sparse(op.result.type, op.operands[0].type):
@@ -230,7 +230,7 @@ class Selection:
         base, rest = self._memory_of(op.operands[0], readers), op.operands[1:]
         alone = base in self.definers and readers[base] == 1
         if self.inside and (not alone or base in self.over_copies):
-            # Where the copy turns out not to be needed, what is written is not read any more.
+            # Where no copy turns out to be needed, nothing reads the written array any more.
             self.forced.update(self.picked.get(base, ()))
             made = [v for v in rest if v in self.definers]
             self.forced.update(v for v in made if may_read(v, base, self.definers, self.forced))
@@ -322,7 +322,7 @@ class Selection:
             repeated.add(value)
 
     def _is_read_apart(self, value: Value) -> bool:
-        """Whether what is computed at little cost reads memory with steps between neighbours."""
+        """Whether a cheap value reads memory with steps between neighbours."""
         left = [value]
         while left:
             value = left.pop()

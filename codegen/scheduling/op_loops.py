@@ -38,8 +38,8 @@ class Stored:
     that is reduced.  ``element(walk, indices)`` gives what is stored or combined,
     ``places(walk, indices)`` at which computed places of the leading ``axes``.
     What updates a ``base`` does so in its buffer, which nothing else reads; ``at(variables)`` is
-    then the element's index, if it is not the loop variables themselves.  What is computed ``over``
-    a value takes its buffer as well, element by element.
+    then the element's index, if it is not the loop variables themselves.  A result that is computed
+    ``over`` a value takes that value's buffer, element by element.
     """
 
     op: Op
@@ -217,7 +217,7 @@ def _in_memory_order(loops: Any, a: Value, b: Value, definers: dict[Value, Op]) 
         long, key=lambda loop: -strides[loop[column]] if loop[column] is not None else 0
     )
     kept = [d for _, d, *_ in ordered if d is not None]
-    # Kept axes stay in order, so that what is still open in a buffer is contiguous.
+    # Kept axes stay in order, so that the part of a buffer that is still open is contiguous.
     if kept != sorted(kept):
         return loops
     for loop in loops:

@@ -8,7 +8,7 @@ So it is in iterations that end when a residual is small: the residual is what t
 from too.  The loop is rotated (A. Appel, "Modern Compiler Implementation", 1998, 18.1): the
 condition of the next step is computed at the end of the body, where it shares the sweep that
 computes the new carries, and what both need is a carry.  That is done where it saves something
-dear; what is cheap is computed again.
+dear; cheap values are computed again.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _rotated(op: Op) -> tuple[list[Op], Op]:
 
 
 def _shared(condition: Program, body: Program) -> list[Value]:
-    """What is dear in the body, and has been computed for the condition."""
+    """Values of the body that are dear, and have been computed for the condition."""
     table = Numbering()
     inputs = [table.number(("input", k)) for k in range(len(body.inputs))]
     tested = set(table.values(condition, inputs).values())
@@ -119,7 +119,7 @@ def _following(
     shared: Sequence[Value],
     arguments: Sequence[Value],
 ) -> list[Value]:
-    """What is shared, and then the condition, of constants and carries."""
+    """The shared values and then the condition, as a program of constants and carries."""
     values = dce.run(Program(body.inputs, body.ops, shared, name="shared"))
     both = Builder()
     inputs = [Value(v.type) for v in arguments]

@@ -47,8 +47,8 @@ class _ViewWalk(ElementWalk):
         return True
 
     def walk(self, value: Value, index: Index, guard: Any = None) -> Any:
-        # What is not a movement is computed: it is the base, stored row-major.  So is what is put
-        # together of several parts; in an array of another shape the parts would be chosen for
+        # Ops that are no movements are computed: it is the base, stored row-major.  So is what is
+        # put together of several parts; in an array of another shape the parts would be chosen for
         # each element.
         definer = self.definers.get(value)
         if definer is None or not hasattr(definer.kind, "sources") or is_joined(definer):

@@ -1,4 +1,4 @@
-"""Functions that are called, and not inlined, since most of what they are is seldom needed.
+"""Functions that are called, and not inlined, since most of their code is seldom needed.
 
 Where an argument is moderate, a short formula does.  A vector in which all are takes that one
 alone; the others are computed again, by the long formula, so what an element gives depends on
@@ -23,7 +23,7 @@ _I32 = ir.IntType(32)
 
 
 def symbol(name: str, bits: int, lanes: int = 1) -> str:
-    """What a function is called, on `lanes` numbers at a time."""
+    """The name of a function on `lanes` numbers at a time."""
     return f"aj.{name}.f{bits}" + (f".v{lanes}" if lanes > 1 else "")
 
 

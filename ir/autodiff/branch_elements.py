@@ -10,11 +10,11 @@ Before::
       return %2
     })}
 
-After: the switch is given the element.  Its cotangent is then that of an element, where that of
-the array would be mostly zeros: as many as the array has, each time.  Where the bounds of an index
-do not keep it from failing, the element of place 0 stands for that of a branch that is not taken.
+After: the switch is given the element.  Its cotangent is then one number; the cotangent of the
+array would be as large as the array, and mostly zeros, each time.  Where the bounds of an index do
+not keep it from failing, the element of place 0 stands for that of a branch that is not taken.
 
-What all branches return of what can be computed before them is not a result of the switch.
+Results that all branches share, and that can be computed before them, are no results of the switch.
 
 Legal where branches read nothing of the array but few elements, at places that numbers given to
 the switch determine, and what is computed before a branch does not fail where another is taken.
@@ -78,7 +78,7 @@ class _Branch:
                 self.makers[op.result] = op
 
     def is_plain(self, value: Value) -> bool:
-        """Whether a value is given, or computed from what is given by ops that never fail."""
+        """Whether a value is given, or computed from given ones by ops that never fail."""
         return value in self.makers or value in self.given
 
     def picks(self, k: int) -> list[Op] | None:
@@ -95,7 +95,7 @@ class _Branch:
         return plain and bool(array.type.size)
 
     def key(self, value: Value) -> Any:
-        """Equal for what is computed in the same way from what is given."""
+        """Equal for values that are computed in the same way from the given ones."""
         if value in self.given:
             return self.given[value]
         op = self.makers[value]
@@ -103,7 +103,7 @@ class _Branch:
 
 
 class _Before:
-    """What is computed before a switch."""
+    """The values that are computed before a switch."""
 
     def __init__(self, op: Op, at: Rewriter) -> None:
         self.index, self.at = op.operands[0], at
@@ -130,7 +130,7 @@ class _Before:
         return self.made[key]
 
     def pick(self, number: int, branch: _Branch, op: Op, of: Callable[[Value], Range]) -> Value:
-        """What a branch picks, or any element where another one is taken."""
+        """The element that a branch picks; any element where another branch is taken."""
         array, *indices = (self.value(branch, v) for v in op.operands)
         extents = [array.shape[a] for a in op.params["axes"]] if indices else []
         if self._key(op, [array, *indices]) not in self.made:

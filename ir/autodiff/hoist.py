@@ -1,7 +1,7 @@
-"""Hoisting: what a loop's body computes from constants alone is computed before the loop.
+"""Hoisting: values that a loop's body computes from constants alone are computed before the loop.
 
-Legal where the loop makes a step, which is checked: each step computes what is hoisted, from values
-that are the same in all.  Nothing changes in the results.
+Legal where the loop makes a step, which is checked: each step computes the hoisted values, from
+operands that are the same in all steps.  Nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def hoist(body: Program, constants: Sequence[bool], steps: int) -> tuple[Program
     """``(outer, inner)``: outer takes the constants (the marked inputs) and returns values that
     inner takes before all of the body's inputs; none where the loop makes no step.
 
-    Only what is dear to repeat is hoisted, with what it needs; a cheap operation costs less
-    in the loop than a load.
+    Only values that are dear to repeat are hoisted, with the ops that they need; a cheap operation
+    costs less in the loop than a load.
     """
     fixed = {v for v, m in zip(body.inputs, constants, strict=True) if m}
     invariant = set(fixed)
@@ -35,7 +35,7 @@ def hoist(body: Program, constants: Sequence[bool], steps: int) -> tuple[Program
             moved.append(op)
             needed.update(op.operands)
     moved.reverse()
-    # Of the values that are dear, those that what stays behind reads.
+    # The dear values that the rest of the body reads.
     gone = set()
     for op in moved:
         if not wanted.isdisjoint(op.results):

@@ -1,4 +1,4 @@
-"""What a loop reads and writes at its own index are its rows.
+"""A loop that reads and writes an array at its own index takes the array's rows instead.
 
 Before::
 
@@ -21,8 +21,8 @@ After::
     %3: f64[99] = update %1, %s {start=(0,), stride=(1,)}
 
 So are loops that users write with indices the same as those over rows.  Done before a program is
-differentiated as well: the cotangents of rows are stacked, where those of elements that are read
-at an index would be added to an array that the loop carries.
+differentiated as well: the cotangents of rows are stacked; the cotangents of elements at an index
+would be added to an array that the loop carries.
 
 Legal where a place is ``stride * index + offset``, in int64, along one axis, and fixed along the
 others, within the bounds in every step; and where steps write, the loop does not read the array
@@ -91,7 +91,7 @@ class _Place(NamedTuple):
     step: Var
 
     def window(self, shape: Sequence[int]) -> dict[str, tuple[int, ...]]:
-        """Start, stop and stride along each axis of what all steps read together."""
+        """Start, stop and stride, along each axis, of the part that all steps read together."""
         lines, ranges = dict(self.lines), []
         for axis, extent in enumerate(shape):
             first, last = lines[axis].range({}) if axis in lines else (0, extent - 1)
@@ -110,12 +110,12 @@ class _Place(NamedTuple):
 
     @property
     def stride(self) -> int:
-        """How far the elements of a step are from those of the one before, along that axis."""
+        """How far the elements of a step are from those of the step before, along that axis."""
         return self.moving.coefficient(self.step)
 
 
 class _Loop:
-    """A loop, and what it reads and writes at its index."""
+    """A loop, with its reads and writes at its index."""
 
     def __init__(self, op: Op) -> None:
         self.op, self.body = op, op.params["body"]
@@ -279,7 +279,7 @@ def _never_meet(a: _Place, b: _Place) -> bool:
 
 
 def _rows(x: Value, place: _Place, steps: int) -> Value:
-    """What the steps read, along a new first axis."""
+    """The values that the steps read, along a new first axis."""
     part = slice_(x, **place.window(x.shape))
     if place.stride < 0:
         part = flip(part, axes=(place.axis,))
@@ -288,7 +288,7 @@ def _rows(x: Value, place: _Place, steps: int) -> Value:
 
 
 def _written(x: Value, op: Op, place: _Place, rows: Value, steps: int) -> Value:
-    """An array with what the steps have written."""
+    """An array with the values that the steps have written."""
     window = place.window(x.shape)
     rest = [axis for axis in range(x.type.ndim) if axis != place.axis]
     indexed = {axis for axis, _ in place.lines}

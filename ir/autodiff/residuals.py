@@ -5,8 +5,8 @@ else that is stored.  The choice of the fewest bytes is a minimum cut between wh
 primal program starts from and what the linear one needs; each value costs its size, and
 no cut may run below an operation that is too dear to repeat.
 
-Legal where the inputs marked free are the same values when the linear program runs.  What is
-computed again is computed by the same ops from the same values: nothing changes in the results, and
+Legal where the inputs marked free are the same values when the linear program runs.  Values that
+are computed again come from the same ops and the same operands: nothing changes in the results, and
 no error comes up that has not before.
 """
 
@@ -25,7 +25,7 @@ from autojit.ir.simplification.simplified import simplified
 from .linearize import Linearized
 from .min_cut import source_side
 
-#: Elementwise operations that cost less than so many functions may be repeated.
+#: Elementwise operations that cost less than this many functions may be repeated.
 DEAR = 1
 
 _SOURCE, _SINK = "source", "sink"
@@ -94,7 +94,7 @@ def _minimum_cut(
 
 
 def _between(primal: Program, cut: list[Value], needed: list[Value]) -> list[Op]:
-    """The ops that compute the needed values from those of the cut."""
+    """The ops that compute the needed values from the values of the cut."""
     wanted = set(needed) - set(cut)
     ops = []
     for op in reversed(primal.ops):

@@ -1,8 +1,7 @@
 """What an op is: the base class of all declarations.
 
-A declaration says everything about an op in one place.  Families (the modules
-beside this one) fill in what their members share, so that most members are a
-line or two.
+A declaration says everything about an op in one place.  Families (the modules beside this one) fill
+in the fields that their members share, so most members take a line or two.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class Declaration:
     def work(self, op: Op) -> float:
         """How many operations on elements the op takes; infinitely many where that is not known.
 
-        What moves elements is a part of what reads them, and takes none.
+        An op that moves elements becomes part of its readers, and takes no time.
         """
         return inf
 
@@ -138,10 +137,10 @@ class Declaration:
     def may_fail(self, op: Op) -> bool:
         """Whether the op raises at run time, or never ends, for some values of its operands.
 
-        Such an op is computed only where the program computes it, and for all the elements that
-        it is computed for there: not for a branch that is not taken, for a step that a loop does
-        not make, or for some of its rows only.  Where nothing reads its results it is left out,
-        and its error with it.  Which of several errors is raised is not defined.
+        Such an op is computed only where the program computes it, and for the same elements: not
+        for a branch that is not taken, for a step that a loop does not make, or for some of its
+        rows only.  Where nothing reads its results it is left out, and its error with it.  Which of
+        several errors is raised is not defined.
         """
         return any(program.may_fail for program in op.programs)
 

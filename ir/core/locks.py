@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
-#: What is imported by functions here, and so perhaps in one thread while another forks.  An import
-#: of something else may be a whole application, which ends when it does.
+#: Modules that functions here import, and so perhaps one thread does while another forks.  An
+#: import of something else may be a whole application, which ends when it does.
 _IMPORTED = sys.stdlib_module_names.union(
     ("autojit", "llvmlite", "networkx", "numba", "numpy", "optree", "platformdirs", "scipy")
 )
@@ -103,7 +103,7 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
-    # What was held, no more: another thread that forks goes on with the first that is free.
+    # Release no more than was held: another thread that forks goes on with the first that is free.
     mine = _after[::-1]
     _after.clear()
     for go_on in mine:

@@ -157,7 +157,7 @@ class Program:
 
     @property
     def kinds(self) -> frozenset[Declaration]:
-        """The declarations of its ops; those of ops in bodies are not among them."""
+        """The declarations of its ops, but not of the ops in bodies."""
         if self._kinds is None:
             self._kinds = frozenset(map(_kind, self.ops))
         return self._kinds

@@ -1,4 +1,5 @@
-"""What ops with bodies share: groups of operands, and what a body's outputs depend on."""
+"""What ops with bodies share: groups of operands, and the inputs that a body's outputs depend
+on."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ class BodyOp(Declaration):
 
 
 def groups(items: Sequence[T], *counts: int) -> list[list[T]]:
-    """The items cut into groups of these sizes, and what is left."""
+    """The items cut into groups of these sizes, and the rest."""
     rest = iter(items)
     return [list(islice(rest, n)) for n in counts] + [list(rest)]
 

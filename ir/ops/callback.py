@@ -66,9 +66,9 @@ class HostCall:
 class Callback(Declaration):
     """``callback(arrays…, function=f, types=t, batch=b, vmap=m)``: the results of a function.
 
-    ``types`` are those of the results of one call.  ``batch`` holds a size for each leading axis
-    along which the function is called for one element after the other, and which operands have that
-    axis.  ``vmap`` says what becomes of the op in a batch: one more of these axes
+    ``types`` are the types of the results of one call.  ``batch`` holds a size for each leading
+    axis along which the function is called for one element after the other, and which operands have
+    that axis.  ``vmap`` says what becomes of the op in a batch: one more of these axes
     (``sequential``), or one call with arrays of one more axis, in which operands that do not depend
     on the batch have one element (``expand_dims``) or are repeated (``broadcast_all``).
     """

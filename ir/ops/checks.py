@@ -3,7 +3,7 @@
 Python's integers have no bound and no division by zero; the int64 that stands for one does.  The
 operations on them are NumPy's, and what they give passes through `ensure`.  So does a value that a
 `raise` or an `assert` of the user's guards.  A check belongs to its result: where nothing reads
-that, nothing is checked.  What is checked of a `whole_number` is that nobody differentiates by it.
+that, nothing is checked.  The check of a `whole_number` is that nobody differentiates by it.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
 #: A name in the table, or the name of a builtin exception and its message.
 Failure = str | tuple[str, str]
 
-#: What the word of a check begins with, in the vocabulary that kernels are written in.
+#: How the word of a check begins, in the vocabulary of kernels.
 _PREFIX = "ensure_"
 
 
 def error_of(failure: Failure) -> Exception:
-    """What a failure raises.
+    """The error that a failure raises.
 
     >>> error_of(("ValueError", "n < 0"))
     ValueError('n < 0')

@@ -220,3 +220,14 @@ max_ = Extremum("max", _at_least_identity(np.max, _lowest), "maximum", _lowest, 
 min_ = Extremum("min", _at_least_identity(np.min, _highest), "minimum", _highest, "?iuf")
 any_ = Idempotent("any", np.any, "or", _constant(False), "?")
 all_ = Idempotent("all", np.all, "and", _constant(True), "?")
+
+_COMBINING = {kind.combine: kind for kind in (sum_, prod_, max_, min_, any_, all_)}
+
+
+def identity(combine: str, dtype: np.dtype) -> Any:
+    """The neutral element of a way to combine scalars.
+
+    >>> identity("maximum", np.dtype("f4")), identity("minimum", np.dtype("i1"))
+    (-inf, 127)
+    """
+    return _COMBINING[combine].identity(dtype)

@@ -18,7 +18,7 @@ from . import records
 
 U = TypeVar("U")
 
-#: Whether what a pass makes is verified: for tests, since it takes time.
+#: Whether the result of a pass is verified: for tests, since it takes time.
 _verified = False
 
 

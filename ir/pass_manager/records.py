@@ -48,7 +48,7 @@ class Run:
 
 
 class Printed(NamedTuple):
-    """The text of what a pass has just changed."""
+    """The text of the unit that a pass has just changed."""
 
     run: Run
     text: str

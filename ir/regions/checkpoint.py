@@ -49,9 +49,9 @@ POLICIES: dict[str, Callable[[Op], bool]] = {
 class Checkpoint(BodyOp):
     """``checkpoint(operands…, body=p, keep=k, policy=s)``: the body of the operands.
 
-    Its derivative is linear in the tangents and computes again what it needs, from the operands
-    and from what the policy stores.  Such an op is marked by ``keep``: it stays a call, so that
-    what it computes is not merged with what was computed before; the others are inlined.
+    Its derivative is linear in the tangents.  It computes the values that it needs again, from the
+    operands and from the values that the policy stores.  Such an op is marked by ``keep``: it stays
+    a call, so that its values are not merged with equal ones from before; the others are inlined.
     """
 
     parameters = ("body", "keep", "policy")
@@ -114,7 +114,8 @@ class Checkpoint(BodyOp):
         self, operands: Sequence[Value], params: dict[str, Any], wrt: list[int],
         given: list[Value],
     ) -> tuple[Sequence[Value], Sequence[Value], Sequence[int]]:  # fmt: skip
-        """The call with what is stored, and one linear in the tangents that repeats the rest."""
+        """The call with the stored values, and a call linear in the tangents that repeats the
+        rest."""
         body, builder = params["body"], current_builder()
         again = POLICIES[params["policy"]]
         parts = choose_residuals(linearize(body, wrt), [True] * len(operands), again)

@@ -113,7 +113,7 @@ def _split(
         parts.primal.ops, [*parts.primal.outputs[:outs], *chosen(residuals, stacked)]
     )
     results = current_builder().emit(kind, operands, {**params, "body": primal})
-    # The linear loop reads what was stacked, and operands of this one as they are.
+    # The linear loop reads the stacked values, and operands of this loop as they are.
     stacks = iter(results[outs:])
     fixed: list[Value] = []
     rows: list[Value] = []
@@ -166,7 +166,7 @@ def _split(
 def _hoisted(
     operands: Sequence[Value], params: dict[str, Any], wrt: list[int]
 ) -> tuple[Sequence[Value], dict[str, Any], list[int]]:
-    """What the body computes from constants that have no tangents is computed before it."""
+    """Values that the body computes from constants without tangents are computed before it."""
     n = params["constants"]
     fixed_inputs = [i < n and i not in wrt for i in range(len(params["body"].inputs))]
     outer, body = hoist(params["body"], fixed_inputs, params["length"])
@@ -202,7 +202,7 @@ def _without_nonlinear_carries(
     kind: Declaration, op: Op, constants: list[bool], carries: list[bool], xs: list[bool],
     cotangents: Sequence[MaybeValue],
 ) -> Any:  # fmt: skip
-    """Run what is not linear first, and stack what the linear part needs of it."""
+    """Run the part that is not linear first, and stack the values that the linear part needs."""
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     marked = [*constants, False, *carries, *xs]
     parts = separate(body, marked)

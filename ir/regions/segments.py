@@ -1,4 +1,4 @@
-"""Segments: a scan as a scan over shorter scans, of which reverse mode keeps the first carries.
+"""Segments: a scan as a scan over shorter scans; reverse mode keeps the first carries of each.
 
 Griewank and Walther, "Evaluating Derivatives" (2008), chapter 12, call this checkpointing of
 two levels.
@@ -41,7 +41,7 @@ def in_segments(
     given: Sequence[EachSegment] = (),
     extras: int = 0,
 ) -> tuple[list[Value], list[EachSegment]]:
-    """Emit a scan as a scan over segments of so many steps; its results, and the extras.
+    """Emit a scan as a scan over segments of this many steps; its results, and the extras.
 
     Where the length is no multiple of the size, the last rows are a shorter segment.
     """
@@ -96,7 +96,7 @@ def _outer(segment: Program, constants: int, size: int) -> Program:
 def scan_in_segments(
     operands: Sequence[Value], params: dict[str, Any], size: int
 ) -> Sequence[Value]:
-    """Emit a scan cut into segments of so many steps, each under a checkpoint."""
+    """Emit a scan cut into segments of this many steps, each under a checkpoint."""
     if size == 1:
         return current_builder().emit(scan, operands, {**params, "body": _repeated(params["body"])})
     results, _ = in_segments(
@@ -116,7 +116,7 @@ def _repeated(body: Program) -> Program:
 
 
 def steps_of(params: dict[str, Any], size: int) -> Program:
-    """The segment that is the scan itself over so many steps."""
+    """The segment: the scan itself over this many steps."""
     body, n, m = params["body"], params["constants"], params["carries"]
     constants, (index,), carries, slices = groups(body.inputs, n, 1, m)
     row = Value(index.type)

@@ -18,7 +18,7 @@ After::
 Inputs stay, read or not: they are what callers pass.  Ops with bodies are narrowed to the
 results that are read (see ``bodies``).
 
-Legal where no output depends on what is left out.  Nothing changes in the results; an error that
+Legal where no output depends on the removed ops.  Nothing changes in the results; an error that
 such an op would raise goes with it.
 """
 
@@ -34,7 +34,7 @@ from .bodies import narrowed
 
 @program_pass("Leaves out operations that no output depends on.", keeps=EVERYTHING)
 def run(program: Program) -> Program:
-    """Leave out what is not needed; the same object where everything is."""
+    """Remove the ops that are not needed; the same object where everything is."""
     live = set(program.outputs)
     kept: list[Op] = []
     changed = False

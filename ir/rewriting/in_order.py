@@ -1,4 +1,4 @@
-"""Statements in an order that depends on nothing but what they read.
+"""Statements in an order that depends only on the values that they read.
 
 Before (a graph walked through a set, so in another order in each run)::
 
@@ -8,7 +8,7 @@ Before (a graph walked through a set, so in another order in each run)::
     %5: f64[] = mul %3, %1
     return %5, %4
 
-After, each with what it needs right before it, as the outputs ask for them::
+After, each right behind the ops that it needs, as the outputs ask for them::
 
     %2: f64[] = sin %0
     %3: f64[] = mul %2, %1
@@ -32,8 +32,8 @@ from autojit.ir.tools.program_passes import EVERYTHING, program_pass
 #: How many of the sequences are left: 0.59 to 0.65 in graphs of neurons that were walked through a
 #: set, 0.75 and more in programs that gain nothing from another order.
 FEWER = 0.7
-#: So many ops that follow each other are compared, and what their kinds are multiplied with so that
-#: sums are hardly ever equal by chance.
+#: How many successive ops are compared, and the factor of their kinds, by which sums are hardly
+#: ever equal by chance.
 WINDOW = 8
 _FACTORS = np.array([0x9E3779B1**k % 2**61 for k in range(1, WINDOW + 1)], np.int64)
 

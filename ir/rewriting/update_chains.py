@@ -1,4 +1,4 @@
-"""Chains of updates, in which what replaced a window is found without a look at each update.
+"""Chains of updates, in which the update that replaced a window is found without a look at each.
 
 A Python loop over ``a[i] = f(a[i], a[i - 1])`` is a chain as long as the loop, and an element that
 nothing has replaced yet is read from the array at its other end.

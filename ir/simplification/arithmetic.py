@@ -3,9 +3,9 @@
 But the power of a complex zero keeps its signs, and the power of a float becomes repeated
 multiplication, which backends may round differently.
 
-What is left alone, and why: ``x + 0.0`` (-0.0 becomes 0.0), ``x * 0`` and ``x - x``
-(NaN and infinity), ``-(a - b)`` (the sign of zero), ``x ** 0.5`` (differs from ``sqrt`` at
--0.0 and -inf), complex ``x * 1`` (an infinite part makes the other one NaN).
+Ops that are left alone, and why: ``x + 0.0`` (-0.0 becomes 0.0), ``x * 0`` and ``x - x`` (NaN and
+infinity), ``-(a - b)`` (the sign of zero), ``x ** 0.5`` (differs from ``sqrt`` at -0.0 and -inf),
+complex ``x * 1`` (an infinite part makes the other one NaN).
 
 Legal where both sides are the same for every element of the dtype: NaN, infinities, both zeros, and
 integers that wrap; an error at run time stays.  The exceptions are named above, and products with

@@ -12,7 +12,7 @@ What reaches the maximum is zero, whatever the operands are, in exact arithmetic
 it is rounding errors.  The rule finds this by multiplying out: values are sums of products of
 powers of other values, and factors that do not change along an axis leave a sum along it.
 
-Legal where all products that what is left out is the sum of cancel, to four roundings of their
+Legal where the omitted value is a sum of products that all cancel, to four roundings of their
 coefficients.  The results lose rounding errors, and NaN where infinities, or 0 divided by 0, would
 have cancelled.
 """

@@ -26,16 +26,17 @@ from .simplify import simplify
 def simplified(program: Program) -> Program:
     """The program folded, simplified, without repetition and dead code.
 
-    One walk reaches the fixed point, because every rule looks only at an op and at what its
-    operands are made by, and because what the rules emit is offered to them again. Values are
-    unchanged up to rounding.  NaN, infinities and signed zeros are preserved except in sums of
-    copies and of updates (``moves``), products with repeated operands (``products``) or with unit
-    matrices (``units``), sums of windows (``windows``), and terms that cancel (``shifts``).
+    One walk reaches the fixed point: every rule looks only at an op and at the ops that make its
+    operands, and the ops that rules emit are offered to the rules again.  Values are unchanged up
+    to rounding.  NaN, infinities and signed zeros are preserved except in sums of copies and of
+    updates (``moves``), products with repeated operands (``products``) or with unit matrices
+    (``units``), sums of windows (``windows``), and terms that cancel (``shifts``).
     """
     while True:
         rules = [fold, simplify, bodies.rule(simplified), cse.rule()]
         made = dce.run(rewrite(program, rules))
-        # What a loop no longer computes may have been all that read something in it.
+        # A result that a loop no longer computes may have been the only reader of other values in
+        # it.
         if made is program or not made.has(BodyOp):
             break
         program = made

@@ -1,8 +1,8 @@
 """Rules for the cotangents of windows that slide: they are windows themselves.
 
-The gradient of a convolution, sum_j g[p - j] v[j], is a convolution.  As the transpose of windows
-it is a sum of what is sheared, and each of its elements asks whether it lies in the array; windows
-of a padded array do not.
+The gradient of a convolution, sum_j g[p - j] v[j], is a convolution.  Written as the transpose of
+windows it is a sum of sheared arrays, and each of its elements asks whether it lies in the array;
+windows of a padded array do not.
 
 Legal where the shear is that of all windows, none of them cut off.  Sums are rounded in another
 order, and zeros around the array are terms of them: an infinity or NaN in the other factor makes

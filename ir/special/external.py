@@ -1,10 +1,9 @@
 """The family of functions that are called in SciPy's compiled code, one element at a time.
 
-One declaration says all there is to know of such a function: its name in SciPy, how it is called,
-what it costs, and its derivative by each operand.  The interpreter calls ``scipy.special``;
-compiled code calls the function that ``scipy.special.cython_special`` exports, or the inner loop
-of the ufunc for a single element.  Both compute in float64; float32 is converted there and back,
-as SciPy does.
+One declaration says everything about such a function: its name in SciPy, how it is called, what it
+costs, and its derivative by each operand.  The interpreter calls ``scipy.special``; compiled code
+calls the function that ``scipy.special.cython_special`` exports, or the inner loop of the ufunc for
+a single element.  Both compute in float64; float32 is converted there and back, as SciPy does.
 
 A derivative that nobody knows a formula for is refused when it is asked for (`unknown`).
 """
@@ -22,7 +21,7 @@ from autojit.ir.core.errors import no_derivative
 from autojit.ir.core.program import Op, Value
 from autojit.ir.ops.elementwise import FLOAT, Elementwise, Rule
 
-#: What the word of such a function begins with, in the vocabulary that kernels are written in.
+#: How the word of such a function begins, in the vocabulary of kernels.
 _PREFIX = "special: "
 
 #: The declarations by their words.

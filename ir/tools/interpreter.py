@@ -16,7 +16,7 @@ from autojit.ir.core.types import TypeMismatch, type_of
 
 
 class Watch:
-    """What is told of the programs that a thread interprets, those in bodies included."""
+    """The events of the programs that a thread interprets, with the programs in bodies."""
 
     def entered(self, program: Program, arguments: Sequence[Any]) -> None:
         """A program begins."""

@@ -24,14 +24,14 @@ DERIVATIVES = "derivatives as written"
 CALLS_INLINED = "calls inlined"
 #: What ``simplified`` does has nothing left to do.
 SIMPLIFIED = "simplified"
-#: What a loop reads and writes at its own index are rows that it runs over.
+#: Loops run over the rows that they read and write at their own index.
 ROWS = "rows of loops"
 
-#: What a pass keeps that rewrites operations one by one.
+#: Kept by passes that rewrite operations one by one.
 STRUCTURE = (DERIVATIVES, CALLS_INLINED, ROWS)
-#: What a pass keeps that works on programs which are not differentiated any more.
+#: Kept by passes over programs that nobody differentiates any more.
 FINAL = (CALLS_INLINED, ROWS)
-#: What a pass keeps that only leaves out.
+#: Kept by passes that only remove ops.
 EVERYTHING = (*STRUCTURE, SIMPLIFIED)
 
 

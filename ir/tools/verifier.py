@@ -28,7 +28,7 @@ class VerificationError(Exception):
 
 
 class _Fault(Exception):
-    """What is wrong with the op being checked."""
+    """The faults of the op that is being checked."""
 
 
 def verify(program: Program) -> None:

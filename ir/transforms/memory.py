@@ -17,7 +17,7 @@ def peak_bytes(program: Program) -> int:
 
     Every result counts from its op to its last reader, and the bodies of an op while it runs.
     Constants and values that only move elements of others take nothing.  It is more than
-    compiled code needs, which fuses operations.  A loop counts once, with what it stacks; what
+    compiled code needs, which fuses operations.  A loop counts once, with its stacked results; what
     a ``while`` loop pushes for its reverse is not known before it runs, and is not counted.
     """
     stored: dict[Value, frozenset[Value]] = {v: frozenset() for v in program.inputs}

@@ -64,7 +64,7 @@ EAGER = Thresholds(
         "codegen.cpu.emit.outlined.LEAST": 1,
         "codegen.cpu.emit.outlined.LONG": 0,
         "codegen.loop_passes.masked_fixups.WORTH": 0,
-        "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
+        "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0,
         "codegen.loop_passes.fission.LEAST": 2,
         "codegen.loop_passes.fission.LONG": 2,
         "codegen.loop_passes.fission.MOST": 4,

@@ -64,12 +64,12 @@ EAGER = Thresholds(
         "codegen.cpu.entry_point.alike.LEAST": 2,
         "codegen.loop_passes.one_hot_rows.LEAST": 2,
         "codegen.driver.packing.LEAST": 2,
-        "codegen.loop_passes.tile_rows.AGAIN": 1 << 40,
+        "codegen.loop_passes.rows.tile_cost.AGAIN": 1 << 40,
         "machine.caches": (1 << 10, 1 << 14, 1 << 16),
         "machine.last_level": 5,
-        "codegen.loop_passes.tile_rows.LEAST": 1 / 256,
-        "codegen.loop_passes.tile_rows.ROOM": 1 << 40,
-        "codegen.loop_passes.tile_rows.TILE": 1 / 8,
+        "codegen.loop_passes.rows.row_groups.LEAST": 1 / 256,
+        "codegen.loop_passes.rows.tile_cost.ROOM": 1 << 40,
+        "codegen.loop_passes.rows.tile_cost.TILE": 1 / 8,
         "codegen.loop_passes.reuse_buffers.LEAST": 0,
     }
 )

@@ -63,13 +63,13 @@ LARGE = {
 }
 THREADED = LARGE | {
     "codegen.loop_passes.split_blocks.STATEMENTS": 10,
-    "codegen.loop_passes.tile_rows.LEAST": 0,
-    "codegen.loop_passes.tile_rows.TILE": 1e-4,
-    "codegen.loop_passes.tile_rows.LEAST_TILES": 2,
+    "codegen.loop_passes.rows.row_groups.LEAST": 0,
+    "codegen.loop_passes.rows.tile_cost.TILE": 1e-4,
+    "codegen.loop_passes.rows.tile_cost.LEAST_TILES": 2,
     "codegen.loop_passes.strip_mine.BLOCK": 2,
     "codegen.loop_passes.strip_mine.WORTH_BLOCKS": 0,
-    "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
-    "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+    "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0,
+    "codegen.loop_passes.tasks.task_cost.WORK_OF_TASK": 1e-6,
 }
 PIECES = THREADED | {
     "codegen.loop_passes.fission.LONG": 8,

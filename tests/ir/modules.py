@@ -15,8 +15,6 @@ FOLDER = Path(autojit.ir.__file__).parent
 MACHINERY = {
     "autodiff.preparing",
     "autodiff.scalar_ranges",
-    "passes.loops.terms",
-    "passes.loops.undone",
     "passes.pipeline",
     "passes.reroll.likeness",
     "passes.reroll.remarks",
@@ -24,6 +22,8 @@ MACHINERY = {
     "rewriting.update_chains",
     "simplification.simplified",
 }
+#: Packages of the parts that passes are made of.
+PARTS = ("passes.loops.steps.",)
 
 
 def in_folder(folder: str) -> set[str]:
@@ -33,7 +33,7 @@ def in_folder(folder: str) -> set[str]:
         for path in (FOLDER / folder).rglob("*.py")
         if path.stem != "__init__"
     }
-    return found - MACHINERY
+    return {name for name in found - MACHINERY if not name.startswith(PARTS)}
 
 
 #: Passes and rules.

@@ -51,12 +51,16 @@ class Digraph:
                  node_attr: Mapping[str, str] | None = None,
                  edge_attr: Mapping[str, str] | None = None, body: Iterable[str] | None = None,
                  strict: bool = False, **_: Any) -> None:  # fmt: skip
-        self.name, self.comment, self.strict = name, comment, strict
-        self.filename, self.directory = filename or f"{name or 'Digraph'}.gv", directory
-        self.format = format or "svg"
-        self.graph_attr, self.node_attr = dict(graph_attr or {}), dict(node_attr or {})
-        self.edge_attr = dict(edge_attr or {})
-        self.body = list(body or ())
+        self.name: str | None = name
+        self.comment: str | None = comment
+        self.strict: bool = strict
+        self.filename: str = filename or f"{name or 'Digraph'}.gv"
+        self.directory: str | None = directory
+        self.format: str = format or "svg"
+        self.graph_attr: dict[str, str] = dict(graph_attr or {})
+        self.node_attr: dict[str, str] = dict(node_attr or {})
+        self.edge_attr: dict[str, str] = dict(edge_attr or {})
+        self.body: list[str] = list(body or ())
         self.nodes: dict[str, Attributes] = {}
         self.links: list[tuple[str, str, Attributes]] = []
 

@@ -61,7 +61,8 @@ class DenseSolution:
 
     def __init__(self, states: States, t0: Any, t1: Any) -> None:
         self._states, self._t0, self._t1 = states, t0, t1
-        self.t_min, self.t_max = np.minimum(t0, t1), np.maximum(t0, t1)
+        self.t_min: Any = np.minimum(t0, t1)
+        self.t_max: Any = np.maximum(t0, t1)
 
     def __call__(self, t: Any) -> Any:
         times = floating(t)

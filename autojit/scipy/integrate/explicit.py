@@ -89,7 +89,9 @@ class Explicit:
     """The steps of a method with a table."""
 
     def __init__(self, g: Slope, method: Method, control: Control) -> None:
-        self.g, self.method, self.control = g, method, control
+        self.g: Slope = g
+        self.method: Method = method
+        self.control: Control = control
 
     def start(self, y0: Any, end: Any) -> State:
         return _start(self.g, y0, end, self.method, self.control)

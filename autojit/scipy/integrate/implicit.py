@@ -71,8 +71,9 @@ class Implicit:
     """The steps of Radau IIA."""
 
     def __init__(self, g: Slope, control: Control) -> None:
-        self.g, self.control = g, control
-        self.newton_tolerance = max(
+        self.g: Slope = g
+        self.control: Control = control
+        self.newton_tolerance: float = max(
             10 * np.finfo(float).eps / control.rtol, min(0.03, control.rtol**0.5)
         )
 

@@ -81,9 +81,10 @@ class BSpline:
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
-        self.t, self.k = either(t), known_integer(k, "k", "BSpline")
+        self.t: Any = either(t)
+        self.k: int = known_integer(k, "k", "BSpline")
         c = either(c)
-        self.axis = normalize_axis(axis, c.ndim)
+        self.axis: int = normalize_axis(axis, c.ndim)
         self.c = c
         self._c = np.moveaxis(c, self.axis, 0)
         if self.t.ndim != 1 or self.t.shape[0] < 2 * self.k + 2:
@@ -317,7 +318,7 @@ class InterpolatedUnivariateSpline:
         if any(b is not None for b in bbox):
             raise refused("scipy.interpolate.UnivariateSpline", "bbox= is not covered.")
         names = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
-        self.ext = names.get(ext, ext)
+        self.ext: Any = names.get(ext, ext)
         self._tck = splrep(either(x), either(y), k=k, s=0)
 
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:

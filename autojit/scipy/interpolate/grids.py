@@ -38,13 +38,16 @@ class interp1d:
         self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, copy: bool = True,
         bounds_error: Any = None, fill_value: Any = np.nan, assume_sorted: bool = False,
     ) -> None:  # fmt: skip
-        self.x, values = either(x), either(y)
-        self.axis = normalize_axis(axis, values.ndim)
+        self.x: Any = either(x)
+        values = either(y)
+        self.axis: int = normalize_axis(axis, values.ndim)
         rows = np.moveaxis(values, self.axis, 0)
         if not assume_sorted:
             order = np.argsort(self.x, kind="stable")
             self.x, rows = self.x[order], rows[order]
-        self.kind, self.y, self._rows = _ORDERS.get(kind, kind), values, rows
+        self.kind: Any = _ORDERS.get(kind, kind)
+        self.y: Any = values
+        self._rows = rows
         self._beyond = isinstance(fill_value, str)
         pair = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
         self._fill = pair
@@ -113,9 +116,11 @@ class RegularGridInterpolator:
         bounds_error: bool = True, fill_value: Any = np.nan, *, solver: Any = None,
         solver_args: Any = None,
     ) -> None:  # fmt: skip
-        self.grid = tuple(either(p) for p in points)
-        self.values, self.method = either(values), method
-        self.fill_value, self.bounds_error = fill_value, bounds_error
+        self.grid: tuple[Any, ...] = tuple(either(p) for p in points)
+        self.values: Any = either(values)
+        self.method: str = method
+        self.fill_value: Any = fill_value
+        self.bounds_error: bool = bounds_error
         for d, p in enumerate(self.grid):
             known = at_hand(points[d])
             if known is not None and np.any(np.diff(known) <= 0):

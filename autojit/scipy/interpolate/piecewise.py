@@ -34,7 +34,8 @@ class PPoly:
     """
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
-        self.c, self.x = either(c), either(x)
+        self.c: Any = either(c)
+        self.x: Any = either(x)
         self.axis = axis
         if axis:
             self.c = np.moveaxis(np.moveaxis(self.c, axis, 0), axis + 1, 1)

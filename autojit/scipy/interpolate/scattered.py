@@ -16,8 +16,9 @@ class _Polynomial:
     """The polynomial through points, in Lagrange's form: exact at the points as well."""
 
     def __init__(self, xi: Any, yi: Any, axis: int = 0) -> None:
-        places, self.xi, values = at_hand(xi), either(xi), either(yi)
-        self.axis = normalize_axis(axis, values.ndim)
+        places, values = at_hand(xi), either(yi)
+        self.xi: Any = either(xi)
+        self.axis: int = normalize_axis(axis, values.ndim)
         self._rows = np.moveaxis(values, self.axis, 0)
         if places is not None and len(np.unique(places)) < places.size:
             raise refused("scipy.interpolate.KroghInterpolator", "repeated points, for "

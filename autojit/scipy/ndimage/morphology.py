@@ -112,18 +112,20 @@ def _made(name: str, doc: str, of: Callable[[Any, tuple[Any, ...]], Any]) -> Cal
     return answers(f"scipy.ndimage.{name}")(function)
 
 
-grey_opening = _made("grey_opening", "A dilation of the erosion.", _opened)
-grey_closing = _made("grey_closing", "An erosion of the dilation.", _closed)
-white_tophat = _made(
+grey_opening: Callable[..., Any] = _made("grey_opening", "A dilation of the erosion.", _opened)
+grey_closing: Callable[..., Any] = _made("grey_closing", "An erosion of the dilation.", _closed)
+white_tophat: Callable[..., Any] = _made(
     "white_tophat", "What the opening takes away.", lambda x, how: x - _opened(x, how)
 )
-black_tophat = _made("black_tophat", "What the closing adds.", lambda x, how: _closed(x, how) - x)
-morphological_gradient = _made(
+black_tophat: Callable[..., Any] = _made(
+    "black_tophat", "What the closing adds.", lambda x, how: _closed(x, how) - x
+)
+morphological_gradient: Callable[..., Any] = _made(
     "morphological_gradient",
     "The dilation less the erosion.",
     lambda x, how: grey_dilation(x, *how) - grey_erosion(x, *how),
 )
-morphological_laplace = _made(
+morphological_laplace: Callable[..., Any] = _made(
     "morphological_laplace",
     "The dilation and the erosion less twice the image.",
     lambda x, how: grey_dilation(x, *how) + grey_erosion(x, *how) - 2 * x,

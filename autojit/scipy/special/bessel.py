@@ -42,10 +42,10 @@ def _spherical(letter: str, op: Any, lower: float, upper: float) -> Callable[...
     return answers(f"scipy.special.{name}")(function)
 
 
-spherical_jn = _spherical("j", bessel.spherical_jn, 1.0, -1.0)
-spherical_yn = _spherical("y", bessel.spherical_yn, 1.0, -1.0)
-spherical_in = _spherical("i", bessel.spherical_in, 1.0, 1.0)
-spherical_kn = _spherical("k", bessel.spherical_kn, -1.0, -1.0)
+spherical_jn: Callable[..., Any] = _spherical("j", bessel.spherical_jn, 1.0, -1.0)
+spherical_yn: Callable[..., Any] = _spherical("y", bessel.spherical_yn, 1.0, -1.0)
+spherical_in: Callable[..., Any] = _spherical("i", bessel.spherical_in, 1.0, 1.0)
+spherical_kn: Callable[..., Any] = _spherical("k", bessel.spherical_kn, -1.0, -1.0)
 
 
 def _derived(name: str, op: Any, sign: float, turn: float) -> Callable[..., Any]:
@@ -78,7 +78,7 @@ def _derived(name: str, op: Any, sign: float, turn: float) -> Callable[..., Any]
     return answers(f"scipy.special.{name}")(function)
 
 
-jvp = _derived("jvp", bessel.jv, -1.0, 1.0)
-yvp = _derived("yvp", bessel.yv, -1.0, 1.0)
-ivp = _derived("ivp", bessel.iv, 1.0, 1.0)
-kvp = _derived("kvp", bessel.kv, 1.0, -1.0)
+jvp: Callable[..., Any] = _derived("jvp", bessel.jv, -1.0, 1.0)
+yvp: Callable[..., Any] = _derived("yvp", bessel.yv, -1.0, 1.0)
+ivp: Callable[..., Any] = _derived("ivp", bessel.iv, 1.0, 1.0)
+kvp: Callable[..., Any] = _derived("kvp", bessel.kv, 1.0, -1.0)

@@ -34,22 +34,25 @@ class Estimate:
 
     def __init__(self, dataset: Any, bw_method: Any, weights: Any) -> None:
         data = number(dataset)
-        self.dataset = data[None, :] if np.ndim(data) == 1 else data
+        self.dataset: Any = data[None, :] if np.ndim(data) == 1 else data
+        self.d: int
+        self.n: int
         self.d, self.n = np.shape(self.dataset)
         if self.d > self.n:
             raise ValueError("gaussian_kde: there are more dimensions than samples (columns)")
         if weights is None:
-            self.weights, self.neff = np.full(self.n, 1 / self.n), float(self.n)
+            self.weights: Any = np.full(self.n, 1 / self.n)
+            self.neff: Any = float(self.n)
         else:
             weights = number(weights)
             self.weights = weights / np.sum(weights)
             self.neff = 1 / np.sum(np.square(self.weights))
-        self.factor = self._factor(bw_method)
+        self.factor: Any = self._factor(bw_method)
         deviations = self.dataset - np.sum(self.weights * self.dataset, axis=1, keepdims=True)
         covariance = (self.weights * deviations) @ deviations.T
         unbiased = covariance / (1 - np.sum(np.square(self.weights)))
-        self.covariance = unbiased * self.factor**2
-        self.cho_cov = cholesky(as_tracer(self.covariance))
+        self.covariance: Any = unbiased * self.factor**2
+        self.cho_cov: Any = cholesky(as_tracer(self.covariance))
 
     def _factor(self, method: Any) -> Any:
         if method is None or isinstance(method, str):

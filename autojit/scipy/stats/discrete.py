@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from .family import POSITIVE, UNIT, discrete, positive
+from .family import POSITIVE, UNIT, Family, discrete, positive
 from .half_line import above_or
 
 
@@ -19,7 +19,7 @@ def _log_choose(n: Any, k: Any) -> Any:
     return sc.gammaln(n + 1) - sc.gammaln(k + 1) - sc.gammaln(n - k + 1)
 
 
-bernoulli = discrete(
+bernoulli: Family = discrete(
     "bernoulli", UNIT, lambda k, p: sc.xlogy(k, p) + sc.xlog1py(1 - k, -p),
     valid=_probability,
     cdf=lambda k, p: 1 - p + 0.0 * k, sf=lambda k, p: p + 0.0 * k,
@@ -27,7 +27,7 @@ bernoulli = discrete(
     mean=lambda p: p, var=lambda p: p * (1 - p),
 )  # fmt: skip
 
-binom = discrete(
+binom: Family = discrete(
     "binom", lambda n, p: (0.0, n),
     lambda k, n, p: _log_choose(n, k) + sc.xlogy(k, p) + sc.xlog1py(n - k, -p),
     valid=lambda n, p: (n >= 0) & _probability(p), whole=(0,),
@@ -36,7 +36,7 @@ binom = discrete(
     mean=lambda n, p: n * p, var=lambda n, p: n * p * (1 - p),
 )  # fmt: skip
 
-nbinom = discrete(
+nbinom: Family = discrete(
     "nbinom", POSITIVE,
     lambda k, n, p: (
         sc.gammaln(n + k) - sc.gammaln(k + 1) - sc.gammaln(n) + n * np.log(p) + sc.xlog1py(k, -p)
@@ -47,7 +47,7 @@ nbinom = discrete(
     mean=lambda n, p: n * (1 - p) / p, var=lambda n, p: n * (1 - p) / (p * p),
 )  # fmt: skip
 
-poisson = discrete(
+poisson: Family = discrete(
     "poisson", POSITIVE, lambda k, mu: sc.xlogy(k, mu) - sc.gammaln(k + 1) - mu,
     valid=lambda mu: mu >= 0,
     cdf=lambda k, mu: sc.gammaincc(k + 1, mu),
@@ -55,7 +55,7 @@ poisson = discrete(
     mean=lambda mu: mu, var=lambda mu: mu,
 )  # fmt: skip
 
-geom = discrete(
+geom: Family = discrete(
     "geom", (1.0, np.inf), lambda k, p: sc.xlog1py(k - 1, -p) + np.log(p), inside=1.0,
     valid=lambda p: (p > 0) & (p <= 1),
     cdf=lambda k, p: -np.expm1(k * np.log1p(-p)),
@@ -65,7 +65,7 @@ geom = discrete(
     mean=lambda p: 1 / p, var=lambda p: (1 - p) / (p * p),
 )  # fmt: skip
 
-betabinom = discrete(
+betabinom: Family = discrete(
     "betabinom", lambda n, a, b: (0.0, n),
     lambda k, n, a, b: (
         -np.log(n + 1) - sc.betaln(n - k + 1, k + 1) + sc.betaln(k + a, n - k + b)
@@ -76,7 +76,7 @@ betabinom = discrete(
     var=lambda n, a, b: n * a * b * (a + b + n) / ((a + b) ** 2 * (a + b + 1)),
 )  # fmt: skip
 
-betanbinom = discrete(
+betanbinom: Family = discrete(
     "betanbinom", POSITIVE,
     lambda k, n, a, b: (
         -np.log(n + k) - sc.betaln(n, k + 1) - sc.betaln(a, b) + sc.betaln(a + n, b + k)
@@ -90,7 +90,7 @@ def _hypergeom(k: Any, total: Any, good: Any, drawn: Any) -> Any:
     return _log_choose(good, k) + _log_choose(bad, drawn - k) - _log_choose(total, drawn)
 
 
-hypergeom = discrete(
+hypergeom: Family = discrete(
     "hypergeom",
     lambda total, good, drawn: (
         np.maximum(drawn - (total - good), 0.0), np.minimum(good, drawn)
@@ -107,7 +107,7 @@ hypergeom = discrete(
     ),
 )  # fmt: skip
 
-randint = discrete(
+randint: Family = discrete(
     "randint", lambda low, high: (low, high - 1), lambda k, low, high: 0.0 * k - np.log(high - low),
     inside=lambda low, high: low, valid=lambda low, high: high > low, whole=(0, 1),
     cdf=lambda k, low, high: (k - low + 1) / (high - low),
@@ -116,13 +116,13 @@ randint = discrete(
     var=lambda low, high: ((high - low) ** 2 - 1) / 12,
 )  # fmt: skip
 
-zipf = discrete(
+zipf: Family = discrete(
     "zipf", (1.0, np.inf), lambda k, a: -a * np.log(k) - np.log(sc.zeta(a, 1.0)),
     inside=1.0, valid=lambda a: a > 1,
     mean=lambda a: above_or(2, a, lambda a: sc.zeta(a - 1, 1.0) / sc.zeta(a, 1.0), np.inf),
 )  # fmt: skip
 
-logser = discrete(
+logser: Family = discrete(
     "logser", (1.0, np.inf), lambda k, p: sc.xlogy(k, p) - np.log(k) - np.log(-np.log1p(-p)),
     inside=1.0, valid=lambda p: (p > 0) & (p < 1),
     mean=lambda p: p / ((p - 1) * np.log1p(-p)),
@@ -134,7 +134,7 @@ def _tail(k: Any, a: Any) -> Any:
     return np.exp(-a * np.maximum(k, 0.0)) / (np.exp(a) + 1)
 
 
-dlaplace = discrete(
+dlaplace: Family = discrete(
     "dlaplace", (-np.inf, np.inf), lambda k, a: np.log(np.tanh(a / 2)) - a * np.abs(k),
     valid=positive,
     cdf=lambda k, a: np.where(k >= 0, 1 - _tail(k, a), _tail(-1 - k, a)),

@@ -133,7 +133,9 @@ class Frozen:
     """A distribution with traced parameters: what ``norm(mu, sigma)`` is then."""
 
     def __init__(self, dist: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
-        self.dist, self.args, self.kwds = dist, args, kwds
+        self.dist: Any = dist
+        self.args: tuple[Any, ...] = args
+        self.kwds: dict[str, Any] = kwds
         _family_of(dist, "__call__")
         _parameters(dist, args, kwds)
 

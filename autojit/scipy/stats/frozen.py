@@ -39,7 +39,8 @@ class Frozen:
             uncovered("stats", f"{name} with allow_singular=True")
         if len(args) > len(known) or not given.keys() <= known.keys():
             raise TypeError(f"{name} takes {', '.join(known)}; got {', '.join(given)}")
-        self.name, self.parameters = name, given
+        self.name: str = name
+        self.parameters: dict[str, Any] = given
 
     def __getattr__(self, method: str) -> Any:
         answer = FUNCTIONS.get(f"scipy.stats.{self.name}.{method}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from .family import POSITIVE, family, positive
+from .family import POSITIVE, Family, family, positive
 from .real_line import EULER, LOG_2, LOG_PI, LOG_ROOT, half_tangent
 
 
@@ -17,7 +17,7 @@ def above_or(limit: Any, a: Any, formula: Any, otherwise: Any) -> Any:
     return np.where(holds, formula(np.where(holds, a, limit + 1)), otherwise)
 
 
-expon = family(
+expon: Family = family(
     "expon", POSITIVE, lambda z: -z, inside=1.0,
     cdf=lambda z: -np.expm1(-z),
     sf=lambda z: np.exp(-z),
@@ -27,7 +27,7 @@ expon = family(
     entropy=lambda: 1.0, mean=lambda: 1.0, var=lambda: 1.0,
 )  # fmt: skip
 
-gamma = family(
+gamma: Family = family(
     "gamma", POSITIVE,
     lambda z, a: sc.xlogy(a - 1, z) - z - sc.gammaln(a),
     inside=1.0, valid=positive,
@@ -39,7 +39,7 @@ gamma = family(
     mean=lambda a: a, var=lambda a: a,
 )  # fmt: skip
 
-invgamma = family(
+invgamma: Family = family(
     "invgamma", POSITIVE,
     lambda z, a: -(a + 1) * np.log(z) - sc.gammaln(a) - 1 / z,
     inside=1.0, is_open=True, valid=positive,
@@ -52,7 +52,7 @@ invgamma = family(
     var=lambda a: above_or(2, a, lambda a: 1 / ((a - 1) ** 2 * (a - 2)), np.inf),
 )  # fmt: skip
 
-chi2 = family(
+chi2: Family = family(
     "chi2", POSITIVE,
     lambda z, df: sc.xlogy(df / 2 - 1, z) - z / 2 - sc.gammaln(df / 2) - LOG_2 * df / 2,
     inside=1.0, valid=positive,
@@ -69,7 +69,7 @@ def _chi_mean(df: Any) -> Any:
     return np.sqrt(2) * np.exp(sc.gammaln(df / 2 + 0.5) - sc.gammaln(df / 2))
 
 
-chi = family(
+chi: Family = family(
     "chi", POSITIVE,
     lambda z, df: (
         sc.xlogy(df - 1, z) - z * z / 2 + LOG_2 - LOG_2 * df / 2 - sc.gammaln(df / 2)
@@ -83,7 +83,7 @@ chi = family(
     mean=_chi_mean, var=lambda df: df - _chi_mean(df) ** 2,
 )  # fmt: skip
 
-lognorm = family(
+lognorm: Family = family(
     "lognorm", POSITIVE,
     lambda z, s: -((np.log(z) / s) ** 2) / 2 - np.log(z) - np.log(s) - LOG_ROOT,
     inside=1.0, is_open=True, valid=positive,
@@ -98,7 +98,7 @@ lognorm = family(
     mean=lambda s: np.exp(s * s / 2), var=lambda s: np.expm1(s * s) * np.exp(s * s),
 )  # fmt: skip
 
-halfnorm = family(
+halfnorm: Family = family(
     "halfnorm", POSITIVE, lambda z: LOG_2 - LOG_ROOT - z * z / 2, inside=1.0,
     cdf=lambda z: sc.erf(z / np.sqrt(2)),
     sf=lambda z: 2 * sc.ndtr(-z),
@@ -109,7 +109,7 @@ halfnorm = family(
     mean=lambda: np.sqrt(2 / np.pi), var=lambda: 1 - 2 / np.pi,
 )  # fmt: skip
 
-halfcauchy = family(
+halfcauchy: Family = family(
     "halfcauchy", POSITIVE, lambda z: LOG_2 - LOG_PI - np.log1p(z * z), inside=1.0,
     density=lambda z: 2 / (np.pi * (1 + z * z)),
     cdf=lambda z: 2 / np.pi * np.arctan(z),
@@ -119,7 +119,7 @@ halfcauchy = family(
     entropy=lambda: np.log(2 * np.pi), mean=lambda: np.inf, var=lambda: np.inf,
 )  # fmt: skip
 
-halflogistic = family(
+halflogistic: Family = family(
     "halflogistic", POSITIVE, lambda z: LOG_2 - z - 2 * np.log1p(np.exp(-z)), inside=1.0,
     cdf=lambda z: np.tanh(z / 2),
     sf=lambda z: 2 * sc.expit(-z),
@@ -129,7 +129,7 @@ halflogistic = family(
     mean=lambda: 2 * LOG_2, var=lambda: np.pi**2 / 3 - 4 * LOG_2**2,
 )  # fmt: skip
 
-weibull_min = family(
+weibull_min: Family = family(
     "weibull_min", POSITIVE, lambda z, c: np.log(c) + sc.xlogy(c - 1, z) - z**c,
     inside=1.0, valid=positive,
     cdf=lambda z, c: -np.expm1(-(z**c)),
@@ -142,7 +142,7 @@ weibull_min = family(
     var=lambda c: np.exp(sc.gammaln(1 + 2 / c)) - np.exp(2 * sc.gammaln(1 + 1 / c)),
 )  # fmt: skip
 
-invweibull = family(
+invweibull: Family = family(
     "invweibull", POSITIVE, lambda z, c: np.log(c) - (c + 1) * np.log(z) - z**-c,
     inside=1.0, is_open=True, valid=positive,
     cdf=lambda z, c: np.exp(-(z**-c)),
@@ -157,7 +157,7 @@ invweibull = family(
     ),
 )  # fmt: skip
 
-pareto = family(
+pareto: Family = family(
     "pareto", (1.0, np.inf), lambda z, b: np.log(b) - (b + 1) * np.log(z),
     inside=2.0, valid=positive,
     cdf=lambda z, b: -np.expm1(-b * np.log(z)),
@@ -170,7 +170,7 @@ pareto = family(
     var=lambda b: above_or(2, b, lambda b: b / ((b - 2) * (b - 1) ** 2), np.inf),
 )  # fmt: skip
 
-lomax = family(
+lomax: Family = family(
     "lomax", POSITIVE, lambda z, c: np.log(c) - (c + 1) * np.log1p(z), inside=1.0, valid=positive,
     cdf=lambda z, c: -np.expm1(-c * np.log1p(z)),
     sf=lambda z, c: np.exp(-c * np.log1p(z)),
@@ -182,7 +182,7 @@ lomax = family(
     var=lambda c: above_or(2, c, lambda c: c / ((c - 1) ** 2 * (c - 2)), np.inf),
 )  # fmt: skip
 
-f = family(
+f: Family = family(
     "f", POSITIVE,
     lambda z, n, m: (
         m / 2 * np.log(m) + n / 2 * np.log(n) + sc.xlogy(n / 2 - 1, z)
@@ -205,7 +205,7 @@ def _second_wave(z: Any, mu: Any) -> Any:
     return np.exp(2 / mu + sc.log_ndtr(-(z / mu + 1) / np.sqrt(z)))
 
 
-invgauss = family(
+invgauss: Family = family(
     "invgauss", POSITIVE,
     lambda z, mu: -LOG_ROOT - 1.5 * np.log(z) - ((z - mu) / mu) ** 2 / (2 * z),
     inside=1.0, is_finite=True, is_open=True, valid=positive,
@@ -214,7 +214,7 @@ invgauss = family(
     mean=lambda mu: mu, var=lambda mu: mu**3,
 )  # fmt: skip
 
-wald = family(
+wald: Family = family(
     "wald", POSITIVE,
     lambda z: -LOG_ROOT - 1.5 * np.log(z) - (z - 1) ** 2 / (2 * z),
     inside=1.0, is_finite=True, is_open=True,
@@ -223,7 +223,7 @@ wald = family(
     mean=lambda: 1.0, var=lambda: 1.0,
 )  # fmt: skip
 
-rayleigh = family(
+rayleigh: Family = family(
     "rayleigh", POSITIVE, lambda z: np.log(z) - z * z / 2, inside=1.0, is_finite=True,
     density=lambda z: z * np.exp(-z * z / 2),
     cdf=lambda z: -np.expm1(-z * z / 2),
@@ -235,7 +235,7 @@ rayleigh = family(
     mean=lambda: np.sqrt(np.pi / 2), var=lambda: 2 - np.pi / 2,
 )  # fmt: skip
 
-maxwell = family(
+maxwell: Family = family(
     "maxwell", POSITIVE, lambda z: LOG_2 - LOG_ROOT + 2 * np.log(z) - z * z / 2, inside=1.0,
     density=lambda z: np.sqrt(2 / np.pi) * z * z * np.exp(-z * z / 2),
     cdf=lambda z: sc.gammainc(1.5, z * z / 2),
@@ -246,7 +246,7 @@ maxwell = family(
     mean=lambda: 2 * np.sqrt(2 / np.pi), var=lambda: 3 - 8 / np.pi,
 )  # fmt: skip
 
-levy = family(
+levy: Family = family(
     "levy", POSITIVE, lambda z: -LOG_ROOT - 1.5 * np.log(z) - 1 / (2 * z),
     inside=1.0, is_open=True,
     cdf=lambda z: sc.erfc(np.sqrt(0.5 / z)),
@@ -257,7 +257,7 @@ levy = family(
     mean=lambda: np.inf, var=lambda: np.inf,
 )  # fmt: skip
 
-fisk = family(
+fisk: Family = family(
     "fisk", POSITIVE, lambda z, c: np.log(c) + sc.xlogy(c - 1, z) - 2 * np.log1p(z**c),
     inside=1.0, is_finite=True, valid=positive,
     cdf=lambda z, c: sc.expit(c * np.log(z)),
@@ -273,7 +273,7 @@ def _nakagami_mean(nu: Any) -> Any:
     return np.exp(sc.gammaln(nu + 0.5) - sc.gammaln(nu)) / np.sqrt(nu)
 
 
-nakagami = family(
+nakagami: Family = family(
     "nakagami", POSITIVE,
     lambda z, nu: (
         LOG_2 + sc.xlogy(nu, nu) - sc.gammaln(nu) + sc.xlogy(2 * nu - 1, z) - nu * z * z
@@ -286,7 +286,7 @@ nakagami = family(
     mean=_nakagami_mean, var=lambda nu: 1 - _nakagami_mean(nu) ** 2,
 )  # fmt: skip
 
-betaprime = family(
+betaprime: Family = family(
     "betaprime", POSITIVE,
     lambda z, a, b: sc.xlogy(a - 1, z) - sc.xlog1py(a + b, z) - sc.betaln(a, b),
     inside=1.0, is_finite=True, valid=positive,
@@ -298,7 +298,7 @@ betaprime = family(
     ),
 )  # fmt: skip
 
-burr12 = family(
+burr12: Family = family(
     "burr12", POSITIVE,
     lambda z, c, d: (
         np.log(c) + np.log(d) + sc.xlogy(c - 1, z) - (d + 1) * np.log1p(z**c)

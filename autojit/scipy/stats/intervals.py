@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from .family import UNIT, family, positive
+from .family import UNIT, Family, family, positive
 from .half_line import above_or
 from .real_line import EULER, LOG_2, LOG_ROOT
 
-uniform = family(
+uniform: Family = family(
     "uniform", UNIT, lambda z: 0.0 * z, inside=0.5,
     density=lambda z: 1.0 + 0.0 * z,
     cdf=lambda z: z, sf=lambda z: 1 - z,
@@ -19,7 +19,7 @@ uniform = family(
     entropy=lambda: 0.0, mean=lambda: 0.5, var=lambda: 1 / 12,
 )  # fmt: skip
 
-beta = family(
+beta: Family = family(
     "beta", UNIT,
     lambda z, a, b: sc.xlog1py(b - 1, -z) + sc.xlogy(a - 1, z) - sc.betaln(a, b),
     inside=0.5, valid=positive,
@@ -49,7 +49,7 @@ def _triangle(z: Any, c: Any) -> Any:
     return np.where((z >= c) & at_the_end, 2.0, falling)
 
 
-triang = family(
+triang: Family = family(
     "triang", UNIT, lambda z, c: np.log(_triangle(z, c)), inside=0.5,
     valid=lambda c: (c >= 0) & (c <= 1),
     density=_triangle,
@@ -61,7 +61,7 @@ triang = family(
     mean=lambda c: (c + 1) / 3, var=lambda c: (1 - c + c * c) / 18,
 )  # fmt: skip
 
-powerlaw = family(
+powerlaw: Family = family(
     "powerlaw", UNIT, lambda z, a: np.log(a) + sc.xlogy(a - 1, z), inside=0.5, valid=positive,
     cdf=lambda z, a: z**a,
     logcdf=lambda z, a: a * np.log(z),
@@ -90,7 +90,8 @@ def _loguniform(name: str) -> Any:
     )  # fmt: skip
 
 
-loguniform, reciprocal = _loguniform("loguniform"), _loguniform("reciprocal")
+loguniform: Any = _loguniform("loguniform")
+reciprocal: Any = _loguniform("reciprocal")
 
 # -- the truncated normal distribution ---------------------------------------------------
 
@@ -131,7 +132,7 @@ def _point_of_mass(a: Any, b: Any, log_below: Any, log_above: Any) -> Any:
     return np.where(turned, -point, point)
 
 
-truncnorm = family(
+truncnorm: Family = family(
     "truncnorm", lambda a, b: (a, b),
     lambda z, a, b: -(z * z) / 2 - LOG_ROOT - _log_mass(a, b),
     inside=lambda a, b: np.clip(0.0, a, b), valid=lambda a, b: a < b,
@@ -148,7 +149,7 @@ truncnorm = family(
 
 # -- extreme values -----------------------------------------------------------------------
 
-weibull_max = family(
+weibull_max: Family = family(
     "weibull_max", (-np.inf, 0.0), lambda z, c: np.log(c) + sc.xlogy(c - 1, -z) - (-z) ** c,
     inside=-1.0, valid=positive,
     cdf=lambda z, c: np.exp(-((-z) ** c)),
@@ -202,7 +203,7 @@ def _log_density_of_excesses(z: Any, c: Any) -> Any:
     return np.where(level, 0.0, -(c + 1) * log1p_quotient(c, np.where(level, 0.0, z)))
 
 
-genextreme = family(
+genextreme: Family = family(
     "genextreme",
     lambda c: (_reciprocal_where(c < 0, c, -np.inf), _reciprocal_where(c > 0, c, np.inf)),
     _log_density_of_extremes,
@@ -215,7 +216,7 @@ genextreme = family(
     entropy=lambda c: EULER * (1 - c) + 1,
 )  # fmt: skip
 
-genpareto = family(
+genpareto: Family = family(
     "genpareto", lambda c: (0.0, _reciprocal_where(c < 0, -c, np.inf)),
     _log_density_of_excesses,
     inside=0.0, is_finite=True, valid=lambda c: np.isfinite(c),

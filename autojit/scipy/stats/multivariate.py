@@ -53,8 +53,9 @@ class Scatter:
                     user_source(),
                 )
             )
-        self.dim, self.matrix = dim, matrix
-        self.factor = cholesky(as_tracer(matrix))
+        self.dim: int = dim
+        self.matrix: Any = matrix
+        self.factor: Any = cholesky(as_tracer(matrix))
 
     @property
     def log_det(self) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from .family import REAL, family, positive
+from .family import REAL, Family, family, positive
 
 LOG_2 = float(np.log(2.0))
 LOG_PI = float(np.log(np.pi))
@@ -17,7 +17,7 @@ LOG_ROOT = float(np.log(2 * np.pi)) / 2
 TINY = 1e-290
 EULER = float(np.euler_gamma)
 
-norm = family(
+norm: Family = family(
     "norm", REAL,
     lambda z: -(z * z) / 2 - LOG_ROOT,
     cdf=lambda z: sc.ndtr(z),
@@ -47,7 +47,7 @@ def half_tangent(q: Any) -> Any:
     return np.where(right, 1 / np.where(right, tangent, 1.0), tangent)
 
 
-cauchy = family(
+cauchy: Family = family(
     "cauchy", REAL,
     lambda z: -LOG_PI - np.log1p(z * z),
     density=lambda z: 1 / (np.pi * (1 + z * z)),
@@ -74,7 +74,7 @@ def _laplace_ppf(q: Any) -> Any:
     return np.where(right, -tail, tail)
 
 
-laplace = family(
+laplace: Family = family(
     "laplace", REAL,
     lambda z: -np.abs(z) - LOG_2,
     cdf=lambda z: np.where(z > 0, 1 - np.exp(-_folded(z)) / 2, np.exp(-_folded(z)) / 2),
@@ -89,7 +89,7 @@ laplace = family(
     var=lambda: 2.0,
 )  # fmt: skip
 
-logistic = family(
+logistic: Family = family(
     "logistic", REAL,
     lambda z: -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))),
     cdf=lambda z: sc.expit(z),
@@ -104,7 +104,7 @@ logistic = family(
     var=lambda: np.pi**2 / 3,
 )  # fmt: skip
 
-gumbel_r = family(
+gumbel_r: Family = family(
     "gumbel_r", REAL,
     lambda z: -z - np.exp(-z),
     cdf=lambda z: np.exp(-np.exp(-z)),
@@ -117,7 +117,7 @@ gumbel_r = family(
     var=lambda: np.pi**2 / 6,
 )  # fmt: skip
 
-gumbel_l = family(
+gumbel_l: Family = family(
     "gumbel_l", REAL,
     lambda z: z - np.exp(z),
     cdf=lambda z: -np.expm1(-np.exp(z)),
@@ -136,7 +136,7 @@ def _t_ppf(q: Any, df: Any) -> Any:
     return np.where(lowest, -np.inf, sc.stdtrit(df, np.where(lowest, 0.5, q)))
 
 
-t = family(
+t: Family = family(
     "t", REAL,
     lambda z, df: (
         -sc.betaln(0.5, df / 2) - np.log(df) / 2 - (df + 1) / 2 * np.log1p(z * z / df)
@@ -157,7 +157,7 @@ t = family(
     ),
 )  # fmt: skip
 
-skewnorm = family(
+skewnorm: Family = family(
     "skewnorm", REAL,
     lambda z, a: LOG_2 - z * z / 2 - LOG_ROOT + sc.log_ndtr(a * z),
     cdf=lambda z, a: sc.ndtr(z) - 2 * sc.owens_t(z, a),
@@ -166,7 +166,7 @@ skewnorm = family(
     var=lambda a: 1 - 2 / np.pi * a * a / (1 + a * a),
 )  # fmt: skip
 
-exponnorm = family(
+exponnorm: Family = family(
     "exponnorm", REAL,
     lambda z, k: 1 / (k * k) / 2 - z / k + sc.log_ndtr(z - 1 / k) - np.log(k),
     valid=positive,
@@ -197,7 +197,7 @@ def _gennorm_ppf(q: Any, beta: Any) -> Any:
     return np.where(middle, (q - 0.5) / _gennorm_peak(beta), np.where(right, far, -far))
 
 
-gennorm = family(
+gennorm: Family = family(
     "gennorm", REAL,
     lambda z, beta: np.log(beta / 2) - sc.gammaln(1 / beta) - np.abs(z) ** beta,
     valid=positive,
@@ -211,7 +211,7 @@ gennorm = family(
     var=lambda beta: np.exp(sc.gammaln(3 / beta) - sc.gammaln(1 / beta)),
 )  # fmt: skip
 
-hypsecant = family(
+hypsecant: Family = family(
     "hypsecant", REAL,
     lambda z: LOG_2 - LOG_PI - np.logaddexp(z, -z),
     cdf=lambda z: 2 / np.pi * np.arctan(np.exp(z)),
@@ -223,7 +223,7 @@ hypsecant = family(
     var=lambda: np.pi**2 / 4,
 )  # fmt: skip
 
-vonmises = family(
+vonmises: Family = family(
     "vonmises", REAL,
     lambda z, kappa: kappa * (np.cos(z) - 1) - np.log(2 * np.pi) - np.log(sc.i0e(kappa)),
     valid=lambda kappa: kappa >= 0,

@@ -58,26 +58,29 @@ class Standardized:
 
     def __init__(self, family: Family, x: Any, shapes: Any, loc: Any, scale: Any) -> None:
         self.family = family
-        self.shapes = [self._shape(i, shape) for i, shape in enumerate(shapes)]
-        self.loc, self.scale = number(loc), number(scale)
+        self.shapes: list[Any] = [self._shape(i, shape) for i, shape in enumerate(shapes)]
+        self.loc: Any = number(loc)
+        self.scale: Any = number(scale)
         valid = self._valid()
         known = holds_everywhere(valid)
         #: 0 where the parameters are valid, else NaN; None where they are known to be.
-        self.fault = None if known else np.where(valid, 0.0, np.nan)
+        self.fault: Any = None if known else np.where(valid, 0.0, np.nan)
         in_scale = isinstance(self.scale, Tracer) and not known
         if in_scale:
             self.scale = self.scale + self.fault
         arrays = [*self.shapes, self.loc, self.scale]
-        self.x = None if x is None else number(x)
+        self.x: Any = None if x is None else number(x)
         if x is not None:
             arrays.append(self.x)
-            self.z = self._moved()
+            self.z: Any = self._moved()
             if not known and not in_scale:
                 self.z = self.z + self.fault
-        self.result_shape = np.broadcast_shapes(*map(np.shape, arrays))
+        self.result_shape: tuple[int, ...] = np.broadcast_shapes(*map(np.shape, arrays))
         bounds, inside = family.bounds, family.inside
+        self.lower: Any
+        self.upper: Any
         self.lower, self.upper = bounds(*self.shapes) if callable(bounds) else bounds
-        self.inside = inside(*self.shapes) if callable(inside) else inside
+        self.inside: Any = inside(*self.shapes) if callable(inside) else inside
 
     def _shape(self, position: int, given: Any) -> Any:
         shape = number(given)
@@ -105,7 +108,7 @@ class Standardized:
 
     def _moved(self) -> Any:
         #: The point relative to the location, which lies at a bound of 0 whatever the scale is.
-        self.shifted = self.x if _is(self.loc, 0.0) else self.x - self.loc
+        self.shifted: Any = self.x if _is(self.loc, 0.0) else self.x - self.loc
         return self.shifted if self.has_unit_scale else self.shifted / self.scale
 
     def beyond(self, z: Any, at_low: bool, at_high: bool) -> tuple[Any, Any]:

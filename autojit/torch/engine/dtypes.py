@@ -13,10 +13,10 @@ class dtype:
 
     def __init__(self, name: str, numpy: Any) -> None:
         self.name = name
-        self.numpy = np.dtype(numpy)
-        self.is_floating_point = self.numpy.kind == "f"
-        self.is_complex = self.numpy.kind == "c"
-        self.itemsize = self.numpy.itemsize
+        self.numpy: np.dtype[Any] = np.dtype(numpy)
+        self.is_floating_point: bool = self.numpy.kind == "f"
+        self.is_complex: bool = self.numpy.kind == "c"
+        self.itemsize: int = self.numpy.itemsize
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -29,12 +29,18 @@ class Unsupported(dtype):
         super().__init__(name, np.float16)
 
 
-float32, float64 = dtype("float32", np.float32), dtype("float64", np.float64)
-complex64, complex128 = dtype("complex64", np.complex64), dtype("complex128", np.complex128)
-int8, int16 = dtype("int8", np.int8), dtype("int16", np.int16)
-int32, int64 = dtype("int32", np.int32), dtype("int64", np.int64)
-uint8, bool_ = dtype("uint8", np.uint8), dtype("bool", np.bool_)
-float16, bfloat16 = Unsupported("float16"), Unsupported("bfloat16")
+float32: dtype = dtype("float32", np.float32)
+float64: dtype = dtype("float64", np.float64)
+complex64: dtype = dtype("complex64", np.complex64)
+complex128: dtype = dtype("complex128", np.complex128)
+int8: dtype = dtype("int8", np.int8)
+int16: dtype = dtype("int16", np.int16)
+int32: dtype = dtype("int32", np.int32)
+int64: dtype = dtype("int64", np.int64)
+uint8: dtype = dtype("uint8", np.uint8)
+bool_: dtype = dtype("bool", np.bool_)
+float16: Unsupported = Unsupported("float16")
+bfloat16: Unsupported = Unsupported("bfloat16")
 
 DTYPES = {
     d.numpy: d
@@ -52,7 +58,7 @@ class _Default:
     float: dtype = float32
 
 
-default = _Default()
+default: _Default = _Default()
 
 
 def set_default_dtype(d: dtype) -> None:

@@ -18,7 +18,7 @@ from .rules import Operation, Rule
 #: A node and the number of one of its results.
 Edge = tuple["Node", int]
 #: Nodes are numbered as they are made: operands before what is computed from them.
-numbers = itertools.count()
+numbers: itertools.count[int] = itertools.count()
 
 SECOND_TIME = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -40,7 +40,7 @@ class Handle:
 
     def __init__(self, hooks: dict[int, Callable[..., Any]]) -> None:
         self._hooks = hooks
-        self.id = next(Handle._ids)
+        self.id: int = next(Handle._ids)
 
     def remove(self) -> None:
         """Take the hook off."""
@@ -69,10 +69,10 @@ class Node:
     )  # fmt: skip
 
     def __init__(self, rule: Any, edges: Sequence[Edge | None], saved: Any) -> None:
-        self.rule = rule
-        self.edges = edges
-        self.saved = saved
-        self.number = next(numbers)
+        self.rule: Any = rule
+        self.edges: Sequence[Edge | None] = edges
+        self.saved: Any = saved
+        self.number: int = next(numbers)
         #: Hooks on the node, hooks on its results, and results that keep their gradients.
         self.hooks: dict[int, Callable[..., Any]] | None = None
         self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
@@ -158,7 +158,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Any) -> None:
         super().__init__(None, (), ())
         self.number = -1
-        self.variable = variable
+        self.variable: Any = variable
 
     def name(self) -> str:
         """As PyTorch's nodes in C++ call themselves."""

@@ -23,7 +23,7 @@ class Device:
     """Where a tensor lies: in the memory of the processor."""
 
     def __init__(self, type: str = "cpu", index: int | None = None) -> None:
-        self.type = str(type).split(":")[0]
+        self.type: str = str(type).split(":")[0]
         self.index = index
         if self.type != "cpu":
             raise RuntimeError(

@@ -262,4 +262,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "rand_like": _like(rand), "randn_like": _like(randn), "randint_like": _like(randint),
     "complex": complex, "scalar_tensor": tensor,
 }  # fmt: skip
-pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
+pi: float = math.pi
+inf: float = math.inf
+nan: float = math.nan
+e: float = math.e

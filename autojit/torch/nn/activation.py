@@ -17,7 +17,9 @@ class Setting:
     """A setting of a module: its name, what it is if nobody says, and whether the text shows it."""
 
     def __init__(self, name: str, default: Any, shown: str = "named") -> None:
-        self.name, self.default, self.shown = name, default, shown
+        self.name: str = name
+        self.default: Any = default
+        self.shown: str = shown
 
     def text(self, value: Any) -> str | None:
         """The setting as the module's text has it."""
@@ -64,34 +66,39 @@ def _module(name: str, function: str, *settings: Setting) -> type[Module]:
     return type(name, (Module,), body)
 
 
-ReLU = _module("ReLU", "relu", _IN_PLACE)
-ReLU6 = _module("ReLU6", "relu6", _IN_PLACE)
-Sigmoid, Tanh = _module("Sigmoid", "sigmoid"), _module("Tanh", "tanh")
-LogSigmoid = _module("LogSigmoid", "logsigmoid")
-Softsign = _module("Softsign", "softsign")
-SELU = _module("SELU", "selu", _IN_PLACE)
-SiLU = _module("SiLU", "silu", _IN_PLACE)
-Mish = _module("Mish", "mish")
-Hardsigmoid = _module("Hardsigmoid", "hardsigmoid", _IN_PLACE)
-Hardswish = _module("Hardswish", "hardswish", _IN_PLACE)
-LeakyReLU = _module("LeakyReLU", "leaky_relu", Setting("negative_slope", 0.01), _IN_PLACE)
-ELU = _module("ELU", "elu", Setting("alpha", 1.0), _IN_PLACE)
-Hardtanh = _module(
+ReLU: type[Module] = _module("ReLU", "relu", _IN_PLACE)
+ReLU6: type[Module] = _module("ReLU6", "relu6", _IN_PLACE)
+Sigmoid: type[Module] = _module("Sigmoid", "sigmoid")
+Tanh: type[Module] = _module("Tanh", "tanh")
+LogSigmoid: type[Module] = _module("LogSigmoid", "logsigmoid")
+Softsign: type[Module] = _module("Softsign", "softsign")
+SELU: type[Module] = _module("SELU", "selu", _IN_PLACE)
+SiLU: type[Module] = _module("SiLU", "silu", _IN_PLACE)
+Mish: type[Module] = _module("Mish", "mish")
+Hardsigmoid: type[Module] = _module("Hardsigmoid", "hardsigmoid", _IN_PLACE)
+Hardswish: type[Module] = _module("Hardswish", "hardswish", _IN_PLACE)
+LeakyReLU: type[Module] = _module(
+    "LeakyReLU", "leaky_relu", Setting("negative_slope", 0.01), _IN_PLACE
+)
+ELU: type[Module] = _module("ELU", "elu", Setting("alpha", 1.0), _IN_PLACE)
+Hardtanh: type[Module] = _module(
     "Hardtanh", "hardtanh", Setting("min_val", -1.0), Setting("max_val", 1.0), _IN_PLACE
 )
-Threshold = _module(
+Threshold: type[Module] = _module(
     "Threshold", "threshold", Setting("threshold", 0.0), Setting("value", 0.0), _IN_PLACE
 )
-Softplus = _module("Softplus", "softplus", Setting("beta", 1.0), Setting("threshold", 20.0))
-Softmax = _module("Softmax", "softmax", Setting("dim", None))
-LogSoftmax = _module("LogSoftmax", "log_softmax", Setting("dim", None))
-Softmin = _module("Softmin", "softmin", Setting("dim", None))
-GLU = _module("GLU", "glu", Setting("dim", -1))
+Softplus: type[Module] = _module(
+    "Softplus", "softplus", Setting("beta", 1.0), Setting("threshold", 20.0)
+)
+Softmax: type[Module] = _module("Softmax", "softmax", Setting("dim", None))
+LogSoftmax: type[Module] = _module("LogSoftmax", "log_softmax", Setting("dim", None))
+Softmin: type[Module] = _module("Softmin", "softmin", Setting("dim", None))
+GLU: type[Module] = _module("GLU", "glu", Setting("dim", -1))
 _P = Setting("p", 0.5)
 _SHOWN = Setting("inplace", False)
-Dropout = _module("Dropout", "dropout", _P, _SHOWN)
-Dropout1d = _module("Dropout1d", "dropout1d", _P, _SHOWN)
-Dropout2d = _module("Dropout2d", "dropout2d", _P, _SHOWN)
+Dropout: type[Module] = _module("Dropout", "dropout", _P, _SHOWN)
+Dropout1d: type[Module] = _module("Dropout1d", "dropout1d", _P, _SHOWN)
+Dropout2d: type[Module] = _module("Dropout2d", "dropout2d", _P, _SHOWN)
 
 
 class GELU(Module):

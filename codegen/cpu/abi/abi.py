@@ -45,7 +45,7 @@ _PYARRAY_GET_FUNCTIONS = 365
 #: stable ``argsort``, behind three kinds of ``sort`` and two of ``argsort``.
 _SORT = 21 + 12
 _STABLE_ARGSORT = _SORT + 3 + 2
-#: What the names of NumPy's sorting functions begin with.
+#: How the names of NumPy's sorting functions begin.
 ARGSORT, SORT = "argsort_", "sort_"
 #: What the names of the loops of NumPy's generalized ufuncs, and of their data, begin with; module,
 #: ufunc and types follow, with blanks between.
@@ -75,7 +75,7 @@ EXCEPTIONS: dict[str, type[Exception]] = {
     if isinstance(kind, type) and issubclass(kind, Exception) and kind.__name__ == name
 }
 EXCEPTIONS["LinAlgError"] = np.linalg.LinAlgError
-#: What is known of threads and of time, and 0 where the system does not say.
+#: Facts about threads and time; 0 where the system does not tell.
 _SYSTEM = ("pthread_self", "sched_getcpu", "pthread_getaffinity_np",
            "pthread_setaffinity_np", "clock_gettime")  # fmt: skip
 _NUMPY = {"PyArray_New": _PYARRAY_NEW, "PyArray_Scalar": _PYARRAY_SCALAR}
@@ -119,7 +119,7 @@ class Convention(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What a program's own part of the table holds."""
+    """The entries of a program's own part of the table."""
 
     #: BLAS, LAPACK and special functions by name.
     functions: tuple[str, ...]
@@ -269,7 +269,7 @@ class Handle(bytes):
     def __del__(self, slots: Any = (ARENA_SLOT, TAPE_SLOT), free: Any = _free) -> None:
         """Free the memory that the last call left; no call can be running now.
 
-        What it needs is bound above: when the interpreter ends, globals may be gone.
+        The names that it needs are bound above: when the interpreter ends, globals may be gone.
         """
         for slot in slots:
             if self.owners and (left := self.owners[0][slot]):

@@ -2,8 +2,8 @@
 
 ``scipy.special.cython_special`` exports most of them as C functions, in a capsule each whose name
 is the signature.  A function for several dtypes is there several times, under names that Cython
-numbers; the one for float64 is known by its signature.  Of what is not there, the inner loop of
-the ufunc is called, on one element.
+numbers; the one for float64 is known by its signature.  Where a function is not there, the inner
+loop of its ufunc is called, on one element.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from autojit.codegen.cpu.host.extensions import extension
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.special.external import External, external
 
-#: What the names of these functions begin with, and of what is handed to inner loops.
+#: How the names of these functions begin, and the names of the data that inner loops get.
 FUNCTION, DATA = "special: ", "special data: "
 
 
 def names(word: str) -> list[str]:
-    """What the table must hold for a word of kernels."""
+    """The entry of the table for a word of kernels."""
     found = external(word)
     if found is None:
         return []

@@ -36,7 +36,7 @@ I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 NO_TEMPS: Mapping[Buffer, int] = MappingProxyType({})
 
-#: What is kept of the loops that are functions of their own (see ``outlined``).
+#: The loops that have become functions (see ``outlined``).
 Outlined = dict[int, list[Constant]]
 
 
@@ -91,7 +91,7 @@ class KernelContext:
         self.is_long = len(everything) >= STATEMENTS
         self.labels = loop_labels(symbol, kernel.body)
         #: The last iterations of a loop that is split read memory themselves.  LLVM would hand them
-        #: what the loop has read last, and a loop that others take such values from stays scalar.
+        #: the values that the loop has read last, and then the loop would stay scalar.
         self.looped: set[Var] = set()
         self.apart = 0
         #: Memory that is not always at one place, and the marks of accesses to memory in a loop

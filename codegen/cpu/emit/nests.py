@@ -36,11 +36,11 @@ I64 = ir.IntType(64)
 FOLDED = 16
 #: Fills of at most this many scalars are written out.
 FEW = 16
-#: Parts of a range have a multiple of so many iterations, where the range has.
+#: Parts of a range have a multiple of this many iterations, where the range has.
 GRAIN = 64
-#: So many of them a task has at least, that none has far more than others.
+#: A task has at least this many of them, so that none has far more than the others.
 EVEN = 16
-#: From so many iterations on two, or four, vectors are worked on at a time; of fewer, too many
+#: From this many iterations on, two or four vectors are computed at a time; of fewer, too many
 #: would be left over.
 INTERLEAVED = {"sums": (32, 200), "extremes": (256, 256)}
 #: The most statements of such a loop.
@@ -222,7 +222,7 @@ def _is_plain(s: Any) -> bool:
 def part(
     e: KernelContext, var: Var, start: int, extent: int, grain: int = 1
 ) -> tuple[ir.Value, ir.Value]:
-    """A task's part of a range: all parts are equal to within one grain of so many iterations."""
+    """A task's part of a range: the parts are equal, to within a grain of iterations."""
     b, task, count = e.builder, e.vars[var], ir.Constant(I64, var.extent)
     bounds = []
     for number in (task, b.add(task, ir.Constant(I64, 1))):

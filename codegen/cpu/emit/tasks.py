@@ -180,7 +180,7 @@ def _own(b: ir.IRBuilder, thread: ir.Value, threads: ir.Value, count: ir.Value) 
 
 
 def _below(b: ir.IRBuilder, count: ir.Value) -> ir.Value:
-    """So many bits."""
+    """A word with this many bits set."""
     some = b.sub(b.shl(_ONE, count), _ONE)
     is_all = b.icmp_unsigned(">=", count, ir.Constant(I64, MOST))
     return b.select(is_all, ir.Constant(I64, -1), some)

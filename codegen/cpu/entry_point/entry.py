@@ -68,7 +68,7 @@ class Module:
 
     @property
     def needs(self) -> abi.Needs:
-        """What the table that is handed in must hold."""
+        """The entries that the given table must have."""
         bodies = [getattr(step, "body", ()) for step in self.program.steps]
         parallel = any(isinstance(s, RunTasks) for body in bodies for s in body)
         return abi.Needs(tuple(self.functions), tuple(self.pooled), parallel)
@@ -242,7 +242,7 @@ class _Entry:
         return b.inttoptr(aligned, POINTER), release
 
     def _check(self, status: ir.Value) -> None:
-        """Raise what the kernels' status asks for."""
+        """Raise the error that the kernels' status asks for."""
         b, owner = self.builder, self.owner
         found = b.load(status, typ=I64)
         checks = {bit: raised(word) for word, bit in owner.bits.items()}

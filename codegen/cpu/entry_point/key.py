@@ -58,7 +58,7 @@ def describe(convention: Convention) -> str:
 
 @cache
 def machine() -> dict[str, str]:
-    """The processor, and the versions of what is not ours."""
+    """The processor, and the versions of the libraries."""
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -89,7 +89,7 @@ def sources() -> str | None:
 
 
 def unchanged() -> bool:
-    """Whether the sources on disk are those that this process has loaded, or will load."""
+    """Whether the sources on disk are the ones that this process has loaded, or will load."""
     return all(os.stat(path).st_mtime <= LOADED for _, path in _source_files())
 
 

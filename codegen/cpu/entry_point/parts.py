@@ -21,7 +21,7 @@ from autojit.codegen.cpu.host.engine import STRAIGHT
 from autojit.codegen.cpu.llvm.counted import naming_itself
 from autojit.codegen.cpu.llvm.library import with_forms
 
-#: About so many lines of LLVM IR are worth a part of their own.
+#: About this many lines of LLVM IR are worth a part of their own.
 LINES = 200
 #: The most parts: enough for a handful of processors, and to have the last ones done short.
 MOST = 8
@@ -77,7 +77,7 @@ def _is_copied(value: ir.GlobalValue) -> bool:
 
 
 def _lines(words: Mapping[str, str], copied: Set[str]) -> dict[str, int]:
-    """How long each function is, with what is inlined into it."""
+    """How long each function is, with the functions that are inlined into it."""
     lines = {name: text.count("\n") for name, text in words.items()}
     inlined = {name: lines[name] for name in copied}
     return {
@@ -91,7 +91,7 @@ def _used(names: Iterable[str], uses: Mapping[str, set[str]]) -> set[str]:
 
 
 def _reached(names: Set[str], uses: Mapping[str, set[str]], within: Set[str]) -> set[str]:
-    """Those of some names, and what they use, and so on, that are within a set."""
+    """Some names, and the names that they use, and so on, as far as they are in a set."""
     found: set[str] = set()
     new = set(names) & within
     while new:

@@ -120,7 +120,7 @@ STRAIGHT = "; straight on\n"
 
 
 class _Part:
-    """A part of a module on its way through LLVM, in a context of its own."""
+    """A part of a module, as LLVM compiles it in a context of its own."""
 
     def __init__(self, text: str) -> None:
         import llvmlite.binding as llvm
@@ -138,7 +138,8 @@ class _Part:
         tuning = llvm.create_pipeline_tuning_options(speed_level=level)
         tuning.loop_vectorization = bool(number(made.get("NUMBA_LOOP_VECTORIZE"), 1))
         tuning.slp_vectorization = bool(number(made.get("NUMBA_SLP_VECTORIZE"), 0))
-        # What is to be unrolled says so: to look for more took 5 % of the time, and gained nothing.
+        # Loops that are to be unrolled say so: to look for more took 5 % of the time, and gained
+        # nothing.
         tuning.loop_unrolling = False
         passes = llvm.create_pass_builder(self.machine, tuning)
         run = _unlocked(llvm.ffi.lib.LLVMPY_RunNewModulePassManager)

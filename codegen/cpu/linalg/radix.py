@@ -25,7 +25,7 @@ VOID = ir.VoidType()
 DIGIT, SHORT_DIGIT = 11, 8
 LONG = 2000
 _UPPER, _LOWER = 0xFFFFFFFF << 32, 0xFFFFFFFF
-#: So many words that agree in their upper halves are put in order by insertion.
+#: Up to this many words that agree in their upper halves are put in order by insertion.
 FEW = 64
 #: A word has half of its bits for a place.
 MOST = 1 << 31
@@ -48,7 +48,7 @@ def argsort(module: ir.Module, dtype: str, count: int) -> ir.Function:
 
 
 def is_sortable(dtype: str, n: int) -> bool:
-    """Whether there is such a function for the dtype, and it takes as many numbers."""
+    """Whether there is such a function for the dtype that takes this many numbers."""
     return dtype[0] in "iuf" and itemsize(dtype) in (4, 8) and n < MOST
 
 

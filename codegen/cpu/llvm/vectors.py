@@ -16,7 +16,7 @@ from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.sequences import Repeat
 from autojit.codegen.loop_ir.traversal import walk
 
-#: What the metadata of a labelled loop begins with.
+#: How the metadata of a labelled loop begins.
 MARK = "autojit.loop"
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
@@ -93,7 +93,8 @@ def _labelled(module: str) -> Iterator[tuple[str, int]]:
 
 
 def _widest(block: str) -> int:
-    """The lanes of what a block computes, or of what it moves if it computes nothing."""
+    """The lanes of the values that a block computes; of the values that it moves if it computes
+    none."""
     lines = block.splitlines()
     computed = [line for line in lines if not _MOVES.search(line)]
     widths = [

@@ -5,7 +5,7 @@ cache, and for it each panel of columns of B, which stays in the first.  (K. Got
 Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34, 2008.)
 
 The tiles are those of ``tiles``.  The last ones of a row or a column overlap those before them:
-they are computed apart, and only what is theirs goes to the result.
+they are computed apart, and only their own elements go to the result.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import llvm_type
 from autojit.codegen.loop_ir.cost import itemsize
 
-from .tile_functions import INNER, PACK, VOID, Tile, Writer, whole
+from .tile_functions import INNER, PACK, VOID, Tile
+from .writer import Writer, whole
 
 I64, POINTER = ir.IntType(64), ir.PointerType()
 
-#: What is told of a product, as integers in this order.
+#: The facts about a product, as integers in this order.
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "block", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
@@ -52,17 +53,11 @@ class _Multiply(Writer):
     def write(self) -> None:
         b = self.builder
         first, last, fields, *matrices, panel, self.inner, pack_a, pack_b = self.function.args
-        field = self.field = {
-            name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)
-            for i, name in enumerate(FIELDS)
-        }
-        self.size = field["size"]
+        field = self.field = self.told(fields, FIELDS)
         scratch = b.alloca(self.scalar, size=self.tile.rows * self.tile.columns)
         scratch.align = 64
         self.scratch = b.bitcast(scratch, POINTER)
-        some, done = (self.function.append_basic_block(name) for name in ("some", "done"))
-        b.cbranch(b.icmp_unsigned("<", first, last), some, done)
-        b.position_at_end(some)
+        done = self.begin(first, last)
         last_row = b.sub(field["m"], field["rows"])
         last_column = b.sub(field["n"], field["columns"])
         size = b.mul(field["m"], field["n"])
@@ -76,11 +71,7 @@ class _Multiply(Writer):
                 group, column = self.divided(item, field["across"])
                 matrix, group = self.divided(group, field["groups"])
                 outer, inner = self.divided(matrix, field["inner"])
-                places = []
-                for name, place in zip("ab", matrices, strict=False):
-                    place = self.moved(place, outer, field[f"{name}_outer"])
-                    place = self.moved(place, inner, field[f"{name}_inner"])
-                    places.append(self.moved(place, k, field[f"{name}_step"]))
+                places = self.operands(matrices, field, outer, inner, k)
                 c = self.moved(matrices[2], matrix, size)
                 start = b.mul(group, field["group"])
                 stop = self.least(b.add(start, field["group"]), field["down"])
@@ -109,9 +100,7 @@ class _Multiply(Writer):
                         count, self._panel(panel, tile, start, count), b_panel, target, add,
                         above, before,
                     )  # fmt: skip
-        b.branch(done)
-        b.position_at_end(done)
-        b.ret_void()
+        self.end(done)
 
     def _panel(self, panel: ir.Value, tile: ir.Value, start: ir.Value, count: ir.Value) -> ir.Value:
         """Where a tile's rows of A are copied to."""
@@ -122,7 +111,7 @@ class _Multiply(Writer):
         self, count: ir.Value, a: ir.Value, factors: ir.Value, target: ir.Value, add: ir.Value,
         above: ir.Value, before: ir.Value,
     ) -> None:  # fmt: skip
-        """One tile; ``above`` rows and ``before`` columns of it are those of other tiles."""
+        """One tile; its first ``above`` rows and ``before`` columns belong to other tiles."""
         b, field = self.builder, self.field
         given = [count, a, whole(1), field["rows"], factors, field["columns"]]
         last = field["last_vector"]

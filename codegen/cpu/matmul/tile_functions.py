@@ -13,6 +13,8 @@ from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.scalars import CONTRACT, llvm_type
 from autojit.codegen.loop_ir.cost import itemsize
 
+from .writer import Writer, whole
+
 I8, I32, I64, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VOID = ir.VoidType()
 
@@ -20,8 +22,8 @@ VOID = ir.VoidType()
 LINE = 64
 #: The side of the largest square that is transposed in registers: LLVM is slow with many shuffles.
 LARGEST_SQUARE = 8
-#: So many products of float32 are summed in registers; more, in several sums that are then added: a
-#: sum of many in one go would lose digits.
+#: Up to this many products of float32 are summed in registers; more, in several sums that are then
+#: added: a sum of many in one go would lose digits.
 BLOCK = 512
 
 
@@ -37,7 +39,7 @@ class Tile(NamedTuple):
     columns: int
 
 
-#: What is told of a product, as integers in this order.
+#: The facts about a product, as integers in this order.
 FIELDS = (
     "inner", "down", "across", "group", "groups", "m", "n", "k", "rows", "columns",
     "size", "a_outer", "a_inner", "a_row", "a_step", "b_outer", "b_inner", "b_step", "b_column",
@@ -76,7 +78,7 @@ def inner(module: ir.Module, dtype: str, tile: Tile) -> ir.Function:
 def packing(
     module: ir.Module, dtype: str, width: int, lanes: int, *, contiguous: bool, k: int
 ) -> ir.Function:
-    """``void pack(k, source, stride, panel)``: k rows of so many scalars, one after the other.
+    """``void pack(k, source, stride, panel)``: k rows of ``width`` scalars, one after the other.
 
     If contiguous, rows are a stride apart in the source too; else columns are.
     """
@@ -90,48 +92,16 @@ def packing(
     return library.function(module, name, PACK, partial(_transposing, dtype, width, side))
 
 
-class Writer:
-    """What functions over tiles have in common: arithmetic with integers and places."""
-
-    def __init__(self, function: ir.Function) -> None:
-        self.function = function
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self.size: ir.Value
-
-    def divided(self, number: ir.Value, count: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Quotient and remainder."""
-        return self.builder.udiv(number, count), self.builder.urem(number, count)
-
-    def start(self, number: ir.Value, extent: ir.Value, last: ir.Value) -> ir.Value:
-        """Where a tile begins: the last one ends where the matrix does."""
-        return self.least(self.builder.mul(number, extent), last)
-
-    def least(self, one: ir.Value, other: ir.Value) -> ir.Value:
-        return self.builder.select(self.builder.icmp_unsigned("<", one, other), one, other)
-
-    def moved(self, pointer: ir.Value, number: ir.Value, stride: ir.Value) -> ir.Value:
-        """The pointer to another element; strides are in scalars."""
-        b = self.builder
-        offset = b.mul(b.mul(number, stride), self.size)
-        return b.gep(pointer, [offset], inbounds=True, source_etype=ir.IntType(8))
-
-
 class _Multiply(Writer):
     """Some items of a product."""
 
     def write(self) -> None:
         b = self.builder
         first, last, fields, *matrices, panel, inner_product, pack = self.function.args
-        field = {
-            name: b.load(b.gep(fields, [whole(i)], source_etype=I64), typ=I64)
-            for i, name in enumerate(FIELDS)
-        }
-        self.size = field["size"]
+        field = self.told(fields, FIELDS)
         packs = b.icmp_unsigned("!=", pack, ir.Constant(pack.type, None))
         step = b.select(packs, field["columns"], field["b_step"])
-        some, done = (self.function.append_basic_block(name) for name in ("some", "done"))
-        b.cbranch(b.icmp_unsigned("<", first, last), some, done)
-        b.position_at_end(some)
+        done = self.begin(first, last)
         last_row = b.sub(field["m"], field["rows"])
         last_column = b.sub(field["n"], field["columns"])
         size = b.mul(field["m"], field["n"])
@@ -147,11 +117,7 @@ class _Multiply(Writer):
             number, group = self.divided(group, field["groups"])
             outer, inner = self.divided(number, field["inner"])
             j = self.start(column, field["columns"], last_column)
-            places = []
-            for name, place in zip("ab", matrices, strict=False):
-                place = self.moved(place, outer, field[f"{name}_outer"])
-                place = self.moved(place, inner, field[f"{name}_inner"])
-                places.append(self.moved(place, k, field[f"{name}_step"]))
+            places = self.operands(matrices, field, outer, inner, k)
             a, c = places[0], self.moved(matrices[2], number, size)
             factors = self.moved(places[1], j, field["b_column"])
             with b.if_then(packs):
@@ -169,9 +135,7 @@ class _Multiply(Writer):
                         self.moved(result, j, whole(1)), field["n"], field["last_vector"], add,
                     ],
                 )  # fmt: skip
-        b.branch(done)
-        b.position_at_end(done)
-        b.ret_void()
+        self.end(done)
 
 
 def _inner_product(dtype: str, tile: Tile, function: ir.Function) -> None:
@@ -393,7 +357,3 @@ def no_alias(function: ir.Function) -> None:
     for argument in function.args:
         if argument.type == POINTER:
             argument.add_attribute("noalias")
-
-
-def whole(value: int) -> ir.Constant:
-    return ir.Constant(I64, value)

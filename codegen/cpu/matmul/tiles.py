@@ -119,7 +119,7 @@ def emit(
 ) -> None:
     """The call of one product, or of a task's share of it.
 
-    ``share`` gives the range of a task, of so many items.
+    ``share`` gives the range of a task, of this many items.
     """
     if 0 in (*product.batch, product.m, product.n):
         return
@@ -157,8 +157,8 @@ def emit(
 
 
 def _numbers(product: MatrixProduct, tile: Tile, steps: int) -> dict[str, int]:
-    """The fields of a product, of so many steps at a time.  Its items are numbered by matrix of the
-    batch, then by groups of rows of tiles, then by columns of tiles."""
+    """The fields of a product, of this many steps at a time.  Its items are numbered by matrix of
+    the batch, then by groups of rows of tiles, then by columns of tiles."""
     down, across = -(-product.m // tile.rows), -(-product.n // tile.columns)
     group = down if product.panel else GROUP
     if product.blocked:

@@ -1,4 +1,5 @@
-"""The statements of one function: what is named, what stands inside of another expression.
+"""The statements of one function: which values have names, and which stand inside of other
+expressions.
 
 A value is a part of the expression that reads it, where that is the only one, comes from the same
 statement of the user's, and stays short; views are written where they are read.  All others are
@@ -16,6 +17,7 @@ import numpy as np
 
 from autojit.codegen.export.text.expressions import ADD, UNARY, Expression, call
 from autojit.codegen.export.text.names import Names
+from autojit.codegen.export.text.python_lines import PythonLines
 from autojit.codegen.export.text.statements import Statement, Statements, is_backward
 from autojit.codegen.loop_ir.errors import TargetError
 from autojit.ir.core.program import Op, Program, Value
@@ -31,7 +33,7 @@ LONGEST = 72
 Form = Callable[["Writer", Op], Expression | None]
 
 
-class Writer:
+class Writer(PythonLines):
     """Lines of a function, and how values are written in them."""
 
     def __init__(
@@ -60,23 +62,14 @@ class Writer:
 
     # -- lines ------------------------------------------------------------------
 
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self._indent + text if text else "")
-
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
-        """Lines below a header that ends in a colon; ``pass`` where there are none."""
-        self.line(header)
-        self._indent += 1
-        start = len(self.lines)
-        yield
-        if len(self.lines) == start:
-            self.line("pass")
-        self._indent -= 1
+        with super().block(header):
+            yield
         self._commented = None
 
     def taken(self, start: int) -> list[str]:
-        """The lines from a place on, which are taken away, as those of a block."""
+        """Take away the lines from a place on, as the lines of a block."""
         found = self.lines[start:]
         del self.lines[start:]
         return found[1:] if found and not found[0] else found
@@ -91,7 +84,7 @@ class Writer:
             yield
 
     def _comment(self, source: Source | None) -> None:
-        """The user's statement, where it is another one than that of the line before."""
+        """The user's statement, where the line before came from another one."""
         statement = self._statements.of(source)
         if statement is None:
             return

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from math import prod
 
 from autojit.codegen.export.text.expressions import Expression
-from autojit.codegen.loop_ir.callbacks import Callback
-from autojit.codegen.loop_ir.errors import TargetError
-from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
+from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.values import Operand
 
 from .c_helpers import c_type
@@ -57,51 +54,10 @@ def _element(lines: Lines, s: MatrixProduct, o: Operand, row: str, column: str) 
 
 
 #: The arguments of each function: sizes, matrices (`a` with strides), parameters, the status.
-_ARGUMENTS = {
+ARGUMENTS = {
     "cholesky": "n a+ l status",
     "triangular_solve": "n k t b+ lower transpose unit x",
     "lu": "n a+ packed pivots",
     "solve": "n k packed pivots b+ transpose x status",
     "permutation": "n pivots+ rows status",
 }
-
-
-def factorization(lines: Lines, s: Factorization) -> None:
-    """A call for each matrix of the batch."""
-    arguments = _ARGUMENTS.get(s.name)
-    if arguments is None:
-        raise TargetError(
-            f"{s.name} cannot be written in C: it needs a library. "
-            'target="numpy" calls NumPy and SciPy'
-        )
-    if not s.is_some:
-        return
-    with ExitStack() as loops:
-        index = [f"b{axis}" for axis in range(len(s.batch))]
-        for name, extent in zip(index, s.batch, strict=True):
-            loops.enter_context(lines.counted(name, extent))
-        operands = iter((*s.inputs, *s.outputs))
-        found = []
-        for word in arguments.split():
-            if word in ("n", "k"):
-                found.append(str(getattr(s, word)))
-            elif word in s.params:
-                found.append("true" if s.params[word] else "false")
-            elif word == "status":
-                found.append(word)
-            else:
-                o = next(operands)
-                found.append(_matrix(lines, o, index))
-                if word[-1] == "+":
-                    found += map(str, o.strides[len(index) :])
-        lines.line(f"{s.name}_{s.dtype}({', '.join(found)});")
-
-
-def callback(lines: Lines, s: Callback) -> None:
-    """C that is kept knows no function of this process."""
-    raise TargetError(f"{s.call} cannot be written in C: it is a function of Python's process")
-
-
-def _matrix(lines: Lines, o: Operand, index: list[str]) -> str:
-    terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
-    return " + ".join([lines.buffer(o.buffer), lines.index(o.offset), *terms])

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from autojit.codegen.export.text.expressions import ATOM, CHOICE, Expression
-from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.cost import itemsize
 from autojit.codegen.loop_ir.errors import OUT_OF_MEMORY
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
-from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.sequences import Keep, Recall, Release, Repeat, Swap
 from autojit.codegen.loop_ir.values import Buffer
 
 from . import c_matrices as matrices
@@ -62,20 +61,12 @@ class Statements(Lines):
                 self.grow(s.tapes, step)
             self.body(s.body)
 
-    def steps(self, s: Steps) -> None:
-        step, trips = self.var(s.step), self.trips(s.trips)
-        backward = f"for (int64_t {step} = {trips} - 1; {step} >= 0; {step}--)"
-        with self.block(backward) if s.backward else self.counted(step, trips), self.scope():
-            self.body(s.body)
+    def backwards(self, name: str, stop: str) -> Any:
+        return self.block(f"for (int64_t {name} = {stop} - 1; {name} >= 0; {name}--)")
 
-    def branch(self, s: Branch) -> None:
-        index, last = self.scalar(s.index, ATOM), len(s.bodies) - 1
-        for k, body in enumerate(s.bodies):
-            relation = "<=" if k == 0 else "=="
-            words = "else " if k else ""
-            words += f"if ({index} {relation} {k})" if k < last else ""
-            with self.block(words.rstrip()):
-                self.body(body)
+    def case(self, condition: str | None, *, first: bool) -> Any:
+        words = "" if first else "else "
+        return self.block(f"{words}if ({condition})" if condition else words.rstrip())
 
     # -- tapes --------------------------------------------------------------------
 
@@ -148,8 +139,14 @@ class Statements(Lines):
     def product(self, s: MatrixProduct) -> None:
         matrices.product(self, s)
 
-    def factorization(self, s: Factorization) -> None:
-        matrices.factorization(self, s)
+    def arguments(self, s: Factorization) -> str | None:
+        return matrices.ARGUMENTS.get(s.name)
 
-    def callback(self, s: Callback) -> None:
-        matrices.callback(self, s)
+    def matrix(self, buffer: str, terms: list[str]) -> list[str]:
+        return [" + ".join([buffer, *terms])]
+
+    def truth(self, value: Any) -> str:
+        return "true" if value else "false"
+
+    def factorized(self, s: Factorization, arguments: str) -> str:
+        return f"{s.name}_{s.dtype}({arguments});"

@@ -1,19 +1,19 @@
 """What printers of loop nests share: names, scalars that stand inside of expressions, and loops.
 
-A printer of a language says how its lines look (`Lines`); what is the same in all of them is here.
+A printer of a language says how its lines look (`Language`); what all of them share is here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from autojit.codegen.export.text.expressions import ATOM, CHOICE, Expression
 from autojit.codegen.loop_ir.callbacks import Callback
 from autojit.codegen.loop_ir.effects import effects_of
-from autojit.codegen.loop_ir.errors import ENSURED, is_check
+from autojit.codegen.loop_ir.errors import ENSURED, TargetError, is_check
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
 from autojit.codegen.loop_ir.names import BufferNames
 from autojit.codegen.loop_ir.nodes import (
@@ -40,15 +40,13 @@ from autojit.codegen.loop_ir.vocabulary import SYMBOLS
 from autojit.ir.core.affine import Affine, Var
 
 from .folding import folded
+from .language import Language
 
 _LETTERS = "ijklmpqr"
 
 
-class Lines:
+class Lines(Language):
     """The lines of one function, and the names of what is in it."""
-
-    #: The margin of a block, the end of a statement, and operators.
-    margin, end, also, divided = "  ", ";", " && ", "/"
 
     def __init__(
         self, bits: Mapping[str, int] = ENSURED, names: Mapping[Buffer, str] | None = None
@@ -71,79 +69,6 @@ class Lines:
         self._vars: dict[Var, str] = {}
         self._accumulators: dict[int, str] = {}
         self._trips: dict[Trips, str] = {}
-
-    # -- what a language says -------------------------------------------------------
-
-    def block(self, header: str) -> AbstractContextManager[None]:
-        """Lines below a header."""
-        raise NotImplementedError
-
-    def counted(self, name: str, stop: Any, start: Any = 0) -> AbstractContextManager[None]:
-        """The lines of a loop."""
-        raise NotImplementedError
-
-    def expression(
-        self, name: str, args: list[Expression], operand: str, result: str
-    ) -> Expression:
-        """A word of the scalar vocabulary."""
-        raise NotImplementedError
-
-    def number(self, value: Any, dtype: str) -> Expression:
-        raise NotImplementedError
-
-    def choice(self, condition: str, yes: str, dtype: str) -> Expression:
-        """A value where a condition holds, and 0 where not."""
-        raise NotImplementedError
-
-    def bounded(self, place: str, extent: int) -> str:
-        """A computed place, which fails where it is out of bounds."""
-        raise NotImplementedError
-
-    def check(self, condition: str, word: str) -> None:
-        """A failure where a condition does not hold."""
-        raise NotImplementedError
-
-    def defined(self, name: str, dtype: str, text: str) -> str:
-        """The line that sets a scalar."""
-        raise NotImplementedError
-
-    def started(self, name: str, dtype: str, text: str) -> str:
-        """The line that starts an accumulator."""
-        raise NotImplementedError
-
-    def at(self, place: str, dtype: str) -> str:
-        """A name for an element of a buffer whose place is computed."""
-        raise NotImplementedError
-
-    def product(self, s: MatrixProduct) -> None:
-        raise NotImplementedError
-
-    def factorization(self, s: Factorization) -> None:
-        raise NotImplementedError
-
-    def callback(self, s: Callback) -> None:
-        raise NotImplementedError
-
-    def swap(self, s: Swap) -> None:
-        raise NotImplementedError
-
-    def repeat(self, s: Repeat) -> None:
-        raise NotImplementedError
-
-    def steps(self, s: Steps) -> None:
-        raise NotImplementedError
-
-    def branch(self, s: Branch) -> None:
-        raise NotImplementedError
-
-    def release(self, s: Release) -> None:
-        raise NotImplementedError
-
-    def keep(self, s: Keep) -> None:
-        raise NotImplementedError
-
-    def recall(self, s: Recall) -> None:
-        raise NotImplementedError
 
     # -- lines and names ------------------------------------------------------------
 
@@ -301,6 +226,54 @@ class Lines:
             start, stop = f"({only} < 0 ? {start} : {only})", f"({only} < 0 ? {stop} : {only} + 1)"
         with self.scope(), self.counted(self.var(s.var), stop, start):
             self.body(s.body)
+
+    def steps(self, s: Steps) -> None:
+        step, trips = self.var(s.step), self.trips(s.trips)
+        loop = self.backwards(step, trips) if s.backward else self.counted(step, trips)
+        with loop, self.scope():
+            self.body(s.body)
+
+    def branch(self, s: Branch) -> None:
+        index, last = self.scalar(s.index, ATOM), len(s.bodies) - 1
+        for k, body in enumerate(s.bodies):
+            condition = f"{index} {'==' if k else '<='} {k}" if k < last else None
+            with self.case(condition, first=k == 0):
+                self.body(body)
+
+    def factorization(self, s: Factorization) -> None:
+        """A call for each matrix of the batch."""
+        arguments = self.arguments(s)
+        if arguments is None:
+            raise TargetError(
+                f"{s.name} cannot be written {self.language}: it needs a library. "
+                'target="numpy" calls NumPy and SciPy'
+            )
+        if not s.is_some:
+            return
+        with ExitStack() as loops:
+            index = [f"b{axis}" for axis in range(len(s.batch))]
+            for name, extent in zip(index, s.batch, strict=True):
+                loops.enter_context(self.counted(name, extent))
+            operands = iter((*s.inputs, *s.outputs))
+            found: list[str] = []
+            for word in arguments.split():
+                if word in ("n", "k"):
+                    found.append(str(getattr(s, word)))
+                elif word in s.params:
+                    found.append(self.truth(s.params[word]))
+                elif word == "status":
+                    found.append(word)
+                else:
+                    o = next(operands)
+                    terms = [f"{i} * {stride}" for i, stride in zip(index, o.strides, strict=False)]
+                    found += self.matrix(self.buffer(o.buffer), [self.index(o.offset), *terms])
+                    found += map(str, o.strides[len(index) :] if word[-1] == "+" else ())
+            self.line(self.factorized(s, ", ".join(found)))
+
+    def callback(self, s: Callback) -> None:
+        raise TargetError(
+            f"{s.call} cannot be written {self.language}: it is a function of Python's process"
+        )
 
     def run_tasks(self, s: RunTasks) -> None:
         outside = self._scalars, self._accumulators, self._folded

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from math import prod
 from typing import Any
 
 from autojit.codegen.export.text.expressions import ATOM, CHOICE, Expression
-from autojit.codegen.loop_ir.callbacks import Callback
-from autojit.codegen.loop_ir.errors import TargetError, raised
+from autojit.codegen.export.text.python_lines import PythonLines
+from autojit.codegen.loop_ir.errors import raised
 from autojit.codegen.loop_ir.matrices import Factorization, MatrixProduct
-from autojit.codegen.loop_ir.sequences import Branch, Keep, Recall, Release, Repeat, Steps, Swap
+from autojit.codegen.loop_ir.sequences import Keep, Recall, Release, Repeat, Swap
 from autojit.codegen.loop_ir.values import Operand
 
 from .lines import Lines
@@ -28,22 +26,13 @@ _ARGUMENTS = {
 }
 
 
-class NumbaStatements(Lines):
+class NumbaStatements(PythonLines, Lines):
     """The lines of a function that ``@njit`` compiles."""
 
     margin, end, also, divided = "    ", "", " and ", "//"
+    language = "for Numba"
 
     # -- what Python says -----------------------------------------------------------
-
-    @contextmanager
-    def block(self, header: str) -> Iterator[None]:
-        self.line(header)
-        self._indent += 1
-        start = len(self.lines)
-        yield
-        if len(self.lines) == start:
-            self.line("pass")
-        self._indent -= 1
 
     def counted(self, name: str, stop: Any, start: Any = 0) -> Any:
         bounds = f"{start}, {stop}" if str(start) != "0" else str(stop)
@@ -101,20 +90,13 @@ class NumbaStatements(Lines):
             self.line(f"{step} += 1")
         self.line(f"{trips} = {step}")
 
-    def steps(self, s: Steps) -> None:
-        step, trips = self.var(s.step), self.trips(s.trips)
-        backward = f"for {step} in range({trips} - 1, -1, -1):"
-        with self.block(backward) if s.backward else self.counted(step, trips), self.scope():
-            self.body(s.body)
+    def backwards(self, name: str, stop: str) -> Any:
+        return self.block(f"for {name} in range({stop} - 1, -1, -1):")
 
-    def branch(self, s: Branch) -> None:
-        index, last = self.scalar(s.index, ATOM), len(s.bodies) - 1
-        for k, body in enumerate(s.bodies):
-            relation = "<=" if k == 0 else "=="
-            word = "if" if k == 0 else "elif"
-            header = f"{word} {index} {relation} {k}:" if k < last else "else:" if k else "if True:"
-            with self.block(header):
-                self.body(body)
+    def case(self, condition: str | None, *, first: bool) -> Any:
+        word = "if" if first else "elif"
+        other = "if True:" if first else "else:"
+        return self.block(f"{word} {condition}:" if condition else other)
 
     # -- tapes: what a sweep keeps is a variable that later ones read ---------------
 
@@ -175,34 +157,14 @@ class NumbaStatements(Lines):
         terms += [f"{row} * {o.strides[-2]}", f"{column} * {o.strides[-1]}"]
         return " + ".join(terms)
 
-    def factorization(self, s: Factorization) -> None:
-        arguments = _ARGUMENTS.get(s.name)
-        if arguments is None or s.dtype[0] == "c":
-            raise TargetError(
-                f"{s.name} cannot be written for Numba: it needs a library. "
-                'target="numpy" calls NumPy and SciPy'
-            )
-        if not s.is_some:
-            return
-        with ExitStack() as loops:
-            index = [f"b{axis}" for axis in range(len(s.batch))]
-            for name, extent in zip(index, s.batch, strict=True):
-                loops.enter_context(self.counted(name, extent))
-            operands = iter((*s.inputs, *s.outputs))
-            found: list[str] = []
-            for word in arguments.split():
-                if word in ("n", "k"):
-                    found.append(str(getattr(s, word)))
-                elif word in s.params:
-                    found.append(str(bool(s.params[word])))
-                else:
-                    o = next(operands)
-                    terms = [f"{i} * {d}" for i, d in zip(index, o.strides, strict=False)]
-                    found += [self.buffer(o.buffer), " + ".join([self.index(o.offset), *terms])]
-                    found += map(str, o.strides[len(index) :] if word[-1] == "+" else ())
-            self.line(f"_{s.name}({', '.join(found)})")
+    def arguments(self, s: Factorization) -> str | None:
+        return None if s.dtype[0] == "c" else _ARGUMENTS.get(s.name)
 
-    def callback(self, s: Callback) -> None:
-        raise TargetError(
-            f"{s.call} cannot be written for Numba: it is a function of Python's process"
-        )
+    def matrix(self, buffer: str, terms: list[str]) -> list[str]:
+        return [buffer, " + ".join(terms)]
+
+    def truth(self, value: Any) -> str:
+        return str(bool(value))
+
+    def factorized(self, s: Factorization, arguments: str) -> str:
+        return f"_{s.name}({arguments})"

@@ -1,1 +1,1 @@
-"""What the passes over rows write: the steps of tiles, and the loops of one-hot rows."""
+"""Parts of the passes over rows and blocks: legality, cost, and what is written."""

@@ -1,5 +1,5 @@
-"""The steps of a program as loops over rows: what each row touches, and what is touched apart from
-that."""
+"""The steps of a program as loops over rows: the memory that each row touches, and the memory that
+is touched apart from the rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from autojit.codegen.loop_ir.traversal import is_whole, memory, ranges, walk
 from autojit.codegen.loop_ir.values import Buffer, Operand
 from autojit.ir.core.affine import Affine, Bounds, Var
 
-#: What a loop over rows may hold.
+#: The statements that a loop over rows may hold.
 _KNOWN = (
     Accumulate, AccumulateInto, Begin, Compute, Constant, Fill, Finish, Gather, IndexValue, InRange,
     Load, Loop, Store,
@@ -53,7 +53,7 @@ class Access:
 
 @dataclass
 class RowStep:
-    """A step as a loop over rows, and what it does apart from that."""
+    """A step as a loop over rows, and its other accesses."""
 
     step: Kernel | MatrixProduct
     inside: list[Access]
@@ -82,7 +82,7 @@ def extents(step: Any) -> list[int]:
 
 
 def as_rows(step: Any, extent: int) -> Iterator[RowStep]:
-    """The step as a loop over so many rows, in each way in which it is one."""
+    """The step as a loop over this many rows, in each possible way."""
     if isinstance(step, MatrixProduct):
         yield from _of_product(step, extent)
         return
@@ -112,7 +112,7 @@ def _accesses_of(body: list[Any]) -> Iterator[Access]:
 
 
 def _row_of(access: Touched | None, var: Var, bounds: Bounds) -> int | None:
-    """How far apart the rows are, of which an iteration touches its own alone."""
+    """How far apart the rows are, if each iteration touches its own row only."""
     if access is None or not access.is_exact:
         return None
     index, count = access.index + access.low, access.size

@@ -12,12 +12,12 @@ After::
     %y_ = dot %x_, %w                # one row
     %r = neg %y_
 
-The cotangent of what is added to each row before a product comes out of it so: the shift in
+The cotangent of a vector that is added to each row before a product has this form: the shift in
 ``(x - shift) @ w``.  Sums are rounded in another order, as in all products.
 
 Legal where nothing else reads the product, the sum is over at least one element, along free axes of
-the factors, and what the rows are multiplied with is the same along these.  Sums are rounded in
-another order; the results differ where one overflows, and where an infinite factor meets a zero.
+the factors, and the other factor of the rows is the same along these.  Sums are rounded in another
+order; the results differ where one overflows, and where an infinite factor meets a zero.
 """
 
 from __future__ import annotations

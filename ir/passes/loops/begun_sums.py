@@ -1,4 +1,4 @@
-"""Loops that add to zeros begin with what the sum is added to.
+"""Loops that add to zeros begin with the value that their sum is added to later.
 
 Before::
 
@@ -105,7 +105,7 @@ def _only_added_to(carry: _Carry) -> bool:
         ):
             return False
         value = op.result
-    # What the step returns is not also what it stacks.
+    # The step does not stack the value that it returns as the carry.
     return value is carry.new and readers[value] == 1
 
 

@@ -1,14 +1,14 @@
-"""Streams of a ``while`` that are read from an array of which a step replaces little are computed
-again: what ``undo_steps`` asks first.
+"""Streams of a ``while`` that are read from an array are computed again, where a step replaces
+little of the array: what ``undo_steps`` asks first.
 
     first sweep: push(row := select(j < k, A[k], 0))     first sweep: push(A), push(k)
     backward:    ... row ...                          -> backward: ... select(j < k, A[k], 0) ...
 
-To push the array costs what a step replaces in it, since ``undo_steps`` pushes that instead.
+To push the array costs as much as a step replaces in it, since ``undo_steps`` pushes that instead.
 
-Legal where only sweeps that run backwards read the stream.  What is computed again is computed by
-the same ops from the same values: nothing changes in the results, and no error comes up that has
-not before.
+Legal where only sweeps that run backwards read the stream.  Values that are computed again come
+from the same ops and the same operands: nothing changes in the results, and no error comes up that
+has not before.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from autojit.ir.autodiff.partition import needed
 from autojit.ir.autodiff.residuals import repeatable
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups, read_inputs
+from autojit.ir.passes.loops.steps.changes import FEW, changes_of
 from autojit.ir.regions.while_ import While
-
-from .undone import FEW, changes_of
 
 
 class _Found(NamedTuple):
@@ -84,7 +83,8 @@ def _is_read_backwards(op: Op, place: int) -> bool:
 
 
 def _leaves(value: Value, made: dict[Value, Op], undone: set[Value]) -> list[Value] | None:
-    """From what a value is computed, if that is arrays that can be undone, and little else."""
+    """The operands that a value is computed from, if they are arrays that can be undone, and little
+    else."""
     leaves, open_, seen = list[Value](), [value], {value}
     while open_:
         v = open_.pop()

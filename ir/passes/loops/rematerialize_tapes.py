@@ -1,5 +1,5 @@
-"""What a loop stores for its reverse is computed again, a segment at a time, where that is faster
-than to store it and to read it.
+"""The tapes that a loop stores for its reverse are computed again, a segment at a time, where that
+is faster than storing and reading them.
 
 Before, a loop and its reverse, with 24 KB from each of 999 steps between them::
 
@@ -14,10 +14,10 @@ After::
       %b' = scan …, %tape {body=program back …, length=27, reverse=True}
     }, length=37, reverse=True}
 
-The tape of a segment stays in the cache, where that of the whole loop went through the memory
-twice; and it is a 27th of it.  (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12:
-checkpointing of two levels, of which each step is computed twice.)  The same operations on the
-same numbers.
+The tape of a segment stays in the cache; the tape of the whole loop went through memory twice; and
+it is a 27th of it.  (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12:
+checkpointing of two levels, of which each step is computed twice.)  The same operations on the same
+numbers.
 
 Legal where the reader runs the other way and makes as many steps, and nothing else reads the tapes.
 Steps are repeated from the same carries, so nothing changes in the results.
@@ -41,7 +41,7 @@ from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFI
 #: The part of the last level of the caches that a tape takes at least: what is stored before and
 #: after it takes the rest.
 LARGE = 1 / 4
-#: So many operations on elements take less time than a byte of a tape (measured: three).
+#: This many operations on elements take less time than a byte of a tape (measured: three).
 WORK_OF_A_BYTE = 2.0
 #: Functions that cost as much as so many additions are polynomials, and take three times as long.
 DEAR, TIMES_DEAR = 8, 3
@@ -116,7 +116,7 @@ class _Pair:
         self.length: int = forward.params["length"]
         #: Where the carries of each segment begin, by the position of the carry.
         self.starts: list[EachSegment] = []
-        #: What the loop was given.
+        #: The operands of the loop.
         self.given: list[Value] = []
 
     # -- whether it pays -------------------------------------------------------------
@@ -148,7 +148,7 @@ class _Pair:
         return [k for k, v in enumerate(ys) if (v not in self.tapes) == kept]
 
     def _narrow(self, params: dict[str, Any], ys: Sequence[int]) -> dict[str, Any]:
-        """The loop with some of what it stacks."""
+        """The loop with some of its stacked results."""
         body, m = params["body"], params["carries"]
         outputs = [*body.outputs[:m], *(body.outputs[m + k] for k in ys)]
         return {**params, "body": dce.run(body.with_body(body.ops, outputs))}

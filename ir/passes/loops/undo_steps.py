@@ -1,4 +1,4 @@
-"""Loops of unknown length that push arrays of which a step replaces little push what it replaces.
+"""Loops of unknown length push the elements that a step replaces, not the whole array.
 
 What ``undo_tapes`` does for loops over rows, for the sweeps of a ``while``.  Its first sweep pushes
 the elements that a step replaces and their places, instead of the array as the step finds it, and a
@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 from autojit.ir.core.program import Builder, Op, Program, Value, building
 from autojit.ir.ops.bodies import groups, read_inputs
+from autojit.ir.passes.loops.steps.changes import Change, changes_of
+from autojit.ir.passes.loops.steps.undone import put_back, recording
 from autojit.ir.regions.while_ import While
 from autojit.ir.rewriting.dce import with_outputs
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
 from .recomputed_streams import recomputed_streams
-from .undone import Change, changes_of, put_back, repeated
 
 
 @program_pass(
@@ -118,29 +119,15 @@ def _pushing_less(
 
 
 def _pushing(body: Program, carries: int, stream: _Stream) -> tuple[Program, list[Value]]:
-    """The first sweep, and what it pushes in the stream's place, after its other streams."""
-    builder, extra = Builder(), list[Value]()
-    inputs = [Value(v.type) for v in body.inputs]
-    env = dict(zip(body.inputs, inputs, strict=True))
-    by_op = {change.op: change for change in stream.changes}
-    with building(builder):
-        for op in body.ops:
-            operands = [env[v] for v in op.operands]
-            if op in by_op:
-                made, recorded = repeated(builder, by_op[op], operands)
-                extra += recorded
-            else:
-                made = builder.repeat(op, operands)
-            env.update(zip(op.results, made, strict=True))
-    outputs = [env[v] for v in body.outputs]
-    del outputs[carries + stream.number]
-    return builder.finish(inputs, [*outputs, *extra], name=body.name), extra
+    """The first sweep, and the values that it pushes in the stream's place, after its other
+    streams."""
+    return recording(body, stream.changes, carries + stream.number)
 
 
 def _reading(
     body: Program, k: int, extra: Sequence[Value], streams: int, stream: _Stream
 ) -> Program:
-    """A later sweep, with the array as a carry of its own, the last, if it reads the stream."""
+    """A later sweep; if it reads the stream, it has the array as one more carry, the last."""
     n, m = stream.op.params["constants"], stream.op.params["carries"][k]
     builder = Builder()
     given = {v: Value(v.type) for v in body.inputs}

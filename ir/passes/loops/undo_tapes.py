@@ -33,13 +33,13 @@ from typing import NamedTuple
 
 from autojit.ir.autodiff.scalar_ranges import Range, range_of
 from autojit.ir.core.program import Builder, Op, Program, Value, building
+from autojit.ir.passes.loops.steps.changes import Change, RangeOf, changes_of
+from autojit.ir.passes.loops.steps.undone import put_back, recording
 from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.while_ import While
 from autojit.ir.tools.program_passes import CALLS_INLINED, FINAL, ROWS, SIMPLIFIED, program_pass
 
-from .undone import Change, RangeOf, changes_of, put_back, repeated
-
-#: The parts of a loop's steps, of which each has ranges of its own.
+#: Into how many parts a loop's steps are divided; each part has its own ranges.
 PARTS = 256
 
 
@@ -147,23 +147,7 @@ def _stack_what_is_replaced(
 ) -> tuple[Sequence[Value], Sequence[Value]]:
     """The loop without its tape: its results (None in its place), and what it stacks instead."""
     body: Program = op.params["body"]
-    inner = Builder()
-    inputs = [Value(v.type) for v in body.inputs]
-    env = dict(zip(body.inputs, inputs, strict=True))
-    extra: list[Value] = []
-    by_op = {change.op: change for change in tape.changes}
-    with building(inner):
-        for step in body.ops:
-            given = [env[v] for v in step.operands]
-            if step in by_op:
-                results, recorded = repeated(inner, by_op[step], given)
-                extra += recorded
-            else:
-                results = inner.repeat(step, given)
-            env.update(zip(step.results, results, strict=True))
-    outputs = [env[v] for v in body.outputs]
-    del outputs[tape.result]
-    new = inner.finish(inputs, [*outputs, *extra], name=body.name)
+    new, _ = recording(body, tape.changes, tape.result)
     made = builder.emit(op.kind, operands, {**op.params, "body": new})
     count = len(op.results) - 1
     # Nobody reads the tape any more; any value may stand for it.
@@ -175,7 +159,7 @@ def _put_back(
     builder: Builder, op: Op, operands: Sequence[Value], tape: _Tape, final: Value,
     stacked: Sequence[Value],
 ) -> Sequence[Value]:  # fmt: skip
-    """The loop that reads the tape, with the array as a carry of its own, the last."""
+    """The loop that reads the tape, with the array as one more carry, the last."""
     body: Program = op.params["body"]
     n, m = op.params["constants"], op.params["carries"]
     at = op.operands.index(tape.maker.results[tape.result])

@@ -85,7 +85,7 @@ def _swept(op: Op) -> int:
     over the long arrays that are carried.
 
     Then an element of the next array depends on that element and on nothing else of it; besides,
-    there may be sums of what is swept, and arrays of which a step replaces a part.
+    there may be sums of the swept arrays, and arrays in which a step replaces a part.
     """
     body, n, m = op.params["body"], op.params["constants"], op.params["carries"]
     long = {v: k for k, v in enumerate(body.inputs[n + 1 : n + 1 + m]) if v.type.size >= SWEEP}
@@ -118,7 +118,7 @@ class _Flow:
         self.each = set(long)
         self.replaced = dict(long)
         self.sums: set[Value] = set()
-        #: How many elementwise ops there are on what is swept.
+        #: How many elementwise ops there are on the swept arrays.
         self.count = 0
 
     def follow(self, op: Op) -> bool:

@@ -1,7 +1,7 @@
 """A repeated stretch as a ``scan``.
 
 Legal where an operand is fixed, of the same step, or handed on by the steps before, and parameters
-are equal or slide evenly.  Every step does what it did: nothing changes in the results.
+are equal or slide evenly.  Every step computes the same as before: nothing changes in the results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def as_loop(
 ) -> dict[Value, Value]:
     """Emit the loop; the values that take the places of those that are needed later.
 
-    What a step of the middle computes for later is stacked.  ``inner`` is applied to the body.
+    Results of the middle steps that are needed later are stacked.  ``inner`` is applied to the
+    body.
     """
     last_step = steps.count - 1
     stacked = dict.fromkeys((k, r) for step, k, r in steps.later if step < last_step)
@@ -47,7 +48,7 @@ def as_loop(
 
 
 def _zero(steps: Steps, made: Made) -> Value:
-    """What a result is before the first step where no step reads that."""
+    """The value of a result before the first step, where no step reads it."""
     return full(0, steps.template[made.op].results[made.result].type)
 
 
@@ -59,7 +60,7 @@ def _body(
     index = Value(INDEX)
     template = steps.template
     carries = {made: Value(template[made.op].results[made.result].type) for made in carried}
-    #: What is computed in the step itself is zero steps ago.
+    #: A value that the step itself computes is zero steps ago.
     known = dict(carries)
     with building(builder):
         for k, op in enumerate(template):

@@ -37,7 +37,7 @@ WINDOW = 8
 #: How many places with ops of a period are looked at, and how many stretches in one.
 MOST_RUNS = 4
 MOST_PARTS = 64
-#: A step may read what one of so many steps before it computed.
+#: A step may read the results of this many steps before it.
 MOST_BACK = 4
 #: What a number may be off a straight line, for its magnitude: a first look, before the op itself
 #: says whether its parameters slide.
@@ -45,8 +45,8 @@ ROUNDING = 1e-14
 
 
 class Stretch(NamedTuple):
-    """So many steps of so many ops.  Where it is ``loose``, an operand may also be another value
-    in each step, if all of them are computed before the stretch."""
+    """A number of steps, each of the same number of ops.  Where it is ``loose``, an operand may
+    also be another value in each step, if all of them are computed before the stretch."""
 
     start: int
     period: int
@@ -284,7 +284,7 @@ def _runs(holds: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _uniform(ops: Ops, found: Stretch) -> Iterator[Stretch]:
-    """The parts of a stretch in which each operand is fixed in all steps or in none.
+    """The parts of a stretch in each of which an operand is fixed in all steps or in none.
 
     What is fixed is computed before the part: where its first step computes it, that step, of which
     it would be a result, is left out.  In a loose stretch an operand may be anything that is
@@ -326,7 +326,7 @@ def _nearly_even(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Str
 
 
 def _sliding(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch]:
-    """The parts of a stretch of which the steps have parameters that are equal or slide evenly."""
+    """The parts of a stretch whose steps have parameters that are equal or slide evenly."""
     start, period, left, loose = found
     kinds = [ops.ops[start + k].kind for k in range(period)]
     sliding = [
@@ -342,7 +342,7 @@ def _sliding(ops: Ops, found: Stretch, may_be_uneven: Kinds) -> Iterator[Stretch
 
 
 def _even(ops: Ops, column: range) -> int:
-    """How many ops from the first on have equal parameters, or such that slide evenly.
+    """How many ops from the first on have parameters that are equal or slide evenly.
 
     Twice as many are looked at each time, so that it takes no longer where it ends early.
     """

@@ -46,8 +46,8 @@ def roll(program: Program, least: int, least_loop: int, *, is_body: bool = False
     """The program with repetitions of at least ``least`` ops as arrays, and of at least
     ``least_loop`` ops as loops where they cannot be arrays; the same object without any.
 
-    What it captures more than the program are tables of numbers.  The numbers of a body are in
-    registers: each step would have to put them into an array."""
+    The arrays that it captures beyond the program's are tables of numbers.  The numbers of a body
+    are in registers: each step would have to put them into an array."""
     arrays = None if is_body else with_arrays(program)
     made = program
     if arrays is None or arrays.numbers < MANY_NUMBERS:
@@ -76,7 +76,8 @@ def _in_some_order(program: Program, least: int, least_loop: int) -> Program:
 
 
 def _with_tables(program: Program, ops: Ops, least: int, least_loop: int) -> Program:
-    """The program rolled up, with tables of what differs from step to step where that helps."""
+    """The program rolled up, with tables of the values that differ from step to step where that
+    helps."""
     made = _rolled(program, ops, least, least_loop)
     for kinds in (DATA, DATA_AND_PARTS):
         if len(made.ops) < least_loop or _computing(made) < least:

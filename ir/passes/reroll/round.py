@@ -54,7 +54,7 @@ class Round:
         self.position = 0
 
     def run(self, ops: Ops, least: int) -> Program | None:
-        """The program; None where there is nothing of at least so many ops to roll up."""
+        """The program; None where there is no stretch of at least this many ops to roll up."""
         chosen = self._chosen(ops, least)
         with building(self.builder):
             rolled = [self._roll(steps) for steps in sorted(chosen, key=lambda s: s.start)]
@@ -86,8 +86,8 @@ class Round:
     def _emitted(
         self, builder: Builder, steps: Steps, maker: dict[Value, Op | None], size: int
     ) -> dict[Value, Value] | None:
-        """What takes the place of what steps compute; None where they cannot be rolled up, or
-        would not become fewer ops than they were."""
+        """The values that take the place of the steps' results; None where they cannot be rolled
+        up, or would not become fewer ops than they were."""
         before = len(builder.ops)
         with builder.at(steps.template[0].source):
             replaced = as_rows(builder, steps, maker)

@@ -17,7 +17,7 @@ After::
     %6: f64[] = sum %5 {axes=(0,)}
     %7: f64[] = add %2, %6
 
-What one step may take from the one before is a running sum, and an array of which each step
+One step may take two things from the step before: a running sum, and an array in which each step
 replaces a window: these are computed for all steps together.  The rest of a step goes through the
 rules of batching.  (Larsen, Amarasinghe: "Exploiting Superword Level Parallelism with Multimedia
 Instruction Sets", PLDI 2000, does this for one vector register; here a vector is as long as the
@@ -62,7 +62,7 @@ from autojit.ir.simplification.parts import apart
 from .likeness import compared, slide_of
 from .steps import Made, Read, Steps, row
 
-#: Kinds of which many small ones are slower than a large one, and that have no body.
+#: Kinds without a body whose many small ops are slower than one large op.
 KINDS = (Elementwise, Linear, Constant, Iota, Concatenate, Reduce, Dot, Gather, Update)
 #: Elements of the largest value of a step beyond which steps are long enough by themselves, and
 #: of the largest value of all steps.
@@ -77,7 +77,7 @@ MOST_MOVES = 4
 
 
 class _Link(NamedTuple):
-    """An op that hands on what the step before had: it reads that as operand 0 or 1."""
+    """An op that hands on the value of the step before: it reads that as operand 0 or 1."""
 
     op: int
     operand: int

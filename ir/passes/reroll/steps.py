@@ -1,4 +1,4 @@
-"""What the steps of a repeated stretch read, and what is read of them later.
+"""What the steps of a repeated stretch read, and which of their results are read later.
 
 Legal where the stretch is one that ``repetitions`` found: an operand is then of the same sort in
 every step.  Nothing is rewritten here.
@@ -18,7 +18,7 @@ from .repetitions import MOST_BACK, Stretch
 
 
 class Made(NamedTuple):
-    """Result ``result`` of op ``op`` of a step, computed so many steps ago."""
+    """Result ``result`` of op ``op`` of a step, computed a number of steps ago."""
 
     op: int
     result: int
@@ -59,7 +59,8 @@ class Steps:
             [self._read(column, place) for place in range(len(column[0].operands))]
             for column in self.columns
         ]
-        #: What a step reads of those before it, and its value before the first step.
+        #: A value that a step reads from earlier steps, and what stands for it before the first
+        #: step.
         self.carried: dict[Made, Value] = {}
         for reads in self.reads:
             for read in reads:

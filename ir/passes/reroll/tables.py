@@ -15,9 +15,9 @@ After, with a table ``%9: f64[n]`` that the program has captured::
     %3: f64[1] = slice %9 {start=(0,), stop=(1,), stride=(1,)}
     …
 
-so that the steps are equal but for where they read.  Captured arrays of which each step reads
-another one (``x @ w + np.roll(y, t)``) are stacked in the same way.  Of an array that steps read
-at uneven places (``for i, j in edges: e += (x[i] - x[j]) ** 2``), all that they read is gathered
+so that the steps are equal but for where they read.  Where each step reads another captured array
+(``x @ w + np.roll(y, t)``), these are stacked in the same way.  Of an array that steps read at
+uneven places (``for i, j in edges: e += (x[i] - x[j]) ** 2``), all that they read is gathered
 before, by a table of these places.
 
 Legal where the steps differ in constants, or in captured arrays, of one type, or in known places
@@ -74,8 +74,8 @@ DATA_AND_PARTS: Kinds = (*DATA, slice_)
 
 
 def with_tables(program: Program, ops: Ops, least: int, kinds: Kinds) -> Program | None:
-    """The program, of these ops, with tables for ops of some kinds in stretches of at least so
-    many; None where there are none of the last kind."""
+    """The program, made of these ops, with tables for ops of some kinds in stretches of at least
+    this many; None where there are none of the last kind."""
     held = _with_held(program)
     if held is not None:
         program, ops = held, Ops(held.ops)
@@ -144,7 +144,7 @@ class _Ends:
         self.reader = {v: op for op in program.ops for v in op.operands}
 
     def extended(self, column: Sequence[Op], first: int, period: int) -> list[Op]:
-        """The constants of a column, those of the steps before, and that of the step behind."""
+        """The constants of a column, with those of the steps before and of the step after."""
         found = list(column)
         for _ in range(MOST_BEFORE):
             far = range(first - 1, max(-1, first - 2 * period - 1), -1)
@@ -212,7 +212,7 @@ class _Tables:
         self.parts = False
 
     def put(self, column: list[Op]) -> None:
-        """Take what the steps read."""
+        """Take the values that the steps read."""
         if column[0].kind is constant:
             table: Value | _Parts = self._known(
                 np.array([op.params["value"] for op in column], column[0].params["dtype"])
@@ -287,7 +287,7 @@ class _Tables:
 
 
 def _stacked(captured: list[Any]) -> Any:
-    """The table of captured arrays, or of those of these numbers."""
+    """The table of captured arrays, or of the ones with these numbers."""
     return Stacked(tuple(captured)) if type(captured[0]) is int else np.stack(captured)
 
 

@@ -13,8 +13,6 @@ import pytest
 from autojit.codegen.analysis.dependences import (
     dependences,
     is_any_order,
-    may_exchange,
-    may_fuse,
     may_split,
     may_swap,
     reads_own_writes,
@@ -153,7 +151,7 @@ class Draw:
 
 
 def names_of(*loops: Loop) -> dict[Var, str]:
-    """Names for variables, by their depth, that stay if loops change places."""
+    """Names for variables, by their depth."""
     found = {}
     for s in loops:
         depth, inner = 0, [s]
@@ -225,59 +223,6 @@ def test_iterations_in_any_order_have_no_dependences() -> None:
         if number % 2 == 0:
             told, true = told + sum(orders), true + sum(real)
     assert told >= SHARE * true > 0
-
-
-def test_loops_that_are_exchanged_keep_the_order() -> None:
-    told = true = 0
-    for number in SEEDS:
-        draw = Draw(number, plain=number % 2 == 0)
-        inner = draw.loop([outer_var := Var(draw.random.randrange(1, 5))], 0, 3)
-        outer = Loop(outer_var, 0, outer_var.extent, [inner], "sequence")
-        turned = replace(inner, body=[replace(outer, body=inner.body)])
-        names = names_of(outer)
-        right = all(
-            keeps_order(list(run([outer], v, names)), list(run([turned], v, names)))
-            for v in draw.values()
-        )
-        may = may_exchange(outer)
-        assert may <= right, number
-        if number % 2 == 0:
-            told, true = told + may, true + right
-    assert told >= SHARE * true > 0
-
-
-def test_loops_that_are_fused_keep_the_order() -> None:
-    told = true = 0
-    for number in SEEDS:
-        draw = Draw(number, plain=number % 2 == 0)
-        first = draw.loop([], number % 3 // 2)
-        second = replace(draw.loop([], 0), start=first.start, stop=first.stop)
-        both = replace(first, body=[*first.body, *_with(second.body, second.var, first.var)])
-        names = names_of(first, second)
-        # Statements of the second body are others when they have the first variable.
-        ids = dict(zip(map(id, both.body[len(first.body) :]), map(id, second.body), strict=True))
-        right = True
-        for v in draw.values():
-            before = list(run([first, second], v, names))
-            after = [
-                e._replace(name=(ids.get(id_of(e), id_of(e)), *e.name[1:]))
-                for e in run([both], v, names)
-            ]
-            right = right and keeps_order(before, after)
-        may = may_fuse(first, second)
-        assert may <= right, number
-        if number % 2 == 0:
-            told, true = told + may, true + right
-    assert told >= SHARE * true > 0
-
-
-def _with(body: list[Any], var: Var, other: Var) -> list[Any]:
-    """Statements with another variable."""
-    made = []
-    for s in body:
-        where = "start" if isinstance(s, Fill) else "index"
-        made.append(replace(s, **{where: getattr(s, where).substitute(var, affine.of(other))}))
-    return made
 
 
 def test_loops_that_are_split_keep_the_order() -> None:

@@ -12,7 +12,7 @@ import autojit
 from autojit import checkpoint, grad, jit, vmap
 from autojit.codegen.loop_ir.nodes import RunTasks
 from autojit.codegen.loop_ir.traversal import statements
-from autojit.codegen.loop_passes import parallelize
+from autojit.ir.ops.reduce import identity
 from autojit.staging.execute import executable
 from tests.thresholds import Thresholds, drawn
 
@@ -113,8 +113,8 @@ def test_checkpoints_of_small_arrays_in_tasks(name: str, use: str) -> None:
     f = USES[use](FUNCTIONS[name])
     with Thresholds(
         {
-            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
-            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+            "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0,
+            "codegen.loop_passes.tasks.task_cost.WORK_OF_TASK": 1e-6,
         }
     ):
         agrees(grad(f), array(13, 5))
@@ -151,8 +151,8 @@ def test_scalars_of_earlier_reductions_are_handed_to_tasks() -> None:
     x = array(50)
     with Thresholds(
         {
-            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
-            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+            "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0,
+            "codegen.loop_passes.tasks.task_cost.WORK_OF_TASK": 1e-6,
         }
     ):
         f = grad(lambda x: np.sum(checkpoint(clipped)(x)))
@@ -163,8 +163,8 @@ def test_scalars_of_earlier_reductions_are_handed_to_tasks() -> None:
 def test_a_loop_that_is_written_out_is_counted_as_tasks_share_it() -> None:
     """Each task would have summed all of it."""
     thresholds = {
-        "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
-        "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+        "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0,
+        "codegen.loop_passes.tasks.task_cost.WORK_OF_TASK": 1e-6,
         "codegen.lowering.nests.UNROLL": 16,
     }
     with Thresholds(thresholds):
@@ -183,8 +183,8 @@ def test_copies_of_tasks_begin_with_what_changes_nothing(combine: Any, dtype: st
     x = np.random.default_rng(1).integers(0 if dtype == "?" else 1, 3, (40, 6)).astype(dtype)
     with Thresholds(
         {
-            "codegen.loop_passes.parallelize.WORTH_TRYING": 0,
-            "codegen.loop_passes.parallelize.WORK_OF_TASK": 1e-6,
+            "codegen.loop_passes.tasks.task_cost.WORTH_TRYING": 0,
+            "codegen.loop_passes.tasks.task_cost.WORK_OF_TASK": 1e-6,
         }
     ):
         np.testing.assert_array_equal(jit(lambda x: combine(x, axis=0))(x), combine(x, axis=0))
@@ -192,12 +192,12 @@ def test_copies_of_tasks_begin_with_what_changes_nothing(combine: Any, dtype: st
 
 def test_neutral_elements() -> None:
     inf = float("inf")
-    assert [parallelize.identity(c, "f64") for c in ("add", "mul", "maximum", "minimum")] == [
+    assert [identity(c, np.dtype("f8")) for c in ("add", "mul", "maximum", "minimum")] == [
         0.0, 1.0, -inf, inf,
     ]  # fmt: skip
-    assert [parallelize.identity(c, "i32") for c in ("add", "mul", "maximum", "minimum")] == [
+    assert [identity(c, np.dtype("i4")) for c in ("add", "mul", "maximum", "minimum")] == [
         0, 1, -(2**31), 2**31 - 1,
     ]  # fmt: skip
-    assert [parallelize.identity(c, "bool") for c in ("or", "and", "maximum", "minimum")] == [
+    assert [identity(c, np.dtype("?")) for c in ("or", "and", "maximum", "minimum")] == [
         False, True, False, True,
     ]  # fmt: skip

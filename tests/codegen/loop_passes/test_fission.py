@@ -13,7 +13,8 @@ from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
-from autojit.codegen.loop_passes import fission, parallelize
+from autojit.codegen.loop_passes import fission
+from autojit.codegen.loop_passes.tasks import task_cost
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
@@ -93,8 +94,8 @@ def test_shifted_and_gathered_elements() -> None:
 @pytest.mark.parametrize("count", [1_000, 4_001])
 @pytest.mark.usefixtures("small_pieces")
 def test_tasks_have_memory_of_their_own(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 0.016)
+    monkeypatch.setattr(task_cost, "WORTH_TRYING", 0)
+    monkeypatch.setattr(task_cost, "WORK_OF_TASK", 0.016)
     monkeypatch.setattr(fission, "HANDED", share(L2, 1 << 12))
     loops = agrees(grad(lambda x: np.sum(chain(x))), RNG.normal(size=count))
     assert outlined(loops)

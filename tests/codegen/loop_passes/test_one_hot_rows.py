@@ -12,7 +12,9 @@ from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.nodes import Loop
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
-from autojit.codegen.loop_passes import one_hot_rows, parallelize, tile_rows
+from autojit.codegen.loop_passes import one_hot_rows
+from autojit.codegen.loop_passes.rows import row_groups, tile_cost
+from autojit.codegen.loop_passes.tasks import task_cost
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.machine import L2
 from autojit.ir.passes import optimize
@@ -26,11 +28,11 @@ ROWS, WIDTH, COLUMNS = 203, 21, 6
 def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops as they are, and cut into tasks and tiles."""
     if request.param:
-        monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 0.016)
+        monkeypatch.setattr(task_cost, "WORTH_TRYING", 0)
+        monkeypatch.setattr(task_cost, "WORK_OF_TASK", 0.016)
         far_matrices(monkeypatch)
-        for name, size in {"LEAST": 1 << 13, "TILE": 1 << 12}.items():
-            monkeypatch.setattr(tile_rows, name, share(L2, size))
+        monkeypatch.setattr(row_groups, "LEAST", share(L2, 1 << 13))
+        monkeypatch.setattr(tile_cost, "TILE", share(L2, 1 << 12))
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:

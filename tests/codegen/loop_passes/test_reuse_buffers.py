@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from autojit import jit
-from autojit.codegen.loop_passes import parallelize, reuse_buffers, strip_mine
+from autojit.codegen.loop_passes import reuse_buffers, strip_mine
+from autojit.codegen.loop_passes.tasks import task_cost
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 30))
@@ -21,8 +22,8 @@ def _everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small arrays too, and in tasks."""
     monkeypatch.setattr(reuse_buffers, "LEAST", 0)
     monkeypatch.setattr(strip_mine, "WORTH_BLOCKS", 0)
-    monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1e-6)
+    monkeypatch.setattr(task_cost, "WORTH_TRYING", 0)
+    monkeypatch.setattr(task_cost, "WORK_OF_TASK", 1e-6)
 
 
 def taken(function: Callable[..., Any], *arguments: Any) -> set[str]:

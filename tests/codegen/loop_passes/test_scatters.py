@@ -132,7 +132,7 @@ def test_random_groups_in_short_blocks(seed: int, monkeypatch: pytest.MonkeyPatc
     """Tasks too: their number is that of a loop of blocks."""
     monkeypatch.setattr(scatters, "BLOCK", 16)
     monkeypatch.setattr(scatters, "LEAST", 2)
-    monkeypatch.setattr("autojit.codegen.loop_passes.parallelize.WORTH_TRYING", 0)
+    monkeypatch.setattr("autojit.codegen.loop_passes.tasks.task_cost.WORTH_TRYING", 0)
     rng = np.random.default_rng(seed)
     n, groups = int(rng.integers(2, 200)), int(rng.integers(1, 9))
     first, second = rng.integers(0, groups, (2, n))

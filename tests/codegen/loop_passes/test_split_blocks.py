@@ -12,7 +12,8 @@ from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_ir.nodes import Load, Store
 from autojit.codegen.loop_ir.program import Kernel
 from autojit.codegen.loop_ir.traversal import walk
-from autojit.codegen.loop_passes import parallelize, split_blocks
+from autojit.codegen.loop_passes import split_blocks
+from autojit.codegen.loop_passes.tasks import task_cost
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
@@ -92,8 +93,8 @@ def test_private_memory_of_iterations_is_not_shared(
     """Borders make a kernel long; its middle is in tasks, with what they compute again."""
     for module, name, value in (
         (split_blocks, "STATEMENTS", 100),
-        (parallelize, "WORTH_TRYING", 0),
-        (parallelize, "WORK_OF_TASK", 1e-6),
+        (task_cost, "WORTH_TRYING", 0),
+        (task_cost, "WORK_OF_TASK", 1e-6),
     ):
         monkeypatch.setattr(module, name, value)
 

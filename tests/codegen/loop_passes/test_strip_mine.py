@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from autojit import grad, jit
-from autojit.codegen.loop_passes import strip_mine, tile_rows
+from autojit.codegen.loop_passes import strip_mine
+from autojit.codegen.loop_passes.rows import row_groups
 from tests.codegen.row_chains import agrees, random_chain
 
 X = np.random.default_rng(0).normal(size=(300, 16)) / 4.0
@@ -40,7 +41,7 @@ def test_sums_begin_anew_in_each_row(f: Any, rows: int) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strip_mine, "WORTH_BLOCKS", 0)
-    monkeypatch.setattr(tile_rows, "LEAST", 1 << 62)
+    monkeypatch.setattr(row_groups, "LEAST", 1 << 62)
     f, arguments, rtol = random_chain(1000 + seed, (256, 300))
     for which in (0, 1, 2):
         agrees(grad(f, argnums=which), *arguments, rtol=rtol)

@@ -12,7 +12,8 @@ from autojit import grad, jit, trace
 from autojit.codegen.loop_ir.matrices import MatrixProduct
 from autojit.codegen.loop_ir.program import Kernel, LoopProgram
 from autojit.codegen.loop_ir.traversal import product_of, statements, walk
-from autojit.codegen.loop_passes import parallelize, tile_rows
+from autojit.codegen.loop_passes.rows import row_groups, tile_cost
+from autojit.codegen.loop_passes.tasks import task_cost
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.machine import L2, using
 from autojit.ir.passes import optimize
@@ -27,8 +28,9 @@ RNG = np.random.default_rng(0)
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of two kilobytes, of matrices of eight kilobytes and more, which count as far."""
     far_matrices(monkeypatch)
-    for name, size in {"LEAST": 1 << 13, "TILE": 1 << 11, "LARGEST": 1 << 13}.items():
-        monkeypatch.setattr(tile_rows, name, share(L2, size))
+    monkeypatch.setattr(row_groups, "LEAST", share(L2, 1 << 13))
+    monkeypatch.setattr(tile_cost, "TILE", share(L2, 1 << 11))
+    monkeypatch.setattr(tile_cost, "LARGEST", share(L2, 1 << 13))
 
 
 def loops_of(f: Any, *arguments: Any) -> LoopProgram:
@@ -73,8 +75,8 @@ def test_a_batch_is_tiled_matrix_by_matrix() -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_random_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:
-        monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-        monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1e-6)
+        monkeypatch.setattr(task_cost, "WORTH_TRYING", 0)
+        monkeypatch.setattr(task_cost, "WORK_OF_TASK", 1e-6)
     f, arguments, rtol = random_chain(seed)
     for which in (0, 1, 2, (0, 1, 2)):
         agrees(grad(f, argnums=which), *arguments, rtol=rtol)

@@ -17,7 +17,7 @@ from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.sequences import Branch, Repeat, Steps, Swap
 from autojit.codegen.loop_ir.traversal import buffers_named, statements, walk
 from autojit.codegen.loop_ir.values import Buffer
-from autojit.codegen.loop_passes import parallelize
+from autojit.codegen.loop_passes.tasks import task_cost
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.passes import optimize
 from autojit.ir.tools.interpreter import interpret
@@ -268,7 +268,7 @@ def test_places_that_are_computed() -> None:
 
 def test_the_program_does_not_depend_on_the_length(monkeypatch: pytest.MonkeyPatch) -> None:
     # Whether what is around the loop runs on threads does.
-    monkeypatch.setattr(parallelize, "WORTH_TRYING", 10**12)
+    monkeypatch.setattr(task_cost, "WORTH_TRYING", 10**12)
 
     def f(x: Any) -> Any:
         c, ys = scan(lambda c, r: (np.sin(c) + r, c * r), 0.0, x)

@@ -13,7 +13,7 @@ from autojit.codegen.driver.executable import Executable
 from autojit.codegen.loop_ir.nodes import InRange, Loop, RunTasks, ScatterInto, Store
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import walk
-from autojit.codegen.loop_passes import parallelize
+from autojit.codegen.loop_passes.tasks import task_cost
 from autojit.codegen.lowering.lower import lower
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Program, Value, building
@@ -153,8 +153,8 @@ def test_long_chains_of_elements_are_one_kernel() -> None:
 
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks add to copies of their own; what is set in order is not cut into tasks."""
-    monkeypatch.setattr(parallelize, "WORTH_TRYING", 0)
-    monkeypatch.setattr(parallelize, "WORK_OF_TASK", 1e-6)
+    monkeypatch.setattr(task_cost, "WORTH_TRYING", 0)
+    monkeypatch.setattr(task_cost, "WORK_OF_TASK", 1e-6)
     x, v, i = RNG.normal(size=7), RNG.normal(size=5000), RNG.integers(0, 7, 5000)
     for op in (scatter, add_at):
         program = check(lambda x, v, i, op=op: op(x, v, i, axes=(0,)), x, v, i)

@@ -17,6 +17,9 @@ from autojit.ir.ops.arithmetic import gt, select
 from autojit.ir.ops.elementary import exp, sin
 from autojit.ir.passes import optimize
 from autojit.ir.passes.loops import distribute_recurrences
+from autojit.ir.passes.loops.steps import recurrence_cost
+from autojit.ir.passes.loops.steps.combinations import Combinations
+from autojit.ir.passes.loops.steps.recurrence import Recurrence
 from autojit.ir.regions.scan import Scan
 from autojit.ir.regions.scan import scan as emit_scan
 from autojit.ir.tools.interpreter import interpret
@@ -89,16 +92,18 @@ class Drawn:
         return kinds[int(self.random.integers(len(kinds)))]()
 
 
-def has_more_than_its_chain(loop: distribute_recurrences._Recurrence) -> bool:
-    return loop._work(loop._before()) + loop._work(loop._after()) > 0
+def has_more_than_its_chain(loop: Recurrence) -> bool:
+    return (
+        recurrence_cost._work(loop, loop.factors()) + recurrence_cost._work(loop, loop.terms()) > 0
+    )
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("length", [64, 100, 512, 513, 523, 1200, 1009])
 @pytest.mark.parametrize("seed", range(6))
 def test_linear_loops_in_blocks(length: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distribute_recurrences._Recurrence, "pays", has_more_than_its_chain)
-    monkeypatch.setattr(distribute_recurrences._Recurrence, "_cancel", lambda *_: False)
+    monkeypatch.setattr(distribute_recurrences, "pays", has_more_than_its_chain)
+    monkeypatch.setattr(Combinations, "_cancel", lambda *_: False)
     program = Drawn(seed, length).program()
     blocks = distribute_recurrences.run(program)
     verify(blocks)

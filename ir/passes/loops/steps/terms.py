@@ -23,7 +23,7 @@ def sums(body: Program, carries: list[Value]) -> dict[int, list[Value]]:
 
 
 def terms_of(v: Value, maker: dict[Value, Op], readers: Readers) -> list[Value]:
-    """What a value is the sum of, as far as nothing else reads the sums."""
+    """The terms whose sum a value is, as far as nothing else reads the sums."""
     op = maker.get(v)
     if op is None or op.kind is not add or readers[v] != 1:
         return [v]

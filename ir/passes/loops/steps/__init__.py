@@ -1,0 +1,1 @@
+"""What the steps of loops do: parts of the passes over loops."""
