@@ -189,8 +189,7 @@ class CompiledFunction(Inspected, Generic[P, R]):
         if not is_of_code(error):
             return
         found, arrays = self.traced(args, kwargs)
-        program = found.traced.program
-        name_failing_line(error, program, arrays, quick=is_quick(program))
+        name_failing_line(error, found.traced.program, arrays)
 
     def traced(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -12,9 +12,9 @@ from traceback import walk_tb
 from typing import Any
 
 from autojit.ir.core.errors import name_line, with_place
-from autojit.ir.core.program import Program, Source
+from autojit.ir.core.program import Op, Program, Source
 from autojit.ir.regions.while_ import While
-from autojit.ir.tools.interpreter import interpret
+from autojit.ir.tools.interpreter import Watch, interpret, watching
 
 #: What compiled code raises: errors of its own, all that the user's does, and Ctrl-C in a loop.
 FAILURES = (Exception, KeyboardInterrupt)
@@ -22,13 +22,43 @@ FAILURES = (Exception, KeyboardInterrupt)
 MOST = 3
 
 
-def name_failing_line(
-    error: BaseException, program: Program, arrays: Sequence[Any], *, quick: bool
-) -> None:
+#: So much is interpreted at most to find out: elements that operations compute, and CALL more for
+#: each operation.  A tenth of a second.
+MOST_WORK, CALL = 20_000_000, 1000
+
+
+class _TooLong(Exception):
+    """The interpreter has done enough."""
+
+
+class _Bounded(Watch):
+    """Stops the interpreter after some work; steps of loops count as they run."""
+
+    def __init__(self) -> None:
+        self.left_over = MOST_WORK
+
+    def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+        self.left_over -= CALL + _size(op)
+        if self.left_over < 0:
+            raise _TooLong
+        return results
+
+
+def _size(op: Op) -> int:
+    return sum(v.type.size for v in (*op.operands, *op.results))
+
+
+def _largest(program: Program) -> int:
+    """The elements of the operation that has most."""
+    inner = [_largest(p) for op in program.ops for p in op.programs]
+    return max([0, *map(_size, program.ops), *inner])
+
+
+def name_failing_line(error: BaseException, program: Program, arrays: Sequence[Any]) -> None:
     """Add the line to an error that the code of a program has raised for these inputs.
 
-    Where several lines may have raised it, the interpreter tells which one, if it is quick, and
-    which index is out of bounds.
+    Where several lines may have raised it, the interpreter tells which one, unless that takes long,
+    and which index is out of bounds.
     """
     if not is_of_code(error):
         return
@@ -36,16 +66,29 @@ def name_failing_line(
         _name(error, _once(_loops(program)))
         return
     lines = _once(_lines(program, error))
-    if quick and (len(lines) > 1 or (lines and isinstance(error, IndexError))):
-        try:
-            interpret(program, arrays)
-        except type(error) as same:
+    if len(lines) > 1 or (lines and isinstance(error, IndexError)):
+        same = _again(error, program, arrays)
+        if same is not None:
             if str(same) != str(error):
                 error.add_note(str(same))
             for note in getattr(same, "__notes__", ()):
                 error.add_note(note)
             return
     _name(error, lines)
+
+
+def _again(error: Exception, program: Program, arrays: Sequence[Any]) -> Exception | None:
+    """The error as the interpreter raises it; None where it does not, or that would take long."""
+    if _largest(program) > MOST_WORK // 4:
+        return None
+    try:
+        with watching(_Bounded()):
+            interpret(program, arrays)
+    except type(error) as same:
+        return same
+    except Exception:  # too long, or another one: the line is not known
+        return None
+    return None
 
 
 def _name(error: BaseException, lines: list[Source]) -> None:
