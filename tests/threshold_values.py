@@ -42,6 +42,7 @@ CODEGEN: dict[str, tuple[Any, ...]] = {
     "codegen.cpu.linalg.small_matrices.COLUMNS": (1, 2),
     "codegen.cpu.linalg.small_matrices.LARGEST": (0, 2),
     "codegen.cpu.emit.tapes.FIRST_BYTES": (1,),
+    "codegen.cpu.abi.interruptions.FIRST": (1, 100),
     "codegen.cpu.emit.tapes.LARGEST_KEPT": (0,),
     "codegen.cpu.matmul.tile_functions.BLOCK": (4,),
     "codegen.cpu.matmul.tile_functions.LARGEST_SQUARE": (2,),
@@ -203,6 +204,7 @@ FIXED: dict[str, str] = {
     "codegen.cpu.host.stopwatch.TRIALS": "decides when the code runs",
     "codegen.analysis.measured.LEAST": "chooses what is timed",
     "codegen.cpu.emit.timed.WORDS": "the size of a structure",
+    "codegen.cpu.abi.interruptions.WORDS": "the size of a structure",
     "codegen.driver.timed.SHORT": "decides what is said of a time",
     "codegen.cpu.emit.tapes.HEADER": "the size of a structure",
     "codegen.cpu.emit.tasks.MOST": "the bits of a word",
@@ -373,6 +375,7 @@ UNITS: dict[str, tuple[str, ...]] = {
         "codegen.loop_passes.delinearize.MOST_PARTS",
     ),
     "additions": (
+        "codegen.cpu.abi.interruptions.FIRST",
         "codegen.analysis.measured.LEAST",
         "codegen.loop_passes.strip_mine.WORTH_BLOCKS",
         "ir.passes.loops.rematerialize_tapes.DEAR",
@@ -461,6 +464,7 @@ UNITS: dict[str, tuple[str, ...]] = {
     ),
     "nanoseconds": ("codegen.driver.timed.SHORT",),
     "words": (
+        "codegen.cpu.abi.interruptions.WORDS",
         "codegen.cpu.emit.timed.WORDS",
         "codegen.cpu.host.stopwatch.TIMES",
         "codegen.loop_ir.sequences.NOTE",

@@ -9,7 +9,7 @@ import numpy as np
 
 from autojit.errors import DtypeError, NotArrayError, ShapeError
 from autojit.ir.core.types import Type
-from autojit.ir.ops.callback import HostCall
+from autojit.ir.ops.callback import Answer, HostCall
 from autojit.session.tracebacks import folded
 
 from .pure import PythonFunction, VmapMethod, staged
@@ -194,7 +194,7 @@ def _entry(call: HostCall) -> str:
         else:
             place = f"[{index}]" if index else "[0]"
         lines.append(f"{indent}w{count + k}{place} = {result}")
-    lines.append("    return 0")
+    lines.append(f"    return {Answer.FINE:d}")
     return "\n".join(lines) + "\n"
 
 

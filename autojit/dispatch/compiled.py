@@ -27,7 +27,7 @@ from autojit.staging.execute import (
     target_errors,
     verifies,
 )
-from autojit.staging.failing_lines import FAILURES, name_failing_line
+from autojit.staging.failing_lines import FAILURES, is_of_code, name_failing_line
 from autojit.staging.pickling import global_name, loaded, pickles, portable
 from autojit.staging.trace_function import (
     LeafType,
@@ -124,7 +124,7 @@ class CompiledFunction(Inspected, Binding[P, R]):
         try:
             with span("call", _name(self.function)):
                 return self._call(args, kwargs)
-        except Exception as error:
+        except FAILURES as error:
             fold(error)
             raise
 
@@ -169,11 +169,14 @@ class CompiledFunction(Inspected, Binding[P, R]):
         assert calls is not None
         return calls.call(leaves)
 
-    def _name_line(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _name_line(
+        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         """Add the user's line to what native code has raised."""
+        if not is_of_code(error):
+            return
         found, arrays = self.traced(args, kwargs)
-        program = found.traced.program
-        name_failing_line(error, program, arrays, quick=is_quick(program))
+        name_failing_line(error, found.traced.program, arrays)
 
     def traced(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -147,6 +147,7 @@ def rmsprop(
     >>> params[0].round(6)
     array([0.8])
     """
+    need(eps >= 0, f"eps={eps} is negative")
     need(alpha >= 0, f"alpha={alpha} is negative")
     need(momentum >= 0, f"momentum={momentum} is negative")
 
@@ -186,6 +187,7 @@ def adagrad(
     >>> params[0].round(6)
     array([0.9])
     """
+    need(eps >= 0, f"eps={eps} is negative")
     need(lr_decay >= 0, f"lr_decay={lr_decay} is negative")
     need(initial_accumulator_value >= 0, "initial_accumulator_value is negative")
 

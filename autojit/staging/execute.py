@@ -161,7 +161,7 @@ def failing_lines(program: Program, arrays: Sequence[Any]) -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        name_failing_line(error, program, arrays, quick=is_quick(program))
+        name_failing_line(error, program, arrays)
         raise
 
 

@@ -7,43 +7,124 @@ error.  Before that nothing is paid for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from traceback import walk_tb
 from typing import Any
 
 from autojit.ir.core.errors import name_line, with_place
-from autojit.ir.core.program import Program, Source
-from autojit.ir.tools.interpreter import interpret
+from autojit.ir.core.program import Op, Program, Source
+from autojit.ir.regions.while_ import While
+from autojit.ir.tools.interpreter import Watch, interpret, watching
 
-#: What compiled code raises: errors of its own, and all that the user does.
-FAILURES = Exception
+#: What compiled code raises: errors of its own, all that the user's does, and Ctrl-C in a loop.
+FAILURES = (Exception, KeyboardInterrupt)
 #: So many lines are named at most, where it is not known which one failed.
 MOST = 3
 
 
-def name_failing_line(
-    error: Exception, program: Program, arrays: Sequence[Any], *, quick: bool
-) -> None:
+#: So much is interpreted at most to find out: elements that operations compute, and CALL more for
+#: each operation.  A tenth of a second.
+MOST_WORK, CALL = 20_000_000, 1000
+
+
+class _TooLong(Exception):
+    """The interpreter has done enough."""
+
+
+class _Bounded(Watch):
+    """Stops the interpreter after some work; steps of loops count as they run."""
+
+    def __init__(self) -> None:
+        self.left_over = MOST_WORK
+
+    def computed(self, op: Op, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+        self.left_over -= CALL + _size(op)
+        if self.left_over < 0:
+            raise _TooLong
+        return results
+
+
+def _size(op: Op) -> int:
+    return sum(v.type.size for v in (*op.operands, *op.results))
+
+
+def _largest(program: Program) -> int:
+    """The elements of the operation that has most."""
+    inner = [_largest(p) for op in program.ops for p in op.programs]
+    return max([0, *map(_size, program.ops), *inner])
+
+
+def name_failing_line(error: BaseException, program: Program, arrays: Sequence[Any]) -> None:
     """Add the line to an error that the code of a program has raised for these inputs.
 
-    Where several lines may have raised it, the interpreter tells which one, if it is quick, and
-    which index is out of bounds.
+    Where several lines may have raised it, the interpreter tells which one, unless that takes long,
+    and which index is out of bounds.
     """
-    lines = list({line.place: line for line in _lines(program, error)}.values())
-    if quick and (len(lines) > 1 or (lines and isinstance(error, IndexError))):
-        try:
-            interpret(program, arrays)
-        except type(error) as same:
+    if not is_of_code(error):
+        return
+    if not isinstance(error, Exception):
+        _name(error, _once(_loops(program)))
+        return
+    lines = _once(_lines(program, error))
+    if len(lines) > 1 or (lines and isinstance(error, IndexError)):
+        same = _again(error, program, arrays)
+        if same is not None:
             if str(same) != str(error):
                 error.add_note(str(same))
             for note in getattr(same, "__notes__", ()):
                 error.add_note(note)
             return
+    _name(error, lines)
+
+
+def _again(error: Exception, program: Program, arrays: Sequence[Any]) -> Exception | None:
+    """The error as the interpreter raises it; None where it does not, or that would take long."""
+    if _largest(program) > MOST_WORK // 4:
+        return None
+    try:
+        with watching(_Bounded()):
+            interpret(program, arrays)
+    except type(error) as same:
+        return same
+    except Exception:  # too long, or another one: the line is not known
+        return None
+    return None
+
+
+def _name(error: BaseException, lines: list[Source]) -> None:
+    """Add the line, or some of those that it may be."""
     if len(lines) == 1:
         name_line(error, lines[0])
     elif lines:
         named = "".join(with_place("", line) for line in lines[:MOST])
         more = f"\n  and {len(lines) - MOST} more lines" if len(lines) > MOST else ""
         error.add_note(f"It comes from one of these lines:{named}{more}")
+
+
+def _once(lines: Iterable[Source]) -> list[Source]:
+    return list({line.place: line for line in lines}.values())
+
+
+def is_of_code(error: BaseException) -> bool:
+    """Whether compiled code may have raised an error: Ctrl-C only where it let Python do what is to
+    be done, and not while Python worked for a call."""
+    if isinstance(error, Exception):
+        return True
+    from autojit.codegen.cpu.abi.abi import ask_python
+    from autojit.codegen.cpu.abi.callbacks import raise_error
+
+    codes = ask_python.__code__, raise_error.__code__
+    return any(frame.f_code in codes for frame, _ in walk_tb(error.__traceback__))
+
+
+def _loops(program: Program) -> Iterator[Source]:
+    """The lines of loops whose end is not known, each with those in it."""
+    for op in program.ops:
+        if isinstance(op.kind, While) and op.source is not None:
+            yield op.source
+        else:
+            for inner in op.programs:
+                yield from _loops(inner)
 
 
 def _lines(program: Program, error: Exception) -> Iterator[Source]:

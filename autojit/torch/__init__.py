@@ -48,6 +48,7 @@ from .engine.modes import (
 from .engine.shapes import Device as device
 from .engine.shapes import Size
 from .engine.tensor import Tensor
+from .functions.arguments import checked as _checked
 from .functions.factories import FUNCTIONS as _FACTORIES
 from .functions.factories import Generator, e, inf, nan, pi
 from .functions.linalg import linalg
@@ -64,7 +65,7 @@ int: dtype = int32
 short: dtype = int16
 cfloat: dtype = complex64
 cdouble: dtype = complex128
-globals().update(_FUNCTIONS)
+globals().update({name: _checked(name, function) for name, function in _FUNCTIONS.items()})
 globals().update(_FACTORIES)
 vmap = func.vmap
 func.register(nn.Parameter)

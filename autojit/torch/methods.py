@@ -14,8 +14,9 @@ from .engine.modes import recording
 from .engine.recording import counter_of, quiet, wrap
 from .engine.shapes import Device, Size
 from .engine.tensor import Tensor
-from .engine.views import alias, assign, check_in_place
+from .engine.views import alias, assign, check_in_place, check_overlap
 from .functions import factories, indexing, linalg, pointwise, reductions, shaping
+from .functions.arguments import refusal
 from .functions.making import NUMBERS, in_dtype
 from .precision import lowered
 
@@ -40,7 +41,12 @@ def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, other: Any) -> Any:
         if not isinstance(other, (Tensor, *NUMBERS, np.generic, np.ndarray)):
             return NotImplemented
-        return function(self, operand(other))
+        try:
+            return function(self, operand(other))
+        except AttributeError:  # a matrix product with a number
+            if isinstance(other, Tensor):
+                raise
+            return NotImplemented
 
     return call
 
@@ -73,11 +79,12 @@ def _is_plain(x: Tensor, other: Any) -> bool:
     return y.dtype == x._data.dtype and y.shape in (x._data.shape, ())
 
 
-def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     ufunc = _UFUNCS.get(getattr(function, "__name__", ""), getattr(function, "ufunc", None))
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_in_place(self)
+        check_overlap(self)
         if ufunc is not None and not kwargs and len(args) == 1 and _is_plain(self, args[0]):
             other = args[0]._data if isinstance(args[0], Tensor) else args[0]
             with quiet():
@@ -86,7 +93,10 @@ def _in_place(function: Callable[..., Any]) -> Callable[..., Any]:
             return self
         # What the operation reads is the tensor as it was.
         before = alias(self) if recording() and self.requires_grad else self
-        new = function(before, *args, **kwargs)
+        try:
+            new = function(before, *args, **kwargs)
+        except AttributeError as error:
+            raise refusal(name, function, error, (before, *args), kwargs) or error from None
         if (
             new.dtype is not self.dtype
             and self._data.dtype.kind in "biu"
@@ -116,7 +126,7 @@ def _operators() -> None:
     for name, f2 in pairs.items():
         setattr(Tensor, f"__{name}__", _operator(f2))
         setattr(Tensor, f"__r{name}__", _reflected(f2))
-        setattr(Tensor, f"__i{name}__", _in_place(f2))
+        setattr(Tensor, f"__i{name}__", _in_place(f"__i{name}__", f2))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(Tensor, f"__{name}__", _compared(f[name]))
     for name, function in (("neg", f["neg"]), ("pos", f["positive"]), ("abs", f["abs"]),
@@ -150,19 +160,22 @@ def _set(name: str) -> Callable[[Any], Any]:
 def _methods() -> None:
     for name, function in {**FUNCTIONS, **shaping.METHODS}.items():
         if name not in _FREE and not hasattr(Tensor, name):
-            setattr(Tensor, name, _method(function))
+            setattr(Tensor, name, _method(name, function))
     for name in _IN_PLACE:
         if name not in _FREE and name not in ("clone", "equal", "allclose", "isclose"):
-            setattr(Tensor, f"{name}_", _in_place(FUNCTIONS[name]))
+            setattr(Tensor, f"{name}_", _in_place(f"{name}_", FUNCTIONS[name]))
     for name, kind in dtypes.ALIASES.items():
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _to(kind))
     _set("bool")(_to(dtypes.bool_))
 
 
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
+        try:
+            return function(self, *args, **kwargs)
+        except AttributeError as error:
+            raise refusal(name, function, error, (self, *args), kwargs) or error from None
 
     call.__doc__ = function.__doc__
     return call
@@ -203,7 +216,7 @@ def _begin(self: Tensor, data: Any = ()) -> None:
         "_data",
         "_needs",
         "_edge",
-        "grad",
+        "_grad",
         "_counter",
         "_base",
         "_accumulate_ref",
@@ -232,7 +245,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def _constant(value: Callable[..., Any]) -> Callable[..., Tensor]:
     def call(self: Tensor, *args: Any) -> Tensor:
-        return assign(self, wrap(np.full(self._data.shape, value(*args), self._data.dtype)))
+        return assign(self, wrap(np.asarray(value(*args), self._data.dtype)))
 
     return call
 

@@ -156,7 +156,7 @@ class TimedExecutable(Executable):
 
 def timed_form(plain: Executable) -> TimedExecutable | None:
     """The code of a program that takes times, ready to run; None where there is no clock."""
-    from autojit.codegen.cpu.emit.timed import has_clock
+    from autojit.codegen.cpu.abi.clock import has_clock
 
     if not has_clock():
         return None

@@ -21,8 +21,10 @@ ENSURED: Mapping[str, int] = MappingProxyType({
 })  # fmt: skip
 #: A callback has raised an error of its own.
 CALLED = 32768
+#: Python has raised an error while a loop ran, which is set in the thread: Ctrl-C.
+INTERRUPTED = 65536
 #: The bit of the first error of the user's; the status has 64 bits, of which one is a sign.
-FIRST, LAST = 16, 62
+FIRST, LAST = 17, 62
 FAILURES = {
     OUT_OF_BOUNDS: ("IndexError", "an index is out of bounds"),
     NEGATIVE_POWER: ("ValueError", "Integers to negative integer powers are not allowed."),

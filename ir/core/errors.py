@@ -28,7 +28,7 @@ def with_place(message: str, source: Source | None) -> str:
     return message + where + (f"\n    {line}" if line else "")
 
 
-def name_line(error: Exception, source: Source | None) -> None:
+def name_line(error: BaseException, source: Source | None) -> None:
     """Add the user's line to an error that is on its way, unless it has one."""
     notes: list[str] = getattr(error, "__notes__", [])
     if source is not None and not any('  File "' in note for note in notes):

@@ -7,6 +7,7 @@ How often it is called, and in which order with others, is not defined.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,16 @@ from .move import broadcast_to
 
 #: What becomes of a call in a batch (see :class:`Callback`).
 METHODS = ("sequential", "expand_dims", "broadcast_all")
+
+
+class Answer(IntEnum):
+    """What native code that was called answers."""
+
+    #: The results are there.  It is no number by chance: where a call fails at once, ``ctypes``
+    #: leaves any.
+    FINE = 0x66696E65
+    #: An error is kept for the caller.
+    FAILED = 1
 
 
 class HostCall:

@@ -123,11 +123,11 @@ class Pass:
         else:  # nobody else has an array that only this function refers to
             is_own = sys.getrefcount(cotangent) == 2 and _is_fresh(cotangent)
             given = wrap(cotangent if is_own else _own(cotangent))
-        before = x.grad
+        before = x._grad
         if before is None:
-            x.grad = given
+            x._grad = given
         elif self.recorded or before._needs:
-            x.grad = before + given
+            x._grad = before + given
         else:
             before._data += given._data
             counter_of(before)[0] += 1
@@ -142,11 +142,12 @@ class Pass:
                     made = hook(self._tensor(held[k]))
                     if made is not None:
                         held[k] = made if self.recorded else made._data
-        for k, reference in (node.retained or {}).items():
+        for k, reference in node.retained or ():
             tensor = reference()
             if tensor is not None and k in held and self.targets is None:
                 given = self._tensor(held[k])
-                tensor.grad = given if tensor.grad is None else tensor.grad + given
+                held_by = tensor._grad
+                tensor._grad = given if held_by is None else held_by + given
 
     def _call_node_hooks(
         self, node: Node, results: list[Any], cotangents: Sequence[Any]

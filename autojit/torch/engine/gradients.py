@@ -13,10 +13,23 @@ def _listed(x: Any) -> list[Any]:
     return list(x) if isinstance(x, (tuple, list)) else [x]
 
 
+def _check_tensors(what: str, given: Sequence[Any]) -> None:
+    for k, x in enumerate(given):
+        if not hasattr(x, "requires_grad"):
+            raise TypeError(f"element {k} of {what} must be Tensor, not {type(x).__name__}")
+
+
 def _cotangents(outputs: Sequence[Any], given: Any) -> list[Any]:
     given = [None] * len(outputs) if given is None else _listed(given)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    for g in given:
+        if g is not None and not isinstance(g, Kind.tensor):
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(g).__name__}. "
+                "Make a tensor of it: torch.as_tensor(x)"
+            )
+    _check_tensors("outputs", outputs)
     for i, t in enumerate(outputs):
         if not t.requires_grad:
             raise RuntimeError(
@@ -44,7 +57,7 @@ def backward(
     found = grad(outputs, wanted, cotangents, retain_graph, create_graph, allow_unused=True)
     for x, g in zip(wanted, found, strict=True):
         if g is not None:
-            x.grad = g if x.grad is None else x.grad + g
+            x._grad = g if x._grad is None else x._grad + g
 
 
 def grad(
@@ -69,6 +82,7 @@ def grad(
             "is_grads_batched=True is not covered. Use torch.func.vmap over torch.func.vjp."
         )
     ends, wanted = _listed(outputs), _listed(inputs)
+    _check_tensors("inputs", wanted)
     cotangents = _cotangents(ends, grad_outputs)
     for x in wanted:
         if not x.requires_grad:

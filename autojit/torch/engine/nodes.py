@@ -76,9 +76,18 @@ class Node:
         #: Hooks on the node, hooks on its results, and results that keep their gradients.
         self.hooks: dict[int, Callable[..., Any]] | None = None
         self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
-        self.retained: dict[int, Any] | None = None
+        self.retained: list[tuple[int, Any]] | None = None
         self.traceback: str | None = None
         self.metadata: dict[str, Any] | None = None
+
+    def retains(self, k: int, tensor: Any) -> bool:
+        """Whether a tensor that is its result k keeps its gradient."""
+        return any(n == k and found() is tensor for n, found in self.retained or ())
+
+    def give_up(self, k: int, tensor: Any) -> None:
+        """A tensor is its result k no more."""
+        kept = [(n, found) for n, found in self.retained or () if n != k or found() is not tensor]
+        self.retained = kept or None
 
     def name(self) -> str:
         """The name of its class."""

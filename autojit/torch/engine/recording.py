@@ -67,7 +67,7 @@ def wrap(array: Any) -> Any:
     made._data = array
     made._needs = False
     made._edge = None
-    made.grad = None
+    made._grad = None
     made._counter = None
     made._base = None
     made._accumulate_ref = None

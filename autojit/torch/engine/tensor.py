@@ -22,7 +22,7 @@ class Tensor:
 
     __slots__ = (
         "__dict__", "__weakref__", "_accumulate_ref", "_base", "_counter", "_data", "_edge",
-        "_hooks", "_needs", "grad",
+        "_grad", "_hooks", "_needs",
     )  # fmt: skip
     __array_priority__: float = 2000.0
 
@@ -34,7 +34,8 @@ class Tensor:
         _base: Any
         _accumulate_ref: Any
         _hooks: Any
-        grad: Any
+        _grad: Any
+
 
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...
@@ -136,6 +137,21 @@ class Tensor:
 
     # -- gradients ------------------------------------------------------------
 
+    @property
+    def grad(self) -> Any:
+        """The gradient that backward passes have added up; None before."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, new: Any) -> None:
+        if new is not None:
+            check_gradient(self, new)
+        self._grad = new
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
     def backward(
         self,
         gradient: Any = None,
@@ -163,12 +179,14 @@ class Tensor:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             return
         node, k = edge
-        node.retained = {**(node.retained or {}), k: weakref.ref(self)}
+        if not node.retains(k, self):
+            node.retained = [*(node.retained or ()), (k, weakref.ref(self))]
 
     @property
     def retains_grad(self) -> bool:
         """Whether the gradient of a tensor that is no leaf is kept."""
-        return bool(self._edge and self._edge[1] in (self._edge[0].retained or {}))
+        edge = self._edge if self._base is None else self._current_edge()
+        return bool(edge and edge[0].retains(edge[1], self))
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call ``hook(grad)`` with the gradient of this tensor; a result takes its place."""
@@ -315,12 +333,33 @@ class Tensor:
         for name in ("_data", "_edge", "_counter", "_base", "_accumulate_ref", "_hooks"):
             setattr(made, name, getattr(fresh, name))
         made._needs = self._needs
-        made.grad = None if self.grad is None else self.grad.clone()
+        made._grad = None if self._grad is None else self._grad.clone()
         memo[id(self)] = made
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuilt, (np.asarray(self._data), self._needs)
+
+
+def check_gradient(x: Tensor, new: Any) -> None:
+    """Raise unless a tensor can be the gradient of another, in PyTorch's words."""
+    if not isinstance(new, Tensor):
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(new).__name__}"
+        )
+    if new is x:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if new._data.shape != x._data.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(new.shape)}' to a tensor of size "
+            f"'{list(x.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+    if new._data.dtype != x._data.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{new.dtype.name}' to a tensor with dtype "
+            f"'{x.dtype.name}'. Convert it: x.grad = gradient.to(x.dtype)"
+        )
 
 
 def _rebuilt(array: np.ndarray, needs: bool) -> Tensor:

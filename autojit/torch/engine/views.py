@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -52,15 +54,43 @@ def assign(x: Tensor, new: Tensor) -> Tensor:
             "    with torch.no_grad():\n"
             "        x.mul_(2)                      # not: x.detach().mul_(2), x.data.mul_(2)"
         )
+    if np.ndim(new._data):
+        check_overlap(x)
     needs = recording() and (x.requires_grad or new.requires_grad)
     if needs and x._base is not None:
-        _rebase(x, new)
+        with _keeping(x), _keeping(x._base[0]):
+            _rebase(x, new)
     elif needs:
-        kept = new if new._needs else record(_FILL, (alias(x), shaped(new, x)))
-        x._edge, x._needs = edge_of(kept), True
+        with _keeping(x):
+            kept = new if new._needs else record(_FILL, (alias(x), shaped(new, x)))
+            x._edge, x._needs = edge_of(kept), True
     x._data[...] = new._data if modes.off is None else constants(new._data)
     counter_of(x)[0] += 1
     return x
+
+
+@contextmanager
+def _keeping(x: Tensor) -> Iterator[None]:
+    """A tensor that keeps its gradient does so when it has another history: of what it is last."""
+    before = None if x.is_leaf or not x.retains_grad else edge_of(x)
+    yield
+    if before is not None:
+        before[0].give_up(before[1], x)
+        x.retain_grad()
+
+
+def check_overlap(x: Tensor) -> None:
+    """Raise where elements of a tensor lie at one place, as those that `expand` repeats do."""
+    data = x._data
+    if not isinstance(data, np.ndarray) or 0 not in data.strides:
+        return
+    if any(n > 1 and not step for n, step in zip(data.shape, data.strides, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation:\n"
+            "    y = x.expand(3, 2).clone()\n"
+            "    y.add_(1)"
+        )
 
 
 def alias(x: Tensor) -> Tensor:

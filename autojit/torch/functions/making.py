@@ -50,9 +50,11 @@ def unary(name: str, impl: Callable[..., Any], *, floats: bool = True) -> Callab
     return lambda input: record(operation, (input,))
 
 
-def binary(name: str, impl: Callable[..., Any], *, floats: bool = False) -> Callable[..., Tensor]:
-    """A function of two tensors or numbers."""
-    operation = Operation(name, impl)
+def binary(
+    name: str, impl: Callable[..., Any], *, floats: bool = False, operation: Operation | None = None
+) -> Callable[..., Tensor]:
+    """A function of two tensors or numbers; ``operation`` is recorded, where there is one."""
+    operation = operation or Operation(name, impl)
 
     def call(input: Any, other: Any) -> Tensor:
         if input.__class__ is Tensor and other.__class__ is float:

@@ -12,6 +12,7 @@ from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 
+from .kinks import ATAN2
 from .making import (
     NUMBERS,
     binary,
@@ -55,9 +56,10 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "remainder": np.remainder, "floor_divide": np.floor_divide,
 }  # fmt: skip
 _FLOAT_BINARY: dict[str, Callable[..., Any]] = {
-    "atan2": np.arctan2, "hypot": np.hypot, "logaddexp": np.logaddexp,
+    "hypot": np.hypot, "logaddexp": np.logaddexp,
     "xlogy": _special("xlogy"), "copysign": np.copysign,
 }  # fmt: skip
+_BY_OPERATION = {"atan2": ATAN2}
 _COMPARISONS = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
@@ -80,6 +82,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: unary(_title(name), f, floats=False) for name, f in _PLAIN.items()},
     **{name: binary(_title(name), f) for name, f in _BINARY.items()},
     **{name: binary(_title(name), f, floats=True) for name, f in _FLOAT_BINARY.items()},
+    **{name: binary(o.name, o.impl, floats=True, operation=o) for name, o in _BY_OPERATION.items()},
     **{name: comparison(f) for name, f in _COMPARISONS.items()},
     **{name: question(f) for name, f in _QUESTIONS.items()},
 }

@@ -12,6 +12,7 @@ from autojit.torch.engine.recording import compute, record
 from autojit.torch.engine.rules import Operation
 from autojit.torch.engine.tensor import Tensor
 
+from .kinks import MEDIAN, MEDIAN_ALONG
 from .making import axes, axis, floating, in_dtype
 from .pointwise import FUNCTIONS as POINTWISE
 
@@ -300,26 +301,13 @@ def _top(x: Any, a: int, largest: bool, k: int) -> Any:
 _TOPK = Operation("Topk", _top)
 
 
-_FLAT = Operation("View", lambda x: x.reshape(-1))
-
-
 def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """The lower median of all elements; along an axis its place too."""
     if dim is None:
-        return median(record(_FLAT, (input,)), 0).values
+        return record(MEDIAN, (input,))
     a = axis(dim, input._data.ndim)
-    return values_and_indices(*record(_MEDIAN, (input,), (a, bool(keepdim))))
+    return values_and_indices(*record(MEDIAN_ALONG, (input,), (a, bool(keepdim))))
 
-
-def _middle(x: Any, a: int, k: bool) -> Any:
-    found, index = _sorted(x, a, False)
-    n = (x.shape[a] - 1) // 2
-    part = (slice(None),) * a + (slice(n, n + 1),)
-    found, index = found[part], index[part]
-    return (found, index) if k else (np.squeeze(found, a), np.squeeze(index, a))
-
-
-_MEDIAN = Operation("Median", _middle)
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f

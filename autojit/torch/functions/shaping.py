@@ -61,7 +61,17 @@ _TRANSPOSE = Operation("Transpose", np.swapaxes)
 _T = Operation("T", lambda x: x.T)
 _PERMUTE = Operation("Permute", np.transpose)
 _SQUEEZE, _UNSQUEEZE = Operation("Squeeze", np.squeeze), Operation("Unsqueeze", np.expand_dims)
-_EXPAND = Operation("Expand", np.broadcast_to)
+
+
+def _expanded(x: Any, shape: tuple[int, ...]) -> Any:
+    """``np.broadcast_to`` that can be written to, as far as no two elements are one."""
+    made = np.broadcast_to(x, shape)
+    if x.__class__ is np.ndarray and x.flags.writeable:
+        made = np.lib.stride_tricks.as_strided(x, made.shape, made.strides)
+    return made
+
+
+_EXPAND = Operation("Expand", np.broadcast_to, eager=_expanded)
 _DIAGONAL = Operation("Diagonal", lambda x, k, a, b: np.diagonal(x, k, a, b))
 _MOVE = Operation("Permute", np.moveaxis)
 

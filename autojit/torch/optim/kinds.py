@@ -66,8 +66,7 @@ class Adam(Optimizer):
 
     def _check(self, group: Group) -> None:
         super()._check(group)
-        if group["eps"] < 0:
-            raise ValueError(f"Invalid epsilon value: {group['eps']}")
+        _not_negative(epsilon=group["eps"])
         for k, beta in enumerate(group["betas"]):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
@@ -111,7 +110,9 @@ class RMSprop(Optimizer):
 
     def _check(self, group: Group) -> None:
         super()._check(group)
-        _not_negative(**{n: group[n] for n in ("alpha", "momentum", "weight_decay")})
+        _not_negative(
+            epsilon=group["eps"], **{n: group[n] for n in ("alpha", "momentum", "weight_decay")}
+        )
 
     def _made(self, group: Group) -> Any:
         return optim.rmsprop(**{name: group[name] for name in self.names})
@@ -135,7 +136,8 @@ class Adagrad(Optimizer):
 
     def _check(self, group: Group) -> None:
         super()._check(group)
-        _not_negative(**{n: group[n] for n in ("lr_decay", "weight_decay")})
+        names = "lr_decay", "weight_decay", "initial_accumulator_value"
+        _not_negative(epsilon=group["eps"], **{n: group[n] for n in names})
 
     def _made(self, group: Group) -> Any:
         return optim.adagrad(**{name: group[name] for name in self.names})
@@ -152,5 +154,5 @@ def _plain(differentiable: bool) -> None:
 
 def _not_negative(**given: float) -> None:
     for name, value in given.items():
-        if value < 0:
+        if not value >= 0:  # nor NaN
             raise ValueError(f"Invalid {name} value: {value}")

@@ -116,7 +116,7 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
-                    p.grad = None if set_to_none else wrap(np.zeros_like(p.grad._data))
+                    p._grad = None if set_to_none else wrap(np.zeros_like(p.grad._data))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step by the gradients that the parameters have; the result of ``closure``, if any."""

@@ -67,6 +67,8 @@ _PYTHON = (
     "PyErr_Clear",
     "PyErr_SetString",
     "PyErr_SetNone",
+    "PyGILState_Ensure",
+    "PyGILState_Release",
 )
 #: What compiled code may raise: Python's exceptions, by name, and one of NumPy's.
 EXCEPTIONS: dict[str, type[Exception]] = {
@@ -91,6 +93,7 @@ for _name in (
     "malloc",
     "free",
     "threads_allowed",
+    "ask_python",
     *_SYSTEM,
     *_PYTHON,
     *_NUMPY,
@@ -129,6 +132,11 @@ class Needs(NamedTuple):
     parallel: bool
 
 
+def ask_python() -> None:
+    """What loops without a known end call now and then (see ``interruptions``): Python does what is
+    to be done as it enters the function."""
+
+
 def _c_library() -> ctypes.CDLL:
     return ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
 
@@ -162,6 +170,7 @@ def fixed_table() -> tuple[int, ...]:
         "None": id(None),
         **{f"PyExc_{name}": id(kind) for name, kind in EXCEPTIONS.items()},
         "threads_allowed": ctypes.addressof(threads.allowed),
+        "ask_python": id(ask_python),
         "malloc": _address(_library.malloc),
         "free": _address(_free),
     }

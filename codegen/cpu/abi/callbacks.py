@@ -1,9 +1,10 @@
 """Functions of the process that compiled code calls by their addresses.
 
 Native code hands over the addresses of contiguous arrays, operands and then results, and that of
-the call's status.  Python's functions get copies of their operands, since they may keep them for
-longer than the memory lives.  An error is kept under the address of the status, from where the
-entry raises it in the thread that has called.
+the call's status.  Python it calls with the interpreter's lock and without ``ctypes``, in which
+errors are lost that signals raise as Python enters a function.  Python's functions get copies of
+their operands, since they may keep them for longer than the memory lives.  An error is kept under
+the address of the status, from where the entry raises it in the thread that has called.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autojit.ir.core.types import Type
-from autojit.ir.ops.callback import HostCall
+from autojit.ir.ops.callback import Answer, HostCall
 
 #: What the names of callbacks begin with, among those of library functions.
 PREFIX = "callback:"
@@ -38,14 +39,24 @@ class Native:
         self.name = f"{PREFIX}{call.function.number}:{call.in_types}:{call.types}:{call.batch}"
         self._python = _SIGNATURE(self._run)
         found = call.function.native(call, self._python)
+        #: Whether it is Python that is called, and not code that needs no interpreter.
+        self.is_python = found is None
         if found is None:
-            found = ctypes.cast(self._python, ctypes.c_void_p).value or 0, None
+            entered = self._enter
+            found = id(entered), entered
         self.address: int = found[0]
         self._owner: Any = found[1]
 
+    def _enter(self, record: int) -> int | None:
+        """The call from native code that has the interpreter's lock: at the address are those of
+        the status and of the arrays."""
+        count = len(self.call.in_types) + len(self.call.out_types)
+        status, *addresses = (ctypes.c_void_p * (1 + count)).from_address(record)
+        return None if self._run(addresses, status or 0) == Answer.FINE else Answer.FAILED
+
     def _run(self, addresses: Any, status: int) -> int:
         if status in _raised:
-            return 1  # the results are not looked at any more
+            return Answer.FAILED  # the results are not looked at any more
         types = (*self.call.in_types, *self.call.out_types)
         arrays = [_array_at(addresses[i] or 0, t) for i, t in enumerate(types)]
         given = arrays[: len(self.call.in_types)]
@@ -57,8 +68,8 @@ class Native:
             _raised[status] = error
             for target in made:
                 target[...] = 0
-            return 1
-        return 0
+            return Answer.FAILED
+        return Answer.FINE
 
 
 def _array_at(address: int, type: Type) -> np.ndarray:
@@ -69,8 +80,11 @@ def _array_at(address: int, type: Type) -> np.ndarray:
 
 
 def raise_error(status: int) -> None:
-    """Raise what a callback has raised in the call with that status."""
-    raise _raised.pop(status)
+    """Raise what a callback has raised in the call with that status.
+
+    Where nothing is known of it, ``ctypes`` could not enter the callback: Ctrl-C came first.
+    """
+    raise _raised.pop(status, None) or KeyboardInterrupt
 
 
 #: The callbacks of living functions, by name.

@@ -71,7 +71,7 @@ class KernelContext:
         everything = list(walk(kernel.body))
         self.arguments = arguments(kernel, temps)
         #: Whether the kernel can fail as it runs (see FAILURES).
-        self.checks = any(can_fail(s) or (fails and isinstance(s, Repeat)) for s in everything)
+        self.checks = any(map(can_fail, everything))
         #: Whether any kernel of the program can.
         self.fails = fails
         #: Whether it calls what only the table knows.
@@ -209,14 +209,13 @@ class KernelContext:
         if not any(map(can_fail, inner)):
             return None
         found = self.failures.found
-        if any(isinstance(s, (Factorization, Callback)) for s in inner):  # they mark the call
+        # These mark the call.
+        if any(isinstance(s, (Factorization, Callback, Repeat)) for s in inner):
             found = b.or_(found, b.load(self.status, typ=I64))
         return b.icmp_unsigned("==", found, ir.Constant(I64, 0))
 
-    def all_fine(self) -> ir.Value | None:
-        """Whether nothing has failed so far in any kernel; None where nothing can fail."""
-        if not self.fails:
-            return None
+    def all_fine(self) -> ir.Value:
+        """Whether nothing has failed so far in any kernel."""
         b = self.builder
         before = b.load_atomic(self.status, "monotonic", 8, typ=I64)
         return b.icmp_unsigned("==", b.or_(before, self.failures.found), ir.Constant(I64, 0))

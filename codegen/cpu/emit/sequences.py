@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from autojit.codegen.cpu.abi import interruptions
+from autojit.codegen.cpu.abi.interruptions import Pauses
 from autojit.codegen.cpu.llvm.counted import CountedLoop, never_unrolled
+from autojit.codegen.cpu.llvm.demands import can_fail
+from autojit.codegen.loop_ir.callbacks import Callback
+from autojit.codegen.loop_ir.cost import work
+from autojit.codegen.loop_ir.matrices import Factorization
 from autojit.codegen.loop_ir.sequences import (
     NOTE,
     Branch,
@@ -15,6 +21,7 @@ from autojit.codegen.loop_ir.sequences import (
     Steps,
     Swap,
 )
+from autojit.codegen.loop_ir.traversal import walk
 from autojit.ir.core.affine import Affine
 
 from .context import KernelContext
@@ -26,34 +33,108 @@ def repeat(emitter: KernelContext, s: Repeat) -> None:
     """Test, body, and again; the tapes grow twofold where they are full.
 
     What fails in the loop ends it, and what has failed before skips it: its condition may never
-    come to hold with made-up elements.
+    come to hold with made-up elements.  After so many steps it pauses, for Ctrl-C (see
+    ``interruptions``).
     """
     b = emitter.builder
-    trips = emitter.trips[s.trips] = emitter.allocas.alloca(I64)
-    head, body, done = (b.append_basic_block(n) for n in ("head", "body", "done"))
-    fine = emitter.all_fine()
-    if fine is None:
-        b.branch(head)
-    else:
-        b.store(ir.Constant(I64, 0), trips)
-        b.cbranch(fine, head, done)
+    emitter.trips[s.trips] = emitter.allocas.alloca(I64)
+    b.store(ir.Constant(I64, 0), emitter.trips[s.trips])
+    begin, done = b.append_basic_block("begin"), b.append_basic_block("done")
+    b.cbranch(emitter.all_fine(), begin, done)
+    b.position_at_end(begin)
+    pauses = interruptions.Pauses(emitter, b, _steps_to_pause(s))
+    write = _fallible if any(map(can_fail, walk([*s.condition, *s.body]))) else _infallible
+    write(emitter, s, pauses, done)
+    b.position_at_end(done)
+
+
+def _pause(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Block) -> None:
+    """Pause; a loop that has to end then counts as one of no steps, so that no sweep follows."""
+    b = emitter.builder
+    stop, on = b.append_basic_block("stop"), b.append_basic_block("resumed")
+    b.cbranch(pauses.pause(), stop, on)
+    b.position_at_end(stop)
+    b.store(ir.Constant(I64, 0), emitter.trips[s.trips])
+    b.branch(done)
+    b.position_at_end(on)
+
+
+def _fallible(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Block) -> None:
+    """One loop, with the pauses in it: LLVM sees that what counts its steps is not negative."""
+    b = emitter.builder
+    head, on, pause, body = (b.append_basic_block(n) for n in ("head", "on", "pause", "body"))
+    step = _head(emitter, s, head, ir.Constant(I64, 0))
+    test, fine = emitter.registers[s.test.number], emitter.still_fine([*s.condition, *s.body])
+    b.cbranch(test if fine is None else b.and_(test, fine), on, done)
+    b.position_at_end(on)
+    b.cbranch(pauses.due(step), pause, body).set_weights([1, 1 << 16])
+    b.position_at_end(pause)
+    _pause(emitter, s, pauses, done)
+    b.branch(body)
+    b.position_at_end(body)
+    _body(emitter, s, step, head, done)
+
+
+def _infallible(emitter: KernelContext, s: Repeat, pauses: Pauses, done: ir.Block) -> None:
+    """The steps between two pauses are a loop of their own, without a call, so that LLVM may make
+    it vector code.  After a pause the condition is computed again, which changes nothing."""
+    b = emitter.builder
+    names = "some", "head", "body", "leave", "pause"
+    some, head, body, leave, pause = (b.append_basic_block(n) for n in names)
+    begin = b.block
+    b.branch(some)
+    b.position_at_end(some)
+    first = b.phi(I64)
+    first.add_incoming(ir.Constant(I64, 0), begin)
+    limit = pauses.limit()
+    step = _head(emitter, s, head, first)
+    test = emitter.registers[s.test.number]
+    early = b.icmp_unsigned("<", step, limit)
+    b.cbranch(b.and_(test, early), body, leave)
+    b.position_at_end(leave)
+    b.cbranch(early, done, pause)
+    b.position_at_end(pause)
+    _pause(emitter, s, pauses, done)
+    first.add_incoming(step, b.block)
+    outer = b.branch(some)
+    outer.set_metadata("llvm.loop", never_unrolled(emitter.module))
+    b.position_at_end(body)
+    _body(emitter, s, step, head, done)
+
+
+def _head(emitter: KernelContext, s: Repeat, head: ir.Block, first: ir.Value) -> ir.PhiInstr:
+    """The number of the step, and the condition."""
+    b = emitter.builder
     before = b.block
+    b.branch(head)
     b.position_at_end(head)
     step = b.phi(I64)
-    step.add_incoming(ir.Constant(I64, 0), before)
+    step.add_incoming(first, before)
     emitter.vars[s.step] = step
-    b.store(step, trips)
+    b.store(step, emitter.trips[s.trips])
     emitter.body(s.condition)
-    test, fine = emitter.registers[s.test.number], emitter.still_fine([*s.condition, *s.body])
-    b.cbranch(test if fine is None else b.and_(test, fine), body, done)
-    b.position_at_end(body)
+    return step
+
+
+def _body(
+    emitter: KernelContext, s: Repeat, step: ir.PhiInstr, head: ir.Block, done: ir.Block
+) -> None:
+    """The body, and back."""
+    b = emitter.builder
     if s.tapes:
         emitter.rooms[s.tapes[0]].reserve(step, done)
     emitter.body(s.body)
     following = b.add(step, ir.Constant(I64, 1), flags=("nuw", "nsw"))
     step.add_incoming(following, b.block)
     b.branch(head).set_metadata("llvm.loop", never_unrolled(emitter.module))
-    b.position_at_end(done)
+
+
+def _steps_to_pause(s: Repeat) -> int:
+    """The steps of a loop before its first pause, by their work; one where that is not known."""
+    everything = [*s.condition, *s.body]
+    if any(isinstance(x, (Callback, Factorization, Repeat, Steps)) for x in walk(everything)):
+        return 1
+    return max(1, interruptions.FIRST // max(1, work(everything)))
 
 
 def steps(emitter: KernelContext, s: Steps) -> None:

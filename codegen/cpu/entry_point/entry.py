@@ -23,7 +23,7 @@ from autojit.codegen.cpu.llvm.constants import constant_text
 from autojit.codegen.cpu.llvm.counted import CountedLoop
 from autojit.codegen.cpu.llvm.demands import can_fail
 from autojit.codegen.cpu.matmul import blas
-from autojit.codegen.loop_ir.errors import FAILURES, bits, raised
+from autojit.codegen.loop_ir.errors import FAILURES, INTERRUPTED, bits, raised
 from autojit.codegen.loop_ir.nodes import Compute, RunTasks
 from autojit.codegen.loop_ir.program import LoopProgram
 from autojit.codegen.loop_ir.traversal import statements
@@ -245,6 +245,15 @@ class _Entry:
         """Raise the error that the kernels' status asks for."""
         b, owner = self.builder, self.owner
         found = b.load(status, typ=I64)
+        all_fine, some = b.append_basic_block("all_fine"), b.append_basic_block("some")
+        b.cbranch(b.icmp_unsigned("==", found, ir.Constant(I64, 0)), all_fine, some)
+        b.position_at_end(some)
+        interrupted, not_so = b.append_basic_block("interrupted"), b.append_basic_block("fine")
+        mark = b.and_(found, ir.Constant(I64, INTERRUPTED))
+        b.cbranch(b.icmp_unsigned("==", mark, ir.Constant(I64, 0)), not_so, interrupted)
+        b.position_at_end(interrupted)  # Python's error is set
+        b.branch(self.failed)
+        b.position_at_end(not_so)
         checks = {bit: raised(word) for word, bit in owner.bits.items()}
         callbacks.raise_errors(b, self.table, status, found, owner.functions, self.failed)
         for failure, (exception, words) in {**FAILURES, **checks}.items():
@@ -260,6 +269,8 @@ class _Entry:
                 self._call("PyErr_SetNone", ir.VoidType(), error)
             b.branch(self.failed)
             b.position_at_end(fine)
+        b.branch(all_fine)
+        b.position_at_end(all_fine)
 
     def _return(self) -> None:
         b, types = self.builder, self.owner.out_types

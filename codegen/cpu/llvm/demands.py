@@ -18,9 +18,8 @@ def can_fail(statement: Any) -> bool:
     if isinstance(statement, Compute):
         power = statement.name == "pow" and not is_float(statement.result.dtype)
         return power or is_check(statement.name)
-    if isinstance(statement, Repeat):
-        return bool(statement.tapes)
-    return isinstance(statement, (Gather, ScatterInto, Factorization, Callback))
+    # A loop whose end is not known can be interrupted.
+    return isinstance(statement, (Gather, ScatterInto, Factorization, Callback, Repeat))
 
 
 def needs_table(s: Any) -> bool:
@@ -29,6 +28,6 @@ def needs_table(s: Any) -> bool:
         return not s.tiled
     if isinstance(s, Compute):
         return external(s.name) is not None
-    return isinstance(s, (RunTasks, Factorization, Callback)) or (
-        isinstance(s, (Repeat, Recall)) and bool(s.tapes)
+    return isinstance(s, (RunTasks, Factorization, Callback, Repeat)) or (
+        isinstance(s, Recall) and bool(s.tapes)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import autojit
 from autojit import disable_jit, fori_loop, grad, jit, scan, vmap, while_loop
-from autojit.staging import execute
+from autojit.staging import execute, failing_lines
 from tests.autojit.staging.asserting import asserted
 
 
@@ -80,18 +81,27 @@ def test_the_line_of_a_step_of_a_loop() -> None:
     assert line_of(caught.value) == "return fori_loop(0, 70, lambda i, c: c * 2, n)"
 
 
-def test_several_lines_of_a_loop() -> None:
-    """Which one failed is not looked for, as it could take long."""
+def two_sums(n: Any) -> Any:
+    def step(i: Any, c: Any) -> Any:
+        c = c * 2
+        return c + n
 
-    def f(n: Any) -> Any:
-        def step(i: Any, c: Any) -> Any:
-            c = c * 2
-            return c + n
+    return fori_loop(0, 70, step, n)
 
-        return fori_loop(0, 70, step, n)
 
+def test_one_of_several_lines_of_a_loop() -> None:
     with pytest.raises(OverflowError) as caught:
-        jit(f)(1)
+        jit(two_sums)(1)
+    assert line_of(caught.value) == "c = c * 2"
+
+
+@pytest.mark.parametrize(("work", "call"), [(10_000, 1000), (10, 0)])
+def test_several_lines_of_a_loop(work: int, call: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which one failed is not looked for where that takes long."""
+    monkeypatch.setattr(failing_lines, "MOST_WORK", work)
+    monkeypatch.setattr(failing_lines, "CALL", call)
+    with pytest.raises(OverflowError) as caught:
+        jit(two_sums)(1)
     note = caught.value.__notes__[0]
     assert note.startswith("It comes from one of these lines:")
     assert "c = c * 2" in note
@@ -178,16 +188,42 @@ def powers(x: Any) -> Any:
     return x * np.sum(n**-n)  # fails
 
 
+def called(x: Any) -> Any:
+    return np.sin(autojit.pure_callback(refuses, "f64[]", x))  # fails
+
+
+def refuses(x: Any) -> Any:
+    raise PermissionError(f"no {float(x)}")
+
+
 FAILS: dict[Callable[..., Any], type[Exception]] = {
     taken: IndexError, picked: IndexError, of_a_list: IndexError, assigned: IndexError,
     inverse: np.linalg.LinAlgError, factor: np.linalg.LinAlgError, asserted: AssertionError,
     raised: KeyError, unbound: UnboundLocalError, divided: ZeroDivisionError, shifted: ValueError,
-    whole: OverflowError, powers: ValueError, stepped: ValueError,
+    whole: OverflowError, powers: ValueError, stepped: ValueError, called: PermissionError,
 }  # fmt: skip
+
+
+def in_a_thread(f: Callable[..., Any], x: float) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(f, x).result()
+
+
+def of_constants(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that can be differentiated, though a callback in it has no derivative."""
+    return (lambda x: f(autojit.stop_gradient(x)) * x) if f is called else f
+
 
 RUN: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "jit": lambda f: jit(f)(1.0),
-    "gradient": lambda f: jit(grad(f))(1.0),
+    "gradient": lambda f: jit(grad(of_constants(f)))(1.0),
+    "thread": lambda f: in_a_thread(jit(f), 1.0),
+    "inner jit": lambda f: jit(lambda x: jit(f)(x) + 1.0)(1.0),
+    "checkpoint": lambda f: jit(lambda x: autojit.checkpoint(f)(x))(1.0),
+    "branch": lambda f: jit(lambda x: autojit.cond(x > 0, lambda: 1.0 * f(x), lambda: 0.0))(1.0),
+    "batch of scans": lambda f: jit(
+        vmap(lambda x: scan(lambda c, _: (c + f(x), None), 0.0, length=2)[0])
+    )(np.ones(2)),
     "batch": lambda f: jit(vmap(f))(np.ones(2)),
     "scan": lambda f: jit(lambda x: scan(lambda c, _: (c + f(x), None), 0.0, length=2)[0])(1.0),
     "while": lambda f: jit(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import autojit
-from autojit.codegen.cpu.emit import timed as timed_code
+from autojit.codegen.cpu.abi import clock as timed_code
 from autojit.codegen.driver import timed as timed_driver
 from autojit.codegen.driver.cache import Cache
 from autojit.codegen.driver.executable import Executable

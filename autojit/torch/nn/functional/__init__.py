@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from autojit.torch.functions.arguments import checked as _checked
+
 from . import activations as _activations
 from . import layers as _layers
 from . import losses as _losses
 from .attention import scaled_dot_product_attention
 
 _FUNCTIONS = {
-    **_activations.FUNCTIONS,
-    **_layers.FUNCTIONS,
-    **_losses.FUNCTIONS,
-    "scaled_dot_product_attention": scaled_dot_product_attention,
+    name: _checked(name, function)
+    for name, function in {
+        **_activations.FUNCTIONS,
+        **_layers.FUNCTIONS,
+        **_losses.FUNCTIONS,
+        "scaled_dot_product_attention": scaled_dot_product_attention,
+    }.items()
 }
 globals().update(_FUNCTIONS)
 

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from autojit import nn
+from autojit.nn.checks import reduced
 from autojit.torch.engine.tensor import Tensor
 from autojit.torch.functions import reductions, shaping
+from autojit.torch.functions.kinks import binary_cross_entropies
 
-from .shells import shell, together
+from .shells import shell, spoken, together
 
 _SHELLS = {
     name: shell(node, getattr(nn, name))
     for name, node in {
         "mse_loss": "MseLoss", "l1_loss": "MeanBackward0", "huber_loss": "HuberLoss",
         "smooth_l1_loss": "SmoothL1Loss", "cross_entropy": "NllLoss", "nll_loss": "NllLoss",
-        "binary_cross_entropy": "BinaryCrossEntropy", "kl_div": "MeanBackward0",
+        "kl_div": "MeanBackward0",
         "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogits",
     }.items()
 }  # fmt: skip
@@ -132,12 +134,24 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Any = None,
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
-    if isinstance(input._data, np.ndarray) and not ((input._data >= 0) & (input._data <= 1)).all():
-        raise RuntimeError("all elements of input should be between 0 and 1")
-    made: Tensor = _SHELLS["binary_cross_entropy"](
-        *together(input, target, weight), _reduction(reduction)
-    )
+    if target._data.dtype.kind in "biu":
+        raise RuntimeError(
+            f"Found dtype {spoken(target)} but expected {spoken(input)}. Convert it: "
+            "target.to(input.dtype)"
+        )
+    for name, x in (("input", input), ("target", target)):
+        if isinstance(x._data, np.ndarray) and not ((x._data >= 0) & (x._data <= 1)).all():
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    made: Tensor = _CROSS_ENTROPY(*together(input, target, weight), _reduction(reduction))
     return made
+
+
+def _cross_entropy_of_two(x: Any, target: Any, weight: Any, reduction: str) -> Any:
+    losses = binary_cross_entropies(x, target)
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+_CROSS_ENTROPY = shell("BinaryCrossEntropy", _cross_entropy_of_two)
 
 
 def binary_cross_entropy_with_logits(

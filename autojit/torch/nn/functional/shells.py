@@ -84,10 +84,14 @@ def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 _NAMES = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "bool": "Bool"}
 
 
+def spoken(x: Tensor) -> str:
+    """The dtype of a tensor by its name in PyTorch's messages."""
+    return _NAMES.get(x.dtype.name, x.dtype.name.title())
+
+
 def same_dtype(a: Tensor, b: Tensor) -> None:
     """Raise where two matrices have different dtypes."""
     if a._data.dtype != b._data.dtype:
-        words = [_NAMES.get(x.dtype.name, x.dtype.name.title()) for x in (a, b)]
         raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {words[0]} and {words[1]}"
+            f"mat1 and mat2 must have the same dtype, but got {spoken(a)} and {spoken(b)}"
         )

@@ -1,0 +1,79 @@
+"""Derivatives where formulas give none, as PyTorch sets them: at ties, origins and ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.torch.engine.rules import Operation
+from autojit.transformations.custom import custom_jvp
+
+#: The least denominator of the derivative of the binary cross-entropy.
+_LEAST = 1e-12
+
+
+@custom_jvp
+def _arctan2(a: Any, b: Any) -> Any:
+    return np.arctan2(a, b)
+
+
+def _squares(a: Any, b: Any) -> Any:
+    """``a**2 + b**2``, and 1 at the origin, where the derivative is to be 0."""
+    found = a * a + b * b
+    return np.where(found == 0, 1, found)
+
+
+_arctan2.defjvps(
+    lambda t, out, a, b: t * (b / _squares(a, b)), lambda t, out, a, b: t * (-a / _squares(a, b))
+)
+ATAN2 = Operation("Atan2", _arctan2, eager=np.arctan2)
+
+
+@custom_jvp
+def binary_cross_entropies(x: Any, target: Any) -> Any:
+    """The cross-entropies of probabilities.
+
+    Logarithms are at least -100; at the ends 0 and 1 the derivative by a probability is large."""
+    return (target - 1) * np.maximum(np.log1p(-x), -100) - target * np.maximum(np.log(x), -100)
+
+
+binary_cross_entropies.defjvps(
+    lambda t, out, x, target: t * ((x - target) / np.maximum((1 - x) * x, _LEAST)),
+    lambda t, out, x, target: t * (np.log1p(-x) - np.log(x)),
+)
+
+
+def _middle(x: Any, axis: int) -> tuple[Any, Any]:
+    """The lower median along an axis and its place, each of length 1; NaN where there is any."""
+    order = np.argsort(x, axis=axis, kind="stable")
+    n = (x.shape[axis] - 1) // 2
+    place = order[(slice(None),) * axis + (slice(n, n + 1),)]
+    if np.dtype(x.dtype).kind == "f":
+        unknown = np.isnan(x)
+        first = np.argmax(unknown, axis=axis, keepdims=True)
+        place = np.where(np.any(unknown, axis=axis, keepdims=True), first, place)
+    return np.take_along_axis(x, place, axis), place
+
+
+def _along(x: Any, axis: int, keepdims: bool) -> Any:
+    found = _middle(x, axis)
+    return found if keepdims else tuple(np.squeeze(f, axis) for f in found)
+
+
+@custom_jvp
+def _of_all(x: Any) -> Any:
+    return _middle(np.reshape(x, (-1,)), 0)[0][0]
+
+
+@_of_all.defjvp
+def _shared(primals: Any, tangents: Any) -> Any:
+    """Elements that are equal to the median have equal parts of its derivative."""
+    (x,), (t,) = primals, tangents
+    found = _of_all(x)
+    ties = (x == found) | (np.isnan(x) & np.isnan(found))
+    return found, np.sum(np.where(ties, t, 0)) / np.sum(ties)
+
+
+MEDIAN = Operation("Median", _of_all)
+MEDIAN_ALONG = Operation("Median", _along)
