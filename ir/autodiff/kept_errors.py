@@ -23,8 +23,8 @@ fails with it: the scatter of a cotangent at the indices of a gather does.  Whic
 bodies are computed is told by their kinds and lines, since derivatives of bodies are new ones.  A
 loop without an end is no error, nor is the overflow of an integer that only the value reads.
 
-Legal where an error of the value is one of the derivative, which is always so; the derivative stays the
-same bits.
+Legal where an error of the value is to be one of the derivative, as it always is; the derivative
+stays the same bits.
 """
 
 from __future__ import annotations
