@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.heap import grown_error
+from autojit.capture.state.origins import branch_pairs
+from autojit.capture.state.sharing import notice, relate_results
 from autojit.capture.state.state import (
     EXPRESSION,
     Access,
@@ -37,7 +39,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import branch_pairs, origins, relate_all, results_of
+from .aliases import origins, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
 from .rewriting.plain import UNBOUND
@@ -112,16 +114,18 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     leaves: list[list[Any]] = [[] for _ in ways]
     types: list[LeafType] = []
     made: list[tuple[Key, Any, int]] = []
+    sources: list[Sequence[Any]] = []
     same: list[tuple[Key, Any]] = []
     for k, key in keys.items():
         dead = key.place is None and key.name not in site.live_out
         if dead:
             made.append((key, None, 0))
+            sources.append(())
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
         bound = [way.changes[k][1] for way in ways if k in way.changes]
         before.check_bound(bound, values, key.words)
-        values = thawed(values)
+        frozen, values = values, thawed(values)
         if type(values[0]) is Same and all(v == values[0] for v in values):
             same.append((key, values[0].container))
             continue
@@ -135,6 +139,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             mine.extend(tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
+        sources.append(frozen)
     made_of = [
         [origins(leaf, way.block.trace, {}) for leaf in mine]
         for way, mine in zip(ways, leaves, strict=True)
@@ -159,9 +164,13 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         assign(x, value)
     lose(lost.values())
     tracers = results_of(results[: len(types)], types, leaves)
-    before.assign([*same, *_filled(made, tracers)])
+    filled = _filled(made, tracers)
+    before.assign([*same, *filled])
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
+    results_by_ways = zip([value for _, value in filled], sources, strict=True)
+    relate_results(results_by_ways, [way.block.trace for way in ways], before.is_outside)
+    notice()
     checks(results[count:])
 
 

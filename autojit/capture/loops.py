@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from autojit.capture.state.heap import Place
+from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
+from autojit.capture.state.sharing import Carried, carried, relate_containers
 from autojit.capture.state.state import (
     Before,
     Key,
@@ -25,7 +27,7 @@ from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .aliases import Origin, Origins, Sharing, Slot, origins, relate_all
+from .aliases import origins, relate_all
 from .block import Block
 from .carries import SAME_ARRAY, grown_list, note, note_lasts, take
 from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused
@@ -44,7 +46,7 @@ def trace_loop(loop: Loop) -> Captured:
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
-    known = _Known(carries, {}, {}, {}, [])
+    known = _Known(carries, {}, {}, {}, [], [])
     for _ in range(_ROUNDS):
         found = _round(loop, before, known)
         if found is not None:
@@ -63,6 +65,8 @@ class _Known(NamedTuple):
     lost: dict[int, Tracer]
     #: What may be one array as a step begins, if that matters; the latest is the last.
     sharing: list[Sharing]
+    #: The same of lists and dicts.
+    lists: list[Sharing]
 
 
 def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
@@ -80,6 +84,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
                 before.heap.empty(number)
             taken = take(before, read, rest)
             before.heap.begin(known.growing)
+            lists = _take_lists(before, known, taken)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
                 stands_for(x, made.own, block.trace)
             inputs_of = _slots(taken)
@@ -116,6 +121,9 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
         is_settled = False
     if not is_settled:
         return None
+    of_lists = _shared_lists(loop, known, before, block, ends, lists)
+    if of_lists is None:
+        return None
     sharing = _sharing(loop, carries, block, ends, inputs_of)
     in_place = changed or any(x.own not in block.inputs for x in inputs_of.values())
     if (
@@ -125,8 +133,40 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
     ):
         known.sharing.append(sharing)
         return None
-    found = Step(block, ends, appended, sharing, inputs_of)
+    found = Step(block, ends, appended, sharing, inputs_of, of_lists)
     return _captured(loop, before, known, found)
+
+
+def _carried(before: Before, known: _Known) -> Carried:
+    values = [(k, before.of(c.key), c.tree.filled(c.tree.arrays)) for k, c in known.carries.items()]
+    return carried(values, before.is_outside)
+
+
+def _take_lists(before: Before, known: _Known, taken: dict[Any, Any]) -> dict[Slot, Any]:
+    """The lists and dicts that a step is given, which may be those from before the loop."""
+    found = _carried(before, known)
+    inputs = found.taken(taken)
+    first = Sharing(found.firsts, {}, False)
+    relate_containers(first.start, inputs, first.outside)
+    for each in known.lists[-1:]:
+        relate_containers(each.start, inputs, each.outside)
+    return inputs
+
+
+def _shared_lists(
+    loop: Loop, known: _Known, before: Before, block: Block, ends: dict[Any, Any],
+    inputs: dict[Slot, Any],
+) -> Sharing | None:  # fmt: skip
+    """Which lists and dicts may be one, by what a step ends with; None where a step has not been
+    traced with that, which is noted."""
+    found = _carried(before, known)
+    values = {k: value for k, (_, value) in ends.items()}
+    sharing = found.sharing(values, block.trace, inputs, loop.has_steps)
+    related = Sharing(found.firsts, {}, False).start.union(*(s.start for s in known.lists[-1:]))
+    if inputs and not sharing.start <= related:
+        known.lists.append(sharing)
+        return None
+    return sharing
 
 
 def _slots(taken: dict[Any, Any]) -> dict[Slot, Tracer]:
@@ -163,7 +203,7 @@ def _sharing(
 def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Captured:
     """What a settled body takes and returns."""
     carries, roots = known.carries, known.roots
-    block, ends, appended, sharing, inputs_of = found
+    block, ends, appended, sharing, inputs_of, lists = found
     kept = {k: c for k, c in carries.items() if k in ends or c.read}
     order = [c for c in kept.values() if c.read] + [c for c in kept.values() if not c.read]
     leaves: list[list[Any]] = []
@@ -193,7 +233,7 @@ def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Capture
     read = sum(len(c.types) for c in order if c.read)
     inputs = [*block.inputs[1 : 1 + read], *more, *block.inputs[1 + read :]]
     return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs,
-                    grown, sharing, list(known.lost.values()))  # fmt: skip
+                    grown, sharing, list(known.lost.values()), lists)  # fmt: skip
 
 
 def tracer_like(value: Value, block: Block) -> Tracer:

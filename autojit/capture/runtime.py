@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.sharing import notice
 from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
@@ -158,7 +159,12 @@ class Runtime(PlainRuntime):
     # -- calls and operators --------------------------------------------------------
 
     def call(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return calls.call(f, args, kwargs, twin)
+        result = calls.call(f, args, kwargs, twin)
+        notice()
+        return result
+
+    def notice(self) -> None:
+        notice()
 
     def own(self, x: Any) -> Any:
         return owned(x)
@@ -180,9 +186,11 @@ class Runtime(PlainRuntime):
 
     def set_item(self, x: Any, index: Any, value: Any) -> None:
         calls.set_item(x, index, value)
+        notice()
 
     def update_item(self, x: Any, index: Any, operator: str, value: Callable[[], Any]) -> None:
         calls.update_item(x, index, operator, value)
+        notice()
 
     @contextmanager
     def _nested(self, access: Access) -> Iterator[None]:

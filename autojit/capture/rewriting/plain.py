@@ -41,6 +41,9 @@ class PlainRuntime:
         """A value that is about to get a name."""
         return x
 
+    def notice(self) -> None:
+        """A list or dict may have been changed in place."""
+
     def branch(
         self, site: int, test: Any, then: _Thunk, orelse: _Thunk | None,
         get: _Thunk, put: _Put, seen: _Thunk,

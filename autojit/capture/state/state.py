@@ -82,6 +82,10 @@ class Before:
         self.heap.restore()
         self.access.put(self.values)
 
+    def is_outside(self, x: Any) -> bool:
+        """Whether a list or dict was there before the block."""
+        return id(x) in self.heap.held
+
     def of(self, key: Key) -> Any:
         """What a name or place held."""
         if key.place is None:

@@ -1,0 +1,223 @@
+"""Lists and dicts that may be one list, and may not: which one a name holds a condition decides.
+
+    a = xs
+    if x > 0:
+        xs = [1.0, 2.0]
+    xs[0] = 5.0                # may be a change of `a`
+
+A construct gives a name a list of its own in the place of those of its ways.  That list, and those
+that it may be in Python, are used freely until one of them is changed.  What the others hold is
+lost then: elements of them are refused when they are used (:class:`Lost`).
+
+Changes are found by comparing what is held with what was held, after each call and assignment of
+a twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from autojit.tracing.context import Trace, current_trace
+
+from .heap import Lost, is_lost
+from .maybe import Maybe
+from .origins import Origin, Origins, Sharing, Slot, branch_pairs
+from .state import Kept
+
+#: Where in a value a container lies.
+Path = tuple[Any, ...]
+
+
+class Shared(NamedTuple):
+    """A container that may be one of others, and what it held."""
+
+    container: Any
+    held: Any
+    others: tuple[Any, ...]
+
+
+def relate(a: Any, b: Any) -> None:
+    """Two containers of the current trace may be one."""
+    if a is not b:
+        known = _known()
+        for x, y in ((a, b), (b, a)):
+            before = known.get(id(x))
+            others = before.others if before is not None else ()
+            if not any(other is y for other in others):
+                known[id(x)] = Shared(x, _copied(x), (*others, y))
+
+
+def notice() -> None:
+    """After something that may have changed a container: what else that may be is lost."""
+    trace = current_trace()
+    if trace is not None and trace.containers:
+        _notice(trace.containers)
+
+
+def _notice(known: dict[int, Shared]) -> None:
+    changed = [s for s in known.values() if not _is_same(s.container, s.held)]
+    while changed:
+        mine = changed.pop()
+        known[id(mine.container)] = mine._replace(held=_copied(mine.container))
+        for other in mine.others:
+            if not is_lost(other):
+                _lose(other)
+                changed.append(known[id(other)])
+
+
+def _lose(x: Any) -> None:
+    if isinstance(x, dict):
+        keys = [*x, Lost()]
+        x.clear()
+        x.update({key: Lost() for key in keys})
+    else:
+        x[:] = [Lost() for _ in x] or [Lost()]
+
+
+def _known() -> dict[int, Shared]:
+    trace = current_trace()
+    assert trace is not None
+    return trace.containers
+
+
+def _copied(x: Any) -> Any:
+    return dict(x) if isinstance(x, dict) else list(x)
+
+
+def _is_same(x: Any, held: Any) -> bool:
+    if len(x) != len(held):
+        return False
+    if isinstance(x, dict):
+        return all(a is b and x[a] is held[b] for a, b in zip(x, held, strict=True))
+    return all(a is b for a, b in zip(x, held, strict=True))
+
+
+# -- which may be one ---------------------------------------------------------------------
+
+
+def containers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The lists and dicts of a value, each with where it lies."""
+    if type(value) is Maybe:
+        yield from containers(value.value, path)
+        return
+    if type(value) is Kept:
+        yield path, value.container
+        value = value.copied
+        yield from (each for each in containers(value, path) if each[0] != path)
+        return
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    if isinstance(value, (list, dict)):
+        yield path, value
+    for key, each in items:
+        yield from containers(each, (*path, key))
+
+
+def origins_of(
+    container: Any, trace: Trace, is_outside: Callable[[Any], bool],
+    inputs: Mapping[int, Any] = {},
+) -> Origins:  # fmt: skip
+    """What containers one may be at the end of a block."""
+
+    def origin(x: Any) -> Origin:
+        if id(x) in inputs:
+            return Origin("input", inputs[id(x)])
+        return Origin("outside" if is_outside(x) else "made", id(x), x)
+
+    known = trace.containers.get(id(container))
+    return origin(container), *(origin(x) for x in (known.others if known is not None else ()))
+
+
+def relate_containers(
+    pairs: Iterable[Any], made: Mapping[Any, Any], outside: Mapping[int, Any]
+) -> None:
+    """In the current trace: the containers of slots may be those of others, or from outside, and
+    what these may be in turn."""
+    known = _known()
+    for a, b in pairs:
+        if a not in made:
+            continue
+        if b in made:
+            relate(made[a], made[b])
+        elif b in outside:
+            mine = known.get(id(outside[b]))
+            for other in (outside[b], *(mine.others if mine is not None else ())):
+                relate(made[a], other)
+
+
+# -- branches and loops -------------------------------------------------------------------
+
+
+def relate_results(
+    results: Iterable[tuple[Any, Sequence[Any]]], traces: Sequence[Trace],
+    is_outside: Callable[[Any], bool],
+) -> None:  # fmt: skip
+    """After a branch: the lists of its results, each given with the values on its ways."""
+    made: dict[Any, Any] = {}
+    ways: list[list[Origins]] = [[] for _ in traces]
+    for result, values in results:
+        sources = [dict(containers(value)) for value in values]
+        for path, container in containers(result):
+            mine = [found.get(path) for found in sources]
+            if any(x is container for x in mine):
+                continue  # it is the same on all ways
+            made["result", len(made)] = container
+            for way, x, trace in zip(ways, mine, traces, strict=True):
+                way.append(() if x is None else origins_of(x, trace, is_outside))
+    relate_containers(*_pairs(ways, made))
+
+
+def _pairs(ways: Sequence[Sequence[Origins]], made: dict[Any, Any]) -> tuple[Any, Any, Any]:
+    pairs, outside = branch_pairs(ways)
+    return pairs, made, outside
+
+
+class Carried(NamedTuple):
+    """The lists of what a loop carries: where they come from before its first step."""
+
+    firsts: dict[Slot, Origins]
+    is_outside: Callable[[Any], bool]
+
+    def taken(self, values: Mapping[Any, Any]) -> dict[Slot, Any]:
+        """The lists of a step, given the values of names and places as it begins."""
+        found = {(k, path): c for k, value in values.items() for path, c in containers(value)}
+        return {slot: c for slot, c in found.items() if slot in self.firsts}
+
+    def sharing(
+        self, ends: Mapping[Any, Any], trace: Trace, inputs: Mapping[Slot, Any], has_steps: bool
+    ) -> Sharing:
+        """Which may be one, by what a step ends with."""
+        numbers = {id(c): slot for slot, c in inputs.items()}
+        last: dict[Slot, Origins] = {}
+        found = {k: dict(containers(value)) for k, value in ends.items()}
+        for k, path in self.firsts:
+            if k not in found:
+                last[k, path] = (Origin("input", (k, path)),)
+            elif path in found[k]:
+                container = found[k][path]
+                last[k, path] = origins_of(container, trace, self.is_outside, numbers)
+        return Sharing(self.firsts, last, has_steps)
+
+
+def carried(values: Iterable[tuple[Any, Any, Any]], is_outside: Callable[[Any], bool]) -> Carried:
+    """The lists of carries, each given by its key, what it held before the loop, and what it is
+    in a step."""
+    trace = current_trace()
+    assert trace is not None
+    firsts: dict[Slot, Origins] = {}
+    for k, first, value in values:
+        sources = dict(containers(first))
+        for path, container in containers(value):
+            source = sources.get(path)
+            if source is not container:
+                found = () if source is None else origins_of(source, trace, _always)
+                firsts[k, path] = found
+    return Carried(firsts, is_outside)
+
+
+def _always(x: Any) -> bool:
+    return True
