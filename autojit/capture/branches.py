@@ -59,6 +59,8 @@ class _Way(NamedTuple):
     error: Exception | None
     #: Of the changes, what has been appended to lists.
     grown: frozenset[Any]
+    #: What lists and dicts held at its end that held something else before, by their identities.
+    contents: dict[int, Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -101,9 +103,10 @@ def _traced(way: Callable[[], Any], before: Before) -> _Way:
             changes = {} if error is not None else before.changes(grow=True)
             grown = {} if error is not None else before.appended()
             changes = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
+            contents = {} if error is not None else before.contents()
     finally:
         before.restore()
-    return _Way(block, changes | grown, error, frozenset(grown))
+    return _Way(block, changes | grown, error, frozenset(grown), contents)
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
@@ -123,8 +126,6 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             sources.append(())
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
-        bound = [way.changes[k][1] for way in ways if k in way.changes]
-        before.check_bound(bound, values, key.words)
         frozen, values = values, thawed(values)
         if type(values[0]) is Same and all(v == values[0] for v in values):
             same.append((key, values[0].container))
@@ -215,7 +216,7 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
     if way.error is not None:  # nobody sees what it holds then
         (other,) = (w for w in ways if w is not way)
         return _zeros(other.changes[k][1])
-    return way.changes[k][1] if k in way.changes else before.frozen(before.of(key))
+    return way.changes[k][1] if k in way.changes else before.frozen(before.of(key), way.contents)
 
 
 def _zeros(value: Any) -> Any:

@@ -7,11 +7,12 @@ been traced; then it is traced again, until nothing is new.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from autojit.capture.state.heap import Place
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
-from autojit.capture.state.sharing import Carried, carried, relate_containers
+from autojit.capture.state.sharing import Carried, carried, containers, relate_containers
 from autojit.capture.state.state import (
     Before,
     Key,
@@ -42,7 +43,8 @@ def trace_loop(loop: Loop) -> Captured:
     before = Before(loop.access)
     carries: dict[Any, Carry] = {}
     for name, value in zip(loop.access.site.names, before.values, strict=True):
-        if name in loop.access.site.live_in and is_state(value):
+        live = name in loop.access.site.live_in
+        if live and is_state(value) and not any(containers(value)):
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
@@ -87,7 +89,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
             lists = _take_lists(before, known, taken)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
                 stands_for(x, made.own, block.trace)
-            inputs_of = _slots(taken)
+            inputs_of = _slots(read, rest)
             if known.sharing:
                 last = known.sharing[-1]
                 relate_all(last.start, inputs_of, last.outside)
@@ -169,14 +171,16 @@ def _shared_lists(
     return sharing
 
 
-def _slots(taken: dict[Any, Any]) -> dict[Slot, Tracer]:
+def _slots(read: Sequence[Carry], inputs: Sequence[Tracer]) -> dict[Slot, Tracer]:
     """The arrays that a step is given, by the keys of their names and places."""
-    return {
-        (k, j): leaf
-        for k, value in taken.items()
-        for j, leaf in enumerate(tree_of(value).arrays)
-        if not leaf.is_scalar
-    }
+    found: dict[Slot, Tracer] = {}
+    start = 0
+    for carry in read:
+        stop = start + len(carry.types)
+        mine = enumerate(inputs[start:stop])
+        found |= {(key_of(carry.key), j): x for j, x in mine if not x.is_scalar}
+        start = stop
+    return found
 
 
 def _sharing(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
-from autojit.capture.state.sharing import notice
+from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
@@ -139,7 +139,7 @@ class Runtime(PlainRuntime):
         trace = current_trace()
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
-            super().loop_for(s, it, item, go_on, body, get, put, seen)
+            super().loop_for(s, it, _noticing(item), go_on, body, get, put, seen)
             return
         access = self._access(s, (body, item, go_on), get, put, seen)
         if sequence is None:
@@ -165,6 +165,11 @@ class Runtime(PlainRuntime):
 
     def notice(self) -> None:
         notice()
+
+    def is_(self, a: Any, b: Any) -> bool:
+        if a is not b:
+            check_apart(a, b)
+        return a is b
 
     def own(self, x: Any) -> Any:
         return owned(x)
@@ -214,6 +219,16 @@ class Runtime(PlainRuntime):
 def twin(f: Any) -> Any:
     """A function with its control flow captured; itself where it has none, or no source."""
     return converted(f, Runtime)
+
+
+def _noticing(item: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A step's first part, once an iterator has done its own."""
+
+    def noticing(value: Any) -> None:
+        notice()
+        item(value)
+
+    return noticing
 
 
 def _nothing() -> None:

@@ -133,7 +133,6 @@ class Trace:
         self.rebuilt.clear()
         self.checks.clear()
         self.peers.clear()
-        self.containers.clear()
 
 
 class CapturedView:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .build import ask, constant, lazy, load, pair, place, runtime, store
+from .build import ask, constant, lazy, load, negation, pair, place, runtime, store
 from .scopes import COMPREHENSIONS, Scope
 
 if TYPE_CHECKING:
@@ -158,6 +158,10 @@ class Expressions:
         if isinstance(op, ast.In | ast.NotIn):
             found = self.ask("in_", [left, right], at)
             return found if isinstance(op, ast.In) else self.ask("not_", [found], at)
+        constants = isinstance(left, ast.Constant) or isinstance(right, ast.Constant)
+        if isinstance(op, ast.Is | ast.IsNot) and not constants:
+            same = ask("is_", [left, right], at)
+            return same if isinstance(op, ast.Is) else negation(same)
         return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
 
     def ask(self, name: str, arguments: list[Any], at: ast.AST) -> ast.expr:

@@ -121,6 +121,9 @@ class PlainRuntime:
     def in_(self, value: Any, container: Any) -> Any:
         return value in container
 
+    def is_(self, a: Any, b: Any) -> bool:
+        return a is b
+
     def item(self, array: Any, index: Any) -> Any:
         return array[index]
 

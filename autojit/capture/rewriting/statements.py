@@ -266,8 +266,9 @@ class Statements(Assignments):
             item.context_expr = self.expression(item.context_expr)
             if item.optional_vars is not None:
                 item.optional_vars = self.target(item.optional_vars)
-        node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
-        return [*before, node]
+        notice = do(ask("notice", [], node), node)  # of what the manager does
+        node.body = [notice, *self.inner_block(node.body)]
+        return [*before, node, notice]
 
     def try_(self, node: Any) -> list[ast.stmt]:
         node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]

@@ -157,23 +157,28 @@ class Heap:
         lost elements, but for lists that have grown at their end if they may."""
         found: dict[tuple[int, Any], Place] = {}
         for x, held in self.held.values():
-            before, now = self.emptied.get(id(x), held), contents(x)
-            if is_lost(now):
-                continue
-            if grow and isinstance(now, list):
-                now = now[: len(before)]
-            if not _are_alike(now, before):
-                raise grown_error(x, source)
-            if isinstance(now, set):
-                continue
-            for key, old in enumerate(before) if isinstance(before, list) else before.items():
-                if now[key] is not old:
-                    if id(x) in self.emptied:
-                        raise CaptureError(with_place(_UNREAD, source))
-                    found[id(x), key] = Place(x, key)
+            now = contents(x)
+            if not is_lost(now):
+                found |= self._changed(x, self.emptied.get(id(x), held), now, source, grow=grow)
         for x, state in self.states.values():
             if not same_state(state, _state(x)):
                 raise _changed(x, source)
+        return found
+
+    def _changed(
+        self, x: Any, before: Any, now: Any, source: Source | None, *, grow: bool
+    ) -> dict[tuple[int, Any], Place]:
+        """The places of one container that hold another object."""
+        if grow and isinstance(now, list):
+            now = now[: len(before)]
+        if not _are_alike(now, before):
+            raise grown_error(x, source)
+        if isinstance(now, set):
+            return {}
+        items = enumerate(before) if isinstance(before, list) else before.items()
+        found = {(id(x), key): Place(x, key) for key, old in items if now[key] is not old}
+        if found and id(x) in self.emptied:
+            raise CaptureError(with_place(_UNREAD, source))
         return found
 
     def empty(self, number: int) -> None:

@@ -18,9 +18,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from autojit.errors import CaptureError, with_place
+from autojit.tracing.aliasing import peers
+from autojit.tracing.blocks import original
 from autojit.tracing.context import Trace, current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
 
 from .heap import Lost, is_lost
+from .holders import contents, is_same_content
 from .maybe import Maybe
 from .origins import Origin, Origins, Sharing, Slot, branch_pairs
 from .state import Kept
@@ -45,7 +51,7 @@ def relate(a: Any, b: Any) -> None:
             before = known.get(id(x))
             others = before.others if before is not None else ()
             if not any(other is y for other in others):
-                known[id(x)] = Shared(x, _copied(x), (*others, y))
+                known[id(x)] = Shared(x, contents(x), (*others, y))
 
 
 def notice() -> None:
@@ -55,11 +61,30 @@ def notice() -> None:
         _notice(trace.containers)
 
 
+def check_apart(a: Any, b: Any) -> None:
+    """Raise CaptureError where two objects may be one and may not."""
+    trace = current_trace()
+    known = trace.containers.get(id(a)) if trace is not None else None
+    same = any(x is b for x in known.others) if known is not None else False
+    if type(a) is type(b) is Tracer:
+        same = any(original(x) is original(b) for x in peers(a) if isinstance(x, Tracer))
+    if same:
+        raise CaptureError(with_place(_ONE_OR_TWO, user_source()))
+
+
+_ONE_OR_TWO = (
+    "Whether these are one object depends on a traced condition: a branch or a loop gave a name "
+    "one object or another. Keep a flag of what you ask for:\n"
+    "    is_first = True                    # where the name is bound\n"
+    "    if is_first: ...                   # not: if x is first"
+)
+
+
 def _notice(known: dict[int, Shared]) -> None:
-    changed = [s for s in known.values() if not _is_same(s.container, s.held)]
+    changed = [s for s in known.values() if not is_same_content(s.container, s.held)]
     while changed:
         mine = changed.pop()
-        known[id(mine.container)] = mine._replace(held=_copied(mine.container))
+        known[id(mine.container)] = mine._replace(held=contents(mine.container))
         for other in mine.others:
             if not is_lost(other):
                 _lose(other)
@@ -79,18 +104,6 @@ def _known() -> dict[int, Shared]:
     trace = current_trace()
     assert trace is not None
     return trace.containers
-
-
-def _copied(x: Any) -> Any:
-    return dict(x) if isinstance(x, dict) else list(x)
-
-
-def _is_same(x: Any, held: Any) -> bool:
-    if len(x) != len(held):
-        return False
-    if isinstance(x, dict):
-        return all(a is b and x[a] is held[b] for a, b in zip(x, held, strict=True))
-    return all(a is b for a, b in zip(x, held, strict=True))
 
 
 # -- which may be one ---------------------------------------------------------------------
