@@ -9,7 +9,8 @@ import numpy as np
 
 from autojit.capture.state.heap import grown_error
 from autojit.capture.state.origins import branch_pairs
-from autojit.capture.state.sharing import notice, relate_results
+from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
+from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
     EXPRESSION,
     Access,
@@ -61,6 +62,9 @@ class _Way(NamedTuple):
     grown: frozenset[Any]
     #: What lists and dicts held at its end that held something else before, by their identities.
     contents: dict[int, Any]
+    #: The lists and dicts that may be one at its end, and those that are lost.
+    shared: Registry
+    lost: dict[int, Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -104,9 +108,11 @@ def _traced(way: Callable[[], Any], before: Before) -> _Way:
             grown = {} if error is not None else before.appended()
             changes = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
             contents = {} if error is not None else before.contents()
+            shared = dict(block.trace.containers)
+            lost = {} if error is not None else lost_in(before.is_outside)
     finally:
         before.restore()
-    return _Way(block, changes | grown, error, frozenset(grown), contents)
+    return _Way(block, changes | grown, error, frozenset(grown), contents, shared, lost)
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
@@ -170,8 +176,9 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
     results_by_ways = zip([value for _, value in filled], sources, strict=True)
-    relate_results(results_by_ways, [way.block.trace for way in ways], before.is_outside)
+    relate_results(results_by_ways, [way.shared for way in ways], before.is_outside)
     notice()
+    lose_containers(x for way in ways for x in way.lost.values())
     checks(results[count:])
 
 

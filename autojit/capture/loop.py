@@ -102,6 +102,7 @@ class Captured(NamedTuple):
     sharing: Sharing
     lost: list[Tracer]
     lists: Sharing
+    lost_lists: list[Any]
 
     @property
     def size(self) -> int:

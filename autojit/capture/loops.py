@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 
 from autojit.capture.state.heap import Place
 from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
-from autojit.capture.state.sharing import Carried, carried, containers, relate_containers
+from autojit.capture.state.sharing import (
+    Carried,
+    carried,
+    containers,
+    lost_in,
+    relate_containers,
+)
+from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
     Before,
     Key,
@@ -48,7 +55,7 @@ def trace_loop(loop: Loop) -> Captured:
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
-    known = _Known(carries, {}, {}, {}, [], [])
+    known = _Known(carries, {}, {}, {}, [], [], {})
     for _ in range(_ROUNDS):
         found = _round(loop, before, known)
         if found is not None:
@@ -69,6 +76,8 @@ class _Known(NamedTuple):
     sharing: list[Sharing]
     #: The same of lists and dicts.
     lists: list[Sharing]
+    #: Lists and dicts that are not known any more after a step, by their identities.
+    lost_lists: dict[int, Any]
 
 
 def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
@@ -94,6 +103,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
                 last = known.sharing[-1]
                 relate_all(last.start, inputs_of, last.outside)
             lose(known.lost.values())
+            lose_containers(known.lost_lists.values())
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
             loop.step(counter)
@@ -104,6 +114,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
                 (number, -1): (Key(None, Place(items, -1)), new[-1])
                 for number, (items, new) in grown.items()
             }
+            lost_lists = lost_in(before.is_outside)
             appended = {number: (items, list(new)) for number, (items, new) in grown.items()}
     finally:
         before.restore()
@@ -117,9 +128,10 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
     changed = block.changed
     lost = {id(x): x for x in block.lost if id(x) not in known.lost}
     new = {k: x for k, (x, _) in changed.items() if k not in roots}
-    if new or lost:
+    if new or lost or lost_lists.keys() - known.lost_lists.keys():
         roots.update(new)
         known.lost.update(lost)
+        known.lost_lists.update(lost_lists)
         is_settled = False
     if not is_settled:
         return None
@@ -163,7 +175,7 @@ def _shared_lists(
     traced with that, which is noted."""
     found = _carried(before, known)
     values = {k: value for k, (_, value) in ends.items()}
-    sharing = found.sharing(values, block.trace, inputs, loop.has_steps)
+    sharing = found.sharing(values, block.trace.containers, inputs, loop.has_steps)
     related = Sharing(found.firsts, {}, False).start.union(*(s.start for s in known.lists[-1:]))
     if inputs and not sharing.start <= related:
         known.lists.append(sharing)
@@ -237,7 +249,8 @@ def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Capture
     read = sum(len(c.types) for c in order if c.read)
     inputs = [*block.inputs[1 : 1 + read], *more, *block.inputs[1 + read :]]
     return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs,
-                    grown, sharing, list(known.lost.values()), lists)  # fmt: skip
+                    grown, sharing, list(known.lost.values()), lists,
+                    list(known.lost_lists.values()))  # fmt: skip
 
 
 def tracer_like(value: Value, block: Block) -> Tracer:

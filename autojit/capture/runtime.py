@@ -168,8 +168,12 @@ class Runtime(PlainRuntime):
 
     def is_(self, a: Any, b: Any) -> bool:
         if a is not b:
+            calls.check_singleton(a, b)
             check_apart(a, b)
         return a is b
+
+    def matched(self, value: Any) -> Any:
+        return calls.check_subject(value)
 
     def own(self, x: Any) -> Any:
         return owned(x)

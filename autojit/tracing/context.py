@@ -133,6 +133,7 @@ class Trace:
         self.rebuilt.clear()
         self.checks.clear()
         self.peers.clear()
+        self.containers.clear()
 
 
 class CapturedView:

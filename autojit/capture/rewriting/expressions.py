@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .build import ask, constant, lazy, load, negation, pair, place, runtime, store
+from .build import RUNTIME, ask, constant, lazy, load, negation, pair, place, runtime, store
 from .scopes import COMPREHENSIONS, Scope
 
 if TYPE_CHECKING:
@@ -158,8 +158,7 @@ class Expressions:
         if isinstance(op, ast.In | ast.NotIn):
             found = self.ask("in_", [left, right], at)
             return found if isinstance(op, ast.In) else self.ask("not_", [found], at)
-        constants = isinstance(left, ast.Constant) or isinstance(right, ast.Constant)
-        if isinstance(op, ast.Is | ast.IsNot) and not constants:
+        if isinstance(op, ast.Is | ast.IsNot) and not (_is_plain(left) or _is_plain(right)):
             same = ask("is_", [left, right], at)
             return same if isinstance(op, ast.Is) else negation(same)
         return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
@@ -194,6 +193,9 @@ class Expressions:
             if self.context.is_builtin(func.id, self.where()):
                 return self._as_it_is(node)
         elif self.context.is_native(func, self.where()):
+            return self.generic(node)
+        elif _is_runtimes(func):
+            self.context.changed = True
             return self.generic(node)
         inner = self.generic(node)
         self.context.changed = True
@@ -313,6 +315,17 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 def first_parameter(arguments: ast.arguments) -> str | None:
     every = [*arguments.posonlyargs, *arguments.args]
     return every[0].arg if every else None
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether an expression is None or another object that no traced value stands for."""
+    return isinstance(node, ast.Constant) and type(node.value) is not bool
+
+
+def _is_runtimes(func: ast.expr) -> bool:
+    """Whether a call is one of the runtime, which the rewriter has made."""
+    owner = func.value if isinstance(func, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id == RUNTIME
 
 
 def is_literal(node: ast.expr | None) -> bool:

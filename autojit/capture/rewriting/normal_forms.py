@@ -17,10 +17,14 @@ statements that it skips get a condition.
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .build import assign, branch, constant, load, none_of, place
+from .matching import as_branches
 from .scopes import Scope
+
+if TYPE_CHECKING:
+    from .context import Context
 
 RESULT, RETURNED = "__aj_result", "__aj_return"
 
@@ -95,8 +99,9 @@ class _Loop:
 class NormalForms:
     """Rewrites the body of one function."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, context: Context) -> None:
         self.scope = scope
+        self._context = context
         self._loops = 0
         self._in_result = False
         self.returned = False
@@ -129,6 +134,9 @@ class NormalForms:
         rest = list(block)
         while rest:
             node = rest.pop(0)
+            if isinstance(node, ast.Match) and (branches := self._branches(node)) is not None:
+                rest = branches + rest
+                continue
             if isinstance(node, ast.Return | ast.Break | ast.Continue | ast.Raise):
                 return found + self._escape(node, loop, tail=tail, top=top)
             if isinstance(node, ast.If):
@@ -154,6 +162,17 @@ class NormalForms:
         if self._gives_result(loop, tail) and not top:
             found += self._no_result(block)
         return found
+
+    def _branches(self, node: ast.Match) -> list[ast.stmt] | None:
+        """A ``match`` as branches, if it has such a form."""
+
+        def temporary(word: str) -> str:
+            return self._internal(self._context.temporary(word))
+
+        def is_builtin(name: str) -> bool:
+            return self._context.is_builtin(name, self.scope)
+
+        return as_branches(node, temporary, is_builtin)
 
     def _gives_result(self, loop: _Loop | None, tail: bool) -> bool:
         return tail and loop is None and self._in_result

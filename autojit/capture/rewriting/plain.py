@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .callees import converted
@@ -123,6 +123,20 @@ class PlainRuntime:
 
     def is_(self, a: Any, b: Any) -> bool:
         return a is b
+
+    def is_sequence(self, value: Any, least: int, more: bool) -> bool:
+        """Whether a pattern of so many elements, or more, fits a value."""
+        if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray)):
+            return False
+        return len(value) >= least if more else len(value) == least
+
+    def has_keys(self, value: Any, keys: tuple[Any, ...]) -> bool:
+        """Whether a pattern with these keys fits a value."""
+        return isinstance(value, Mapping) and all(key in value for key in keys)
+
+    def matched(self, value: Any) -> Any:
+        """The subject of a ``match`` whose patterns ask for True, False or a class of numbers."""
+        return value
 
     def item(self, array: Any, index: Any) -> Any:
         return array[index]

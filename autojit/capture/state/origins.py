@@ -16,7 +16,8 @@ class Origin(NamedTuple):
     array: Any = None
 
 
-Slot = tuple[Any, int]
+#: A name or place, and which of its arrays or containers.
+Slot = tuple[Any, Any]
 
 
 Origins = tuple[Origin, ...]
@@ -46,6 +47,12 @@ class Sharing:
             found = self._after(pairs)
         self.start = frozenset(pairs)
         self.end = frozenset(found if has_steps else pairs)
+
+    def is_another(self, k: Any) -> bool:
+        """Whether a step may end with another array or container in a name or place than it was
+        given there, though with the same values."""
+        mine = {slot: found for slot, found in self._ends.items() if slot[0] == k}
+        return any(f and (f[0].kind, f[0].number) != ("input", s) for s, f in mine.items())
 
     def of_rows(self, row: Origins) -> tuple[list[Any] | None, list[Slot]]:
         """What the arrays may be that each step appends to a list: all of them (None: each other),

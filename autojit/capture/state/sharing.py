@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from autojit.errors import CaptureError, with_place
 from autojit.tracing.aliasing import peers
 from autojit.tracing.blocks import original
-from autojit.tracing.context import Trace, current_trace
+from autojit.tracing.context import current_trace
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 
@@ -41,6 +41,10 @@ class Shared(NamedTuple):
     container: Any
     held: Any
     others: tuple[Any, ...]
+
+
+#: What is shared in a trace, by the identities of the containers.
+Registry = Mapping[int, Shared]
 
 
 def relate(a: Any, b: Any) -> None:
@@ -82,13 +86,46 @@ _ONE_OR_TWO = (
 
 def _notice(known: dict[int, Shared]) -> None:
     changed = [s for s in known.values() if not is_same_content(s.container, s.held)]
-    while changed:
-        mine = changed.pop()
+    for mine in changed:
         known[id(mine.container)] = mine._replace(held=contents(mine.container))
-        for other in mine.others:
-            if not is_lost(other):
-                _lose(other)
-                changed.append(known[id(other)])
+    for mine in changed:
+        if not is_lost(mine.container):
+            _lose_others(mine, known)
+
+
+def _lose_others(changed: Shared, known: dict[int, Shared]) -> None:
+    """What may be a container that has changed, and what that may be, is lost."""
+    seen, left = {id(changed.container)}, [changed]
+    while left:
+        for other in left.pop().others:
+            if id(other) not in seen:
+                seen.add(id(other))
+                if not is_lost(other):
+                    _lose(other)
+                mine = known[id(other)]._replace(held=contents(other))
+                known[id(other)] = mine
+                left.append(mine)
+
+
+def lost_in(is_outside: Callable[[Any], bool]) -> dict[int, Any]:
+    """At a block's end: the containers from outside of it that are lost, by their identities."""
+    trace = current_trace()
+    assert trace is not None
+    assert trace.around is not None
+    around = trace.around.containers
+    lost = [mine.container for mine in trace.containers.values() if is_lost(mine.container)]
+    return {id(x): x for x in lost if is_outside(x) or id(x) in around}
+
+
+def lose(those: Iterable[Any]) -> None:
+    """Containers that are lost in the current trace too, as a block has changed what they may
+    be."""
+    known = _known()
+    for x in those:
+        if not is_lost(x):
+            _lose(x)
+        others = known[id(x)].others if id(x) in known else ()
+        known[id(x)] = Shared(x, contents(x), others)
 
 
 def _lose(x: Any) -> None:
@@ -131,17 +168,17 @@ def containers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def origins_of(
-    container: Any, trace: Trace, is_outside: Callable[[Any], bool],
+    container: Any, shared: Registry, is_outside: Callable[[Any], bool],
     inputs: Mapping[int, Any] = {},
 ) -> Origins:  # fmt: skip
-    """What containers one may be at the end of a block."""
+    """What containers one may be at the end of a block, in which some are shared."""
 
     def origin(x: Any) -> Origin:
         if id(x) in inputs:
             return Origin("input", inputs[id(x)])
         return Origin("outside" if is_outside(x) else "made", id(x), x)
 
-    known = trace.containers.get(id(container))
+    known = shared.get(id(container))
     return origin(container), *(origin(x) for x in (known.others if known is not None else ()))
 
 
@@ -166,12 +203,13 @@ def relate_containers(
 
 
 def relate_results(
-    results: Iterable[tuple[Any, Sequence[Any]]], traces: Sequence[Trace],
+    results: Iterable[tuple[Any, Sequence[Any]]], shared: Sequence[Registry],
     is_outside: Callable[[Any], bool],
 ) -> None:  # fmt: skip
-    """After a branch: the lists of its results, each given with the values on its ways."""
+    """After a branch: the lists of its results, each given with the values on its ways, and what is
+    shared at the end of each."""
     made: dict[Any, Any] = {}
-    ways: list[list[Origins]] = [[] for _ in traces]
+    ways: list[list[Origins]] = [[] for _ in shared]
     for result, values in results:
         sources = [dict(containers(value)) for value in values]
         for path, container in containers(result):
@@ -179,8 +217,8 @@ def relate_results(
             if any(x is container for x in mine):
                 continue  # it is the same on all ways
             made["result", len(made)] = container
-            for way, x, trace in zip(ways, mine, traces, strict=True):
-                way.append(() if x is None else origins_of(x, trace, is_outside))
+            for way, x, known in zip(ways, mine, shared, strict=True):
+                way.append(() if x is None else origins_of(x, known, is_outside))
     relate_containers(*_pairs(ways, made))
 
 
@@ -201,7 +239,7 @@ class Carried(NamedTuple):
         return {slot: c for slot, c in found.items() if slot in self.firsts}
 
     def sharing(
-        self, ends: Mapping[Any, Any], trace: Trace, inputs: Mapping[Slot, Any], has_steps: bool
+        self, ends: Mapping[Any, Any], shared: Registry, inputs: Mapping[Slot, Any], has_steps: bool
     ) -> Sharing:
         """Which may be one, by what a step ends with."""
         numbers = {id(c): slot for slot, c in inputs.items()}
@@ -212,22 +250,21 @@ class Carried(NamedTuple):
                 last[k, path] = (Origin("input", (k, path)),)
             elif path in found[k]:
                 container = found[k][path]
-                last[k, path] = origins_of(container, trace, self.is_outside, numbers)
+                last[k, path] = origins_of(container, shared, self.is_outside, numbers)
         return Sharing(self.firsts, last, has_steps)
 
 
 def carried(values: Iterable[tuple[Any, Any, Any]], is_outside: Callable[[Any], bool]) -> Carried:
     """The lists of carries, each given by its key, what it held before the loop, and what it is
     in a step."""
-    trace = current_trace()
-    assert trace is not None
+    shared = _known()
     firsts: dict[Slot, Origins] = {}
     for k, first, value in values:
         sources = dict(containers(first))
         for path, container in containers(value):
             source = sources.get(path)
             if source is not container:
-                found = () if source is None else origins_of(source, trace, _always)
+                found = () if source is None else origins_of(source, shared, _always)
                 firsts[k, path] = found
     return Carried(firsts, is_outside)
 

@@ -21,7 +21,7 @@ from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 
-from .heap import Heap, Place
+from .heap import Heap, Lost, Place
 from .holders import contents, is_same_content
 from .maybe import Maybe
 
@@ -131,7 +131,7 @@ class Before:
         """A value whose lists and dicts from before the block are kept with what they hold now:
         by their identities in ``now``, else themselves."""
         if isinstance(value, (list, dict)):
-            held = value if now is None else now.get(id(value), value)
+            held: Any = value if now is None else now.get(id(value), value)
             items = dict(held.items() if isinstance(value, dict) else enumerate(held))
             copied = {k: self.frozen(x, now) for k, x in items.items()}
             is_new = id(value) not in self.heap.held
@@ -271,6 +271,8 @@ def joined(
 ) -> list[LeafType]:
     """The types of the arrays and numbers of a value that has these trees on two ways."""
     first, second = trees
+    if any(type(leaf) is Lost for leaf in (*first.leaves, *second.leaves)):
+        raise CaptureError(with_place(Lost.words, source))
     if second.structure != first.structure:
         shown = _shown(first), _shown(second)
         fix = _FLAG if "None" in shown else _NUMBERS
