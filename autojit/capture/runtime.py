@@ -21,6 +21,7 @@ from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import owned
+from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
@@ -90,6 +91,12 @@ class Runtime(PlainRuntime):
         access = self._access(s, (then, orelse), tuple, _put_nothing, tuple)
         with self._nested(access):
             return capture_choice(condition, (orelse, then), access)
+
+    def kept(self, test: Any, value: Callable[[], Any], neutral: Any) -> Any:
+        condition = unknown(test)
+        if condition is None:
+            return super().kept(truth(test), value, neutral)
+        return hooks.choose(condition, value, lambda: neutral)
 
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)

@@ -18,6 +18,8 @@ class Unbound:
 
 
 UNBOUND = Unbound()
+#: In the place of an element that a comprehension leaves out.
+ABSENT = object()
 
 _Thunk = Callable[[], Any]
 _Put = Callable[[tuple[Any, ...]], None]
@@ -117,6 +119,15 @@ class PlainRuntime:
 
     def choose(self, site: int, test: Any, body: _Thunk, orelse: _Thunk) -> Any:
         return body() if test else orelse()
+
+    def kept(self, test: Any, value: _Thunk, neutral: Any) -> Any:
+        """An element of a comprehension if a condition holds."""
+        return value() if test else ABSENT
+
+    def present(self, values: Any) -> Any:
+        """The elements of a comprehension for which its conditions hold."""
+        found = (x for x in values if x is not ABSENT)
+        return list(found) if isinstance(values, list) else found
 
     def in_(self, value: Any, container: Any) -> Any:
         return value in container
