@@ -78,11 +78,11 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     for way, holds in zip(traced, (False, True), strict=True):
         if way.error is not None:
             failing(
-                held if holds else np.logical_not(held), way.error, _raised_at(way.error, access)
+                held if holds else np.logical_not(held), way.error, raised_at(way.error, access)
             )
 
 
-def _raised_at(error: Exception, access: Access) -> Source | None:
+def raised_at(error: Exception, access: Access) -> Source | None:
     """The user's line that raises an exception."""
     step, found = error.__traceback__, access.source
     while step is not None:

@@ -28,6 +28,7 @@ from autojit.capture.state.state import (
     tree_of,
     with_flags,
 )  # fmt: skip
+from autojit.errors import AutojitError
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import lose
@@ -47,6 +48,14 @@ _ROUNDS = 50
 
 def trace_loop(loop: Loop) -> Captured:
     """Trace the body until its carry is settled."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def trace_if_begun(loop: Loop) -> Captured | Exception:
+    """The same, or the exception that each first step raises: Python raises it if there is one."""
     before = Before(loop.access)
     carries: dict[Any, Carry] = {}
     for name, value in zip(loop.access.site.names, before.values, strict=True):
@@ -56,8 +65,15 @@ def trace_loop(loop: Loop) -> Captured:
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
     known = _Known(carries, {}, {}, {}, [], [], {})
-    for _ in range(_ROUNDS):
-        found = _round(loop, before, known)
+    for number in range(_ROUNDS):
+        try:
+            found = _round(loop, before, known)
+        except AutojitError:
+            raise
+        except Exception as error:  # Python would raise it in the first step
+            if number:
+                raise
+            return error
         if found is not None:
             return found
     raise AssertionError("the carry of a loop does not settle")

@@ -27,11 +27,11 @@ from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls
-from .branches import capture_branch, capture_choice
+from .branches import capture_branch, capture_choice, raised_at
 from .checks import failing
 from .loop import Loop
 from .loop_ops import emit
-from .loops import trace_loop
+from .loops import trace_if_begun, trace_loop
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
@@ -125,8 +125,9 @@ class Runtime(PlainRuntime):
         is_first = True
         while True:
             found = test()
-            if unknown(found) is not None:
-                emit(trace_loop(loop))
+            condition = unknown(found)
+            if condition is not None:
+                _emit_if_begun(loop, condition)
                 return
             if not truth(found):
                 note(access, "unrolled", "unrolled: its condition is known before each step")
@@ -159,7 +160,7 @@ class Runtime(PlainRuntime):
 
         loop = Loop(step, go_on, sequence.length, sequence.most, access)
         if isinstance(sequence.length, Tracer):
-            emit(trace_loop(loop))
+            _emit_if_begun(loop, sequence.length > 0)
         elif not captured_whole(loop, sequence):
             unroll(loop, it, item, body)
 
@@ -230,6 +231,15 @@ class Runtime(PlainRuntime):
 def twin(f: Any) -> Any:
     """A function with its control flow captured; itself where it has none, or no source."""
     return converted(f, Runtime)
+
+
+def _emit_if_begun(loop: Loop, begins: Tracer) -> None:
+    """Record a loop; where its first step raises an exception in any case, that alone."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        failing(truth_of(begins), found, raised_at(found, loop.access))
+    else:
+        emit(found)
 
 
 def _noticing(item: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -290,3 +290,30 @@ def test_a_sum_goes_on_behind_a_check(n):
         np.testing.assert_allclose(compiled(x), 0.5 / np.sqrt(x), rtol=1e-12)
         with pytest.raises(ValueError, match="negative element"):
             compiled(-x)
+
+
+def in_each_step(x, n):
+    for _ in range(n):
+        raise ValueError("some step")
+    return x * x
+
+
+def in_each_step_of_a_while(x, n):
+    while x < n:
+        x = x * 0.5
+        raise ValueError("some step")
+    return x * x
+
+
+def for_each_element(x, n):
+    for _ in np.array([x, 1.0])[np.array([x, 1.0]) < n]:
+        raise ValueError("some step")
+    return x * x
+
+
+@pytest.mark.parametrize("f", [in_each_step, in_each_step_of_a_while, for_each_element])
+def test_an_exception_of_the_first_step_is_raised_if_there_is_one(f):
+    for run in (jit(f), jit(grad(f))):
+        assert run(2.0, 0) == 4.0
+        with pytest.raises(ValueError, match="some step"):
+            run(2.0, 3)
