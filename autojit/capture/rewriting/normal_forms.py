@@ -109,6 +109,7 @@ class NormalForms:
         self._caught = 0
 
     def body(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        block = [each for node in block for each in self._spelt(node)]
         self._in_result = any(
             "return" in escapes(node) or (isinstance(node, ast.If) and _ends_on_a_side(node))
             for node in block
@@ -134,9 +135,8 @@ class NormalForms:
         rest = list(block)
         while rest:
             node = rest.pop(0)
-            if isinstance(node, ast.Match) and (branches := self._branches(node)) is not None:
-                rest = branches + rest
-                continue
+            node, *more = self._spelt(node)
+            rest = more + rest
             if isinstance(node, ast.Return | ast.Break | ast.Continue | ast.Raise):
                 return found + self._escape(node, loop, tail=tail, top=top)
             if isinstance(node, ast.If):
@@ -163,8 +163,10 @@ class NormalForms:
             found += self._no_result(block)
         return found
 
-    def _branches(self, node: ast.Match) -> list[ast.stmt] | None:
-        """A ``match`` as branches, if it has such a form."""
+    def _spelt(self, node: ast.stmt) -> list[ast.stmt]:
+        """A ``match`` as branches, if it has such a form; any other statement as it is."""
+        if not isinstance(node, ast.Match):
+            return [node]
 
         def temporary(word: str) -> str:
             return self._internal(self._context.temporary(word))
@@ -172,7 +174,7 @@ class NormalForms:
         def is_builtin(name: str) -> bool:
             return self._context.is_builtin(name, self.scope)
 
-        return as_branches(node, temporary, is_builtin)
+        return as_branches(node, temporary, is_builtin) or [node]
 
     def _gives_result(self, loop: _Loop | None, tail: bool) -> bool:
         return tail and loop is None and self._in_result

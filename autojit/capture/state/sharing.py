@@ -87,10 +87,11 @@ _ONE_OR_TWO = (
 def _notice(known: dict[int, Shared]) -> None:
     changed = [s for s in known.values() if not is_same_content(s.container, s.held)]
     for mine in changed:
+        if is_lost(mine.held):  # a change of what is not known makes no more of it known
+            _lose(mine.container)
         known[id(mine.container)] = mine._replace(held=contents(mine.container))
     for mine in changed:
-        if not is_lost(mine.container):
-            _lose_others(mine, known)
+        _lose_others(mine, known)
 
 
 def _lose_others(changed: Shared, known: dict[int, Shared]) -> None:

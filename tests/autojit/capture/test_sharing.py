@@ -128,7 +128,18 @@ def by_a_manager(x):
     return r[0]
 
 
+def of_one_that_is_lost(x):
+    p = [x, 1.0]
+    t = (p,)
+    if x > 0:
+        p = [x * x, 2.0]
+    p.reverse()
+    t[0][1] = x
+    return p[1]
+
+
 CHANGED = [
+    of_one_that_is_lost,
     of_a_list, of_a_dict, by_an_operator, by_del, in_a_tuple, by_a_function, of_one_made_on_a_way,
     in_a_branch, in_a_loop, after_a_loop, whether_it_is_that, by_a_manager,
 ]  # fmt: skip
