@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autojit.capture.state.heap import grown_error
+from autojit.capture.state.origins import branch_pairs
+from autojit.capture.state.sharing import Registry, lost_in, notice, relate_results
+from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
     EXPRESSION,
     Access,
@@ -37,7 +40,7 @@ from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import branch_pairs, origins, relate_all, results_of
+from .aliases import origins, relate_all, results_of
 from .block import Block
 from .checks import add_checks, failing
 from .rewriting.plain import UNBOUND
@@ -57,6 +60,11 @@ class _Way(NamedTuple):
     error: Exception | None
     #: Of the changes, what has been appended to lists.
     grown: frozenset[Any]
+    #: What lists and dicts held at its end that held something else before, by their identities.
+    contents: dict[int, Any]
+    #: The lists and dicts that may be one at its end, and those that are lost.
+    shared: Registry
+    lost: dict[int, Any]
 
 
 def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Access) -> None:
@@ -70,11 +78,11 @@ def capture_branch(test: Tracer, ways: Sequence[Callable[[], Any]], access: Acce
     for way, holds in zip(traced, (False, True), strict=True):
         if way.error is not None:
             failing(
-                held if holds else np.logical_not(held), way.error, _raised_at(way.error, access)
+                held if holds else np.logical_not(held), way.error, raised_at(way.error, access)
             )
 
 
-def _raised_at(error: Exception, access: Access) -> Source | None:
+def raised_at(error: Exception, access: Access) -> Source | None:
     """The user's line that raises an exception."""
     step, found = error.__traceback__, access.source
     while step is not None:
@@ -99,9 +107,12 @@ def _traced(way: Callable[[], Any], before: Before) -> _Way:
             changes = {} if error is not None else before.changes(grow=True)
             grown = {} if error is not None else before.appended()
             changes = {k: (key, before.frozen(value)) for k, (key, value) in changes.items()}
+            contents = {} if error is not None else before.contents()
+            shared = dict(block.trace.containers)
+            lost = {} if error is not None else lost_in(before.is_outside)
     finally:
         before.restore()
-    return _Way(block, changes | grown, error, frozenset(grown))
+    return _Way(block, changes | grown, error, frozenset(grown), contents, shared, lost)
 
 
 def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
@@ -112,16 +123,16 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
     leaves: list[list[Any]] = [[] for _ in ways]
     types: list[LeafType] = []
     made: list[tuple[Key, Any, int]] = []
+    sources: list[Sequence[Any]] = []
     same: list[tuple[Key, Any]] = []
     for k, key in keys.items():
         dead = key.place is None and key.name not in site.live_out
         if dead:
             made.append((key, None, 0))
+            sources.append(())
             continue
         values = [_end(way, k, key, before, ways) for way in ways]
-        bound = [way.changes[k][1] for way in ways if k in way.changes]
-        before.check_bound(bound, values, key.words)
-        values = thawed(values)
+        frozen, values = values, thawed(values)
         if type(values[0]) is Same and all(v == values[0] for v in values):
             same.append((key, values[0].container))
             continue
@@ -135,6 +146,7 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
             mine.extend(tree.arrays)
         types.extend(found)
         made.append((key, trees[0], len(found)))
+        sources.append(frozen)
     made_of = [
         [origins(leaf, way.block.trace, {}) for leaf in mine]
         for way, mine in zip(ways, leaves, strict=True)
@@ -159,9 +171,14 @@ def _emit(held: Tracer, ways: Sequence[_Way], before: Before) -> None:
         assign(x, value)
     lose(lost.values())
     tracers = results_of(results[: len(types)], types, leaves)
-    before.assign([*same, *_filled(made, tracers)])
+    filled = _filled(made, tracers)
+    before.assign([*same, *filled])
     pairs, outside = branch_pairs(made_of)
     relate_all(pairs, {("result", k): x for k, x in enumerate(tracers)}, outside)
+    results_by_ways = zip([value for _, value in filled], sources, strict=True)
+    relate_results(results_by_ways, [way.shared for way in ways], before.is_outside)
+    notice()
+    lose_containers(x for way in ways for x in way.lost.values())
     checks(results[count:])
 
 
@@ -206,7 +223,7 @@ def _end(way: _Way, k: Any, key: Key, before: Before, ways: Sequence[_Way]) -> A
     if way.error is not None:  # nobody sees what it holds then
         (other,) = (w for w in ways if w is not way)
         return _zeros(other.changes[k][1])
-    return way.changes[k][1] if k in way.changes else before.frozen(before.of(key))
+    return way.changes[k][1] if k in way.changes else before.frozen(before.of(key), way.contents)
 
 
 def _zeros(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.origins import Slot
 from autojit.capture.state.state import (
     Before,
     is_state,
@@ -21,7 +22,7 @@ from autojit.ir.core.types import Type
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.tracer import Tracer
 
-from .aliases import Slot, origins
+from .aliases import origins
 from .loop import Carry, Grown, Loop, Step, key_of, refused
 from .rewriting.plain import UNBOUND
 

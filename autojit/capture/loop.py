@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autojit.capture.state.origins import Sharing, Slot
 from autojit.capture.state.state import Access, Before, Key, Tree
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Op, Value
@@ -17,7 +18,6 @@ from autojit.ir.regions.while_ import while_
 from autojit.staging.trace_function import LeafType
 from autojit.tracing.tracer import Tracer
 
-from .aliases import Sharing, Slot
 from .block import Block
 
 #: The number of steps so far.
@@ -83,6 +83,8 @@ class Step(NamedTuple):
     appended: dict[int, tuple[list[Any], list[Any]]]
     sharing: Sharing
     inputs_of: dict[Slot, Tracer]
+    #: The sharing of lists and dicts.
+    lists: Sharing
 
 
 class Captured(NamedTuple):
@@ -99,6 +101,8 @@ class Captured(NamedTuple):
     grown: list[Grown]
     sharing: Sharing
     lost: list[Tracer]
+    lists: Sharing
+    lost_lists: list[Any]
 
     @property
     def size(self) -> int:

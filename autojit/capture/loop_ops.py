@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.origins import Slot
+from autojit.capture.state.sharing import containers, notice, relate_containers
+from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import note, tree_of
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Builder, Program, Value, building, current_builder
@@ -25,7 +28,7 @@ from autojit.tracing.rows import Row
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import lift
 
-from .aliases import Slot, relate_all, results_of
+from .aliases import relate_all, results_of
 from .block import Block
 from .checks import add_checks, first_failing
 from .loop import COUNTER, Captured, Grown, Loop, key_of
@@ -60,7 +63,9 @@ def emit(captured: Captured) -> None:
     pairs, start = [], 0
     for carry in captured.carries:
         stop = start + len(carry.types)
+        k = key_of(carry.key)
         is_new = start == stop or captured.outputs[start:stop] != captured.inputs[start:stop]
+        is_new |= captured.lists.is_another(k) or captured.sharing.is_another(k)
         if is_new and not carry.is_last:  # else as it was
             value = carry.tree.filled(tracers[start:stop])
             slots |= {(key_of(carry.key), j): x for j, x in enumerate(tracers[start:stop])}
@@ -68,6 +73,10 @@ def emit(captured: Captured) -> None:
         start = stop
     before.assign(pairs)
     relate_all(captured.sharing.end, slots, captured.sharing.outside)
+    lists = {(key_of(key), path): c for key, value in pairs for path, c in containers(value)}
+    relate_containers(captured.lists.end, lists, captured.lists.outside)
+    notice()
+    lose_containers(captured.lost_lists)
     checks = start + len(captured.roots)
     take_checks(results[checks : len(operands)])
     steps = int(loop.length) if loop.is_counted else 0

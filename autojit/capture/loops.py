@@ -7,9 +7,19 @@ been traced; then it is traced again, until nothing is new.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from autojit.capture.state.heap import Place
+from autojit.capture.state.origins import Origin, Origins, Sharing, Slot
+from autojit.capture.state.sharing import (
+    Carried,
+    carried,
+    containers,
+    lost_in,
+    relate_containers,
+)
+from autojit.capture.state.sharing import lose as lose_containers
 from autojit.capture.state.state import (
     Before,
     Key,
@@ -18,6 +28,7 @@ from autojit.capture.state.state import (
     tree_of,
     with_flags,
 )  # fmt: skip
+from autojit.errors import AutojitError
 from autojit.ir.core.program import Value
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.aliasing import lose
@@ -25,7 +36,7 @@ from autojit.tracing.blocks import stands_for
 from autojit.tracing.protocol import with_bounds
 from autojit.tracing.tracer import Tracer
 
-from .aliases import Origin, Origins, Sharing, Slot, origins, relate_all
+from .aliases import origins, relate_all
 from .block import Block
 from .carries import SAME_ARRAY, grown_list, note, note_lasts, take
 from .loop import COUNTER, Captured, Carry, Loop, Step, key_of, refused
@@ -37,16 +48,32 @@ _ROUNDS = 50
 
 def trace_loop(loop: Loop) -> Captured:
     """Trace the body until its carry is settled."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def trace_if_begun(loop: Loop) -> Captured | Exception:
+    """The same, or the exception that each first step raises: Python raises it if there is one."""
     before = Before(loop.access)
     carries: dict[Any, Carry] = {}
     for name, value in zip(loop.access.site.names, before.values, strict=True):
-        if name in loop.access.site.live_in and is_state(value):
+        live = name in loop.access.site.live_in
+        if live and is_state(value) and not any(containers(value)):
             tree = tree_of(value)
             types = [leaf_type(leaf) for leaf in tree.arrays]
             carries[name] = Carry(Key(name, None), tree, types, value, True)
-    known = _Known(carries, {}, {}, {}, [])
-    for _ in range(_ROUNDS):
-        found = _round(loop, before, known)
+    known = _Known(carries, {}, {}, {}, [], [], {})
+    for number in range(_ROUNDS):
+        try:
+            found = _round(loop, before, known)
+        except AutojitError:
+            raise
+        except Exception as error:  # Python would raise it in the first step
+            if number:
+                raise
+            return error
         if found is not None:
             return found
     raise AssertionError("the carry of a loop does not settle")
@@ -63,6 +90,10 @@ class _Known(NamedTuple):
     lost: dict[int, Tracer]
     #: What may be one array as a step begins, if that matters; the latest is the last.
     sharing: list[Sharing]
+    #: The same of lists and dicts.
+    lists: list[Sharing]
+    #: Lists and dicts that are not known any more after a step, by their identities.
+    lost_lists: dict[int, Any]
 
 
 def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
@@ -80,13 +111,15 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
                 before.heap.empty(number)
             taken = take(before, read, rest)
             before.heap.begin(known.growing)
+            lists = _take_lists(before, known, taken)
             for x, made in zip(given, rest[len(rest) - len(given) :], strict=True):
                 stands_for(x, made.own, block.trace)
-            inputs_of = _slots(taken)
+            inputs_of = _slots(read, rest)
             if known.sharing:
                 last = known.sharing[-1]
                 relate_all(last.start, inputs_of, last.outside)
             lose(known.lost.values())
+            lose_containers(known.lost_lists.values())
             if loop.most is not None:
                 with_bounds(counter, (0, max(loop.most - 1, 0)))
             loop.step(counter)
@@ -97,6 +130,7 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
                 (number, -1): (Key(None, Place(items, -1)), new[-1])
                 for number, (items, new) in grown.items()
             }
+            lost_lists = lost_in(before.is_outside)
             appended = {number: (items, list(new)) for number, (items, new) in grown.items()}
     finally:
         before.restore()
@@ -110,11 +144,15 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
     changed = block.changed
     lost = {id(x): x for x in block.lost if id(x) not in known.lost}
     new = {k: x for k, (x, _) in changed.items() if k not in roots}
-    if new or lost:
+    if new or lost or lost_lists.keys() - known.lost_lists.keys():
         roots.update(new)
         known.lost.update(lost)
+        known.lost_lists.update(lost_lists)
         is_settled = False
     if not is_settled:
+        return None
+    of_lists = _shared_lists(loop, known, before, block, ends, lists)
+    if of_lists is None:
         return None
     sharing = _sharing(loop, carries, block, ends, inputs_of)
     in_place = changed or any(x.own not in block.inputs for x in inputs_of.values())
@@ -125,18 +163,52 @@ def _round(loop: Loop, before: Before, known: _Known) -> Captured | None:
     ):
         known.sharing.append(sharing)
         return None
-    found = Step(block, ends, appended, sharing, inputs_of)
+    found = Step(block, ends, appended, sharing, inputs_of, of_lists)
     return _captured(loop, before, known, found)
 
 
-def _slots(taken: dict[Any, Any]) -> dict[Slot, Tracer]:
+def _carried(before: Before, known: _Known) -> Carried:
+    values = [(k, before.of(c.key), c.tree.filled(c.tree.arrays)) for k, c in known.carries.items()]
+    return carried(values, before.is_outside)
+
+
+def _take_lists(before: Before, known: _Known, taken: dict[Any, Any]) -> dict[Slot, Any]:
+    """The lists and dicts that a step is given, which may be those from before the loop."""
+    found = _carried(before, known)
+    inputs = found.taken(taken)
+    first = Sharing(found.firsts, {}, False)
+    relate_containers(first.start, inputs, first.outside)
+    for each in known.lists[-1:]:
+        relate_containers(each.start, inputs, each.outside)
+    return inputs
+
+
+def _shared_lists(
+    loop: Loop, known: _Known, before: Before, block: Block, ends: dict[Any, Any],
+    inputs: dict[Slot, Any],
+) -> Sharing | None:  # fmt: skip
+    """Which lists and dicts may be one, by what a step ends with; None where a step has not been
+    traced with that, which is noted."""
+    found = _carried(before, known)
+    values = {k: value for k, (_, value) in ends.items()}
+    sharing = found.sharing(values, block.trace.containers, inputs, loop.has_steps)
+    related = Sharing(found.firsts, {}, False).start.union(*(s.start for s in known.lists[-1:]))
+    if inputs and not sharing.start <= related:
+        known.lists.append(sharing)
+        return None
+    return sharing
+
+
+def _slots(read: Sequence[Carry], inputs: Sequence[Tracer]) -> dict[Slot, Tracer]:
     """The arrays that a step is given, by the keys of their names and places."""
-    return {
-        (k, j): leaf
-        for k, value in taken.items()
-        for j, leaf in enumerate(tree_of(value).arrays)
-        if not leaf.is_scalar
-    }
+    found: dict[Slot, Tracer] = {}
+    start = 0
+    for carry in read:
+        stop = start + len(carry.types)
+        mine = enumerate(inputs[start:stop])
+        found |= {(key_of(carry.key), j): x for j, x in mine if not x.is_scalar}
+        start = stop
+    return found
 
 
 def _sharing(
@@ -163,7 +235,7 @@ def _sharing(
 def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Captured:
     """What a settled body takes and returns."""
     carries, roots = known.carries, known.roots
-    block, ends, appended, sharing, inputs_of = found
+    block, ends, appended, sharing, inputs_of, lists = found
     kept = {k: c for k, c in carries.items() if k in ends or c.read}
     order = [c for c in kept.values() if c.read] + [c for c in kept.values() if not c.read]
     leaves: list[list[Any]] = []
@@ -193,7 +265,8 @@ def _captured(loop: Loop, before: Before, known: _Known, found: Step) -> Capture
     read = sum(len(c.types) for c in order if c.read)
     inputs = [*block.inputs[1 : 1 + read], *more, *block.inputs[1 + read :]]
     return Captured(order, list(roots.values()), block, outputs, leaves, before, loop, inputs,
-                    grown, sharing, list(known.lost.values()))  # fmt: skip
+                    grown, sharing, list(known.lost.values()), lists,
+                    list(known.lost_lists.values()))  # fmt: skip
 
 
 def tracer_like(value: Value, block: Block) -> Tracer:

@@ -15,21 +15,23 @@ from typing import Any
 import numpy as np
 
 from autojit.capture.state.maybe import Maybe
+from autojit.capture.state.sharing import check_apart, notice
 from autojit.capture.state.state import Access, note
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import owned
+from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
 from autojit.tracing.tracer import Tracer
 from autojit.tracing.values import is_tracer
 
 from . import calls
-from .branches import capture_branch, capture_choice
+from .branches import capture_branch, capture_choice, raised_at
 from .checks import failing
 from .loop import Loop
 from .loop_ops import emit
-from .loops import trace_loop
+from .loops import trace_if_begun, trace_loop
 from .rewriting.callees import converted
 from .rewriting.plain import PlainRuntime
 from .sequences import is_finite, sequence_of
@@ -90,6 +92,12 @@ class Runtime(PlainRuntime):
         with self._nested(access):
             return capture_choice(condition, (orelse, then), access)
 
+    def kept(self, test: Any, value: Callable[[], Any], neutral: Any) -> Any:
+        condition = unknown(test)
+        if condition is None:
+            return super().kept(truth(test), value, neutral)
+        return hooks.choose(condition, value, lambda: neutral)
+
     def assert_(self, s: int, test: Any, message: Callable[[], Any] | None) -> None:
         condition = unknown(test)
         if condition is None:
@@ -117,8 +125,9 @@ class Runtime(PlainRuntime):
         is_first = True
         while True:
             found = test()
-            if unknown(found) is not None:
-                emit(trace_loop(loop))
+            condition = unknown(found)
+            if condition is not None:
+                _emit_if_begun(loop, condition)
                 return
             if not truth(found):
                 note(access, "unrolled", "unrolled: its condition is known before each step")
@@ -138,7 +147,7 @@ class Runtime(PlainRuntime):
         trace = current_trace()
         sequence = None if trace is None else sequence_of(it)
         if sequence is None and (trace is None or go_on is None or not is_finite(it)):
-            super().loop_for(s, it, item, go_on, body, get, put, seen)
+            super().loop_for(s, it, _noticing(item), go_on, body, get, put, seen)
             return
         access = self._access(s, (body, item, go_on), get, put, seen)
         if sequence is None:
@@ -151,14 +160,28 @@ class Runtime(PlainRuntime):
 
         loop = Loop(step, go_on, sequence.length, sequence.most, access)
         if isinstance(sequence.length, Tracer):
-            emit(trace_loop(loop))
+            _emit_if_begun(loop, sequence.length > 0)
         elif not captured_whole(loop, sequence):
             unroll(loop, it, item, body)
 
     # -- calls and operators --------------------------------------------------------
 
     def call(self, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return calls.call(f, args, kwargs, twin)
+        result = calls.call(f, args, kwargs, twin)
+        notice()
+        return result
+
+    def notice(self) -> None:
+        notice()
+
+    def is_(self, a: Any, b: Any) -> bool:
+        if a is not b:
+            calls.check_singleton(a, b)
+            check_apart(a, b)
+        return a is b
+
+    def matched(self, value: Any) -> Any:
+        return calls.check_subject(value)
 
     def own(self, x: Any) -> Any:
         return owned(x)
@@ -180,9 +203,11 @@ class Runtime(PlainRuntime):
 
     def set_item(self, x: Any, index: Any, value: Any) -> None:
         calls.set_item(x, index, value)
+        notice()
 
     def update_item(self, x: Any, index: Any, operator: str, value: Callable[[], Any]) -> None:
         calls.update_item(x, index, operator, value)
+        notice()
 
     @contextmanager
     def _nested(self, access: Access) -> Iterator[None]:
@@ -206,6 +231,25 @@ class Runtime(PlainRuntime):
 def twin(f: Any) -> Any:
     """A function with its control flow captured; itself where it has none, or no source."""
     return converted(f, Runtime)
+
+
+def _emit_if_begun(loop: Loop, begins: Tracer) -> None:
+    """Record a loop; where its first step raises an exception in any case, that alone."""
+    found = trace_if_begun(loop)
+    if isinstance(found, Exception):
+        failing(truth_of(begins), found, raised_at(found, loop.access))
+    else:
+        emit(found)
+
+
+def _noticing(item: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A step's first part, once an iterator has done its own."""
+
+    def noticing(value: Any) -> None:
+        notice()
+        item(value)
+
+    return noticing
 
 
 def _nothing() -> None:

@@ -87,6 +87,8 @@ class Trace:
         self.originals: dict[int, Any] = {}
         #: Arrays that may be one, by their identities: each itself, then the others.
         self.peers: dict[int, list[Any]] = {}
+        #: Lists and dicts that may be one, by their identities (see ``capture.state.sharing``).
+        self.containers: dict[int, Any] = {}
 
     def capture(self, thing: Any, type: Type) -> Value:
         """An input of this trace's program that stands for an outer value or an array."""
@@ -131,6 +133,7 @@ class Trace:
         self.rebuilt.clear()
         self.checks.clear()
         self.peers.clear()
+        self.containers.clear()
 
 
 class CapturedView:
@@ -190,6 +193,7 @@ def new_trace(*, block: bool = False) -> Iterator[Trace]:
         trace.around = current_trace()
         assert trace.around is not None
         trace.paths = trace.around.paths
+        trace.containers = dict(trace.around.containers)
         trace.builder.depth = trace.around.builder.depth  # no function of its own
     _stack.traces.append(trace)
     try:

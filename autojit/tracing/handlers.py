@@ -2,7 +2,8 @@
 
 Since Python 3.11 a ``try`` costs nothing until something is raised: a table beside the code
 (``co_exceptiontable``) says where to go on.  What stands there tells an ``except`` from the ends
-of ``with`` and ``finally``, which run and raise the error again.
+of ``with`` and ``finally``, which run and raise the error again, unless the manager of the ``with``
+may end it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import contextlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
-from types import CodeType, FrameType
+from inspect import CO_GENERATOR
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 
@@ -100,18 +102,76 @@ class _Target:
         return False
 
     def _suppressed(self, error: type[BaseException]) -> int | None:
-        """The line of a ``with contextlib.suppress(…)`` of this error."""
+        """The line of a ``with`` whose manager may end this error: ``contextlib.suppress`` of it,
+        and one whose ``__exit__`` returns something."""
         last = _index(self.frame.f_code, self.entry.start)
         while last and self.code[last].opname not in ("BEFORE_WITH", "BEFORE_ASYNC_WITH"):
             last -= 1
         line = _line(self.code, last)
         steps = [s for s in self.code[:last] if s.positions and s.positions.lineno == line]
         values: list[Any] = []
-        with contextlib.suppress(_Unknown):
+        is_whole = True
+        try:
             _evaluate(self.frame, [s for s in steps if s.opname in _EXPRESSION], values)
-        kinds = [v for v in _flat(values) if isinstance(v, type)]
-        ends = contextlib.suppress in kinds and any(issubclass(error, k) for k in kinds)
-        return line if ends else None
+        except _Unknown:
+            is_whole = False
+        found = list(_flat(values))
+        if contextlib.suppress in found:
+            kinds = [v for v in found if isinstance(v, type)]
+            return line if not is_whole or any(issubclass(error, k) for k in kinds) else None
+        known = [may_end(v, error) for v in found]
+        unknown = all(k is None for k in known) and any(isinstance(v, _WRITTEN) for v in found)
+        return line if unknown or any(known) else None
+
+
+#: What gives a context manager of which nothing is known, as a method of the user's.
+_WRITTEN = (FunctionType, MethodType)
+
+
+def may_end(manager: Any, error: type[BaseException]) -> bool | None:
+    """Whether what stands after ``with``, or makes that, is a context manager that may end an
+    error: by a result of ``__exit__``, or by an ``except`` around the ``yield`` of a generator.
+    None where it is no context manager."""
+    resting = getattr(getattr(manager, "gen", None), "gi_frame", None)
+    if resting is not None:  # what contextlib.contextmanager makes, in the body of its `with`
+        return handler_line(resting, resting.f_lasti, error) is not None
+    generator = getattr(manager, "__wrapped__", None)
+    code = getattr(generator, "__code__", None)
+    if code is not None and code.co_flags & CO_GENERATOR:
+        return _ends_at_yield(generator, error)
+    kind = manager if isinstance(manager, type) else type(manager)
+    leaving = getattr(kind, "__exit__", None)
+    if leaving is None:
+        return None
+    code = getattr(leaving, "__code__", None)  # those in C end no error
+    return code is not None and _gives_more_than_none(code)
+
+
+def _gives_more_than_none(code: CodeType) -> bool:
+    """Whether a function may return anything but None or False."""
+    steps = [s for s in _instructions(code) if s.opname not in _SILENT]
+    for before, step in zip([None, *steps], steps, strict=False):
+        given = step if step.opname == "RETURN_CONST" else before
+        if step.opname.startswith("RETURN_") and step.opname != "RETURN_GENERATOR":
+            known = given is not None and given.opname in ("LOAD_CONST", "RETURN_CONST")
+            if not known or given.argval:
+                return True
+    return False
+
+
+class _Resting(NamedTuple):
+    """A generator function as a frame that has no variables yet."""
+
+    f_code: CodeType
+    f_globals: dict[str, Any]
+    f_locals: dict[str, Any]
+
+
+def _ends_at_yield(function: Any, error: type[BaseException]) -> bool:
+    """Whether a generator ends an error that is raised where it yields."""
+    frame: Any = _Resting(function.__code__, function.__globals__, {})
+    places = [s.offset for s in _instructions(frame.f_code) if s.opname == "YIELD_VALUE"]
+    return any(handler_line(frame, at, error) is not None for at in places)
 
 
 #: Instructions that name the classes of a handler.
@@ -146,7 +206,10 @@ def _evaluate(frame: FrameType, steps: Any, values: list[Any]) -> None:
             values[first:] = [tuple(values[first:])]
         elif step.opname not in _SILENT:
             name = step.argval
-            values.append(next((space[name] for space in spaces if name in space), None))
+            found = [space[name] for space in spaces if name in space]
+            if not found:
+                raise _Unknown
+            values.append(found[0])
 
 
 def _flat(values: Any) -> Iterator[Any]:

@@ -4,6 +4,7 @@ in Python when an operation fails, and that a trace, in which nothing is compute
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
@@ -137,12 +138,14 @@ def _handled(
     words: str, error: type[BaseException], place: str, source: Source | None
 ) -> HandledFailureError:
     name = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
+    file, _, line = place.rpartition(":")
+    word = "with" if linecache.getline(file, int(line)).strip().startswith("with") else "except"
     return HandledFailureError(
         with_place(
             f"{words} may raise {name} when the compiled code runs. The "
-            f"`except` at {place} would handle it in Python; it runs only while the function is "
-            "traced, when no value is known. Handle it where the transformed function is called, "
-            "without a `try` in the function itself:\n"
+            f"`{word}` at {place} would handle it in Python; it runs only while the function "
+            "is traced, when no value is known. Handle it where the transformed function is "
+            "called, without a `try` in the function itself:\n"
             "    try:\n"
             "        value = jit(f)(x)\n"
             f"    except {name}:\n"

@@ -18,6 +18,7 @@ from autojit.ir.core.declaration import full, require
 from autojit.ir.core.program import Builder, Op, Program, Value, building, current_builder
 from autojit.ir.pass_manager.records import phase
 
+from .kept_errors import with_errors
 from .partition import free_values, halves, needed
 from .preparing import PREPARE
 from .transpose import transpose
@@ -171,6 +172,7 @@ def jvp(program: Program, wrt: Sequence[int]) -> Program:
         out_tangents = [full(0, v.type) for v in results[:n]]
         for i, tangent in zip(active, results[n:], strict=True):
             out_tangents[i] = tangent
+        out_tangents = with_errors(tuple(builder.ops), results[:n], out_tangents)
     return _with_captured_last(builder, program, inputs, tangents, [*results[:n], *out_tangents])
 
 
@@ -185,6 +187,7 @@ def vjp(program: Program, wrt: Sequence[int]) -> Program:
     with building(builder):
         results = builder.inline(parts.primal, inputs)
         pulled = builder.inline(backward, [*results[n:], *(cotangents[i] for i in parts.active)])
+        pulled = with_errors(tuple(builder.ops), results[:n], pulled)
     return _with_captured_last(builder, program, inputs, cotangents, [*results[:n], *pulled])
 
 

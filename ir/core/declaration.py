@@ -55,6 +55,8 @@ class Declaration:
     ``may_fail``   whether an op raises, or never ends, for some values of its operands
     ``raises``     the errors of an op that a handler around it would catch in Python
     ``may_raise``  whether an error may be this op's
+    ``fails_by``   what decides whether an op raises what its derivative has to raise too
+    ``in_range``   integers with their bounds, within which an op does not fail
     ``fallible``   whether there are such errors: asked for each op that is recorded
     """
 
@@ -152,6 +154,21 @@ class Declaration:
     def may_raise(self, op: Op, error: Exception) -> bool:
         """Whether an error that compiled code has raised may be this op's."""
         return type(error) in self.raises(op)
+
+    def fails_by(self, op: Op) -> Hashable | None:
+        """What decides whether the op raises an error that its derivative has to raise too: ops
+        with the same fail together.  None where there is no such error."""
+        return (self, op.operands) if self.may_fail(op) else None
+
+    def in_range(self, op: Op) -> Sequence[tuple[Value, int]]:
+        """Integers with a bound each: an op that has such does not fail where they are at least 0
+        and less than it."""
+        return ()
+
+    def failing_too(self, op: Op, value: Value) -> Value | None:
+        """A value that fails where the op does, with the op's operands; None where the op itself
+        has to be computed for that."""
+        return None
 
     def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
         """The operands where a condition (one bool) holds, and others with which the op cannot fail

@@ -6,7 +6,7 @@ How often it is called, and in which order with others, is not defined.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -104,6 +104,9 @@ class Callback(Declaration):
 
     def may_fail(self, op: Op) -> bool:
         return True
+
+    def fails_by(self, op: Op) -> Hashable | None:
+        return None  # it is called where its result is read
 
     def raises(self, op: Op) -> frozenset[type[Exception]]:
         return frozenset({Exception})

@@ -9,7 +9,7 @@ that, nothing is checked.  The check of a `whole_number` is that nobody differen
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from autojit.ir.core.program import Op, Value
 from autojit.ir.core.types import Type
 
 from .arithmetic import bitwise_not, bitwise_or
-from .elementwise import FLOAT, Elementwise
+from .elementwise import FLOAT, Compare, Elementwise
 from .move import broadcast
+from .reduce import all_
 
 #: What may fail, by a name: the error, and its words.
 FAILURES: dict[str, tuple[type[Exception], str]] = {
@@ -159,6 +160,19 @@ class Ensure(Elementwise):
         unwanted = broadcast(bitwise_not(wanted), shape=holds.shape, dims=())
         return [x, bitwise_or(holds, unwanted)]
 
+    def fails_by(self, op: Op) -> Hashable | None:
+        failure = op.params["failure"]  # of Python's integers none overflows
+        return None if failure == "overflow" else (op.operands[1], failure)
+
+    def failing_too(self, op: Op, value: Value) -> Value:
+        holds = op.operands[1]
+        if holds.shape:
+            holds = all_(holds, axes=tuple(range(len(holds.shape))))
+        if value.shape:
+            holds = broadcast(holds, shape=value.shape, dims=())
+        flags = {"derivatives": True} if value.type.is_inexact else {}
+        return ensure(value, holds, failure=op.params["failure"], **flags)
+
     def raises(self, op: Op) -> frozenset[type[Exception]]:
         return frozenset({type(error_of(op.params["failure"]))})
 
@@ -197,3 +211,11 @@ def _no_derivative_by_whole(t: Value, y: Value, x: Value) -> Value:
 whole_number = Elementwise(
     "whole_number", np.positive, [_no_derivative_by_whole], kinds=FLOAT, kernel=lambda k, x: x
 )
+
+#: True for each element, once it has been computed: what a value that needs an error of another
+#: one, but not its number, waits for.
+computed = Compare(
+    "computed", lambda x: np.ones(np.shape(x), bool), [None],
+    kernel=lambda k, x: k("or", k("eq", x, x), k("ne", x, x)),
+    complex_kernel=lambda k, z: k("or", k("eq", z.re, z.re), k("ne", z.re, z.re)),
+)  # fmt: skip

@@ -7,7 +7,7 @@ IndexError, in compiled code too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,12 @@ class _Indexing(SingleResult):
 
     def may_raise(self, op: Op, error: Exception) -> bool:
         return type(error) is IndexError
+
+    def in_range(self, op: Op) -> Sequence[tuple[Value, int]]:
+        return places_of(op, op.params.get("shape", op.operands[0].shape))
+
+    def fails_by(self, op: Op) -> Hashable | None:
+        return IndexError, tuple(self.in_range(op))
 
     def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
         shape = op.params.get("shape", op.operands[0].shape)
@@ -127,6 +133,12 @@ class ScatterAdd(_Indexing):
         if cotangents[0] is None:
             return [None, *rest]
         return [gather(cotangents[0], *indices, axes=op.params["axes"]), *rest]
+
+
+def places_of(op: Op, shape: Sequence[int]) -> Sequence[tuple[Value, int]]:
+    """The index arrays of an op, its last operands, with the extents of their axes."""
+    axes = op.params["axes"]
+    return [(v, shape[a]) for v, a in zip(op.operands[-len(axes) :], axes, strict=True)]
 
 
 def _check_indices(name: str, indices: Sequence[Type], axes: tuple[int, ...], ndim: int) -> None:

@@ -7,7 +7,7 @@ them from index arrays, by the conventions of ``gather``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from autojit.ir.core.types import Type
 
 from . import move
 from .arithmetic import eq, select
-from .index import check_bounds, check_updates, gather, places_if, scatter_add
+from .index import check_bounds, check_updates, gather, places_if, places_of, scatter_add
 from .linear import iota
 from .sources import Condition, Source
 from .windows import window_places
@@ -162,6 +162,12 @@ class _AtIndices(Updating):
 
     def may_raise(self, op: Op, error: Exception) -> bool:
         return type(error) is IndexError
+
+    def in_range(self, op: Op) -> Sequence[tuple[Value, int]]:
+        return places_of(op, op.result.shape)
+
+    def fails_by(self, op: Op) -> Hashable | None:
+        return IndexError, tuple(self.in_range(op))
 
     def harmless(self, op: Op, operands: Sequence[Value], wanted: Value) -> Sequence[Value] | None:
         extents = [op.result.shape[a] for a in op.params["axes"]]

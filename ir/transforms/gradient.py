@@ -1,13 +1,15 @@
 """The gradient of a scalar output.
 
 Legal where output 0 is one inexact number, which is checked.  The outputs stay the same bits; what
-only they need is left out where they are not kept, with its errors.
+only they need is left out where they are not kept, but for what may fail: what output 0 would raise
+is raised by the gradients too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autojit.ir.autodiff.kept_errors import with_errors
 from autojit.ir.autodiff.linearize import linearize
 from autojit.ir.autodiff.transpose import pulled_back
 from autojit.ir.core.declaration import full, require
@@ -41,6 +43,7 @@ def gradient(program: Program, wrt: Sequence[int], *, keep_outputs: bool) -> Pro
             gradients = pulled_back(parts.linear, made[1:], [seed])
         else:
             gradients = [full(0, program.inputs[i].type) for i in wrt]
+        gradients = with_errors(parts.primal.ops, made[:1], gradients)
     return builder.finish(
         inputs, [*outputs, *gradients], name=program.name, captured=program.captured
     )

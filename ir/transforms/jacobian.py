@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autojit.ir.autodiff.batch import batch
+from autojit.ir.autodiff.kept_errors import with_errors
 from autojit.ir.autodiff.linearize import linearize
 from autojit.ir.autodiff.transpose import transpose
 from autojit.ir.core.declaration import full
@@ -49,27 +50,33 @@ def _by_forward(
     builder: Builder, program: Program, i: int, inputs: list[Value], out: Type, operand: Type
 ) -> Value:
     parts = linearize(program, [i])
+    value, *residuals = builder.inline(parts.primal, inputs)
+    ops = tuple(builder.ops)
     if not parts.active:
-        return full(0, Type(out.dtype, (*out.shape, *operand.shape)))
-    _, *residuals = builder.inline(parts.primal, inputs)
+        zeros = full(0, Type(out.dtype, (*out.shape, *operand.shape)))
+        return with_errors(ops, [value], [zeros])[0]
     rows = batch(parts.linear, operand.size, [False] * len(residuals) + [True])
     (columns,) = builder.inline(rows, [*residuals, _basis(operand)])
     axes = (*range(1, out.ndim + 1), 0)
     moved = transpose_op(columns, axes=axes) if out.ndim else columns
-    return reshape(moved, shape=(*out.shape, *operand.shape))
+    made = reshape(moved, shape=(*out.shape, *operand.shape))
+    return with_errors(ops, [value], [made])[0]
 
 
 def _by_reverse(
     builder: Builder, program: Program, i: int, inputs: list[Value], out: Type, operand: Type
 ) -> Value:
     parts = linearize(program, [i])
+    value, *residuals = builder.inline(parts.primal, inputs)
+    ops = tuple(builder.ops)
     if not parts.active:
-        return full(0, Type(operand.dtype, (*out.shape, *operand.shape)))
-    _, *residuals = builder.inline(parts.primal, inputs)
+        zeros = full(0, Type(operand.dtype, (*out.shape, *operand.shape)))
+        return with_errors(ops, [value], [zeros])[0]
     backward = transpose(parts.linear, parts.residuals)
     rows = batch(backward, out.size, [False] * len(residuals) + [True])
     (made,) = builder.inline(rows, [*residuals, _basis(out)])
-    return reshape(made, shape=(*out.shape, *operand.shape))
+    result = reshape(made, shape=(*out.shape, *operand.shape))
+    return with_errors(ops, [value], [result])[0]
 
 
 def _basis(type: Type) -> Value:

@@ -184,3 +184,34 @@ class _Element:
         hit = truth(item) if wanted else not_(truth(item))
         self.certain = hit is True
         return hit
+
+
+# -- what is asked of objects -------------------------------------------------------------
+
+
+def check_singleton(a: Any, b: Any) -> None:
+    """Raise ConcreteValueError where a traced value is asked whether it is True or False."""
+    if (type(a) is bool and is_traced(b)) or (type(b) is bool and is_traced(a)):
+        refuse(
+            "`is True`, `is False`, or such a pattern, of a traced value",
+            "A comparison of NumPy's numbers is never Python's True itself. Ask for the truth:\n"
+            "    if found: ...                      # not: if found is True\n"
+            "    case (a, b) if a and not b: ...    # not: case (True, False)",
+        )
+
+
+def _elements(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def check_subject(value: Any) -> Any:
+    """The subject of a ``match``; ConcreteValueError where it is traced, or holds what is."""
+    if is_traced(value) or any_traced(_elements(value)):
+        refuse(
+            "This `match` of a traced value, whose patterns ask for True, False or a class,",
+            "Bind the value by a name in the pattern, and ask in a guard:\n"
+            "    case {'u': u} if u > 0: ...        # not: case {'u': float()}",
+        )
+    return value

@@ -218,7 +218,7 @@ def _check_iterable(part: Any, words: str) -> None:
 
 def length(x: Any) -> Any:
     """``len(x)``, traced for a range with traced bounds."""
-    if type(x) is list and x and getattr(type(x[0]), "list_grows", False):
+    if type(x) in (list, dict):
         hooks.check_length(x)
     if type(x) is TracedRange:
         return x.count()

@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import Any
 
-from .build import assign, constant, do, lazy, load, pair, place, runtime, store
+from .build import ask, assign, constant, do, lazy, load, pair, place, runtime, store
 from .expressions import Expressions
 
 #: Expressions that may make an array.
@@ -125,9 +125,10 @@ class Assignments(Expressions):
         if isinstance(target, ast.Name):
             node.value = self.expression(node.value)
             checked = self.checked(load(target.id, target), target.id)
-            return [node] if isinstance(checked, ast.Name) else [do(checked, target), node]
+            before = [] if isinstance(checked, ast.Name) else [do(checked, target)]
+            return [*before, node, *_noticing(node)]
         if isinstance(target, ast.Attribute):
-            return [self.generic(node)]
+            return [self.generic(node), *_noticing(node)]
         if self.keeps_walrus(node.value):
             return self._in_steps(node, target)
         array, index = self.expression(target.value), self.index(target.slice)
@@ -167,7 +168,21 @@ class Assignments(Expressions):
                 self.definite = self.definite - {target.id}
                 return [*before, assign(target.id, runtime("unbound", target), target)]
             return [ast.Delete(targets=[target], **place(target))]
-        return [ast.Delete(targets=[self.target(target)], **place(target))]
+        return [ast.Delete(targets=[self.target(target)], **place(target)), _notice(target)]
+
+
+#: Operators that change a list or dict in place.
+_GROWING = (ast.Add, ast.Mult, ast.BitOr)
+
+
+def _noticing(node: ast.AugAssign) -> list[ast.stmt]:
+    """What follows ``x += y``, where that may change a list or dict in place."""
+    numbers = isinstance(node.op, _GROWING) and not isinstance(node.value, ast.Constant)
+    return [_notice(node)] if numbers else []
+
+
+def _notice(at: ast.AST) -> ast.stmt:
+    return do(ask("notice", [], at), at)
 
 
 def may_write(node: ast.AST) -> bool:

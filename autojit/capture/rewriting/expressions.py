@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .build import ask, constant, lazy, load, pair, place, runtime, store
+from .build import RUNTIME, ask, constant, lazy, load, negation, pair, place, runtime, store
 from .scopes import COMPREHENSIONS, Scope
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Builtins that look at the frame of their caller, or that Python compiles in a way of its own.
 AS_THEY_ARE = frozenset(("super", "globals", "locals", "vars", "dir", "__import__", "breakpoint"))
+#: What changes nothing of what a builtin says about many values.
+_NEUTRAL = {"sum": 0, "any": False, "all": True}
 #: Builtins that return a Python bool, whatever they are asked about.
 _KNOWN = frozenset(("callable", "hasattr", "issubclass"))
 
@@ -158,6 +160,9 @@ class Expressions:
         if isinstance(op, ast.In | ast.NotIn):
             found = self.ask("in_", [left, right], at)
             return found if isinstance(op, ast.In) else self.ask("not_", [found], at)
+        if isinstance(op, ast.Is | ast.IsNot) and not (_is_plain(left) or _is_plain(right)):
+            same = self.ask("is_", [left, right], at)
+            return same if isinstance(op, ast.Is) else negation(same)
         return ast.Compare(left=left, ops=[op], comparators=[right], **place(at))
 
     def ask(self, name: str, arguments: list[Any], at: ast.AST) -> ast.expr:
@@ -191,12 +196,27 @@ class Expressions:
                 return self._as_it_is(node)
         elif self.context.is_native(func, self.where()):
             return self.generic(node)
+        elif _is_runtimes(func):
+            self.context.changed = True
+            return self.generic(node)
+        self._note_filter(node)
         inner = self.generic(node)
         self.context.changed = True
         return ast.Call(
             func=runtime("call", node), args=[inner.func, *inner.args],
             keywords=inner.keywords, **place(node),
         )  # fmt: skip
+
+    def _note_filter(self, node: ast.Call) -> None:
+        """`sum`, `any` or `all` of a comprehension with conditions: what stands for an element
+        that they leave out."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        given = node.args[0] if len(node.args) == 1 and not node.keywords else None
+        if name in _NEUTRAL and isinstance(given, ast.GeneratorExp | ast.ListComp):
+            *others, last = given.generators
+            alone = not any(part.ifs for part in others) and not last.is_async
+            if last.ifs and alone and self.context.is_builtin(name, self.where()):
+                given.neutral = _NEUTRAL[name]  # type: ignore[union-attr]
 
     def _as_it_is(self, node: ast.Call) -> ast.expr:
         node = self.generic(node)
@@ -258,7 +278,16 @@ class Expressions:
             if hasattr(node, field):
                 setattr(node, field, self.expression(getattr(node, field)))
         self.inner.pop()
-        return node
+        neutral = getattr(node, "neutral", None)
+        if neutral is None or self.keeps_walrus(node):
+            return node
+        conditions = others[-1].ifs if others else first.ifs
+        test = conditions[0]
+        if len(conditions) > 1:
+            test = self.ask("and_", [test, *map(lazy, conditions[1:])], node)
+        node.elt = self.ask("kept", [test, lazy(node.elt), constant(neutral, node)], node)
+        conditions.clear()
+        return self.ask("present", [node], node)
 
 
 class Checks(Expressions):
@@ -309,6 +338,17 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 def first_parameter(arguments: ast.arguments) -> str | None:
     every = [*arguments.posonlyargs, *arguments.args]
     return every[0].arg if every else None
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether an expression is None or another object that no traced value stands for."""
+    return isinstance(node, ast.Constant) and type(node.value) is not bool
+
+
+def _is_runtimes(func: ast.expr) -> bool:
+    """Whether a call is one of the runtime, which the rewriter has made."""
+    owner = func.value if isinstance(func, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id == RUNTIME
 
 
 def is_literal(node: ast.expr | None) -> bool:

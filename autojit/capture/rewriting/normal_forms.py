@@ -17,10 +17,14 @@ statements that it skips get a condition.
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .build import assign, branch, constant, load, none_of, place
+from .matching import as_branches
 from .scopes import Scope
+
+if TYPE_CHECKING:
+    from .context import Context
 
 RESULT, RETURNED = "__aj_result", "__aj_return"
 
@@ -95,8 +99,9 @@ class _Loop:
 class NormalForms:
     """Rewrites the body of one function."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, context: Context) -> None:
         self.scope = scope
+        self._context = context
         self._loops = 0
         self._in_result = False
         self.returned = False
@@ -104,6 +109,7 @@ class NormalForms:
         self._caught = 0
 
     def body(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        block = [each for node in block for each in self._spelt(node)]
         self._in_result = any(
             "return" in escapes(node) or (isinstance(node, ast.If) and _ends_on_a_side(node))
             for node in block
@@ -129,6 +135,8 @@ class NormalForms:
         rest = list(block)
         while rest:
             node = rest.pop(0)
+            node, *more = self._spelt(node)
+            rest = more + rest
             if isinstance(node, ast.Return | ast.Break | ast.Continue | ast.Raise):
                 return found + self._escape(node, loop, tail=tail, top=top)
             if isinstance(node, ast.If):
@@ -154,6 +162,19 @@ class NormalForms:
         if self._gives_result(loop, tail) and not top:
             found += self._no_result(block)
         return found
+
+    def _spelt(self, node: ast.stmt) -> list[ast.stmt]:
+        """A ``match`` as branches, if it has such a form; any other statement as it is."""
+        if not isinstance(node, ast.Match):
+            return [node]
+
+        def temporary(word: str) -> str:
+            return self._internal(self._context.temporary(word))
+
+        def is_builtin(name: str) -> bool:
+            return self._context.is_builtin(name, self.scope)
+
+        return as_branches(node, temporary, is_builtin) or [node]
 
     def _gives_result(self, loop: _Loop | None, tail: bool) -> bool:
         return tail and loop is None and self._in_result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .callees import converted
@@ -18,6 +18,8 @@ class Unbound:
 
 
 UNBOUND = Unbound()
+#: In the place of an element that a comprehension leaves out.
+ABSENT = object()
 
 _Thunk = Callable[[], Any]
 _Put = Callable[[tuple[Any, ...]], None]
@@ -40,6 +42,9 @@ class PlainRuntime:
     def own(self, x: Any) -> Any:
         """A value that is about to get a name."""
         return x
+
+    def notice(self) -> None:
+        """A list or dict may have been changed in place."""
 
     def branch(
         self, site: int, test: Any, then: _Thunk, orelse: _Thunk | None,
@@ -115,8 +120,34 @@ class PlainRuntime:
     def choose(self, site: int, test: Any, body: _Thunk, orelse: _Thunk) -> Any:
         return body() if test else orelse()
 
+    def kept(self, test: Any, value: _Thunk, neutral: Any) -> Any:
+        """An element of a comprehension if a condition holds."""
+        return value() if test else ABSENT
+
+    def present(self, values: Any) -> Any:
+        """The elements of a comprehension for which its conditions hold."""
+        found = (x for x in values if x is not ABSENT)
+        return list(found) if isinstance(values, list) else found
+
     def in_(self, value: Any, container: Any) -> Any:
         return value in container
+
+    def is_(self, a: Any, b: Any) -> bool:
+        return a is b
+
+    def is_sequence(self, value: Any, least: int, more: bool) -> bool:
+        """Whether a pattern of so many elements, or more, fits a value."""
+        if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray)):
+            return False
+        return len(value) >= least if more else len(value) == least
+
+    def has_keys(self, value: Any, keys: tuple[Any, ...]) -> bool:
+        """Whether a pattern with these keys fits a value."""
+        return isinstance(value, Mapping) and all(key in value for key in keys)
+
+    def matched(self, value: Any) -> Any:
+        """The subject of a ``match`` whose patterns ask for True, False or a class of numbers."""
+        return value
 
     def item(self, array: Any, index: Any) -> Any:
         return array[index]

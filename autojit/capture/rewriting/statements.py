@@ -23,6 +23,7 @@ from .build import (
 )  # fmt: skip
 from .dataflow import Definite, Live
 from .expressions import StatementChecks, first_parameter
+from .matching import needs_values
 from .normal_forms import RETURNED, NormalForms
 from .scopes import Scope, effects
 
@@ -40,7 +41,7 @@ class Statements(Assignments):
             return
         self.first = first_parameter(node.args)
         self.writes = may_write(node)
-        forms = NormalForms(self.scope)
+        forms = NormalForms(self.scope, self.context)
         body = forms.body(without_declarations(node.body))
         Definite(self.scope).block(body, set(self.scope.params))
         live = Live(self.scope)
@@ -266,8 +267,9 @@ class Statements(Assignments):
             item.context_expr = self.expression(item.context_expr)
             if item.optional_vars is not None:
                 item.optional_vars = self.target(item.optional_vars)
-        node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
-        return [*before, node]
+        notice = do(ask("notice", [], node), node)  # of what the manager does
+        node.body = [notice, *self.inner_block(node.body)]
+        return [*before, node, notice]
 
     def try_(self, node: Any) -> list[ast.stmt]:
         node.body = self.inner_block(node.body) or [ast.Pass(**place(node))]
@@ -297,6 +299,8 @@ class Statements(Assignments):
 
     def match(self, node: ast.Match) -> list[ast.stmt]:
         node.subject = self.expression(node.subject)
+        if needs_values(node):
+            node.subject = self.ask("matched", [node.subject], node.subject)
         for case in node.cases:
             if case.guard is not None:
                 case.guard = self.expression(case.guard)

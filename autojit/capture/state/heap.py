@@ -12,6 +12,7 @@ import numpy as np
 from autojit.errors import CaptureError, with_place
 from autojit.ir.core.program import Source
 from autojit.tracing.array_methods import OPERATORS
+from autojit.tracing.context import current_trace
 from autojit.tracing.created_arrays import FreshArray
 from autojit.tracing.hooks import hooks
 from autojit.tracing.source import user_source
@@ -156,21 +157,28 @@ class Heap:
         lost elements, but for lists that have grown at their end if they may."""
         found: dict[tuple[int, Any], Place] = {}
         for x, held in self.held.values():
-            before, now = self.emptied.get(id(x), held), contents(x)
-            if grow and isinstance(now, list):
-                now = now[: len(before)]
-            if not _are_alike(now, before):
-                raise grown_error(x, source)
-            if isinstance(now, set):
-                continue
-            for key, old in enumerate(before) if isinstance(before, list) else before.items():
-                if now[key] is not old:
-                    if id(x) in self.emptied:
-                        raise CaptureError(with_place(_UNREAD, source))
-                    found[id(x), key] = Place(x, key)
+            now = contents(x)
+            if not is_lost(now):
+                found |= self._changed(x, self.emptied.get(id(x), held), now, source, grow=grow)
         for x, state in self.states.values():
             if not same_state(state, _state(x)):
                 raise _changed(x, source)
+        return found
+
+    def _changed(
+        self, x: Any, before: Any, now: Any, source: Source | None, *, grow: bool
+    ) -> dict[tuple[int, Any], Place]:
+        """The places of one container that hold another object."""
+        if grow and isinstance(now, list):
+            now = now[: len(before)]
+        if not _are_alike(now, before):
+            raise grown_error(x, source)
+        if isinstance(now, set):
+            return {}
+        items = enumerate(before) if isinstance(before, list) else before.items()
+        found = {(id(x), key): Place(x, key) for key, old in items if now[key] is not old}
+        if found and id(x) in self.emptied:
+            raise CaptureError(with_place(_UNREAD, source))
         return found
 
     def empty(self, number: int) -> None:
@@ -186,6 +194,10 @@ class Heap:
         """Everything as it was; raises where that is impossible."""
         for x, before in self.held.values():
             put_back(x, before)
+        trace = current_trace()
+        for mine in trace.containers.values() if trace is not None else ():
+            if is_lost(mine.container):
+                put_back(mine.container, mine.held)
         for x, state in self.states.values():
             if same_state(state, _state(x)):
                 continue
@@ -196,9 +208,19 @@ class Heap:
 
 
 def check_length(x: Any) -> None:
-    """Raise CaptureError for the length, or the truth, of a list that grows in a loop."""
+    """Raise CaptureError for the length, or the truth, of a list that grows in a loop, and of a
+    list or dict that is lost."""
+    if is_lost(x):
+        raise CaptureError(with_place(Lost.words, user_source()))
     if type(x) is list and x and type(x[0]) is Unread:
         raise CaptureError(with_place(_LENGTH, user_source()))
+
+
+def is_lost(x: Any) -> bool:
+    """Whether what a list or dict holds is not known any more."""
+    if isinstance(x, dict):
+        return bool(x) and type(next(iter(x.values()))) is Lost
+    return isinstance(x, list) and bool(x) and type(x[0]) is Lost
 
 
 _LENGTH = (
@@ -230,11 +252,15 @@ class Unread:
     #: So that those below this module know lists that grow.
     list_grows = True
 
+    @property
+    def words(self) -> str:
+        return _UNREAD
+
     def __getattr__(self, name: str) -> Any:
-        raise CaptureError(with_place(_UNREAD, user_source()))
+        raise CaptureError(with_place(self.words, user_source()))
 
     def _refuse(self, *args: Any) -> Any:
-        raise CaptureError(with_place(_UNREAD, user_source()))
+        raise CaptureError(with_place(self.words, user_source()))
 
     __array_ufunc__ = None
 
@@ -243,6 +269,17 @@ for _name in (*OPERATORS, *(f"__{word}__" for word in (
     "bool", "float", "int", "complex", "index", "array", "len", "iter", "getitem", "call",
 ))):  # fmt: skip
     setattr(Unread, _name, Unread._refuse)
+
+
+class Lost(Unread):
+    """An element of a list or dict that may have changed as another one did, which it may be."""
+
+    words = (
+        "This list or dict may be one that has been changed: which one a name holds depends on a "
+        "traced condition. Bind the name to a copy before that:\n"
+        "    ys = list(xs)                      # not: ys = xs\n"
+        "    ys = dict(xs)"
+    )
 
 
 _UNREAD = (

@@ -59,6 +59,15 @@ def contents(x: Any) -> Any:
     return found
 
 
+def is_same_content(x: Any, held: Any) -> bool:
+    """Whether a list or dict holds the very objects that it held."""
+    if len(x) != len(held):
+        return False
+    if isinstance(x, dict):
+        return all(a is b and x[a] is held[b] for a, b in zip(x, held, strict=True))
+    return all(a is b for a, b in zip(x, held, strict=True))
+
+
 def set_content(x: Any, key: Any, value: Any) -> None:
     if isinstance(x, list):
         list.__setitem__(x, key, value)

@@ -6,7 +6,7 @@ The value of a name is a tree.  Its arrays and numbers become results of the blo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,8 @@ from autojit.staging import pytrees
 from autojit.staging.trace_function import LeafType, leaf_type
 from autojit.tracing.context import current_trace
 
-from .heap import Heap, Place
+from .heap import Heap, Lost, Place
+from .holders import contents, is_same_content
 from .maybe import Maybe
 
 
@@ -82,6 +83,10 @@ class Before:
         self.heap.restore()
         self.access.put(self.values)
 
+    def is_outside(self, x: Any) -> bool:
+        """Whether a list or dict was there before the block."""
+        return id(x) in self.heap.held
+
     def of(self, key: Key) -> Any:
         """What a name or place held."""
         if key.place is None:
@@ -122,30 +127,33 @@ class Before:
                 values[self.access.site.names.index(key.name or "")] = value
         self.access.put(tuple(values))
 
-    def frozen(self, value: Any) -> Any:
-        """A value whose lists and dicts from before the block are kept with what they hold now."""
-        if isinstance(value, (list, dict)) and id(value) in self.heap.held:
-            items = value.items() if isinstance(value, dict) else enumerate(value)
-            copied = {k: self.frozen(x) for k, x in items}
-            return Kept(value, copied if isinstance(value, dict) else list(copied.values()))
+    def frozen(self, value: Any, now: Mapping[int, Any] | None = None) -> Any:
+        """A value whose lists and dicts from before the block are kept with what they hold now:
+        by their identities in ``now``, else themselves."""
+        if isinstance(value, (list, dict)):
+            held: Any = value if now is None else now.get(id(value), value)
+            items = dict(held.items() if isinstance(value, dict) else enumerate(held))
+            copied = {k: self.frozen(x, now) for k, x in items.items()}
+            is_new = id(value) not in self.heap.held
+            if is_new and all(copied[k] is items[k] for k in items):
+                return value
+            kept = copied if isinstance(value, dict) else list(copied.values())
+            return Kept(value, kept)
         if type(value) is tuple:
-            return tuple(map(self.frozen, value))
+            return tuple([self.frozen(x, now) for x in value])
+        if type(value) is Maybe:
+            return Maybe(self.frozen(value.value, now), value.held)
         return value
 
-    def check_bound(self, ends: Sequence[Any], values: Sequence[Any], words: str) -> None:
-        """Raise CaptureError where a way has bound a name or place to a list or dict from before
-        the block, and another way has not: a change of what the name holds would have to be seen
-        in that list."""
-        for end in ends:
-            if type(end) is Kept and any(
-                type(v) is not Kept or v.container is not end.container for v in values
-            ):
-                kind = "dict" if isinstance(end.container, dict) else "list"
-                raise CaptureError(with_place(_ONE_OF.format(words, kind), self.access.source))
+    def contents(self) -> dict[int, Any]:
+        """What the lists and dicts hold now that hold something else than before."""
+        lists = [(x, held) for x, held in self.heap.held.values() if isinstance(x, (list, dict))]
+        return {id(x): contents(x) for x, held in lists if not is_same_content(x, held)}
 
 
 class Kept(NamedTuple):
-    """A list or dict from before a block, and what it held at the block's end."""
+    """A list or dict from before a block, or one that holds such, and what it held at the block's
+    end."""
 
     container: Any
     copied: Any
@@ -190,14 +198,6 @@ class Same:
         return isinstance(other, Same) and other.container is self.container
 
     __hash__ = None  # type: ignore[assignment]
-
-
-_ONE_OF = (
-    "{0} may be one {1} or another, and which one is known only when the compiled code runs. A "
-    "change of it would be a change of the {1} that it is. Bind it to a copy:\n"
-    "    y = list(a) if c else list(b)      # not: y = a if c else b\n"
-    "    y = dict(a) if c else dict(b)"
-)
 
 
 # -- trees ------------------------------------------------------------------------------
@@ -271,6 +271,8 @@ def joined(
 ) -> list[LeafType]:
     """The types of the arrays and numbers of a value that has these trees on two ways."""
     first, second = trees
+    if any(type(leaf) is Lost for leaf in (*first.leaves, *second.leaves)):
+        raise CaptureError(with_place(Lost.words, source))
     if second.structure != first.structure:
         shown = _shown(first), _shown(second)
         fix = _FLAG if "None" in shown else _NUMBERS

@@ -100,10 +100,12 @@ def _close(x: Any, y: Any) -> bool:
     return bool(x == y)
 
 
-def check_program(seed: int, *, thorough: bool = False) -> Iterator[tuple[str, str]]:
+def check_program(
+    seed: int, writer: Any = Program, *, thorough: bool = False
+) -> Iterator[tuple[str, str]]:
     """For each set of arguments and each way to run it: ``same``, ``refused`` or ``other``."""
     name = f"<program {seed}>"
-    f = function_from(Program(seed).text(), name)
+    f = function_from(writer(seed).text(), name)
     try:
         for few, unrolled in BUDGETS:
             with budget(few, unrolled), disable_jit():

@@ -4,6 +4,7 @@ Each takes floats ``a`` and ``b``, an integer ``n`` from 0 to 4 and an array ``x
 and returns what it has changed.  Many programs, beside plain Python::
 
     python -m tests.autojit.capture.random_programs 0 1000
+    python -m tests.autojit.capture.random_programs 0 1000 --aliases
 """
 
 from __future__ import annotations
@@ -338,11 +339,13 @@ def main() -> None:
     from collections import Counter
 
     from .outcomes import check_program
+    from .random_aliases import Aliases
 
     first, count = int(sys.argv[1]), int(sys.argv[2])
+    writer = Aliases if "--aliases" in sys.argv else Program
     found: Counter[str] = Counter()
     for seed in range(first, first + count):
-        for kind, words in check_program(seed, thorough="--all" in sys.argv):
+        for kind, words in check_program(seed, writer, thorough="--all" in sys.argv):
             found[kind] += 1
             if kind not in ("same", "refused"):
                 print(seed, kind, words)

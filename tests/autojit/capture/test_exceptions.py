@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 
 import numpy as np
@@ -140,6 +141,127 @@ def test_an_exception_that_the_function_handles_is_refused():
     assert grad(handled)(4.0) == 0.0
 
 
+class Quiet:
+    """A context manager, whose ``__exit__`` gives ``result``."""
+
+    result = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, place):
+        return self.result
+
+
+class Silent(Quiet):
+    def __exit__(self, kind, error, place):
+        return kind is ValueError
+
+
+class Firm(Quiet):
+    def __exit__(self, kind, error, place):
+        return None
+
+
+@contextlib.contextmanager
+def silently(kind):
+    with contextlib.suppress(kind):
+        yield
+
+
+@contextlib.contextmanager
+def firmly():
+    try:
+        yield
+    except ValueError:
+        raise
+    finally:
+        pass
+
+
+class Maker:
+    def manager(self):
+        return Silent()
+
+
+SILENT = Silent()
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: in_a_with(Silent(), x), lambda x: in_a_with(silently(ValueError), x),
+])  # fmt: skip
+def test_what_makes_a_manager_is_not_known_as_its_name(f):
+    with pytest.raises(errors.HandledFailureError):
+        jit(f)(1.0)
+
+
+def in_a_with(manager, x):
+    with manager:
+        in_the_branch_taken(x)
+    return x
+
+
+def by_a_class(x):
+    with Silent():
+        in_the_branch_taken(x)
+    return x
+
+
+def by_an_object(x):
+    with Firm() as _, SILENT:
+        in_the_branch_taken(x)
+    return x
+
+
+def by_a_generator(x):
+    with silently(ValueError):
+        in_the_branch_taken(x)
+    return x
+
+
+@contextlib.contextmanager
+def by_handler():
+    try:
+        yield
+    except ValueError:
+        return
+
+
+def by_a_handler(x):
+    with by_handler():
+        in_the_branch_taken(x)
+    return x
+
+
+def by_a_method(x):
+    maker = Maker()
+    with maker.manager():
+        in_the_branch_taken(x)
+    return x
+
+
+@pytest.mark.parametrize("f", [by_a_class, by_an_object, by_a_generator, by_a_handler, by_a_method])
+def test_a_with_that_may_end_the_exception_is_refused(f):
+    assert f(1.0) == 1.0
+    with pytest.raises(errors.HandledFailureError, match="`with` at"):
+        jit(f)(1.0)
+    assert grad(f)(1.0) == 1.0
+
+
+def by_none_of_these(x):
+    with Firm(), firmly(), np.errstate(all="ignore"), contextlib.suppress(TypeError):
+        in_the_branch_taken(x)
+    return x
+
+
+def test_a_with_that_ends_no_exception_is_none():
+    assert jit(by_none_of_these)(4.0) == 4.0
+    with pytest.raises(ValueError, match="too small"):
+        jit(by_none_of_these)(1.0)
+    with pytest.raises(ValueError, match="too small"):
+        jit(lambda x: in_a_with(firmly(), x))(1.0)
+
+
 def test_a_handler_around_the_call_handles_it():
     def safe(x):
         try:
@@ -168,3 +290,30 @@ def test_a_sum_goes_on_behind_a_check(n):
         np.testing.assert_allclose(compiled(x), 0.5 / np.sqrt(x), rtol=1e-12)
         with pytest.raises(ValueError, match="negative element"):
             compiled(-x)
+
+
+def in_each_step(x, n):
+    for _ in range(n):
+        raise ValueError("some step")
+    return x * x
+
+
+def in_each_step_of_a_while(x, n):
+    while x < n:
+        x = x * 0.5
+        raise ValueError("some step")
+    return x * x
+
+
+def for_each_element(x, n):
+    for _ in np.array([x, 1.0])[np.array([x, 1.0]) < n]:
+        raise ValueError("some step")
+    return x * x
+
+
+@pytest.mark.parametrize("f", [in_each_step, in_each_step_of_a_while, for_each_element])
+def test_an_exception_of_the_first_step_is_raised_if_there_is_one(f):
+    for run in (jit(f), jit(grad(f))):
+        assert run(2.0, 0) == 4.0
+        with pytest.raises(ValueError, match="some step"):
+            run(2.0, 3)

@@ -55,3 +55,44 @@ def test_an_endless_iterable_is_refused():
 
     with pytest.raises(ConcreteValueError):
         jit(f)(2.5)
+
+
+X = np.array([-1.3, 0.6, 2.5, 1.2])
+
+
+def squares_of_some(x):
+    return sum(v * v for v in x if v > 0)
+
+
+def mean_of_logarithms(x):
+    return sum(np.log(v) for v in x if v > 0) / sum([1 for v in x if v > 0])
+
+
+def pairs(x):
+    return sum(a * b for i, a in enumerate(x) for b in x if i and a > 0 if b > 1) + x[0]
+
+
+def known_conditions(x):
+    return sum(x[i] for i in range(4) if i % 2) + sum(i for i in range(5) if i > 2)
+
+
+def none_of_them(x):
+    return sum(v for v in x if v > 100) + x[1]
+
+
+def by_questions(x):
+    large = any(1 / v > 1 for v in x if v != 0)
+    return x[2] * large if all(v > 0.4 for v in x if v > 0) else x[3]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [squares_of_some, mean_of_logarithms, pairs, known_conditions, none_of_them, by_questions],
+)
+def test_elements_under_a_condition(f):
+    for x in (X, X[::-1].copy(), np.abs(X)):
+        np.testing.assert_allclose(jit(f)(x), f(x), rtol=1e-14)
+        steps = 1e-6 * np.eye(4)
+        slopes = [(f(x + h) - f(x - h)) / 2e-6 for h in steps]
+        np.testing.assert_allclose(jit(grad(f))(x), slopes, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(grad(f)(x), slopes, rtol=1e-6, atol=1e-8)

@@ -379,7 +379,7 @@ REFUSED = [
     (what_a_nested_block_has_chosen, "may share memory"),
     (the_table_may_be_changed, "What may be an array from outside of the function is changed"),
     (the_table_is_changed, "type ndarray from outside is changed"),
-    (a_chosen_list_is_changed, "may be one list or another"),
+    (a_chosen_list_is_changed, "may be one that has been changed"),
     (the_order_of_a_dict, "gets or loses keys"),
     (a_key_made_by_default, "gets or loses"),
     (a_deque, "type deque from outside is changed"),

@@ -7,13 +7,16 @@ from collections import Counter
 import pytest
 
 from .outcomes import check_program
+from .random_aliases import Aliases
+from .random_programs import Program
 
 
 @pytest.mark.parametrize("group", range(4))
-def test_random_programs(group):
+@pytest.mark.parametrize(("writer", "count"), [(Program, 6), (Aliases, 8)])
+def test_random_programs(group, writer, count):
     found = Counter()
-    for seed in range(100 * group, 100 * group + 6):
-        for kind, words in check_program(seed):
+    for seed in range(100 * group, 100 * group + count):
+        for kind, words in check_program(seed, writer):
             assert kind in ("same", "refused"), f"program {seed}: {words}"
             found[kind] += 1
     assert found["same"] > found["refused"]

@@ -1,0 +1,274 @@
+"""Lists and dicts that may be one list, and may not: which one a name holds a condition decides.
+
+    a = xs
+    if x > 0:
+        xs = [1.0, 2.0]
+    xs[0] = 5.0                # may be a change of `a`
+
+A construct gives a name a list of its own in the place of those of its ways.  That list, and those
+that it may be in Python, are used freely until one of them is changed.  What the others hold is
+lost then: elements of them are refused when they are used (:class:`Lost`).
+
+Changes are found by comparing what is held with what was held, after each call and assignment of
+a twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from autojit.errors import CaptureError, with_place
+from autojit.tracing.aliasing import peers
+from autojit.tracing.blocks import original
+from autojit.tracing.context import current_trace
+from autojit.tracing.source import user_source
+from autojit.tracing.tracer import Tracer
+
+from .heap import Lost, is_lost
+from .holders import contents, is_same_content
+from .maybe import Maybe
+from .origins import Origin, Origins, Sharing, Slot, branch_pairs
+from .state import Kept
+
+#: Where in a value a container lies.
+Path = tuple[Any, ...]
+
+
+class Shared(NamedTuple):
+    """A container that may be one of others, and what it held."""
+
+    container: Any
+    held: Any
+    others: tuple[Any, ...]
+
+
+#: What is shared in a trace, by the identities of the containers.
+Registry = Mapping[int, Shared]
+
+
+def relate(a: Any, b: Any) -> None:
+    """Two containers of the current trace may be one."""
+    if a is not b:
+        known = _known()
+        for x, y in ((a, b), (b, a)):
+            before = known.get(id(x))
+            others = before.others if before is not None else ()
+            if not any(other is y for other in others):
+                known[id(x)] = Shared(x, contents(x), (*others, y))
+
+
+def notice() -> None:
+    """After something that may have changed a container: what else that may be is lost."""
+    trace = current_trace()
+    if trace is not None and trace.containers:
+        _notice(trace.containers)
+
+
+def check_apart(a: Any, b: Any) -> None:
+    """Raise CaptureError where two objects may be one and may not."""
+    trace = current_trace()
+    known = trace.containers.get(id(a)) if trace is not None else None
+    same = any(x is b for x in known.others) if known is not None else False
+    if type(a) is type(b) is Tracer:
+        same = any(original(x) is original(b) for x in peers(a) if isinstance(x, Tracer))
+    if same:
+        raise CaptureError(with_place(_ONE_OR_TWO, user_source()))
+
+
+_ONE_OR_TWO = (
+    "Whether these are one object depends on a traced condition: a branch or a loop gave a name "
+    "one object or another. Keep a flag of what you ask for:\n"
+    "    is_first = True                    # where the name is bound\n"
+    "    if is_first: ...                   # not: if x is first"
+)
+
+
+def _notice(known: dict[int, Shared]) -> None:
+    changed = [s for s in known.values() if not is_same_content(s.container, s.held)]
+    for mine in changed:
+        if is_lost(mine.held):  # a change of what is not known makes no more of it known
+            _lose(mine.container)
+        known[id(mine.container)] = mine._replace(held=contents(mine.container))
+    for mine in changed:
+        _lose_others(mine, known)
+
+
+def _lose_others(changed: Shared, known: dict[int, Shared]) -> None:
+    """What may be a container that has changed, and what that may be, is lost."""
+    seen, left = {id(changed.container)}, [changed]
+    while left:
+        for other in left.pop().others:
+            if id(other) not in seen:
+                seen.add(id(other))
+                if not is_lost(other):
+                    _lose(other)
+                mine = known[id(other)]._replace(held=contents(other))
+                known[id(other)] = mine
+                left.append(mine)
+
+
+def lost_in(is_outside: Callable[[Any], bool]) -> dict[int, Any]:
+    """At a block's end: the containers from outside of it that are lost, by their identities."""
+    trace = current_trace()
+    assert trace is not None
+    assert trace.around is not None
+    around = trace.around.containers
+    lost = [mine.container for mine in trace.containers.values() if is_lost(mine.container)]
+    return {id(x): x for x in lost if is_outside(x) or id(x) in around}
+
+
+def lose(those: Iterable[Any]) -> None:
+    """Containers that are lost in the current trace too, as a block has changed what they may
+    be."""
+    known = _known()
+    for x in those:
+        if not is_lost(x):
+            _lose(x)
+        others = known[id(x)].others if id(x) in known else ()
+        known[id(x)] = Shared(x, contents(x), others)
+
+
+def _lose(x: Any) -> None:
+    if isinstance(x, dict):
+        keys = [*x, Lost()]
+        x.clear()
+        x.update({key: Lost() for key in keys})
+    else:
+        x[:] = [Lost() for _ in x] or [Lost()]
+
+
+def _known() -> dict[int, Shared]:
+    trace = current_trace()
+    assert trace is not None
+    return trace.containers
+
+
+# -- which may be one ---------------------------------------------------------------------
+
+
+def containers(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The lists and dicts of a value, each with where it lies."""
+    if type(value) is Maybe:
+        yield from containers(value.value, path)
+        return
+    if type(value) is Kept:
+        yield path, value.container
+        value = value.copied
+        yield from (each for each in containers(value, path) if each[0] != path)
+        return
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    if isinstance(value, (list, dict)):
+        yield path, value
+    for key, each in items:
+        yield from containers(each, (*path, key))
+
+
+def origins_of(
+    container: Any, shared: Registry, is_outside: Callable[[Any], bool],
+    inputs: Mapping[int, Any] = {},
+) -> Origins:  # fmt: skip
+    """What containers one may be at the end of a block, in which some are shared."""
+
+    def origin(x: Any) -> Origin:
+        if id(x) in inputs:
+            return Origin("input", inputs[id(x)])
+        return Origin("outside" if is_outside(x) else "made", id(x), x)
+
+    known = shared.get(id(container))
+    return origin(container), *(origin(x) for x in (known.others if known is not None else ()))
+
+
+def relate_containers(
+    pairs: Iterable[Any], made: Mapping[Any, Any], outside: Mapping[int, Any]
+) -> None:
+    """In the current trace: the containers of slots may be those of others, or from outside, and
+    what these may be in turn."""
+    known = _known()
+    for a, b in pairs:
+        if a not in made:
+            continue
+        if b in made:
+            relate(made[a], made[b])
+        elif b in outside:
+            mine = known.get(id(outside[b]))
+            for other in (outside[b], *(mine.others if mine is not None else ())):
+                relate(made[a], other)
+
+
+# -- branches and loops -------------------------------------------------------------------
+
+
+def relate_results(
+    results: Iterable[tuple[Any, Sequence[Any]]], shared: Sequence[Registry],
+    is_outside: Callable[[Any], bool],
+) -> None:  # fmt: skip
+    """After a branch: the lists of its results, each given with the values on its ways, and what is
+    shared at the end of each."""
+    made: dict[Any, Any] = {}
+    ways: list[list[Origins]] = [[] for _ in shared]
+    for result, values in results:
+        sources = [dict(containers(value)) for value in values]
+        for path, container in containers(result):
+            mine = [found.get(path) for found in sources]
+            if any(x is container for x in mine):
+                continue  # it is the same on all ways
+            made["result", len(made)] = container
+            for way, x, known in zip(ways, mine, shared, strict=True):
+                way.append(() if x is None else origins_of(x, known, is_outside))
+    relate_containers(*_pairs(ways, made))
+
+
+def _pairs(ways: Sequence[Sequence[Origins]], made: dict[Any, Any]) -> tuple[Any, Any, Any]:
+    pairs, outside = branch_pairs(ways)
+    return pairs, made, outside
+
+
+class Carried(NamedTuple):
+    """The lists of what a loop carries: where they come from before its first step."""
+
+    firsts: dict[Slot, Origins]
+    is_outside: Callable[[Any], bool]
+
+    def taken(self, values: Mapping[Any, Any]) -> dict[Slot, Any]:
+        """The lists of a step, given the values of names and places as it begins."""
+        found = {(k, path): c for k, value in values.items() for path, c in containers(value)}
+        return {slot: c for slot, c in found.items() if slot in self.firsts}
+
+    def sharing(
+        self, ends: Mapping[Any, Any], shared: Registry, inputs: Mapping[Slot, Any], has_steps: bool
+    ) -> Sharing:
+        """Which may be one, by what a step ends with."""
+        numbers = {id(c): slot for slot, c in inputs.items()}
+        last: dict[Slot, Origins] = {}
+        found = {k: dict(containers(value)) for k, value in ends.items()}
+        for k, path in self.firsts:
+            if k not in found:
+                last[k, path] = (Origin("input", (k, path)),)
+            elif path in found[k]:
+                container = found[k][path]
+                last[k, path] = origins_of(container, shared, self.is_outside, numbers)
+        return Sharing(self.firsts, last, has_steps)
+
+
+def carried(values: Iterable[tuple[Any, Any, Any]], is_outside: Callable[[Any], bool]) -> Carried:
+    """The lists of carries, each given by its key, what it held before the loop, and what it is
+    in a step."""
+    shared = _known()
+    firsts: dict[Slot, Origins] = {}
+    for k, first, value in values:
+        sources = dict(containers(first))
+        for path, container in containers(value):
+            source = sources.get(path)
+            if source is not container:
+                found = () if source is None else origins_of(source, shared, _always)
+                firsts[k, path] = found
+    return Carried(firsts, is_outside)
+
+
+def _always(x: Any) -> bool:
+    return True

@@ -1,0 +1,153 @@
+"""Errors of a function are errors of its derivative, also where the derivative does not read what
+fails: ``y + table[i]`` has the derivative of ``y``, and raises for an ``i`` out of bounds.
+
+Before, the gradient of ``ensure(floor(x), x < 3)``::
+
+    program main(%0: f64[]) {
+      %1: f64[] = constant {dtype=f64, shape=(), value=0.0}
+      return %1
+    }
+
+After::
+
+    program main(%0: f64[]) {
+      %1: f64[] = constant {dtype=f64, shape=(), value=3.0}
+      %2: bool[] = lt %0, %1
+      %3: f64[] = constant {dtype=f64, shape=(), value=0.0}
+      %4: f64[] = ensure %3, %2 {derivatives=True, failure=('ValueError', 'big')}
+      return %4
+    }
+
+An op that may fail and that the derivative does not compute is added to it, unless another one
+fails with it: the scatter of a cotangent at the indices of a gather does.  Which of the ops in
+bodies are computed is told by their kinds and lines, since derivatives of bodies are new ones.  A
+loop without an end is no error, nor is the overflow of an integer that only the value reads.
+
+Legal where an error of the value is to be one of the derivative, as it always is; the derivative
+stays the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from autojit.ir.core.declaration import full
+from autojit.ir.core.program import Op, Program, Value, current_builder
+from autojit.ir.ops.arithmetic import select
+from autojit.ir.ops.bodies import BodyOp
+from autojit.ir.ops.checks import computed
+from autojit.ir.ops.move import broadcast
+from autojit.ir.ops.reduce import all_
+from autojit.ir.rewriting.bodies import narrowed
+from autojit.ir.rewriting.dce import run as without_dead_code
+
+from .scalar_ranges import Range, inputs_of, range_of
+
+#: How errors of ops in bodies are told apart: a kind of error, and the line of the user's.
+Site = tuple[Any, Any]
+
+
+def with_errors(
+    ops: Sequence[Op], outputs: Sequence[Value], derived: Sequence[Value]
+) -> list[Value]:
+    """Derivatives, of the current builder, that fail wherever ``outputs`` do, which ``ops`` of it
+    compute."""
+    result = list(derived)
+    needed = _needed(ops, outputs)
+    if not derived or not any(op.kind.may_fail(op) for op in needed):
+        return result
+    reached = _needed(current_builder().ops, derived)
+    there = {v for op in reached for v in op.results}
+    known = {op.kind.fails_by(op) for op in reached if op.kind.may_fail(op)}
+    missing = _counted(needed) - _counted(reached)
+    ranges = _Ranges(needed, {})
+    for op in needed:
+        if isinstance(op.kind, BodyOp):
+            found = _failing_results(op, missing)
+        elif op.results[0] in there or not ranges.may_fail(op) or op.kind.fails_by(op) in known:
+            continue
+        else:
+            found = [op.results[0]]
+            known.add(op.kind.fails_by(op))
+        if found:
+            with current_builder().at(op.source):
+                result = [_after(op, found, g) if g.type.is_inexact else g for g in result]
+    return result
+
+
+def _needed(ops: Sequence[Op], outputs: Sequence[Value]) -> Sequence[Op]:
+    return without_dead_code.function(Program((), ops, outputs)).ops
+
+
+def _after(op: Op, found: Sequence[Value], value: Value) -> Value:
+    """A value that fails where an op does, of which ``found`` are results."""
+    checked = op.kind.failing_too(op, value)
+    if checked is not None:
+        return checked
+    for result in found:
+        done = computed(result)
+        if done.shape:
+            done = all_(done, axes=tuple(range(len(done.shape))))
+        if value.shape:
+            done = broadcast(done, shape=value.shape, dims=())
+        value = select(done, value, full(math.nan, value.type))  # a constant folds with zeros
+    return value
+
+
+class _Ranges:
+    """Which ops of a body may fail, given the ranges of its integers."""
+
+    def __init__(self, ops: Sequence[Op], known: dict[Value, Range]) -> None:
+        self._made = {v: op for op in ops for v in op.results}
+        self._known = known
+
+    def of(self, value: Value) -> Range:
+        return range_of(value, self._made.get, self._known)
+
+    def may_fail(self, op: Op) -> bool:
+        if not op.kind.may_fail(op) or op.kind.fails_by(op) is None:
+            return False
+        places = op.kind.in_range(op)
+        return not places or not all(self._is_inside(v, bound) for v, bound in places)
+
+    def _is_inside(self, index: Value, bound: int) -> bool:
+        found = self.of(index)
+        return found is not None and found[0] >= 0 and found[1] < bound
+
+
+# -- bodies -------------------------------------------------------------------------------
+
+
+def _counted(ops: Sequence[Op]) -> Counter[Site]:
+    """How many ops in bodies may fail, by kind of error and line."""
+    ranges = _Ranges(ops, {})
+    return Counter(site for op in ops if isinstance(op.kind, BodyOp) for site in _inner(op, ranges))
+
+
+def _inner(op: Op, ranges: _Ranges) -> Iterator[Site]:
+    for body in op.programs:
+        if not body.may_fail:
+            continue
+        inside = _Ranges(body.ops, inputs_of(op, body, ranges.of))
+        for each in body.ops:
+            if isinstance(each.kind, BodyOp):
+                yield from _inner(each, inside)
+            elif inside.may_fail(each):
+                yield (IndexError if each.kind.in_range(each) else each.kind), each.source
+
+
+def _failing_results(op: Op, missing: Counter[Site]) -> list[Value]:
+    """Results of an op with bodies for which ops are computed that may fail, of those missing."""
+    found: list[Value] = []
+    for k, result in enumerate(op.results):
+        if not missing:
+            break
+        alone = narrowed(op, [j == k for j in range(len(op.results))]) or op
+        mine = _counted([alone]) & missing
+        if mine:
+            missing -= mine
+            found.append(result)
+    return found

@@ -1,0 +1,142 @@
+"""``match`` on traced values: values, guards, names, sequences, mappings, classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autojit import errors, grad, jit
+
+
+def by_value(x, k):
+    match k:
+        case 0:
+            y = x * x
+        case 1 | 2:
+            y = np.sin(x)
+        case _:
+            y = -x
+    return y
+
+
+def by_guard(x, k):
+    match x:
+        case v if v > 2:
+            return v * v * k
+        case v if v < 0 and k > 0:
+            return -v
+        case _:
+            return x**3
+
+
+def of_a_tuple(x, k):
+    match (x, k):
+        case (v, 0):
+            return v * 2
+        case (v, n) if v > n:
+            return v * v + n
+        case [v, *rest]:
+            return v * sum(rest)
+
+
+def of_a_list_in_a_dict(x, k):
+    match {"p": [x, 1.0, k], "q": x}:
+        case {"p": [a, b], "q": q}:
+            return a * b * q
+        case {"p": [a, b, 3], "q": q}:
+            return a + b + q * q
+        case {"p": [_, *_, c], "q": q}:
+            return c * q
+
+
+def of_a_class(x, k):
+    match k:
+        case float():
+            return x
+        case int(n) if n > 1:
+            return x * x * n
+        case int() | bool():
+            return 3 * x
+
+
+def in_a_loop(x, k):
+    total = x
+    for i in range(12):
+        match i % 3, k:
+            case 0, 1:
+                total += x * i
+            case (1, n):
+                total *= 0.5 + 0.1 * n
+            case 2, 1 | 2:
+                continue
+            case _ as pair:
+                total -= pair[0]
+                if total < -5:
+                    break
+    return total
+
+
+def without_a_case(x, k):
+    y = x
+    match k:
+        case 5:
+            y = x * x
+        case 6:
+            raise ValueError("six")
+    return y
+
+
+FUNCTIONS = [
+    by_value, by_guard, of_a_tuple, of_a_list_in_a_dict, of_a_class, in_a_loop, without_a_case,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+@pytest.mark.parametrize("k", [0, 1, 3, 5])
+def test_a_match_takes_the_way_that_python_takes(f, k):
+    compiled, derivative = jit(f), jit(grad(f))
+    for x in (2.5, 0.75, -1.5):
+        assert compiled(x, k) == pytest.approx(f(x, k), rel=1e-12)
+        step = 1e-6
+        expected = (f(x + step, k) - f(x - step, k)) / (2 * step)
+        np.testing.assert_allclose(derivative(x, k), expected, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(grad(f)(x, k), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_an_exception_of_a_case():
+    with pytest.raises(ValueError, match="six"):
+        jit(without_a_case)(1.0, 6)
+    with pytest.raises(ValueError, match="six"):
+        jit(grad(without_a_case))(1.0, 6)
+
+
+def by_truth(x, y):
+    match (x > 0, y > 0):
+        case (True, True):
+            return x * y
+        case _:
+            return y
+
+
+def by_truth_in_an_attribute(x, y):
+    class Point:
+        __match_args__ = ("u",)
+
+        def __init__(self, u):
+            self.u = u
+
+    match {"u": x > 0, "p": Point(y)}:
+        case {"u": True, "p": Point(u)}:
+            return u
+        case _:
+            return x
+
+
+def asks_for_true(x, y):
+    return x if (y > 0) is True else y
+
+
+@pytest.mark.parametrize("f", [by_truth, by_truth_in_an_attribute, asks_for_true])
+def test_a_traced_value_is_not_asked_whether_it_is_true_itself(f):
+    with pytest.raises(errors.ConcreteValueError, match="True"):
+        jit(f)(1.0, 2.0)
