@@ -146,5 +146,5 @@ def _answered_by_scipy(namespace: str) -> Any:
 
 def _is_family(function: Any) -> bool:
     """Whether it is a distribution of ``scipy.stats`` that has formulas."""
-    families = sys.modules.get("autojit.scipy.stats.family")
+    families = sys.modules.get("autojit.scipy.stats.families.family")
     return families is not None and getattr(function, "name", None) in families.FAMILIES
