@@ -4,6 +4,7 @@ They are called by SciPy's own names: ``from scipy.stats import norm; norm.logpd
 """
 
 from . import (
+    compound,
     correlation,
     density,
     descriptive,
@@ -12,9 +13,10 @@ from . import (
     frozen,
     hypotheses,
     multivariate,
+    order,
 )
 
 __all__ = [
-    "correlation", "density", "descriptive", "distributions", "estimates", "frozen", "hypotheses",
-    "multivariate",
+    "compound", "correlation", "density", "descriptive", "distributions", "estimates", "frozen",
+    "hypotheses", "multivariate", "order",
 ]  # fmt: skip

@@ -125,6 +125,8 @@ CONTINUOUS = {
     "genhalflogistic": Row((0.4,), (0.3, 1.1, 2.2), (-1.0, 0.0, 2.6), (-1.0,)),
     "kappa4": Row((0.4, 0.2), (-1.3, 0.4, 2.1), (-6.0, 5.5)),
     "tukeylambda": Row((0.3,), SPREAD, (-3.5, 3.5)),
+    "ksone": Row((12.0,), (0.11, 0.25, 0.48), UNIT, (0.0,)),
+    "kstwobign": Row((), (0.6, 0.93, 1.7), HALF),
 }
 #: The same families with shape parameters in another range of theirs.
 AGAIN = {

@@ -62,6 +62,7 @@ LACKING = [
      "powernorm exponpow exponweib powerlognorm kappa3 johnsonsb kappa4"),
     ({"entropy", *DISTRIBUTIONS, *INVERSES},
      "norminvgauss genhyperbolic dpareto_lognorm geninvgauss gausshyper"),
+    ({"entropy", *MOMENTS, "pdf", "logpdf"}, "ksone"), ({"entropy", *MOMENTS}, "kstwobign"),
     ({"entropy", *INVERSES}, "foldcauchy foldnorm recipinvgauss"),
     ({"pdf", "logpdf", "entropy", *MOMENTS}, "nct ncf"),
 ]  # fmt: skip

@@ -195,6 +195,14 @@ trapezoid = family(
     var=lambda c, d: _trapezoid_moment(2, c, d) - _trapezoid_moment(1, c, d) ** 2,
 )  # fmt: skip
 
+# -- distances of Kolmogorov and Smirnov ---------------------------------------------------
+
+ksone = family(
+    "ksone", UNIT, None, inside=0.5, valid=lambda n: n >= 1, whole=(0,),
+    sf=lambda z, n: sc.smirnov(n, z),
+    isf=lambda q, n: sc.smirnovi(n, q),
+)  # fmt: skip
+
 # -- on a circle ---------------------------------------------------------------------------
 
 

@@ -95,12 +95,17 @@ def _weibull_moment(n: int, c: Any, a: Any, b: Any) -> Any:
     return sc.gamma(order) * (high - sc.gammainc(order, a**c)) / mass
 
 
+def _weibull_inside(c: Any, a: Any, b: Any) -> Any:
+    finite = np.isfinite(b)
+    return np.where(finite, (a + np.where(finite, b, a)) / 2, a + 1)
+
+
 truncweibull_min = family(
     "truncweibull_min", lambda c, a, b: (a, b),
     lambda z, c, a, b: (
         np.log(c) + sc.xlogy(c - 1, z) - z**c - _log_weibull_mass(a, b, c)
     ),
-    inside=lambda c, a, b: np.where(np.isfinite(b), (a + np.where(np.isfinite(b), b, a)) / 2, a + 1),
+    inside=_weibull_inside,
     is_finite=True,
     valid=lambda c, a, b: (a >= 0) & (b > a) & (c > 0),
     logcdf=lambda z, c, a, b: _log_weibull_mass(a, z, c) - _log_weibull_mass(a, b, c),
