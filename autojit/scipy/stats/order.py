@@ -1,8 +1,8 @@
 """Statistics of samples in order, of several p-values, and of directions.
 
 >>> from autojit import grad
->>> from scipy.stats import lmoment
->>> grad(lambda x: lmoment(x, 2))(np.array([1.0, 4.0, 2.0]))
+>>> import scipy.stats as st
+>>> grad(lambda x: st.lmoment(x, 2))(np.array([1.0, 4.0, 2.0]))
 array([-0.33333333,  0.33333333,  0.        ])
 """
 
@@ -76,7 +76,8 @@ def scoreatpercentile(
             "interpolation_method can only be 'fraction', 'lower' or 'higher', not "
             f"{interpolation_method!r}"
         )
-    return np.percentile(a, per, axis=axis, method=_INTERPOLATIONS[interpolation_method])
+    percentile: Any = np.percentile
+    return percentile(a, per, axis=axis, method=_INTERPOLATIONS[interpolation_method])
 
 
 def _legendre_weights(n: int, order: int) -> np.ndarray:
@@ -133,7 +134,8 @@ def quantile(
         uncovered("stats", f"quantile with method={method!r} or weights=")
     if np.ndim(p) > 1 or (np.ndim(p) == 1 and (np.ndim(x) != 1 or keepdims is not None)):
         uncovered("stats", "quantile of levels along another axis")
-    return np.quantile(floats(x), p, axis=axis, method=method, keepdims=bool(keepdims))
+    found: Any = np.quantile
+    return found(floats(x), p, axis=axis, method=method, keepdims=bool(keepdims))
 
 
 @answers("scipy.stats.expectile")
@@ -144,11 +146,11 @@ def expectile(a: Any, alpha: Any = 0.5, *, weights: Any = None) -> Any:
     more) or least (below) of the solutions for each number of elements on the left.
     """
     x = np.ravel(floats(a))
-    w = np.ones(x.shape) if weights is None else np.ravel(
+    w = floats(np.ones(x.shape)) if weights is None else np.ravel(
         np.broadcast_to(floats(weights), np.shape(a)))  # fmt: skip
     level = floats(alpha)
     order = np.argsort(x)
-    x, w = x[order], np.take(w, order)
+    x, w = x[order], w[order]
     below = np.concatenate([np.zeros(1), np.cumsum(w)])
     moment = np.concatenate([np.zeros(1), np.cumsum(w * x)])
     mass = (1 - level) * below + level * (below[-1] - below)
@@ -261,14 +263,12 @@ def chi2_contingency(
     expected = _expected(table)
     dof = table.size - sum(table.shape) + table.ndim - 1
     if dof == 0:
-        found: Any = (0.0, 1.0)
-    else:
-        if dof == 1 and correction:
-            gap = expected - table
-            table = table + np.minimum(0.5, np.abs(gap)) * np.sign(gap)
-        ddof = table.size - 1 - dof
-        found = power_divergence(table, expected, ddof, None, lambda_)
-    return Contingency(*tuple(found)[:2], dof, expected)
+        return Contingency(0.0, 1.0, dof, expected)
+    if dof == 1 and correction:
+        gap = expected - table
+        table = table + np.minimum(0.5, np.abs(gap)) * np.sign(gap)
+    found = power_divergence(table, expected, table.size - 1 - dof, None, lambda_)
+    return Contingency(found.statistic, found.pvalue, dof, expected)
 
 
 def _expected(table: Any) -> Any:
