@@ -194,7 +194,8 @@ DESIGNS = [
     row("cspline1d_eval", lambda c, x: signal.cspline1d_eval(c, x, 0.7, 0.2), K,
         [-3.1, 0.4, 1.1, 4.2, 9.3]),
     row("qspline1d_eval", lambda c, x: signal.qspline1d_eval(c, x), K, [-3.1, 0.4, 1.1, 2.9]),
-    row("sepfir2d", lambda x, r, c: signal.sepfir2d(x, r, c), IMAGE, [0.3, -0.2, 0.7], [0.1, 0.5, 0.2]),
+    row("sepfir2d", lambda x, r, c: signal.sepfir2d(x, r, c), IMAGE, [0.3, -0.2, 0.7],
+        [0.1, 0.5, 0.2]),
     row("order_filter", lambda x: signal.order_filter(x, np.ones((3, 3)), 2), IMAGE),
 ]  # fmt: skip
 
