@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import signal
+from scipy import fft, signal
 
 from tests.samples.scipy_rows import row
 
@@ -201,6 +201,9 @@ DESIGNS = [
 
 #: What needs ``np.fft``.
 FOURIER = [
+    *(row(f"{f.__name__} {n}", lambda a, d, m, o, b, f=f: f(a, d, m, o, b), X[:n], 0.13, 0.7, 0.1,
+          0.2) for f in (fft.fht, fft.ifht) for n in (8, 9)),
+    row("fftfreq", lambda d: [fft.fftfreq(5, d), fft.rfftfreq(6, d)], 0.3),
     row("czt", lambda x: signal.czt(x, 7, axis=0), IMAGE),
     row("czt of a spiral", lambda x, w, a: signal.czt(x, 5, w, a), X, 0.9 - 0.3j, 1.1 + 0.2j),
     row("czt_points", lambda w, a: signal.czt_points(4, w, a), 0.9 - 0.3j, 1.1 + 0.2j),
