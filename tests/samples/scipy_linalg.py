@@ -20,6 +20,10 @@ SPARSE = sparse.csr_array(np.where(abs(N) > 0.1, N, 0) + 2 * np.eye(12))
 BIG = _rng.standard_normal(12)
 
 
+#: A first column that outweighs the others.
+STRONG = C + 4 * (np.arange(4) == 0)
+
+
 def _riccati(solve, **more):
     return lambda a, b, q, r: solve(a, b, q + q.T, r + r.T, **{k: v * b for k, v in more.items()})
 
@@ -38,11 +42,10 @@ LINALG = [
     row("eigvalsh_tridiagonal", linalg.eigvalsh_tridiagonal, C, D),
     row("diagsvd", lambda s: [linalg.diagsvd(s, 4, 6), linalg.diagsvd(s, 6, 4)], C),
     *(row(f"fiedler_companion {n}", linalg.fiedler_companion, BIG[:n]) for n in (2, 3, 4, 7, 8)),
-    row("solve_toeplitz columns", lambda c, r, b: linalg.solve_toeplitz((c, r), b), C + 4 * (np.arange(
-        4) == 0), C[::-1], A, compiled=True),
-    row("solve_toeplitz symmetric", linalg.solve_toeplitz, C + 4 * (np.arange(4) == 0), D[0] * C),
-    row("solve_toeplitz complex", linalg.solve_toeplitz, C + 4 * (np.arange(4) == 0) + 1j * C * (
-        np.arange(4) > 0), C),
+    row("solve_toeplitz columns", lambda c, r, b: linalg.solve_toeplitz((c, r), b), STRONG,
+        C[::-1], A, compiled=True),
+    row("solve_toeplitz symmetric", linalg.solve_toeplitz, STRONG, D[0] * C),
+    row("solve_toeplitz complex", linalg.solve_toeplitz, STRONG + 1j * C * (np.arange(4) > 0), C),
     *(row(f"{f.__name__}", lambda a, b, f=f: f(a, b, rtol=1e-12)[0], N + 2 * np.eye(12), BIG,
           rtol=1e-7, dtol=1e-5)
       for f in (iterative.bicg, iterative.cgs, iterative.tfqmr, iterative.lgmres,

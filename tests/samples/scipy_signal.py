@@ -163,6 +163,8 @@ DESIGNS = [
     row("firwin2", lambda g: signal.firwin2(9, [0, 0.3, 1.0], g), [1.0, 0.7, 0.3]),
     row("kaiser", lambda n, w: [signal.kaiser_beta(signal.kaiser_atten(n, x)) for x in (
         w, w / 3, w / 99)], 30.0, 0.4),
+    row("gammatone fir", lambda f: signal.gammatone(f, "fir", fs=2000.0), 440.0),
+    row("gammatone iir", lambda f: signal.gammatone(f, "iir", fs=2000.0), 440.0, dtol=1e-5),
     row("gauss_spline", lambda x: signal.gauss_spline(x, 3), X),
     row("sweep_poly", lambda t, p: signal.sweep_poly(t, p, 30.0), T, [0.3, -0.2, 0.7]),
     row("freqresp", lambda b, a, w: signal.freqresp((b, a), w), B, A, T, rtol=1e-7),
@@ -203,6 +205,7 @@ DESIGNS = [
 FOURIER = [
     *(row(f"{f.__name__} {n}", lambda a, d, m, o, b, f=f: f(a, d, m, o, b), X[:n], 0.13, 0.7, 0.1,
           0.2) for f in (fft.fht, fft.ifht) for n in (8, 9)),
+    row("fhtoffset", fft.fhtoffset, 0.13, 0.7, 0.1, 0.2),
     row("fftfreq", lambda d: [fft.fftfreq(5, d), fft.rfftfreq(6, d)], 0.3),
     row("czt", lambda x: signal.czt(x, 7, axis=0), IMAGE),
     row("czt of a spiral", lambda x, w, a: signal.czt(x, 5, w, a), X, 0.9 - 0.3j, 1.1 + 0.2j),

@@ -14,7 +14,8 @@ ANGLES = np.array([0.4, 1.1, 2.3])
 SPECIAL = [
     *(row(f"{f.__name__} {n}", lambda z, f=f, n=n: f(1.5, z, n), ANGLES)
       for f in (special.h1vp, special.h2vp) for n in (0, 2)),
-    *(row(f"lmbda {v}", lambda x, v=v: special.lmbda(v, x[()]), 1.3, rtol=1e-8) for v in (0, 2.5, 3)),
+    *(row(f"lmbda {v}", lambda x, v=v: special.lmbda(v, x[()]), 1.3, rtol=1e-8)
+      for v in (0, 2.5, 3)),
     row("riccati_jn", lambda x: special.riccati_jn(3, x[()]), 1.3),
     row("riccati_yn", lambda x: special.riccati_yn(3, x[()]), 1.3),
     *(row(f"diric {n}", lambda x, n=n: special.diric(x, n), [0.3, 2.1, 9.4]) for n in (1, 4, 5)),

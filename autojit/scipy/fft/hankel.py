@@ -77,3 +77,13 @@ def fftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
 def rfftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
     """The same of :func:`rfft`."""
     return np.fft.rfftfreq(known_integer(n, "n", "rfftfreq")) / floating(d)
+
+
+@answers("scipy.fft.fhtoffset")
+def fhtoffset(dln: Any, mu: Any, initial: Any = 0.0, bias: Any = 0.0) -> Any:
+    """The offset next to an initial one at which :func:`fht` of a series has no ringing."""
+    dln, mu, initial, bias = (floating(x) for x in (dln, mu, initial, bias))
+    y = np.pi / (2 * dln)
+    above, below = (sc.loggamma((mu + 1 + s * bias) / 2 + 1j * y) for s in (1, -1))
+    turns = (_LOG_2 - initial) / dln + (np.imag(above) + np.imag(below)) / np.pi
+    return initial + (turns - np.round(turns)) * dln

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autojit.functions.polynomials.traced import Poly1d
 from autojit.ir.core.shapes import normalize_axis
 from autojit.scipy.arguments import either, floating, known_integer, refused
 from autojit.scipy.registry import answers
@@ -78,7 +79,7 @@ def pade(an: Any, m: int, n: Any = None) -> tuple[Any, Any]:
     matrix = np.concatenate([np.eye(n + m + 1, n + 1), *shifted], axis=1)
     found = np.linalg.solve(matrix, a)
     below = np.concatenate([np.ones(1), found[n + 1 :]])
-    return np.poly1d(found[: n + 1][::-1]), np.poly1d(below[::-1])
+    return Poly1d(found[: n + 1][::-1]), Poly1d(below[::-1])
 
 
 @answers("scipy.interpolate.spalde", tuples=("tck",))

@@ -36,7 +36,7 @@ def fourier_gaussian(
     >>> from autojit import grad
     >>> from autojit.scipy.ndimage import fourier_gaussian
     >>> round(float(grad(lambda s: fourier_gaussian(np.ones(2), s)[1])(0.3)), 6)
-    -1.899256
+    -1.899052
     """
     factor = lambda f, s: np.exp(-2 * (np.pi * f * s) ** 2)  # noqa: E731
     return _filtered("fourier_gaussian", factor, input, sigma, n, axis, output)
@@ -62,8 +62,8 @@ def _each(name: str, f: Any, input: Any, output: Any, mode: Any, cval: Any, more
     x = floating(input)
     if output is not None and not isinstance(output, (type, np.dtype)):
         raise refused(f"scipy.ndimage.{name}", "output= takes a dtype.")
-    chosen = range(x.ndim) if axes is None else np.atleast_1d(axes)
-    chosen = [normalize_axis(int(axis), x.ndim) for axis in chosen]
+    given = range(x.ndim) if axes is None else np.atleast_1d(axes).tolist()
+    chosen = [normalize_axis(int(axis), x.ndim) for axis in given]
     modes = [mode] * len(chosen) if isinstance(mode, str) else list(mode)
     return [
         floating(f(x, axis, output or x.dtype, m, cval, *extra, **(keywords or {})))

@@ -233,16 +233,16 @@ def cont2discrete(system: Any, dt: Any, method: str = "zoh", alpha: Any = None) 
     if len(parts) == 2:
         return (*ss2tf(*_discrete(tf2ss(*parts), dt, method, alpha)), dt)
     if len(parts) == 3:
-        return (*tf2zpk(*_single(ss2tf(*_discrete(zpk2ss(*parts), dt, method, alpha)))), dt)
+        raise refused(
+            "scipy.signal.cont2discrete",
+            "how many zeros there are depends on values. Pass a fraction or matrices:\n"
+            "    cont2discrete(signal.zpk2ss(z, p, k), dt)",
+        )
     if len(parts) != 4:
         raise ValueError(
             "First argument must either be a tuple of 2 (tf), 3 (zpk), or 4 (ss) arrays."
         )
     return (*_discrete(parts, dt, method, alpha), dt)
-
-
-def _single(fraction: tuple[Any, Any]) -> tuple[Any, Any]:
-    return fraction[0][0], fraction[1]
 
 
 def _discrete(parts: Any, dt: Any, method: str, alpha: Any) -> tuple[Any, Any, Any, Any]:

@@ -199,3 +199,50 @@ def gauss_spline(x: Any, n: int) -> Any:
     """
     variance = (n + 1) / 12.0
     return np.exp(-(either(x) ** 2) / 2 / variance) / math.sqrt(2 * math.pi * variance)
+
+
+@answers("scipy.signal.gammatone")
+def gammatone(
+    freq: Any, ftype: str, order: Any = None, numtaps: Any = None, fs: Any = None, *,
+    xp: Any = None, device: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """``(b, a)`` of a model of the ear at a frequency: Slaney, "An efficient implementation of the
+    Patterson-Holdsworth auditory filter bank", Apple Computer Technical Report 35 (1993).
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.signal import gammatone
+    >>> jit(lambda f: gammatone(f, "fir", 1, 1, 16000.0)[0])(440.0).round(6)
+    array([0.028895])
+    """
+    f, fs = floating(freq), 2.0 if fs is None else float(known(fs, "fs", "gammatone"))
+    words = f"The frequency must be between 0 and {fs / 2} (Nyquist)"
+    f = ensured(f, (f > 0) & (f < fs / 2), ValueError(words))
+    width = 2 * np.pi * 1.019 * (f / 9.26449 + 24.7)
+    if ftype.lower() == "fir":
+        degree = 4 if order is None else int(order)
+        count = max(int(fs * 0.015), 15) if numtaps is None else int(numtaps)
+        t = np.arange(count) / fs
+        scale = 2 * width**degree / math.factorial(degree - 1) / fs
+        taps = t ** (degree - 1) * np.exp(-width * t) * np.cos(2 * np.pi * f * t)
+        return taps * scale, np.ones(1)
+    if ftype.lower() != "iir":
+        raise ValueError("ftype must be either fir or iir.")
+    return _recursive_gammatone(width / fs, 2 * np.pi * f / fs, 1 / fs)
+
+
+def _recursive_gammatone(w: Any, turn: Any, step: float) -> tuple[Any, Any]:
+    cosine = np.cos(turn)
+    start, middle = -2 * np.exp(2j * turn) * step, 2 * np.exp(-w + 1j * turn) * step
+    gain: Any = 1.0
+    for sign in (-1, 1):
+        for root in (math.sqrt(3 - 2**1.5), math.sqrt(3 + 2**1.5)):
+            gain = gain * (start + middle * (cosine + sign * root * np.sin(turn)))
+    twice = np.exp(2j * turn)
+    gain = np.abs(gain / (-2 / np.exp(2 * w) - 2 * twice + 2 * (1 + twice) / np.exp(w)) ** 4)
+    b = [math.comb(4, k) * (-1) ** k * np.cos(k * turn) * np.exp(-k * w) for k in range(5)]
+    one = np.array([1.0, 0.0, 0.0]) + 0.0 * cosine
+    pair = one + np.stack([0.0 * w, -2 * cosine * np.exp(-w), np.exp(-2 * w)])
+    a: Any = np.ones(1)
+    for _ in range(4):
+        a = np.convolve(a, pair)
+    return step**4 / gain * np.stack(b), a

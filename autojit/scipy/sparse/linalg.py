@@ -258,7 +258,7 @@ def expm_multiply(
 
     >>> from autojit import grad
     >>> from autojit.scipy.sparse.linalg import expm_multiply
-    >>> grad(lambda a: expm_multiply(a * np.eye(1), np.ones(1))[0])(0.0)
+    >>> grad(lambda a: expm_multiply(a * np.eye(1), np.ones(1))[0])(0.0).round(9)
     np.float64(1.0)
     """
     if start is not None or stop is not None or num is not None:

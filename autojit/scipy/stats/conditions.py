@@ -9,6 +9,10 @@ import numpy as np
 from autojit.tracing.tracer import Tracer
 
 
+class Uncovered(Exception):
+    """A family has no formula for a method."""
+
+
 def holds_everywhere(condition: Any) -> bool:
     """Whether a condition is known to hold."""
     return not isinstance(condition, Tracer) and bool(np.all(condition))

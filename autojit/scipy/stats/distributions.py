@@ -23,8 +23,9 @@ from autojit.scipy.registry import FUNCTIONS, answers
 from autojit.tracing.source import user_source
 
 from . import families
+from .conditions import Uncovered
 from .families.family import FAMILIES, Family
-from .methods import METHODS, Uncovered
+from .methods import METHODS
 
 _tables = families  # which registers them
 

@@ -13,15 +13,11 @@ import numpy as np
 from autojit.scipy.whole import without_derivative
 from autojit.tracing.tracer import Tracer
 
-from .conditions import chosen, either, holds_everywhere, holds_nowhere
+from .conditions import Uncovered, chosen, either, holds_everywhere, holds_nowhere
 from .families.family import Family
 from .standardized import Standardized, number
 
 Method = Callable[..., Any]
-
-
-class Uncovered(Exception):
-    """A family has no formula for a method."""
 
 
 #: The methods by SciPy's names, each given a family, its shape parameters, location and scale.

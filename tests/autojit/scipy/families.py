@@ -16,6 +16,8 @@ class Row(NamedTuple):
     edges: tuple[float, ...]
     invalid: tuple[float, ...] | None = None
     fixed: int = 0
+    #: The positions of shape parameters that must be known when a function is traced.
+    plain: tuple[int, ...] = ()
 
 
 INF = float("inf")
@@ -125,6 +127,7 @@ CONTINUOUS = {
     "genhalflogistic": Row((0.4,), (0.3, 1.1, 2.2), (-1.0, 0.0, 2.6), (-1.0,)),
     "kappa4": Row((0.4, 0.2), (-1.3, 0.4, 2.1), (-6.0, 5.5)),
     "tukeylambda": Row((0.3,), SPREAD, (-3.5, 3.5)),
+    "rel_breitwigner": Row((1.7,), RIGHT, HALF[:2], (-1.0,)),
     "ksone": Row((12.0,), (0.11, 0.25, 0.48), UNIT, (0.0,)),
     "kstwobign": Row((), (0.6, 0.93, 1.7), HALF),
 }
@@ -164,5 +167,9 @@ DISCRETE = {
     "boltzmann": Row((0.8, 6.0), COUNTS, (-1.0, 6.0), (-1.0, 6.0)),
     "yulesimon": Row((3.4,), (1.0, 2.0, 5.0), (0.0,), (-1.0,)),
     "nhypergeom": Row((12.0, 7.0, 3.0), COUNTS, (-1.0, 8.0), (12.0, 13.0, 5.0)),
+    "zipfian": Row((1.6, 7.0), (1.0, 2.0, 5.0), (0.0, 8.0), (-1.0, 7.0), plain=(1,)),
+    "nchypergeom_fisher": Row(
+        (12.0, 7.0, 5.0, 1.7), COUNTS, (-1.0, 6.0), (12.0, 13.0, 5.0, 1.0), plain=(0, 1, 2)
+    ),
     "skellam": Row((2.3, 1.6), (-2.0, 0.0, 3.0), (0.5,), (-1.0, 1.0)),
 }

@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
+from autojit.scipy.stats.conditions import Uncovered
+from autojit.tracing.tracer import Tracer
+
+from .discrete import log_choose
 from .family import POSITIVE, REAL, discrete, positive
 from .half_line import above_or
 
@@ -89,4 +93,81 @@ skellam = discrete(
     valid=positive, is_finite=True,
     cdf=_skellam_cdf,
     mean=lambda a, b: a - b, var=lambda a, b: a + b,
+)  # fmt: skip
+
+
+# -- sums over a known number of counts ------------------------------------------------------
+
+#: The longest sum that is taken.
+_MOST = 100_000
+
+
+def _counts(n: Any) -> np.ndarray:
+    """The whole numbers to the greatest of known ones; a traced one decides the length."""
+    most = np.inf if isinstance(n, Tracer) else np.max(n, initial=0.0)
+    if not most <= _MOST:
+        raise Uncovered
+    return np.arange(most + 1.0)
+
+
+def _harmonic(a: Any, low: Any, high: Any, n: Any) -> Any:
+    """The sum of ``j**-a`` for j from ``low`` to ``high``, which is at most n."""
+    j = _counts(n)[1:]
+    low, high, a = (np.asarray(x)[..., None] if not isinstance(x, Tracer) else x[..., None]
+                    for x in (low, high, a))  # fmt: skip
+    terms = np.where((j >= low) & (j <= high), np.exp(-a * np.log(j)), 0.0)
+    return np.sum(terms + 0.0 * (low + high), axis=-1)  # NaN stays NaN
+
+
+def _zipfian_moment(power: int, a: Any, n: Any) -> Any:
+    return _harmonic(a - power, 1.0, n, n) / _harmonic(a, 1.0, n, n)
+
+
+zipfian = discrete(
+    "zipfian", lambda a, n: (1.0, n),
+    lambda k, a, n: -a * np.log(k) - np.log(_harmonic(a, 1.0, n, n)),
+    inside=1.0, valid=lambda a, n: (a >= 0) & (n >= 1), whole=(1,),
+    cdf=lambda k, a, n: _harmonic(a, 1.0, k, n) / _harmonic(a, 1.0, n, n),
+    sf=lambda k, a, n: _harmonic(a, k + 1, n, n) / _harmonic(a, 1.0, n, n),
+    mean=lambda a, n: _zipfian_moment(1, a, n),
+    var=lambda a, n: _zipfian_moment(2, a, n) - _zipfian_moment(1, a, n) ** 2,
+)  # fmt: skip
+
+
+def _fisher_terms(k: Any, total: Any, good: Any, drawn: Any, odds: Any) -> Any:
+    return log_choose(good, k) + log_choose(total - good, drawn - k) + k * np.log(odds)
+
+
+def _fisher_bounds(total: Any, good: Any, drawn: Any, odds: Any) -> Any:
+    return np.maximum(0.0, drawn - (total - good)), np.minimum(drawn, good)
+
+
+def _fisher_sum(weight: Any, total: Any, good: Any, drawn: Any, odds: Any) -> Any:
+    """The logarithm of the sum of all terms; or their mean of a weight of each count."""
+    shapes = [x[..., None] if np.ndim(x) or isinstance(x, Tracer) else x
+              for x in (total, good, drawn, odds)]  # fmt: skip
+    low, high = _fisher_bounds(*shapes)
+    j = _counts(drawn)
+    inside = (j >= low) & (j <= high)
+    terms = np.where(inside, _fisher_terms(np.where(inside, j, low), *shapes), -np.inf)
+    whole = sc.logsumexp(terms, axis=-1)
+    if weight is None:
+        return whole
+    return np.sum(np.exp(terms - whole[..., None]) * weight(j), axis=-1)
+
+
+nchypergeom_fisher = discrete(
+    "nchypergeom_fisher", _fisher_bounds,
+    lambda k, *shapes: _fisher_terms(k, *shapes) - _fisher_sum(None, *shapes),
+    inside=lambda *shapes: _fisher_bounds(*shapes)[0],
+    valid=lambda total, good, drawn, odds: (
+        (total >= 0) & (good >= 0) & (drawn >= 0) & (odds > 0) & (good <= total)
+        & (drawn <= total)
+    ),
+    whole=(0, 1, 2),
+    mean=lambda *shapes: _fisher_sum(lambda j: j, *shapes),
+    var=lambda *shapes: (
+        _fisher_sum(lambda j: j * j, *shapes)
+        - _fisher_sum(lambda j: j, *shapes) ** 2
+    ),
 )  # fmt: skip
