@@ -212,7 +212,7 @@ def gammatone(
     >>> from autojit import jit
     >>> from autojit.scipy.signal import gammatone
     >>> jit(lambda f: gammatone(f, "fir", 1, 1, 16000.0)[0])(440.0).round(6)
-    array([0.028895])
+    array([0.057778])
     """
     f, fs = floating(freq), 2.0 if fs is None else float(known(fs, "fs", "gammatone"))
     words = f"The frequency must be between 0 and {fs / 2} (Nyquist)"
