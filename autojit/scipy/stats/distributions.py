@@ -23,7 +23,7 @@ from autojit.scipy.registry import FUNCTIONS, answers
 from autojit.tracing.source import user_source
 
 from . import families
-from .conditions import Uncovered
+from .families.conditions import Uncovered
 from .families.family import FAMILIES, Family
 from .methods import METHODS
 

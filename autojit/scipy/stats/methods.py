@@ -13,7 +13,7 @@ import numpy as np
 from autojit.scipy.whole import without_derivative
 from autojit.tracing.tracer import Tracer
 
-from .conditions import Uncovered, chosen, either, holds_everywhere, holds_nowhere
+from .families.conditions import Uncovered, chosen, either, holds_everywhere, holds_nowhere
 from .families.family import Family
 from .standardized import Standardized, number
 

@@ -18,7 +18,7 @@ from autojit.scipy.whole import without_derivative
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.tracer import Tracer
 
-from .conditions import holds_everywhere
+from .families.conditions import holds_everywhere
 from .families.family import REAL, Family
 
 _FLOAT = np.dtype(np.float64)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from autojit.scipy.stats.conditions import Uncovered
 from autojit.tracing.tracer import Tracer
 
+from .conditions import Uncovered
 from .discrete import log_choose
 from .family import POSITIVE, REAL, discrete, positive
 from .half_line import above_or

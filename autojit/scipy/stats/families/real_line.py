@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from autojit.scipy.stats.conditions import holds_nowhere
-
+from .conditions import holds_nowhere
 from .family import REAL, family, positive
 
 LOG_2 = float(np.log(2.0))
