@@ -314,6 +314,13 @@ def test_at_infinity(name: str) -> None:
         assert interpreted(lambda x, *a, f=f: f(x, *a), np.inf, *shapes) == want, method
 
 
+def test_the_density_of_ncx2_by_its_degrees_of_freedom() -> None:
+    f = lambda df: st.ncx2.logpdf(1.7, df, 1.3)  # noqa: E731
+    for df in (0.8, 2.0, 7.4):
+        difference = (f(df + 1e-4) - f(df - 1e-4)) / 2e-4
+        np.testing.assert_allclose(grad(f)(df), difference, rtol=1e-7, atol=1e-9)
+
+
 def test_student_of_infinite_freedom_is_normal() -> None:
     x, df = np.array([0.3, 0.7, -1.2]), np.array([3.0, np.inf, np.inf])
     for method in ("logpdf", "cdf", "sf"):
