@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special as special
+import scipy.stats as st
 
 import autojit
 from autojit import grad, jit
@@ -169,6 +170,15 @@ KINKS: list[tuple[str, Callable[..., Any], float, float]] = [
     ("unguarded division", lambda x: np.where(x == 0, 1.0, np.sin(x) / x), 0.0, 0.0),
     ("sinc at 0", np.sinc, 0.0, 0.0),
     ("xlogy at 0", lambda x: special.xlogy(0.0 * x, x), 1.0, 0.0),
+    ("xlogy by a factor of 0", lambda x: special.xlogy(x, 3.0), 0.0, np.log(3)),
+    ("xlogy of zeros", lambda x: special.xlogy(x, 0.0), 0.0, 0.0),
+    ("xlog1py by a factor of 0", lambda x: special.xlog1py(x, 3.0), 0.0, np.log(4)),
+    (
+        "a density by a power of 0",
+        lambda a: st.gamma.logpdf(0.7, a),
+        1.0,
+        np.log(0.7) + np.euler_gamma,
+    ),
     ("prod with one zero", lambda x: np.prod(np.stack([x, 2 + 0 * x, 3 + 0 * x])), 0.0, 6.0),
     ("prod with two zeros", lambda x: np.prod(np.stack([x, x, 3 + 0 * x])), 0.0, 0.0),
     ("logaddexp far away", lambda x: np.logaddexp(x, -1000.0), 1000.0, 1.0),

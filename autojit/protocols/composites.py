@@ -164,18 +164,33 @@ def _direction(z: Value) -> Value:
 OF_COMPLEX[np.sign] = _direction
 
 
+def _times_log(x: Value, y: Value, log: Callable[[Value], Value], start: float) -> Value:
+    """``x log(y)``, where log has its pole at ``start``: 0 where x is 0, also beyond the pole.
+
+    At x = 0 the derivative by x is the logarithm, and 0 where that is none or infinite.  The sum
+    with 0 makes a product of -0 the 0 that SciPy has.
+    """
+    zero = _is_zero_beside(x, y)
+    if y.dtype.kind == "c":
+        finite = arithmetic.ne(y, full(start, y.type))
+    else:
+        above = arithmetic.gt(y, full(start, y.type))
+        finite = arithmetic.bitwise_and(above, arithmetic.lt(y, full(np.inf, y.type)))
+    beyond = arithmetic.bitwise_and(zero, arithmetic.bitwise_not(finite))
+    product = x * log(arithmetic.select(beyond, full(start + 1, y.type), y))
+    nothing = full(0, product.type)
+    found = arithmetic.select(zero, product + nothing, product)
+    return arithmetic.select(beyond, nothing, found)
+
+
 @composite("scipy.special.xlogy")
 def _xlogy(x: Value, y: Value) -> Value:
-    zero = _is_zero_beside(x, y)
-    safe = arithmetic.select(zero, full(1, y.type), y)
-    return arithmetic.select(zero, full(0, x.type), x * elementary.log(safe))
+    return _times_log(x, y, elementary.log, 0.0)
 
 
 @composite("scipy.special.xlog1py")
 def _xlog1py(x: Value, y: Value) -> Value:
-    zero = _is_zero_beside(x, y)
-    safe = arithmetic.select(zero, full(0, y.type), y)
-    return arithmetic.select(zero, full(0, x.type), x * elementary.log1p(safe))
+    return _times_log(x, y, elementary.log1p, -1.0)
 
 
 @composite("scipy.special.logit")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from autojit.ir.core.declaration import full
 from autojit.ir.core.program import Value
-from autojit.ir.ops.arithmetic import absolute, eq, lt, select
+from autojit.ir.ops.arithmetic import absolute, eq, lt, select, stop_gradient
 from autojit.ir.ops.elementary import exp, log
 from autojit.ir.ops.linear import iota
 from autojit.ir.ops.move import broadcast
@@ -25,6 +25,8 @@ FIRST, STEP, NODES = -3.4, 0.06, 128
 PIECES = 100
 #: The nodes of ``line_integral``: from -80, where exp(u / 2) is 4e-18, to 39.5.
 LEFT, WIDE, POINTS = -80.0, 0.5, 240
+#: The steps of ``windowed_mean``.
+WINDOW = 400
 
 
 def zero(like: Value) -> Value:
@@ -95,6 +97,32 @@ def bounded_integral(
         return integrand(u * piece, *along) * piece
 
     return _trapezoids(scaled, [piece, *operands], 1.0, 1.0, PIECES)
+
+
+def windowed_mean(
+    log_weight: Callable[..., Value],
+    of: Callable[[Value], Value],
+    operands: Sequence[Value],
+    peak: Value,
+    reach: Value,
+) -> Value:
+    """The mean of ``of(u)`` by the weights ``exp(log_weight(u, *operands))`` over all u.
+
+    By the trapezoidal rule from ``peak - reach`` to ``peak + reach``, beyond which the weights are
+    negligible; peak and reach have to be constants for derivatives.
+    """
+    step = reach * (2 / WINDOW)
+    top = stop_gradient(log_weight(peak, *operands))
+
+    def weight(u: Value, peak: Value, step: Value, top: Value, *along: Value) -> Value:
+        return exp(log_weight(peak + u * step, *along) - top)
+
+    def weighted(u: Value, peak: Value, step: Value, top: Value, *along: Value) -> Value:
+        return weight(u, peak, step, top, *along) * of(peak + u * step)
+
+    given, first = [peak, step, top, *operands], -WINDOW / 2
+    above = _trapezoids(weighted, given, first, 1.0, WINDOW + 1)
+    return above / _trapezoids(weight, given, first, 1.0, WINDOW + 1)
 
 
 def _trapezoids(

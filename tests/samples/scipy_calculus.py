@@ -92,7 +92,22 @@ INTEGRALS = [
 ]  # fmt: skip
 
 SPLINES = interpolate
+LSQ_KNOTS = np.concatenate([[X[0] - 1] * 4, [X[3]], [X[-1] + 1] * 4])
+_LINE = np.array([0.0, 0.0, 0.0, 0.6, 1.0, 1.0, 1.0])
+
+
 INTERPOLATION = [
+    row("make_lsq_spline", lambda x, y, t: SPLINES.make_lsq_spline(x, y, LSQ_KNOTS)(t), X, Y, T),
+    row("make_lsq_spline weights", lambda y, w: SPLINES.make_lsq_spline(X, y, LSQ_KNOTS, w=w * w).c,
+        ROWS, Y),
+    row("pchip_interpolate", lambda x, y, t: [SPLINES.pchip_interpolate(x, y, t),
+        *SPLINES.pchip_interpolate(x, y, t, [0, 1])], X, Y, T),
+    *(row(f"pade {m}", lambda a, x, m=m: [p(x) for p in SPLINES.pade(a, m)], Y[:6], 0.3)
+      for m in (1, 3)),
+    row("spalde", lambda x: SPLINES.spalde(x, (_LINE, [0.3, 0.1, 0.7, 0.2, 0, 0, 0], 2)),
+        [0.3, 0.7]),
+    row("bisplev", lambda x, y, c: SPLINES.bisplev(x, y, (_LINE, _LINE, c, 2, 2), dx=1),
+        [0.3, 0.7, 0.8], [0.2, 0.5], np.cos(np.arange(16))),
     *(row(f"CubicSpline {bc}", lambda x, y, t, bc=bc: SPLINES.CubicSpline(x, y, bc_type=bc)(t), X,
           Y, T) for bc in ("not-a-knot", "natural", "clamped", ((1, 0.3), (2, 0.4)),
                            ("not-a-knot", (1, 0.2)))),

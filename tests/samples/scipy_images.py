@@ -20,7 +20,20 @@ def _coordinates(order, mode):
     return lambda x, c: ndimage.map_coordinates(x, c, order=order, mode=mode, cval=0.3)
 
 
+def _second(x, axis, output, mode, cval):
+    return ndimage.correlate1d(x, [1, -2, 1], axis, output, mode, cval)
+
+
 IMAGES = [
+    row("extrema", lambda x: ndimage.extrema(x)[:2], IMAGE),
+    *(row(f"spline_filter1d {m} {k}", lambda x, m=m, k=k: ndimage.spline_filter1d(x, k, 0, mode=m),
+          IMAGE) for m in ("mirror", "grid-wrap") for k in (1, 3)),
+    *(row(f"{f.__name__} {n}", lambda x, s, f=f, n=n: f(x, s, n=n), IMAGE, [0.7, 1.3])
+      for f in (ndimage.fourier_gaussian, ndimage.fourier_uniform, ndimage.fourier_shift)
+      for n in (-1, 11)),
+    row("generic_laplace", lambda x: ndimage.generic_laplace(x, _second, mode="wrap"), IMAGE),
+    row("generic_gradient_magnitude", lambda x: ndimage.generic_gradient_magnitude(
+        x, ndimage.sobel, axes=(1,)), IMAGE),
     *(made for m in EDGES for made in (
         row(f"correlate1d {m}", lambda x, w, m=m: ndimage.correlate1d(x, w, mode=m, cval=0.3), X,
             W),

@@ -20,11 +20,41 @@ SPARSE = sparse.csr_array(np.where(abs(N) > 0.1, N, 0) + 2 * np.eye(12))
 BIG = _rng.standard_normal(12)
 
 
+#: A first column that outweighs the others.
+STRONG = C + 4 * (np.arange(4) == 0)
+
+
 def _riccati(solve, **more):
     return lambda a, b, q, r: solve(a, b, q + q.T, r + r.T, **{k: v * b for k, v in more.items()})
 
 
+#: What is summed is a number that does not depend on the signs of eigenvectors.
+def _pairs(result):
+    return [result[0], np.abs(result[1])]
+
+
 LINALG = [
+    row("eig_banded", lambda b: _pairs(linalg.eig_banded(b)), BANDED),
+    row("eig_banded lower", lambda b: linalg.eig_banded(b, True, True), LOWER),
+    row("eigvals_banded", lambda b: linalg.eigvals_banded(b, select="i", select_range=(1, 3)),
+        BANDED),
+    row("eigh_tridiagonal", lambda d, e: _pairs(linalg.eigh_tridiagonal(d, e)), C, D),
+    row("eigvalsh_tridiagonal", linalg.eigvalsh_tridiagonal, C, D),
+    row("diagsvd", lambda s: [linalg.diagsvd(s, 4, 6), linalg.diagsvd(s, 6, 4)], C),
+    *(row(f"fiedler_companion {n}", linalg.fiedler_companion, BIG[:n]) for n in (2, 3, 4, 7, 8)),
+    row("solve_toeplitz columns", lambda c, r, b: linalg.solve_toeplitz((c, r), b), STRONG,
+        C[::-1], A, compiled=True),
+    row("solve_toeplitz symmetric", linalg.solve_toeplitz, STRONG, D[0] * C),
+    row("solve_toeplitz complex", linalg.solve_toeplitz, STRONG + 1j * C * (np.arange(4) > 0), C),
+    *(row(f"{f.__name__}", lambda a, b, f=f: f(a, b, rtol=1e-12)[0], N + 2 * np.eye(12), BIG,
+          rtol=1e-7, dtol=1e-5)
+      for f in (iterative.bicg, iterative.cgs, iterative.tfqmr, iterative.lgmres,
+                iterative.gcrotmk)),
+    row("minres", lambda a, b: iterative.minres(a + a.T, b, rtol=1e-13, shift=0.3)[0],
+        N + 2 * np.eye(12), BIG, rtol=1e-7, dtol=1e-5),
+    row("spsolve_triangular", lambda b: iterative.spsolve_triangular(sparse.csr_array(
+        sparse.tril(SPARSE)), b), BIG),
+    row("expm_multiply", lambda a, b: iterative.expm_multiply(a, b), A, C),
     row("toeplitz", linalg.toeplitz, C, D), row("toeplitz of one", linalg.toeplitz, C),
     row("hankel", linalg.hankel, C, D), row("hankel of one", linalg.hankel, C),
     row("circulant", linalg.circulant, C), row("companion", linalg.companion, C),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import signal
+from scipy import fft, signal
 
 from tests.samples.scipy_rows import row
 
@@ -120,8 +120,108 @@ SIGNAL = [
     row("freqz_sos", _sections(lambda s: signal.freqz_sos(s, 16)), SOS),
 ]  # fmt: skip
 
+_REAL = [-1.1, -0.4, -2.3]
+_GIVEN = [0.2, 0.9, 2.1]
+_COMB = [[-1.0, 0.3], [0.2, -0.4]]
+
+
+def _parts(f):
+    """Real and imaginary parts of roots, in an order that does not depend on how they are found."""
+    return lambda *a: [np.poly(r).real if np.ndim(r) else r for r in f(*a)]
+
+
+def _ends(w):
+    return np.stack(w) if len(w) > 1 else w[0]
+
+
+DESIGNS = [
+    *(row(f"{f.__name__} {b} {a}", lambda *w, f=f, b=b, a=a, r=r: f(3, *r, _ends(w), b, a), *w)
+      for f, r in ((signal.butter, ()), (signal.cheby1, (1.0,)), (signal.cheby2, (30.0,)),
+                   (signal.ellip, (1.0, 30.0)), (signal.bessel, ()))
+      for b, w in (("low", (0.3,)), ("bandpass", (0.2, 0.6))) for a in (False,)),
+    row("butter high analog", lambda w: signal.butter(4, w, "high", analog=True), 0.7),
+    row("butter bandstop", lambda w: signal.butter(2, w, "bandstop", fs=10.0), [1.0, 2.5]),
+    row("butter zpk", lambda w: _parts(signal.butter)(3, w, "low", False, "zpk"), 0.3),
+    row("cheby1 ripple", lambda r, w: signal.cheby1(4, r, w), 1.2, 0.3, compiled=True),
+    row("cheby2 ripple", lambda r, w: signal.cheby2(4, r, w), 25.0, 0.3),
+    row("cheb1ap", lambda r: signal.cheb1ap(3, r)[1:], 1.2),
+    row("cheb2ap", lambda r: signal.cheb2ap(4, r), 25.0),
+    row("iirnotch", signal.iirnotch, 0.3, 4.0), row("iirpeak", signal.iirpeak, 0.3, 4.0),
+    *(row(f"iircomb {f} {z}", lambda q, f=f, z=z: signal.iircomb(0.25, q, f, pass_zero=z), 4.0)
+      for f in ("notch", "peak") for z in (False, True)),
+    *(row(f.__name__, lambda *a, f=f: _parts(f)(np.zeros(0), *a), [0.1 + 0.5j, 0.1 - 0.5j], 2.0,
+          1.3, 0.4) for f in (signal.lp2bp_zpk, signal.lp2bs_zpk)),
+    *(row(f.__name__, f, B, A, 1.3) for f in (signal.lp2lp, signal.lp2hp)),
+    *(row(f.__name__, f, B, A, 1.3, 0.4) for f in (signal.lp2bp, signal.lp2bs)),
+    row("normalize", signal.normalize, B, A),
+    *(row(f"firwin {p}", lambda *c, p=p: signal.firwin(9, _ends(c), pass_zero=p), *c)
+      for p, c in ((True, (0.3,)), ("highpass", (0.3,)), ("bandpass", (0.2, 0.6)),
+                   ("bandstop", (0.2, 0.6)))),
+    row("firwin window", lambda c: signal.firwin(8, c, window=("kaiser", 3.0), fs=7.0, scale=False),
+        1.3),
+    row("firwin width", lambda c: signal.firwin(9, c, width=0.3), 0.4),
+    row("firwin2", lambda g: signal.firwin2(9, [0, 0.3, 1.0], g), [1.0, 0.7, 0.3]),
+    row("kaiser", lambda n, w: [signal.kaiser_beta(signal.kaiser_atten(n, x)) for x in (
+        w, w / 3, w / 99)], 30.0, 0.4),
+    row("gammatone fir", lambda f: signal.gammatone(f, "fir", fs=2000.0), 440.0),
+    row("gammatone iir", lambda f: signal.gammatone(f, "iir", fs=2000.0), 440.0, dtol=1e-5),
+    row("gauss_spline", lambda x: signal.gauss_spline(x, 3), X),
+    row("sweep_poly", lambda t, p: signal.sweep_poly(t, p, 30.0), T, [0.3, -0.2, 0.7]),
+    row("freqresp", lambda b, a, w: signal.freqresp((b, a), w), B, A, T, rtol=1e-7),
+    row("freqresp states", lambda a, w: signal.freqresp((a, [[1.0], [0.5]], [[1.0, 2.0]], [[0.3]]),
+        w)[1], _COMB, T, rtol=1e-7),
+    row("bode", lambda b, a, w: signal.bode((b, a), w), B, A, T, rtol=1e-7),
+    row("dfreqresp", lambda b, a, w: signal.dfreqresp((b, a, 0.3), w), B, A, _GIVEN),
+    row("dfreqresp roots", lambda p, w: signal.dfreqresp(([0.3], p, 2.0, 0.3), w), _REAL, _GIVEN),
+    row("dbode", lambda b, a, w: signal.dbode((b, a, 0.3), w), B, A, _GIVEN),
+    row("freqz_zpk", lambda p, k: signal.freqz_zpk([0.3], p, k, 7), _REAL, 2.0),
+    row("group_delay", lambda b, a: signal.group_delay((b, a), 7), B, A),
+    row("abcd_normalize", lambda a, b: signal.abcd_normalize(a, b, None, [[1.0]]), _COMB,
+        [[1.0], [0.5]]),
+    row("ss2tf", lambda a, b: signal.ss2tf(a, b, [[1.0, 2.0], [0.0, 1.0]], [[0.3], [0.1]]), _COMB,
+        [[1.0], [0.5]]),
+    row("sos2zpk", lambda s: [np.poly(signal.sos2zpk(s)[i]).real for i in (0, 1)],
+        [[0.2, 0.3, 0.5, 1.5, 0.2, 0.9]]),
+    row("lfiltic", signal.lfiltic, B, A, [0.3, -0.2], [0.7]),
+    *(row(f"cont2discrete {m}", lambda a, b, t, m=m: signal.cont2discrete(
+        (a, b, np.array([[1.0, 2.0]]), np.zeros((1, 1))), t, m, 0.3), _COMB, [[1.0], [0.5]], 0.4)
+      for m in ("zoh", "foh", "impulse", "gbt", "bilinear", "euler", "backward_diff")),
+    row("cont2discrete fraction", lambda a, t: signal.cont2discrete((B, a), t), A, 0.4),
+    row("dlsim", lambda a, u: signal.dlsim((B, a, 0.5), u), A, X),
+    row("dlsim states", lambda a, u: signal.dlsim((a, np.eye(2), np.ones((1, 2)), np.zeros((1, 2)),
+        0.5), u, x0=[0.3, 0.1]), _COMB, X.reshape(6, 2)),
+    row("dimpulse", lambda a: signal.dimpulse((B, a, 0.5), n=6)[1], A),
+    row("dstep", lambda a: signal.dstep((B, a, 0.5), t=np.arange(6) * 0.5)[1], A),
+    row("cspline1d", signal.cspline1d, X), row("qspline1d", signal.qspline1d, X),
+    row("cspline1d_eval", lambda c, x: signal.cspline1d_eval(c, x, 0.7, 0.2), K,
+        [-3.1, 0.4, 1.1, 4.2, 9.3]),
+    row("qspline1d_eval", lambda c, x: signal.qspline1d_eval(c, x), K, [-3.1, 0.4, 1.1, 2.9]),
+    row("sepfir2d", lambda x, r, c: signal.sepfir2d(x, r, c), IMAGE, [0.3, -0.2, 0.7],
+        [0.1, 0.5, 0.2]),
+    row("order_filter", lambda x: signal.order_filter(x, np.ones((3, 3)), 2), IMAGE),
+]  # fmt: skip
+
 #: What needs ``np.fft``.
 FOURIER = [
+    *(row(f"{f.__name__} {n}", lambda a, d, m, o, b, f=f: f(a, d, m, o, b), X[:n], 0.13, 0.7, 0.1,
+          0.2) for f in (fft.fht, fft.ifht) for n in (8, 9)),
+    row("fhtoffset", fft.fhtoffset, 0.13, 0.7, 0.1, 0.2),
+    row("fftfreq", lambda d: [fft.fftfreq(5, d), fft.rfftfreq(6, d)], 0.3),
+    row("czt", lambda x: signal.czt(x, 7, axis=0), IMAGE),
+    row("czt of a spiral", lambda x, w, a: signal.czt(x, 5, w, a), X, 0.9 - 0.3j, 1.1 + 0.2j),
+    row("czt_points", lambda w, a: signal.czt_points(4, w, a), 0.9 - 0.3j, 1.1 + 0.2j),
+    row("zoom_fft", lambda x, f: signal.zoom_fft(x, f, 7, fs=3.0), X, [0.3, 1.1]),
+    row("zoom_fft ends", lambda x, f: signal.zoom_fft(x, f, 5, endpoint=True), X, 0.7),
+    row("hilbert2", signal.hilbert2, IMAGE), row("hilbert2 cut", lambda x: signal.hilbert2(
+        x, (4, 7), axes=(1, 0)), IMAGE),
+    *(row(f"envelope {b} {r} {n}", lambda x, b=b, r=r: signal.envelope(x, b, residual=r), LONG[:n])
+      for b in ((1, None), (2, 5), (None, 3), (-4, -1)) for r in ("lowpass", "all", None)
+      for n in (12, 13)),
+    row("envelope complex", lambda x: signal.envelope(x, (2, 5), squared=True, axis=0),
+        LONG.reshape(20, 2) + 1j),
+    *(row(f"minimum_phase {m} {h}", lambda x, m=m, h=h: signal.minimum_phase(
+        np.concatenate([x, x[::-1]]), m, 64, half=h), [0.1, 0.3, 0.5])
+      for m, h in (("homomorphic", True), ("homomorphic", False), ("hilbert", True))),
     *(row(f"fftconvolve {m}", lambda a, b, m=m: signal.fftconvolve(a, b, m), a, b)
       for m in MODES for a, b in ((X, K), (IMAGE, KERNEL), (X + 1j, K * 1j))),
     row("fftconvolve axes", lambda a, b: signal.fftconvolve(a, b, "same", axes=1), IMAGE,

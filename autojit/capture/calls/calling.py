@@ -127,9 +127,7 @@ def _of_numba(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
 
 
 def _vectorize(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:
-    if kwargs:
-        return f(*args, **kwargs)
-    return vectorized.call_vectorize(f, args, _caller(converted))
+    return vectorized.call_vectorize(f, args, kwargs, _caller(converted))
 
 
 def _class(f: Any, args: Any, kwargs: Any, converted: Converted) -> Any:

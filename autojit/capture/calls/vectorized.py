@@ -39,11 +39,13 @@ def call_of_numba(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: C
     )
 
 
-def call_vectorize(f: np.vectorize, args: tuple[Any, ...], call: Call) -> Any:
+def call_vectorize(
+    f: np.vectorize, args: tuple[Any, ...], kwargs: dict[str, Any], call: Call
+) -> Any:
     """A call of what ``np.vectorize`` has made."""
-    if not is_traced(args):
-        return f(*plain(args))
-    function, taken = _without_excluded(f, args)
+    if not is_traced((args, kwargs)):
+        return f(*plain(args), **plain(kwargs))
+    function, taken = _without_excluded(f, args, kwargs)
     if f.signature is not None:
         result = by_signature(function, f.signature, taken, call)
     else:
@@ -52,18 +54,22 @@ def call_vectorize(f: np.vectorize, args: tuple[Any, ...], call: Call) -> Any:
 
 
 def _without_excluded(
-    f: np.vectorize, args: tuple[Any, ...]
+    f: np.vectorize, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """A function of the arguments that are taken apart, and these."""
-    fixed = {i: x for i, x in enumerate(args) if i in f.excluded}
-    if not fixed:
+    """A function of the arguments that are taken apart, and these: keywords come last."""
+    places = [i for i in range(len(args)) if i not in f.excluded]
+    names = [name for name in kwargs if name not in f.excluded]
+    if len(places) == len(args) and not kwargs:
         return f.pyfunc, args
 
     def function(*taken: Any) -> Any:
-        rest = iter(taken)
-        return f.pyfunc(*(fixed[i] if i in fixed else next(rest) for i in range(len(args))))
+        given, named = list(args), dict(kwargs)
+        for i, x in zip(places, taken, strict=False):
+            given[i] = x
+        named.update(zip(names, taken[len(places) :], strict=True))
+        return f.pyfunc(*given, **named)
 
-    return function, tuple(x for i, x in enumerate(args) if i not in fixed)
+    return function, (*(args[i] for i in places), *(kwargs[name] for name in names))
 
 
 def by_signature(

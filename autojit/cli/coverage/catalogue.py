@@ -127,7 +127,7 @@ def _dispatches(function: Any) -> bool:
 
 def _answered_by_scipy(namespace: str) -> Any:
     from autojit.protocols.ufuncs import is_covered
-    from autojit.scipy.names import load
+    from autojit.scipy.names import load, resolved
     from autojit.scipy.registry import FUNCTIONS
     from autojit.tracing.hooks import hooks
 
@@ -136,15 +136,19 @@ def _answered_by_scipy(namespace: str) -> Any:
     names = {name.removeprefix(f"{namespace}.").partition(".")[0] for name in FUNCTIONS
              if name.startswith(f"{namespace}.")}  # fmt: skip
 
+    same = {id(f) for name in FUNCTIONS if (f := resolved(name)) is not None}
+
     def is_known(name: str, function: Any) -> bool:
         if isinstance(function, np.ufunc):
             return name in names or is_covered(function)
-        return name in names or _is_family(function)
+        if getattr(np, name, None) is function:  # NumPy's own, under SciPy's name
+            return _dispatches(function)
+        return name in names or id(function) in same or _is_family(function)
 
     return is_known
 
 
 def _is_family(function: Any) -> bool:
     """Whether it is a distribution of ``scipy.stats`` that has formulas."""
-    families = sys.modules.get("autojit.scipy.stats.family")
+    families = sys.modules.get("autojit.scipy.stats.families.family")
     return families is not None and getattr(function, "name", None) in families.FAMILIES

@@ -17,6 +17,10 @@ _TABLE = "exact tests of known counts"
 _GLOBAL = "a search without derivatives, or with SciPy's own state"
 _DISCRETE = "the result jumps: linear programs and assignments have no derivative by the search"
 _FACTORS = "factors that are not unique or are updated in place"
+_P_VALUES = "p-values that SciPy integrates, tabulates or simulates"
+_POLYNOMIALS = "returns a polynomial object: call eval_… at points, or roots_…"
+_SIMULATED = "integrates or solves by SciPy's own adaptive code: call quad, quad_vec or solve_ivp"
+_PRECISION = "recursions that end where a known precision is reached"
 
 OTHERS: dict[str, dict[str, str]] = {
     "scipy.special": {
@@ -39,7 +43,7 @@ OTHERS: dict[str, dict[str, str]] = {
         "routines of LAPACK": "find_best_blas_type get_blas_funcs get_lapack_funcs",
     },
     "scipy.signal": {
-        _WHOLE: "bessel besselap buttap correlation_lags get_window max_len_seq unit_impulse",
+        _WHOLE: "besselap buttap correlation_lags get_window max_len_seq unit_impulse",
         _SEARCH: "band_stop_obj buttord cheb1ord cheb2ord ellipord findfreqs kaiserord "
         "choose_conv_method check_COLA check_NOLA",
     },
@@ -57,6 +61,7 @@ OTHERS: dict[str, dict[str, str]] = {
 
 REFUSED: dict[str, dict[str, str]] = {
     "scipy.special": {
+        _POLYNOMIALS: "gegenbauer genlaguerre jacobi sh_jacobi",
         "complex results of real numbers": "kelvin modfresnelm modfresnelp",
         "returns tables of all orders": "lqmn lqn mathieu_even_coef mathieu_odd_coef "
         "obl_cv_seq pbdn_seq pbdv_seq pbvv_seq pro_cv_seq",
@@ -72,9 +77,12 @@ REFUSED: dict[str, dict[str, str]] = {
         "permutation_test sobol_indices",
         _PLOT: "boxcox_normmax boxcox_normplot fit ppcc_max ppcc_plot probplot "
         "yeojohnson_normmax yeojohnson_normplot",
-        _OBJECTS: "abs bayes_mvs dunnett exp log make_distribution mvsdist order_statistic "
+        _OBJECTS: "abs bayes_mvs dunnett ecdf exp log make_distribution mvsdist order_statistic "
         "truncate tukey_hsd",
+        _P_VALUES: "cramervonmises ks_1samp kstest power shapiro",
         _LENGTH: "sigmaclip",
+        "counts alone: no derivative": "multivariate_hypergeom",
+        "a linear program": "wasserstein_distance_nd",
         _BOOLEANS: "binned_statistic binned_statistic_2d binned_statistic_dd cumfreq relfreq",
     },
     "scipy.linalg": {
@@ -88,15 +96,22 @@ REFUSED: dict[str, dict[str, str]] = {
     "scipy.signal": {
         _INDICES: "argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt peak_prominences "
         "peak_widths",
-        _SEARCH: "closest_STFT_dual_window firls place_poles remez",
-        "pairs of roots depend on values": "invres invresz residue residuez tf2sos unique_roots "
+        _SEARCH: "closest_STFT_dual_window ellipap firls iirdesign place_poles remez",
+        _PRECISION: "cspline2d qspline2d spline_filter symiirorder1 symiirorder2",
+        "how many zeros there are, and their pairs, depend on values":
+        "ss2zpk invres invresz residue residuez tf2sos unique_roots "
         "zpk2sos",
     },
-    "scipy.integrate": {"weights for traced nodes": "newton_cotes"},
+    "scipy.integrate": {
+        "weights for traced nodes": "newton_cotes",
+        _SIMULATED: "cubature nsum qmc_quad solve_bvp tanhsinh",
+    },
     "scipy.interpolate": {
         _SEARCH: "bisplrep generate_knots make_splprep make_splrep splprep",
         _LENGTH: "sproot",
         "the same by values: BarycentricInterpolator": "lagrange",
+        "fits a polynomial to a function: derivatives by grad are exact":
+            "approximate_taylor_polynomial",
         "triangulates: use RBFInterpolator": "griddata",
     },
     "scipy.ndimage": {

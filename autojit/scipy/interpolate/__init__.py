@@ -12,6 +12,13 @@ from .bsplines import (
     splint,
     splrep,
 )
+from .fitted import (
+    bisplev,
+    make_lsq_spline,
+    pade,
+    pchip_interpolate,
+    spalde,
+)
 from .grids import RectBivariateSpline, RegularGridInterpolator, interp1d, interpn
 from .piecewise import (
     Akima1DInterpolator,
@@ -34,7 +41,8 @@ __all__ = [
     "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicHermiteSpline",
     "CubicSpline", "InterpolatedUnivariateSpline", "KroghInterpolator", "PPoly",
     "PchipInterpolator", "RBFInterpolator", "RectBivariateSpline", "RegularGridInterpolator",
-    "UnivariateSpline", "barycentric_interpolate", "griddata", "interp1d", "interpn",
-    "krogh_interpolate", "lagrange", "make_interp_spline", "splantider", "splder", "splev",
+    "UnivariateSpline", "barycentric_interpolate", "bisplev",
+    "griddata", "interp1d", "interpn", "krogh_interpolate", "lagrange", "make_interp_spline",
+    "make_lsq_spline", "pade", "pchip_interpolate", "spalde", "splantider", "splder", "splev",
     "splint", "splrep",
 ]  # fmt: skip

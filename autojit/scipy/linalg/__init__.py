@@ -62,6 +62,14 @@ from .structured import (
     toeplitz,
 )
 from .triangular_factors import lu, qr
+from .tridiagonal import (
+    diagsvd,
+    eig_banded,
+    eigh_tridiagonal,
+    eigvals_banded,
+    eigvalsh_tridiagonal,
+    fiedler_companion,
+)
 
 __all__ = [
     "block_diag",
@@ -76,13 +84,19 @@ __all__ = [
     "coshm",
     "cosm",
     "det",
+    "diagsvd",
     "eig",
+    "eig_banded",
     "eigh",
+    "eigh_tridiagonal",
     "eigvals",
+    "eigvals_banded",
     "eigvalsh",
+    "eigvalsh_tridiagonal",
     "expm",
     "expm_frechet",
     "fiedler",
+    "fiedler_companion",
     "fractional_matrix_power",
     "funm",
     "hankel",

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from autojit.control_flow.control import scan
 from autojit.protocols.lifting import as_tracer
 from autojit.scipy.arguments import floating, known, known_integer
 from autojit.scipy.registry import answers
+from autojit.solvers.implicit import custom_linear_solve
 
 
 def _vector(x: Any) -> Any:
@@ -207,14 +209,66 @@ def matmul_toeplitz(
 
 @answers("scipy.linalg.solve_toeplitz", tuples=("c_or_cr",))
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """The x with ``T x = b`` for a Toeplitz matrix; traced, by an LU factorisation.
+    """The x with ``T x = b`` for a Toeplitz matrix of n rows, in O(n**2) by Levinson's recursion.
+
+    As in SciPy, the leading square blocks have to be regular: where one is not, the result is not
+    a number.  The derivative comes from the equation, by the same recursion.
 
     >>> from autojit import grad
     >>> from autojit.scipy.linalg import solve_toeplitz
     >>> grad(lambda c: solve_toeplitz(c, np.ones(2)).sum())(np.array([2.0, 0.0]))
     array([-0.5, -0.5])
     """
-    return np.linalg.solve(_toeplitz_of(c_or_cr), floating(b))
+    column, row = _column_and_row(c_or_cr)
+    right = floating(b)
+    if right.shape[0] != column.shape[0] or column.shape != row.shape:
+        raise ValueError("Incompatible dimensions.")
+    dtype = np.result_type(column.dtype, row.dtype, right.dtype)
+    column, row, right = (x.astype(dtype) for x in (column, row, right))
+    matrix = toeplitz(column, row)
+    found: Any = custom_linear_solve(
+        lambda x: matrix @ x,
+        np.reshape(right, (right.shape[0], -1)),
+        lambda _, y: _levinson(column, row, y),
+        lambda _, y: _levinson(row, column, y),
+    )
+    return np.reshape(found, right.shape)
+
+
+def _column_and_row(c_or_cr: Any) -> tuple[Any, Any]:
+    if isinstance(c_or_cr, tuple):
+        column, row = (np.ravel(floating(x)) for x in c_or_cr)
+        return column, np.concatenate([column[:1], row[1:]])
+    column = np.ravel(floating(c_or_cr))
+    return column, np.conj(column)
+
+
+def _levinson(column: Any, row: Any, right: Any) -> Any:
+    """Levinson's recursion: Golub & Van Loan, "Matrix computations", 4.7.
+
+    A step goes from the solutions of the leading block of k rows to those of k + 1: of the right
+    side, and of the first and the last unit vector (``forward`` and ``backward``).
+    """
+    n = column.shape[0]
+    first = (np.arange(n) == 0).astype(column.dtype)
+    start = first / column[0]
+
+    def step(state: Any, given: Any) -> tuple[Any, None]:
+        x, forward, backward, left = state
+        entry, wanted = given
+        left = np.concatenate([np.reshape(entry, (1,)), left[:-1]])
+        moved = np.concatenate([np.zeros_like(backward[:1]), backward[:-1]])
+        low, high = left @ forward, row @ moved
+        scale = 1 / (1 - low * high)
+        forward, backward = (
+            scale * (forward - low * moved), scale * (moved - high * forward)
+        )  # fmt: skip
+        return (x + (wanted - left @ x) * backward[:, None], forward, backward, left), None
+
+    given = (column[1:], right[1:])
+    state = (start[:, None] * right[0], start, start, 0.0 * column)
+    (x, *_), _ = scan(step, state, given)
+    return x
 
 
 def _toeplitz_of(c_or_cr: Any) -> Any:

@@ -15,9 +15,25 @@ from .correlation import (
     uniform_filter,
     uniform_filter1d,
 )
-from .geometry import affine_transform, map_coordinates, rotate, shift, spline_filter, zoom
+from .fourier import (
+    fourier_gaussian,
+    fourier_shift,
+    fourier_uniform,
+    generic_gradient_magnitude,
+    generic_laplace,
+)
+from .geometry import (
+    affine_transform,
+    map_coordinates,
+    rotate,
+    shift,
+    spline_filter,
+    spline_filter1d,
+    zoom,
+)
 from .measurements import (
     center_of_mass,
+    extrema,
     maximum,
     mean,
     median,
@@ -44,11 +60,13 @@ from .ranks import maximum_filter, median_filter, minimum_filter, rank_filter
 
 __all__ = [
     "affine_transform", "black_tophat", "center_of_mass", "convolve", "convolve1d", "correlate",
-    "correlate1d", "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude",
-    "gaussian_laplace", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "laplace",
-    "map_coordinates", "maximum", "maximum_filter", "maximum_filter1d", "mean", "median",
-    "median_filter", "minimum", "minimum_filter", "minimum_filter1d", "morphological_gradient",
-    "morphological_laplace", "percentile_filter", "prewitt", "rank_filter", "rotate", "shift",
-    "sobel", "spline_filter", "standard_deviation", "sum", "sum_labels", "uniform_filter",
-    "uniform_filter1d", "variance", "white_tophat", "zoom",
+    "correlate1d", "extrema", "fourier_gaussian", "fourier_shift", "fourier_uniform",
+    "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
+    "generic_gradient_magnitude", "generic_laplace", "grey_closing", "grey_dilation",
+    "grey_erosion", "grey_opening", "laplace", "map_coordinates", "maximum", "maximum_filter",
+    "maximum_filter1d", "mean", "median", "median_filter", "minimum", "minimum_filter",
+    "minimum_filter1d", "morphological_gradient", "morphological_laplace", "percentile_filter",
+    "prewitt", "rank_filter", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d",
+    "standard_deviation", "sum", "sum_labels", "uniform_filter", "uniform_filter1d", "variance",
+    "white_tophat", "zoom",
 ]  # fmt: skip

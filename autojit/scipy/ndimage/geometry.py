@@ -71,12 +71,18 @@ def coefficients(x: Any, order: int, mode: str) -> Any:
     """The coefficients of the spline through an image."""
     if mode not in EDGES:
         raise RuntimeError(f"boundary mode not supported: {mode!r}")
-    if order > 1:
-        for axis, n in enumerate(x.shape):
-            if n > 1:
-                matrix = _inverse(n, order, _spline_mode(mode)).astype(x.dtype)
-                x = np.moveaxis(np.moveaxis(x, axis, -1) @ matrix.T, -1, axis)
+    for axis in range(x.ndim):
+        x = _along(x, order, mode, axis)
     return x
+
+
+def _along(x: Any, order: int, mode: str, axis: int) -> Any:
+    """The coefficients of splines along an axis."""
+    n = x.shape[axis]
+    if order < 2 or n < 2:
+        return x
+    matrix = _inverse(n, order, _spline_mode(mode)).astype(x.dtype)
+    return np.moveaxis(np.moveaxis(x, axis, -1) @ matrix.T, -1, axis)
 
 
 def _moved(c: Any, n: int, mode: str) -> Any:
@@ -186,6 +192,21 @@ def spline_filter(
     if not 2 <= order <= 5:
         raise RuntimeError("spline order not supported")
     return coefficients(x, order, mode)
+
+
+@answers("scipy.ndimage.spline_filter1d")
+def spline_filter1d(
+    input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror"
+) -> Any:
+    """The coefficients of the splines along an axis, in double precision."""
+    x = as_tracer(input)
+    x = _image("spline_filter1d", x if x.dtype.kind == "c" else x.astype(np.float64), output)
+    order = known_integer(order, "order", "spline_filter1d")
+    if not 0 <= order <= 5:
+        raise RuntimeError("spline order not supported")
+    if mode not in EDGES:
+        raise RuntimeError(f"boundary mode not supported: {mode!r}")
+    return _along(x, order, mode, axis)
 
 
 def _grid(shape: Any) -> list[np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autojit.protocols.lifting import as_tracer
-from autojit.scipy.arguments import floating, known
+from autojit.scipy.arguments import floating, known, refused
 from autojit.scipy.registry import answers
 
 
@@ -49,6 +49,23 @@ def sum(input: Any, labels: Any = None, index: Any = None) -> Any:
     array([0., 1., 1.])
     """
     return sum_labels(input, labels, index)
+
+
+@answers("scipy.ndimage.extrema")
+def extrema(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, Any, Any, Any]:
+    """``(minimum, maximum, place of the minimum, place of the maximum)`` of all elements.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.ndimage import extrema
+    >>> grad(lambda x: extrema(x)[1] - extrema(x)[0])(np.array([2.0, 5.0, 3.0]))
+    array([-1.,  1.,  0.])
+    """
+    if labels is not None or index is not None:
+        raise refused("scipy.ndimage.extrema", "of labels, call minimum and maximum.")
+    x = floating(input)
+    places = (np.unravel_index(f(x), x.shape) for f in (np.argmin, np.argmax))
+    low, high = places
+    return np.min(x), np.max(x), tuple(low), tuple(high)
 
 
 @answers("scipy.ndimage.mean")

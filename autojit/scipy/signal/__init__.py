@@ -1,6 +1,21 @@
 """``scipy.signal`` for traced arrays: with plain ones only, each function is SciPy's own."""
 
 from .convolution import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
+from .design import (
+    bessel,
+    butter,
+    cheb1ap,
+    cheb2ap,
+    cheby1,
+    cheby2,
+    ellip,
+    iircomb,
+    iirfilter,
+    iirnotch,
+    iirpeak,
+    lp2bp_zpk,
+    lp2bs_zpk,
+)
 from .filtering import (
     deconvolve,
     filtfilt,
@@ -10,6 +25,22 @@ from .filtering import (
     sosfilt_zi,
     sosfiltfilt,
 )
+from .forms import (
+    abcd_normalize,
+    cont2discrete,
+    dimpulse,
+    dlsim,
+    dstep,
+    lfiltic,
+    lp2bp,
+    lp2bs,
+    lp2hp,
+    lp2lp,
+    normalize,
+    sos2zpk,
+    ss2tf,
+)
+from .responses import bode, dbode, dfreqresp, freqresp, freqz_zpk, group_delay
 from .sampling import decimate, hilbert, resample, resample_poly, upfirdn
 from .smoothing import detrend, medfilt, medfilt2d, savgol_coeffs, savgol_filter, wiener
 from .spectra import (
@@ -21,6 +52,7 @@ from .spectra import (
     stft,
     welch,
 )
+from .splines import cspline1d, cspline1d_eval, order_filter, qspline1d, qspline1d_eval, sepfir2d
 from .systems import (
     bilinear,
     bilinear_zpk,
@@ -38,16 +70,25 @@ from .systems import (
     zpk2ss,
     zpk2tf,
 )  # fmt: skip
+from .taps import firwin, firwin2, gammatone, gauss_spline, kaiser_atten, kaiser_beta, minimum_phase
 from .uneven import lombscargle
-from .waveforms import chirp, freqz, freqz_sos, gausspulse, sawtooth, sosfreqz, square
+from .waveforms import chirp, freqz, freqz_sos, gausspulse, sawtooth, sosfreqz, square, sweep_poly
+from .zoom import czt, czt_points, envelope, hilbert2, zoom_fft
 
 __all__ = [
-    "bilinear", "bilinear_zpk", "chirp", "coherence", "convolve", "convolve2d", "correlate",
-    "correlate2d", "csd", "decimate", "deconvolve", "detrend", "fftconvolve", "filtfilt", "freqs",
-    "freqs_zpk", "freqz", "freqz_sos", "gausspulse", "hilbert", "impulse", "istft", "lfilter",
-    "lfilter_zi", "lombscargle", "lp2hp_zpk", "lp2lp_zpk", "lsim", "medfilt", "medfilt2d",
-    "oaconvolve", "periodogram", "resample", "resample_poly", "savgol_coeffs", "savgol_filter",
-    "sawtooth", "sos2tf", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram",
-    "square", "step", "stft", "tf2ss", "tf2zpk", "upfirdn", "vectorstrength", "welch", "wiener",
-    "zpk2ss", "zpk2tf",
+    "abcd_normalize", "bessel", "bilinear", "bilinear_zpk", "bode", "butter", "cheb1ap",
+    "cheb2ap", "cheby1", "cheby2", "chirp", "coherence", "cont2discrete", "convolve",
+    "convolve2d", "correlate", "correlate2d", "csd", "cspline1d", "cspline1d_eval", "czt",
+    "czt_points", "dbode", "decimate", "deconvolve", "detrend", "dfreqresp", "dimpulse", "dlsim",
+    "dstep", "ellip", "envelope", "fftconvolve", "filtfilt", "firwin", "firwin2", "freqresp",
+    "freqs", "freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gauss_spline",
+    "gausspulse", "group_delay", "hilbert", "hilbert2", "iircomb", "iirfilter", "iirnotch",
+    "iirpeak", "impulse", "istft", "kaiser_atten", "kaiser_beta", "lfilter", "lfilter_zi",
+    "lfiltic", "lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk",
+    "lp2lp", "lp2lp_zpk", "lsim", "medfilt", "medfilt2d", "minimum_phase", "normalize",
+    "oaconvolve", "order_filter", "periodogram", "qspline1d", "qspline1d_eval", "resample",
+    "resample_poly", "savgol_coeffs", "savgol_filter", "sawtooth", "sepfir2d", "sos2tf",
+    "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "square",
+    "ss2tf", "step", "stft", "sweep_poly", "tf2ss", "tf2zpk", "upfirdn", "vectorstrength",
+    "welch", "wiener", "zoom_fft", "zpk2ss", "zpk2tf",
 ]  # fmt: skip

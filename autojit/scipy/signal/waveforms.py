@@ -113,7 +113,7 @@ def gausspulse(
     return tuple(results) if len(results) > 1 else results[0]
 
 
-def _frequencies(worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> tuple[Any, Any]:
+def frequencies(worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> tuple[Any, Any]:
     """Frequencies in radians a sample, and in the units of ``fs``."""
     worN = 512 if worN is None else worN
     if isinstance(worN, (int, np.integer)):
@@ -145,7 +145,7 @@ def freqz(
     b, a = np.atleast_1d(floating(b)), np.atleast_1d(floating(a))
     if b.ndim > 1 or a.ndim > 1:
         raise ValueError("freqz of traced values takes b and a of one axis each")
-    w, shown = _frequencies(worN, whole, fs, include_nyquist)
+    w, shown = frequencies(worN, whole, fs, include_nyquist)
     return shown, _polynomial(b, w) / _polynomial(a, w)
 
 
@@ -159,7 +159,7 @@ def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * np.p
     array([[ 1.,  1.,  1., -2., -2., -2.]])
     """
     rows = floating(sos)
-    w, shown = _frequencies(worN, whole, fs, False)
+    w, shown = frequencies(worN, whole, fs, False)
     h: Any = 1.0
     for i in range(rows.shape[0]):
         h = h * (_polynomial(rows[i, :3], w) / _polynomial(rows[i, 3:], w))
@@ -170,3 +170,17 @@ def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * np.p
 def sosfreqz(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * np.pi) -> Any:
     """As :func:`freqz_sos`."""
     return freqz_sos(sos, worN, whole, fs)
+
+
+@answers("scipy.signal.sweep_poly")
+def sweep_poly(t: Any, poly: Any, phi: Any = 0) -> Any:
+    """A cosine whose frequency is a polynomial of the time, by its coefficients.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.signal import sweep_poly
+    >>> round(float(grad(sweep_poly, 1)(0.5, np.array([1.0]))[0]), 6)
+    -0.0
+    """
+    coefficients = poly.coeffs if isinstance(poly, np.poly1d) else floating(poly)
+    phase = 2 * np.pi * np.polyval(np.polyint(coefficients), floating(t))
+    return np.cos(phase + floating(phi) * np.pi / 180)

@@ -13,6 +13,8 @@ import numpy as np
 
 from autojit.control_flow.control import fori_loop, while_loop
 from autojit.scipy.arguments import floating, known, refused
+from autojit.scipy.linalg.matrix_functions import expm
+from autojit.scipy.linalg.solving import solve_triangular
 from autojit.scipy.registry import answers
 from autojit.solvers.implicit import custom_linear_solve
 from autojit.transformations.derivatives import stop_gradient
@@ -190,6 +192,80 @@ def gmres(
     """``(x, info)`` with ``A x = b``; info is 0 on success."""
     method = _gmres(20 if restart is None else int(known(restart, "restart", "gmres")))
     return _solved("gmres", method, A, b, x0, rtol, atol, maxiter, M, callback)
+
+
+def _same_solution(name: str, method: Callable[..., Any], doc: str) -> None:
+    """Register a method of SciPy's that is answered by another one, to the same tolerance."""
+
+    def answer(
+        A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
+        maxiter: Any = None, M: Any = None, callback: Any = None,
+    ) -> tuple[Any, Any]:  # fmt: skip
+        return _solved(name, method, A, b, x0, rtol, atol, maxiter, M, callback)
+
+    answer.__name__ = answer.__qualname__ = name
+    answer.__doc__ = doc
+    answers(f"scipy.sparse.linalg.{name}")(answer)
+
+
+for _name in ("bicg", "cgs", "tfqmr"):
+    _same_solution(_name, _bicgstab, f"As `bicgstab`, whose steps stand for those of {_name}.")
+for _name in ("gcrotmk", "lgmres"):
+    _same_solution(_name, _gmres(20), f"As `gmres`, whose steps stand for those of {_name}.")
+
+
+@answers("scipy.sparse.linalg.minres")
+def minres(
+    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float = 0.0, maxiter: Any = None,
+    M: Any = None, callback: Any = None, show: bool = False, check: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """As `gmres` of ``A - shift``, whose steps stand for those of minres."""
+    forward = product(A)
+
+    class Shifted:
+        """``A - shift`` as an operator."""
+
+        @staticmethod
+        def matvec(x: Any) -> Any:
+            return forward(x) - shift * x
+
+    return _solved("minres", _gmres(20), Shifted, b, x0, rtol, 0.0, maxiter, M, callback)
+
+
+@answers("scipy.sparse.linalg.spsolve_triangular")
+def spsolve_triangular(
+    A: Any, b: Any, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:  # fmt: skip
+    """The x with ``A x = b`` for a known sparse triangular matrix; traced, of the full one.
+
+    >>> from autojit import jit
+    >>> from scipy.sparse import csr_array
+    >>> from autojit.scipy.sparse.linalg import spsolve_triangular
+    >>> jit(lambda b: spsolve_triangular(csr_array([[2.0, 0.0], [1.0, 4.0]]), b))(np.ones(2))
+    array([0.5  , 0.125])
+    """
+    matrix = A.toarray() if hasattr(A, "toarray") else A
+    return solve_triangular(floating(matrix), floating(b), lower=lower, unit_diagonal=unit_diagonal)
+
+
+@answers("scipy.sparse.linalg.expm_multiply")
+def expm_multiply(
+    A: Any, B: Any, start: Any = None, stop: Any = None, num: Any = None, endpoint: Any = None,
+    traceA: Any = None,
+) -> Any:  # fmt: skip
+    """``expm(A) @ B``; traced, of the full matrix.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.sparse.linalg import expm_multiply
+    >>> grad(lambda a: expm_multiply(a * np.eye(1), np.ones(1))[0])(0.0).round(9)
+    np.float64(1.0)
+    """
+    if start is not None or stop is not None or num is not None:
+        raise refused("scipy.sparse.linalg.expm_multiply", "call it once for each time:\n"
+                      "    expm_multiply(A * t, B)")  # fmt: skip
+    matrix = A.toarray() if hasattr(A, "toarray") else A
+    return expm(floating(matrix)) @ floating(B)
 
 
 @answers("scipy.sparse.linalg.spsolve")

@@ -7,9 +7,11 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import scipy.special as sc
 
 from autojit.ir.special import bessel
 from autojit.protocols.registry import uncovered
+from autojit.scipy.arguments import floating
 from autojit.scipy.registry import answers
 
 from .applying import elementwise, known
@@ -82,3 +84,71 @@ jvp: Callable[..., Any] = _derived("jvp", bessel.jv, -1.0, 1.0)
 yvp: Callable[..., Any] = _derived("yvp", bessel.yv, -1.0, 1.0)
 ivp: Callable[..., Any] = _derived("ivp", bessel.iv, 1.0, 1.0)
 kvp: Callable[..., Any] = _derived("kvp", bessel.kv, 1.0, -1.0)
+
+
+def _hankel(name: str, ufunc: Any) -> Callable[..., Any]:
+    def function(v: Any, z: Any, n: int = 1) -> Any:
+        order = known(name, "n", n)
+        if order != int(order) or order < 0:
+            raise ValueError(f"n must be a whole number >= 0, got {order!r}")
+        total: Any = 0.0
+        for k in range(order + 1):
+            total = total + ufunc(v - order + 2 * k, z) * ((-1) ** k * comb(order, k))
+        return total * 0.5**order
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""The n-th derivative of ``hankel{name[1]}`` by z (DLMF 10.6.7).
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.special import {name}
+    >>> g = grad(lambda z: {name}(0.5, z, 1).real)(1.5)
+    >>> bool(np.isclose(g, {name}(0.5, 1.5, 2).real, rtol=1e-12))
+    True
+    """
+    return answers(f"scipy.special.{name}")(function)
+
+
+h1vp: Callable[..., Any] = _hankel("h1vp", sc.hankel1)
+h2vp: Callable[..., Any] = _hankel("h2vp", sc.hankel2)
+
+
+@answers("scipy.special.lmbda")
+def lmbda(v: Any, x: Any) -> tuple[Any, Any]:
+    """``Gamma(v + 1) (2 / x)**v J_v(x)`` and its derivatives, for v, v - 1, … in ascending order
+    (DLMF 10.16.9); v is known.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.special import lmbda
+    >>> bool(np.isclose(grad(lambda x: lmbda(0, x)[0][0])(1.5), lmbda(0, 1.5)[1][0]))
+    True
+    """
+    order = float(known("lmbda", "v", v))
+    if order < 0:
+        raise ValueError("argument must be > 0.")
+    orders = order - int(order) + np.arange(int(order) + 1)
+    point = -(floating(x) ** 2) / 4
+    values = sc.hyp0f1(orders + 1, point)
+    return values, -(floating(x) / 2) * sc.hyp0f1(orders + 2, point) / (orders + 1)
+
+
+def _riccati(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    def function(n: Any, x: Any) -> tuple[Any, Any]:
+        orders, x = np.arange(int(known(name, "n", n)) + 1), floating(x)
+        values = f(orders, x)
+        return x * values, values + x * f(orders, x, True)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""``x`` times the spherical Bessel functions to a known order n, and their
+    derivatives (DLMF 10.21.71).
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.special import {name}
+    >>> g = grad(lambda x: {name}(2, x)[0][2])(1.5)
+    >>> bool(np.isclose(g, {name}(2, 1.5)[1][2], rtol=1e-12))
+    True
+    """
+    return answers(f"scipy.special.{name}")(function)
+
+
+riccati_jn: Callable[..., Any] = _riccati("riccati_jn", spherical_jn)
+riccati_yn: Callable[..., Any] = _riccati("riccati_yn", spherical_yn)

@@ -11,6 +11,7 @@ np.float64(-0.5)
 from autojit.scipy.public import under_scipys_names
 
 from . import (
+    compound,
     correlation,
     density,
     descriptive,
@@ -19,11 +20,12 @@ from . import (
     frozen,
     hypotheses,
     multivariate,
+    order,
 )
 
 __all__ = [
-    "correlation", "density", "descriptive", "distributions", "estimates", "frozen", "hypotheses",
-    "multivariate",
+    "compound", "correlation", "density", "descriptive", "distributions", "estimates", "frozen",
+    "hypotheses", "multivariate", "order",
 ]  # fmt: skip
 
 __getattr__, __dir__ = under_scipys_names("stats")

@@ -21,7 +21,7 @@ from autojit.protocols.lifting import as_tracer
 from autojit.scipy.names import uncovered
 from autojit.scipy.registry import answers
 
-from .intervals import expm1_quotient
+from .families.intervals import expm1_quotient
 
 #: The arguments of SciPy's functions, after which ``axis`` is None for all axes.
 Axis = Any

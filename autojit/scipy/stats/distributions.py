@@ -22,11 +22,12 @@ from autojit.scipy.names import uncovered
 from autojit.scipy.registry import FUNCTIONS, answers
 from autojit.tracing.source import user_source
 
-from . import discrete, half_line, intervals, real_line
-from .family import FAMILIES, Family
-from .methods import METHODS, Uncovered
+from . import families
+from .families.conditions import Uncovered
+from .families.family import FAMILIES, Family
+from .methods import METHODS
 
-_tables = (real_line, half_line, intervals, discrete)  # which register their families
+_tables = families  # which registers them
 
 #: Densities by whether they are masses, and the methods that take parameters alone.
 _DENSITIES = {False: ("pdf", "logpdf"), True: ("pmf", "logpmf")}

@@ -12,16 +12,21 @@ from typing import Any
 from autojit.scipy.names import uncovered
 from autojit.scipy.registry import FUNCTIONS, answers
 
-from . import multivariate
+from . import compound, multivariate
 
-_table = multivariate  # which registers the densities
+_tables = (multivariate, compound)  # which register the densities
 
-#: The parameters of each distribution, in SciPy's order, and SciPy's attributes with them.
-PARAMETERS: dict[str, dict[str, str]] = {
+#: The parameters of each distribution, in SciPy's order, and where SciPy's object has them: the
+#: name of an attribute, or the place among its shapes.
+PARAMETERS: dict[str, dict[str, str | int]] = {
     "multivariate_normal": {"mean": "mean", "cov": "cov"},
     "multivariate_t": {"loc": "loc", "shape": "shape", "df": "df"},
     "matrix_normal": {"mean": "mean", "rowcov": "rowcov", "colcov": "colcov"},
     "dirichlet": {"alpha": "alpha"},
+    "dirichlet_multinomial": {"alpha": "alpha", "n": "n"},
+    "vonmises_fisher": {"mu": "mu", "kappa": "kappa"},
+    "matrix_t": {key: key for key in ("mean", "row_spread", "col_spread", "df")},
+    "normal_inverse_gamma": {"mu": 0, "lmbda": 1, "a": 2, "b": 3},
     "multinomial": {"n": "n", "p": "p"},
     "wishart": {"df": "df", "scale": "scale"},
     "invwishart": {"df": "df", "scale": "scale"},
@@ -56,14 +61,17 @@ def _freeze(name: str, /, *args: Any, **kwargs: Any) -> Frozen:
 def _of_scipys(name: str, method: str) -> Any:
     """A density of a distribution that SciPy has made with plain parameters."""
 
-    def answer(self: Any, x: Any) -> Any:
-        parameters = {key: getattr(self, place) for key, place in PARAMETERS[name].items()}
-        return FUNCTIONS[f"scipy.stats.{name}.{method}"](x, **parameters)
+    def answer(self: Any, x: Any, *others: Any) -> Any:
+        parameters = {
+            key: self._shapes[place] if isinstance(place, int) else getattr(self, place)
+            for key, place in PARAMETERS[name].items()
+        }
+        return FUNCTIONS[f"scipy.stats.{name}.{method}"](x, *others, **parameters)
 
     def of_matrices(self: Any, X: Any) -> Any:
         return answer(self, X)
 
-    return of_matrices if name == "matrix_normal" else answer
+    return of_matrices if name in ("matrix_normal", "matrix_t") else answer
 
 
 for _name in PARAMETERS:

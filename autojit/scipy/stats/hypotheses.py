@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special as sc
 
+from autojit.functions.checks import ensured
 from autojit.scipy.names import uncovered
 from autojit.scipy.registry import answers
 
@@ -140,16 +141,42 @@ _POWERS = {"pearson": 1, "log-likelihood": 0, "freeman-tukey": -0.5, "mod-log-li
            "neyman": -2, "cressie-read": 2 / 3}  # fmt: skip
 
 
+#: How far the sums of frequencies may differ.
+_SUMS = float(np.finfo(np.float64).eps) ** 0.5
+
+
+def _of_one_sum(seen: Any, expected: Any, axis: Any) -> Any:
+    """The expected frequencies; an error where their sums are not those that were observed."""
+    above, below = np.sum(seen, axis=axis), np.sum(np.broadcast_to(expected, seen.shape), axis=axis)
+    close = np.abs(above - below) <= _SUMS * np.minimum(above, below)
+    return ensured(expected, np.all(close), ValueError(
+        "For each axis slice, the sum of the observed frequencies must agree with the sum of the "
+        f"expected frequencies to a relative tolerance of {_SUMS}. Scale them, or pass "
+        "sum_check=False"
+    ))  # fmt: skip
+
+
 @answers("scipy.stats.power_divergence")
 def power_divergence(
     f_obs: Any, f_exp: Any = None, ddof: Any = 0, axis: Any = 0, lambda_: Any = None
 ) -> Significance:
-    """Cressie and Read's statistic; sums of traced frequencies are not compared."""
+    """Cressie and Read's statistic."""
+    return _power_divergence(f_obs, f_exp, ddof, axis, lambda_, True)
+
+
+def _power_divergence(
+    f_obs: Any, f_exp: Any, ddof: Any, axis: Any, lambda_: Any, sum_check: bool
+) -> Significance:
     if lambda_ is None:
         lambda_ = 1
     power = _POWERS[lambda_] if isinstance(lambda_, str) else lambda_
     seen = floats(f_obs)
-    expected = np.mean(seen, axis=axis, keepdims=True) if f_exp is None else floats(f_exp)
+    if f_exp is None:
+        expected = np.mean(seen, axis=axis, keepdims=True)
+    else:
+        expected = floats(f_exp)
+        if sum_check:
+            expected = _of_one_sum(seen, expected, axis)
     terms = _divergence(seen, expected, power)
     df = count(terms, axis) - 1.0 - ddof
     found = np.sum(terms, axis=axis)
@@ -170,8 +197,7 @@ def _divergence(seen: Any, expected: Any, power: Any) -> Any:
 def chisquare(
     f_obs: Any, f_exp: Any = None, ddof: Any = 0, axis: Any = 0, *, sum_check: bool = True
 ) -> Significance:
-    made: Significance = power_divergence(floats(f_obs), f_exp, ddof, axis, "pearson")
-    return made
+    return _power_divergence(f_obs, f_exp, ddof, axis, "pearson", sum_check)
 
 
 @answers("scipy.stats.jarque_bera")

@@ -13,21 +13,11 @@ import numpy as np
 from autojit.scipy.whole import without_derivative
 from autojit.tracing.tracer import Tracer
 
-from .family import Family
-from .standardized import (
-    Standardized,
-    chosen,
-    either,
-    holds_everywhere,
-    holds_nowhere,
-    number,
-)
+from .families.conditions import Uncovered, chosen, either, holds_everywhere, holds_nowhere
+from .families.family import Family
+from .standardized import Standardized, number
 
 Method = Callable[..., Any]
-
-
-class Uncovered(Exception):
-    """A family has no formula for a method."""
 
 
 #: The methods by SciPy's names, each given a family, its shape parameters, location and scale.
@@ -53,8 +43,9 @@ def _asked(formula: Callable[..., Any] | None) -> Callable[..., Any]:
 
 @_method("logpdf", "logpmf")
 def log_density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    formula = _asked(family.log_density)
     s, outside = _at(family, x, shapes, loc, scale)
-    result = family.log_density(chosen(outside, s.inside, s.z), *s.shapes)
+    result = formula(chosen(outside, s.inside, s.z), *s.shapes)
     if not s.has_unit_scale:
         result = result - np.log(s.scale)
     return s.complete(chosen(outside, -np.inf, result))
@@ -62,14 +53,15 @@ def log_density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: 
 
 @_method("pdf", "pmf")
 def density(family: Family, x: Any, shapes: Sequence[Any], loc: Any, scale: Any) -> Any:
+    formula = family.density or _exponential(_asked(family.log_density))
     s, outside = _at(family, x, shapes, loc, scale)
-    z = chosen(outside, s.inside, s.z)
-    if family.density is None:
-        result = np.exp(family.log_density(z, *s.shapes))
-    else:
-        result = family.density(z, *s.shapes)
+    result = formula(chosen(outside, s.inside, s.z), *s.shapes)
     result = result if s.has_unit_scale else result / s.scale
     return s.complete(chosen(outside, 0.0, result))
+
+
+def _exponential(formula: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda z, *shapes: np.exp(formula(z, *shapes))
 
 
 def _at(family: Family, x: Any, shapes: Any, loc: Any, scale: Any) -> tuple[Standardized, Any]:

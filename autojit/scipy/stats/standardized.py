@@ -18,7 +18,8 @@ from autojit.scipy.whole import without_derivative
 from autojit.tracing.created_arrays import bare
 from autojit.tracing.tracer import Tracer
 
-from .family import REAL, Family
+from .families.conditions import holds_everywhere
+from .families.family import REAL, Family
 
 _FLOAT = np.dtype(np.float64)
 
@@ -29,28 +30,6 @@ def number(x: Any) -> Any:
     if isinstance(x, Tracer):
         return tracer(to_dtype(as_value(x), _FLOAT))
     return np.asarray(x, _FLOAT)[()]
-
-
-def holds_everywhere(condition: Any) -> bool:
-    """Whether a condition is known to hold."""
-    return not isinstance(condition, Tracer) and bool(np.all(condition))
-
-
-def holds_nowhere(condition: Any) -> bool:
-    """Whether a condition is known not to hold."""
-    return not isinstance(condition, Tracer) and not np.any(condition)
-
-
-def either(a: Any, b: Any) -> Any:
-    """Whether one of two conditions holds, of which one may be known to hold nowhere."""
-    if holds_nowhere(a):
-        return b
-    return a if holds_nowhere(b) else np.logical_or(a, b)
-
-
-def chosen(condition: Any, a: Any, b: Any) -> Any:
-    """``np.where``, which is left out if the condition is known to hold nowhere."""
-    return b if holds_nowhere(condition) else np.where(condition, a, b)
 
 
 class Standardized:

@@ -32,6 +32,10 @@ def stacked(root: Any) -> Any:
     return np.stack([spread(root), 2 * spread(root.T)], axis=-1)
 
 
+def unit(x: Any) -> Any:
+    return x / np.sqrt(np.sum(x * x, axis=-1, keepdims=True))
+
+
 def chances(p: Any) -> Any:
     return p / np.sum(p)
 
@@ -83,6 +87,40 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda p: st.multinomial.logpmf([[1, 2, 0], [0, 1, 2]], 3, chances(p)), (ALPHA,)
     ),
     "frozen multinomial": (lambda p: st.multinomial(3, chances(p)).pmf([1, 2, 0]), (ALPHA,)),
+    "dirichlet multinomial": (
+        lambda a: st.dirichlet_multinomial.logpmf([[1, 2, 0], [0, 1, 2]], a, 3), (ALPHA,)
+    ),
+    "moments of a dirichlet multinomial": (
+        lambda a: [getattr(st.dirichlet_multinomial(a, 3), m)() for m in ("mean", "var", "cov")],
+        (ALPHA,),
+    ),
+    "frozen dirichlet multinomial": (
+        lambda a: st.dirichlet_multinomial(a, 3).pmf([1, 2, 0]), (ALPHA,)
+    ),
+    "von Mises and Fisher": (
+        lambda x, m, k: st.vonmises_fisher.logpdf(unit(x), unit(m), k), (POINTS, MEAN, 1.7)
+    ),
+    "von Mises and Fisher by SciPy": (
+        lambda x: st.vonmises_fisher([0.6, 0.8, 0.0], 1.7).pdf(unit(x)), (POINTS[0],)
+    ),
+    "entropy of von Mises and Fisher": (
+        lambda k: st.vonmises_fisher.entropy(np.array([0.6, 0.8, 0.0]), k), (1.7,)
+    ),
+    "matrix t": (
+        lambda x, m, r, c, df: st.matrix_t.logpdf(x, m, spread(r), spread(c), df),
+        (MATRICES, MATRICES[1], ROOT, SMALL, 3.3),
+    ),
+    "matrix t by SciPy": (
+        lambda x: st.matrix_t(MATRICES[1], np.eye(3), np.eye(2), 3.3).pdf(x), (MATRICES[0],)
+    ),
+    "normal inverse gamma": (
+        st.normal_inverse_gamma.logpdf, (ALPHA, ALPHA[::-1], 0.3, 1.2, 2.4, 0.7)
+    ),
+    "normal inverse gamma by SciPy": (st.normal_inverse_gamma(0.3, 1.2, 2.4, 0.7).pdf, (0.7, 1.2)),
+    "moments of a normal inverse gamma": (
+        lambda *a: [*st.normal_inverse_gamma.mean(*a), *st.normal_inverse_gamma.var(*a)],
+        (0.3, 1.2, np.array([2.4, 5.1]), 0.7),
+    ),
     "wishart": (
         lambda x, df, s: st.wishart.logpdf(spread(x), df, spread(s)), (ROOT, 4.3, ROOT.T)
     ),
@@ -113,6 +151,7 @@ def test_compiled() -> None:
 
 
 def test_impossible_counts_and_probabilities() -> None:
+    assert jit(lambda a: st.dirichlet_multinomial.logpmf([1, 1, 0], a, 3))(ALPHA) == -np.inf
     f = jit(lambda x, p: st.multinomial.logpmf(x, 3, p))
     x = np.array([[1, 2, 1], [3, 0, 0]])
     np.testing.assert_array_equal(f(x, np.array([1.0, 0.0, 0.0])), [-np.inf, 0.0])
@@ -125,8 +164,8 @@ REFUSED = {
     "scipy.stats.multivariate_normal with allow_singular=True": (
         lambda x: st.multivariate_normal.logpdf(x, MEAN, np.eye(3), allow_singular=True)
     ),
-    "scipy.stats.vonmises_fisher.logpdf": (
-        lambda x: st.vonmises_fisher.logpdf(x, np.array([0.0, 0.0, 1.0]), 1.0)
+    "scipy.stats.vonmises_fisher.rvs": (
+        lambda x: st.vonmises_fisher.rvs(np.array([0.0, 0.0, 1.0]), x[0])
     ),
 }
 
@@ -142,6 +181,8 @@ def test_refused(words: str) -> None:
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ShapeError, match=r"cov has the shape \(3, 2\); for 3 dimensions it is a"):
         trace(lambda x: st.multivariate_normal.logpdf(x, MEAN, np.ones((3, 2))))(MEAN)
+    with pytest.raises(ValueError, match="'mu' must be a unit vector"):
+        trace(lambda k: st.vonmises_fisher.logpdf(MEAN, np.ones(3), k))(1.0)
     with pytest.raises(TypeError, match="multivariate_normal takes mean, cov; got mean, sigma"):
         trace(lambda x: st.multivariate_normal(x, sigma=2.0))(MEAN)
     with pytest.raises(DerivativeError, match="has to be an integer"):

@@ -69,6 +69,28 @@ EVERY: dict[str, Callable[[Any], Any]] = {
     "special.polygamma": lambda a: special.polygamma(1, a),
     "special.multigammaln": lambda a: special.multigammaln(a, 2),
     "special.lambertw": special.lambertw,
+    "special.diric": lambda a: special.diric(a, 3),
+    "special.assoc_laguerre": lambda a: special.assoc_laguerre(a, 2, 0.5),
+    "special.legendre_p": lambda a: special.legendre_p(3, a),
+    "special.legendre_p_all": lambda a: special.legendre_p_all(3, a),
+    "special.lmbda": lambda a: special.lmbda(1.5, a[0][0]),
+    "special.riccati_jn": lambda a: special.riccati_jn(2, a[0][0]),
+    "special.riccati_yn": lambda a: special.riccati_yn(2, a[0][0]),
+    "special.roots_gegenbauer": lambda a: special.roots_gegenbauer(3, a[0][0]),
+    "special.roots_genlaguerre": lambda a: special.roots_genlaguerre(3, a[0][0]),
+    "special.roots_jacobi": lambda a: special.roots_jacobi(3, a[0][0], a[1][1]),
+    "special.roots_sh_jacobi": lambda a: special.roots_sh_jacobi(3, a[0][0], a[0][1]),
+    "special.sph_harm_y": lambda a: special.sph_harm_y(3, -2, a, a.T if hasattr(a, "T") else a),
+    "special.sph_harm_y_all": lambda a: special.sph_harm_y_all(2, 1, a, a),
+    **{
+        f"special.{name}": partial(getattr(special, name), 3, 1)
+        for name in (
+            "assoc_legendre_p",
+            "assoc_legendre_p_all",
+            "sph_legendre_p",
+            "sph_legendre_p_all",
+        )
+    },
     **{
         f"special.{name}": partial(getattr(special, name), 2)
         for name in (
@@ -76,6 +98,8 @@ EVERY: dict[str, Callable[[Any], Any]] = {
             "yvp",
             "ivp",
             "kvp",
+            "h1vp",
+            "h2vp",
             "spherical_jn",
             "spherical_yn",
             "spherical_in",

@@ -90,6 +90,36 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x, y, w: st.wasserstein_distance(x, y, v_weights=w), (X, Y[:5], W[:5])
     ),
     "energy_distance": (lambda x, y: st.energy_distance(x, y), (X, Y[:5])),
+    "trimboth": (lambda a: np.sort(st.trimboth(a, 0.3), 0), (A,)),
+    "trim1": (lambda a: np.sort(st.trim1(a, 0.3, "left", None)), (A,)),
+    "scoreatpercentile": (lambda a, q: st.scoreatpercentile(a, q, axis=0), (A, 37.0)),
+    "lmoment": (lambda a: st.lmoment(a, axis=0), (A,)),
+    "one lmoment": (lambda a: st.lmoment(a, 3, axis=1, standardize=False), (A,)),
+    "quantile": (lambda a: st.quantile(a, 0.37, method="hazen", axis=0), (A,)),
+    "expectile": (lambda x, q, w: st.expectile(x, q, weights=w), (X, 0.7, W)),
+    "low expectile": (lambda x: st.expectile(x, 0.2), (X,)),
+    "obrientransform": (lambda a: st.obrientransform(a[:, 0], a[:, 1]), (A,)),
+    **{f"combine_pvalues {m}": (lambda p, m=m: tuple(st.combine_pvalues(p, m, axis=0)), (A / 3,))
+       for m in ("fisher", "pearson", "mudholkar_george", "tippett", "stouffer")},
+    "combine_pvalues with weights": (
+        lambda p, w: tuple(st.combine_pvalues(p, "stouffer", weights=w)), (W / 3, W[::-1])
+    ),
+    "false_discovery_control": (
+        lambda p: (
+            st.false_discovery_control(p), st.false_discovery_control(p, axis=1, method="by")
+        ),
+        (A / 7,),
+    ),
+    "chi2_contingency": (
+        lambda a: (*tuple(st.chi2_contingency(a))[:2], st.chi2_contingency(a).expected_freq), (A,)
+    ),
+    "chi2_contingency of two": (
+        lambda a: tuple(st.chi2_contingency(a, lambda_="log-likelihood"))[:2], (A[:2, :2] * 9,)
+    ),
+    "directional_stats": (
+        lambda a: (st.directional_stats(a).mean_direction,
+                   st.directional_stats(a, normalize=False).mean_resultant_length), (A,)
+    ),
     "kde of a line": (lambda d, x: st.gaussian_kde(d)(x), (X, POINTS[0])),
     "kde with weights": (
         lambda d, w, x: st.gaussian_kde(d, weights=w).logpdf(x), (PLANE, W, POINTS)
@@ -126,6 +156,21 @@ def test_boxcox_at_zero() -> None:
     step = 1e-4
     difference = (st.boxcox_llf(step, W) - st.boxcox_llf(-step, W)) / (2 * step)
     np.testing.assert_allclose([at_zero, near], difference, rtol=1e-6)
+
+
+def test_sums_of_frequencies_are_compared() -> None:
+    seen, expected = np.array([4.0, 6.0]), np.array([5.0, 5.0])
+    f = jit(lambda a, b: st.chisquare(a, b).statistic)
+    assert f(seen, expected) == st.chisquare(seen, expected).statistic
+    with pytest.raises(ValueError, match="sum of the observed frequencies must agree"):
+        f(seen, expected * 1.1)
+    loose = jit(lambda a, b: st.chisquare(a, b, sum_check=False).statistic)
+    np.testing.assert_allclose(loose(seen, expected * 1.1), 1.5**2 / 5.5 + 0.5**2 / 5.5)
+
+
+def test_expectiles_at_the_ends() -> None:
+    for level in (0.0, 1.0):
+        np.testing.assert_allclose(jit(st.expectile)(X, level), (X.min(), X.max())[int(level)])
 
 
 def test_dtypes() -> None:

@@ -354,6 +354,10 @@ def test_np_vectorize() -> None:
     assert c(pick, row, 2.0).tolist() == [2.0, 5.0]
     whole = np.vectorize(lambda x: x * 2.5, otypes=[int])
     assert jit(lambda x: c(whole, x))(row).tolist() == whole(row).tolist()
+    power = np.vectorize(lambda x, p, q: x**p + q, excluded=["p"])
+    f = lambda x, q: c(power, x, q=q, p=2)  # noqa: E731
+    np.testing.assert_array_equal(jit(f)(row, row[::-1]), f(row, row[::-1]))
+    assert grad(lambda x: np.sum(f(x, 1.0)))(row).tolist() == [2.0, 10.0]
     summed = np.vectorize(np.sum, signature="(n)->()")
     assert jit(lambda x: c(summed, x))(row) == summed(row)
 

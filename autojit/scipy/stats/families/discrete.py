@@ -15,7 +15,7 @@ def _probability(p: Any) -> Any:
     return (p >= 0) & (p <= 1)
 
 
-def _log_choose(n: Any, k: Any) -> Any:
+def log_choose(n: Any, k: Any) -> Any:
     return sc.gammaln(n + 1) - sc.gammaln(k + 1) - sc.gammaln(n - k + 1)
 
 
@@ -29,7 +29,7 @@ bernoulli: Family = discrete(
 
 binom: Family = discrete(
     "binom", lambda n, p: (0.0, n),
-    lambda k, n, p: _log_choose(n, k) + sc.xlogy(k, p) + sc.xlog1py(n - k, -p),
+    lambda k, n, p: log_choose(n, k) + sc.xlogy(k, p) + sc.xlog1py(n - k, -p),
     valid=lambda n, p: (n >= 0) & _probability(p), whole=(0,),
     cdf=lambda k, n, p: sc.betainc(n - k, k + 1, 1 - p),
     sf=lambda k, n, p: sc.betainc(k + 1, n - k, p),
@@ -87,7 +87,7 @@ betanbinom: Family = discrete(
 
 def _hypergeom(k: Any, total: Any, good: Any, drawn: Any) -> Any:
     bad = total - good
-    return _log_choose(good, k) + _log_choose(bad, drawn - k) - _log_choose(total, drawn)
+    return log_choose(good, k) + log_choose(bad, drawn - k) - log_choose(total, drawn)
 
 
 hypergeom: Family = discrete(

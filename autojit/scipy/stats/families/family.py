@@ -1,7 +1,7 @@
 """What a family of distributions is: its formulas at location 0 and scale 1.
 
-The families stand in tables (`real_line`, `half_line`, `intervals`, `discrete`), by SciPy's names,
-with SciPy's shape parameters in SciPy's order.  The formulas are those that SciPy's documentation
+The families stand in the tables beside this module, by SciPy's names, with SciPy's shape
+parameters in SciPy's order.  The formulas are those that SciPy's documentation
 of each distribution states.
 """
 
@@ -50,7 +50,8 @@ class Family:
 
     name: str
     bounds: Bounds | Formula
-    log_density: Formula
+    #: None where the density is the derivative of the others alone.
+    log_density: Formula | None
     inside: float | Formula = 0.0
     valid: Formula = always
     whole: tuple[int, ...] = ()
@@ -75,7 +76,9 @@ class Family:
 FAMILIES: dict[str, Family] = {}
 
 
-def family(name: str, bounds: Bounds | Formula, log_density: Formula, **formulas: Any) -> Family:
+def family(
+    name: str, bounds: Bounds | Formula, log_density: Formula | None, **formulas: Any
+) -> Family:
     """Enter a family into the table."""
     made = FAMILIES[name] = Family(name, bounds, log_density, **formulas)
     return made

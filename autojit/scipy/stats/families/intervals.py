@@ -8,7 +8,7 @@ import numpy as np
 import scipy.special as sc
 
 from .family import UNIT, Family, family, positive
-from .half_line import above_or
+from .half_line import above_or, weibull_entropy
 from .real_line import EULER, LOG_2, LOG_ROOT
 
 uniform: Family = family(
@@ -19,18 +19,24 @@ uniform: Family = family(
     entropy=lambda: 0.0, mean=lambda: 0.5, var=lambda: 1 / 12,
 )  # fmt: skip
 
+
+def beta_log_density(z: Any, a: Any, b: Any) -> Any:
+    return sc.xlog1py(b - 1, -z) + sc.xlogy(a - 1, z) - sc.betaln(a, b)
+
+
+def beta_entropy(a: Any, b: Any) -> Any:
+    by_shapes = (a - 1) * sc.digamma(a) + (b - 1) * sc.digamma(b)
+    return sc.betaln(a, b) - by_shapes + (a + b - 2) * sc.digamma(a + b)
+
+
 beta: Family = family(
-    "beta", UNIT,
-    lambda z, a, b: sc.xlog1py(b - 1, -z) + sc.xlogy(a - 1, z) - sc.betaln(a, b),
+    "beta", UNIT, beta_log_density,
     inside=0.5, valid=positive,
     cdf=lambda z, a, b: sc.betainc(a, b, z),
     sf=lambda z, a, b: sc.betainc(b, a, 1 - z),
     ppf=lambda q, a, b: sc.betaincinv(a, b, q),
     isf=lambda q, a, b: 1 - sc.betaincinv(b, a, q),
-    entropy=lambda a, b: (
-        sc.betaln(a, b) - (a - 1) * sc.digamma(a) - (b - 1) * sc.digamma(b)
-        + (a + b - 2) * sc.digamma(a + b)
-    ),
+    entropy=beta_entropy,
     mean=lambda a, b: a / (a + b),
     var=lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)),
 )  # fmt: skip
@@ -157,7 +163,7 @@ weibull_max: Family = family(
     sf=lambda z, c: -np.expm1(-((-z) ** c)),
     ppf=lambda q, c: -((-np.log(q)) ** (1 / c)),
     isf=lambda q, c: -((-np.log1p(-q)) ** (1 / c)),
-    entropy=lambda c: -EULER / c - np.log(c) + EULER + 1,
+    entropy=weibull_entropy,
     mean=lambda c: -np.exp(sc.gammaln(1 + 1 / c)),
     var=lambda c: np.exp(sc.gammaln(1 + 2 / c)) - np.exp(2 * sc.gammaln(1 + 1 / c)),
 )  # fmt: skip

@@ -27,6 +27,11 @@ expon: Family = family(
     entropy=lambda: 1.0, mean=lambda: 1.0, var=lambda: 1.0,
 )  # fmt: skip
 
+
+def gamma_entropy(a: Any) -> Any:
+    return a + sc.gammaln(a) + (1 - a) * sc.digamma(a)
+
+
 gamma: Family = family(
     "gamma", POSITIVE,
     lambda z, a: sc.xlogy(a - 1, z) - z - sc.gammaln(a),
@@ -35,7 +40,7 @@ gamma: Family = family(
     sf=lambda z, a: sc.gammaincc(a, z),
     ppf=lambda q, a: sc.gammaincinv(a, q),
     isf=lambda q, a: sc.gammainccinv(a, q),
-    entropy=lambda a: a + sc.gammaln(a) + (1 - a) * sc.digamma(a),
+    entropy=gamma_entropy,
     mean=lambda a: a, var=lambda a: a,
 )  # fmt: skip
 
@@ -83,9 +88,13 @@ chi: Family = family(
     mean=_chi_mean, var=lambda df: df - _chi_mean(df) ** 2,
 )  # fmt: skip
 
+
+def lognorm_log_density(z: Any, s: Any) -> Any:
+    return -((np.log(z) / s) ** 2) / 2 - np.log(z) - np.log(s) - LOG_ROOT
+
+
 lognorm: Family = family(
-    "lognorm", POSITIVE,
-    lambda z, s: -((np.log(z) / s) ** 2) / 2 - np.log(z) - np.log(s) - LOG_ROOT,
+    "lognorm", POSITIVE, lognorm_log_density,
     inside=1.0, is_open=True, valid=positive,
     cdf=lambda z, s: sc.ndtr(np.log(z) / s),
     logcdf=lambda z, s: sc.log_ndtr(np.log(z) / s),
@@ -129,6 +138,11 @@ halflogistic: Family = family(
     mean=lambda: 2 * LOG_2, var=lambda: np.pi**2 / 3 - 4 * LOG_2**2,
 )  # fmt: skip
 
+
+def weibull_entropy(c: Any) -> Any:
+    return -EULER / c - np.log(c) + EULER + 1
+
+
 weibull_min: Family = family(
     "weibull_min", POSITIVE, lambda z, c: np.log(c) + sc.xlogy(c - 1, z) - z**c,
     inside=1.0, valid=positive,
@@ -137,7 +151,7 @@ weibull_min: Family = family(
     logsf=lambda z, c: -(z**c),
     ppf=lambda q, c: (-np.log1p(-q)) ** (1 / c),
     isf=lambda q, c: (-np.log(q)) ** (1 / c),
-    entropy=lambda c: -EULER / c - np.log(c) + EULER + 1,
+    entropy=weibull_entropy,
     mean=lambda c: np.exp(sc.gammaln(1 + 1 / c)),
     var=lambda c: np.exp(sc.gammaln(1 + 2 / c)) - np.exp(2 * sc.gammaln(1 + 1 / c)),
 )  # fmt: skip
@@ -308,4 +322,41 @@ burr12: Family = family(
     sf=lambda z, c, d: np.exp(-d * np.log1p(z**c)),
     logsf=lambda z, c, d: -d * np.log1p(z**c),
     ppf=lambda q, c, d: np.expm1(-np.log1p(-q) / d) ** (1 / c),
+)  # fmt: skip
+
+
+# -- of a resonance --------------------------------------------------------------------------
+
+
+def _resonance(rho: Any) -> Any:
+    """``1 + 1 / rho**2``, and its root plus 1."""
+    return 1 + rho**-2, 1 + np.sqrt(1 + rho**-2)
+
+
+def _breit_cdf(z: Any, rho: Any) -> Any:
+    _, wide = _resonance(rho)
+    turned = np.sqrt(-1 + 1j / rho) * np.arctan(z / np.sqrt(-rho * (rho + 1j)))
+    return np.minimum(np.sqrt(2 / wide) / np.pi * 2 * np.imag(turned), 1.0)
+
+
+def _breit_mean(rho: Any) -> Any:
+    square, wide = _resonance(rho)
+    return np.sqrt(2 * square / wide) / np.pi * rho * (np.pi / 2 + np.arctan(rho))
+
+
+def _breit_second(rho: Any) -> Any:
+    square, wide = _resonance(rho)
+    moved = np.real((1 - 1j * rho) / np.sqrt(-1 - 1j / rho))
+    return 2 * np.sqrt(square / (2 * wide)) * rho * moved
+
+
+rel_breitwigner: Family = family(
+    "rel_breitwigner", POSITIVE,
+    lambda z, rho: (
+        np.log(2 / np.pi) + np.log(2 * _resonance(rho)[0] / _resonance(rho)[1]) / 2
+        - np.log1p(((z - rho) * (z + rho) / rho) ** 2)
+    ),
+    inside=1.0, is_finite=True, valid=positive,
+    cdf=_breit_cdf,
+    mean=_breit_mean, var=lambda rho: _breit_second(rho) - _breit_mean(rho) ** 2,
 )  # fmt: skip

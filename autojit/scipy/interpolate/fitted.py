@@ -1,0 +1,121 @@
+"""Splines and fractions that are fitted, and functions of the older interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autojit.functions.polynomials.traced import Poly1d
+from autojit.ir.core.shapes import normalize_axis
+from autojit.scipy.arguments import either, floating, known_integer, refused
+from autojit.scipy.registry import answers
+
+from .bsplines import BSpline, collocation, splev
+from .grids import RectBivariateSpline
+from .piecewise import PchipInterpolator
+
+
+@answers("scipy.interpolate.make_lsq_spline")
+def make_lsq_spline(
+    x: Any, y: Any, t: Any, k: int = 3, w: Any = None, axis: int = 0, check_finite: bool = True, *,
+    method: str = "qr",
+) -> BSpline:  # fmt: skip
+    """The spline with knots t that is nearest to values y in places x, with weights w.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import make_lsq_spline
+    >>> x = np.arange(3.0)
+    >>> line = lambda y: make_lsq_spline(x, y, [0.0, 0.0, 2.0, 2.0], 1)(1.0)
+    >>> grad(line)(np.zeros(3)).round(9)
+    array([0.33333333, 0.33333333, 0.33333333])
+    """
+    places, values, knots = either(x), either(y), either(t)
+    k = known_integer(k, "k", "make_lsq_spline")
+    axis = normalize_axis(axis, values.ndim)
+    rows = np.moveaxis(values, axis, 0)
+    matrix = collocation(knots, k, places)
+    flat = np.reshape(rows, (rows.shape[0], -1))
+    if w is not None:
+        weights = floating(w)[:, None]
+        matrix, flat = matrix * weights, flat * weights
+    found = np.linalg.lstsq(matrix, flat, rcond=None)[0]
+    c = np.reshape(found, (found.shape[0], *rows.shape[1:]))
+    return BSpline(knots, np.moveaxis(c, 0, axis), k, axis=axis)
+
+
+@answers("scipy.interpolate.pchip_interpolate")
+def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+    """Monotone cubics through values, or their derivatives; a list of orders gives a list.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import pchip_interpolate
+    >>> grad(lambda x: pchip_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], x))(0.5)
+    np.float64(1.0)
+    """
+    made = PchipInterpolator(xi, yi, axis=axis)
+    if np.ndim(der) == 0:
+        return made(x, int(der))
+    return [made(x, int(nu)) for nu in der]
+
+
+@answers("scipy.interpolate.pade")
+def pade(an: Any, m: int, n: Any = None) -> tuple[Any, Any]:
+    """``(p, q)``: the fraction of polynomials with given first terms, q of degree m.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.interpolate import pade
+    >>> jit(lambda a: pade(a, 1)[1](1.0))(np.array([1.0, 1.0, 0.5])).round(9)
+    np.float64(0.5)
+    """
+    a, m = floating(an), known_integer(m, "m", "pade")
+    n = a.shape[0] - 1 - m if n is None else known_integer(n, "n", "pade")
+    if n < 0 or n + m > a.shape[0] - 1:
+        raise ValueError("Order of q+p <m+n> must be smaller than len(an).")
+    a = a[: n + m + 1]
+    shifted = [
+        np.concatenate([np.zeros(k), -a[: a.shape[0] - k]])[:, None] for k in range(1, m + 1)
+    ]
+    matrix = np.concatenate([np.eye(n + m + 1, n + 1), *shifted], axis=1)
+    found = np.linalg.solve(matrix, a)
+    below = np.concatenate([np.ones(1), found[n + 1 :]])
+    return Poly1d(found[: n + 1][::-1]), Poly1d(below[::-1])
+
+
+@answers("scipy.interpolate.spalde", tuples=("tck",))
+def spalde(x: Any, tck: Any) -> Any:
+    """All derivatives of a spline at a point, from the zeroth on; at several, a list of them.
+
+    >>> from autojit import jit
+    >>> from autojit.scipy.interpolate import spalde
+    >>> jit(lambda x: spalde(x, ([0.0, 0.0, 2.0, 2.0], [1.0, 5.0], 1)))(1.0)
+    array([3., 2.])
+    """
+    t, c, k = tck
+    points, spline = either(x), (either(t), either(c), int(k))
+    made = np.stack([splev(points, spline, nu) for nu in range(spline[2] + 1)], axis=-1)
+    return made if points.ndim == 0 else [made[i] for i in range(points.shape[0])]
+
+
+@answers("scipy.interpolate.bisplev", tuples=("tck",))
+def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
+    """A spline of two variables (or its derivative) on the grid of two rows of points.
+
+    >>> from autojit import grad
+    >>> from autojit.scipy.interpolate import bisplev
+    >>> line = [0.0, 0.0, 1.0, 1.0]
+    >>> tck = (line, line, [0.0, 0.0, 0.0, 1.0], 1, 1)                    # x y
+    >>> grad(lambda x: bisplev(x, 0.25, tck))(0.5)
+    np.float64(0.25)
+    """
+    tx, ty, c, kx, ky = tck
+    if (dx and not 0 < dx < kx) or (dy and not 0 < dy < ky):
+        raise refused("scipy.interpolate.bisplev", "dx and dy must be below the degrees.")
+    tx, ty = either(tx), either(ty)
+    used = (tx.shape[0] - kx - 1) * (ty.shape[0] - ky - 1)
+    made = RectBivariateSpline.of(tx, ty, either(c)[:used], kx, ky)(
+        np.atleast_1d(either(x)), np.atleast_1d(either(y)), dx, dy
+    )
+    if made.shape[0] > 1:
+        return made
+    return made[0] if made.shape[1] > 1 else made[0, 0]
