@@ -17,6 +17,7 @@ from autojit.cli.common.options import (
     Output,
     Target,
     Transform,
+    both_calls,
     transformed_call,
 )
 from autojit.cli.common.terminal import give, reporting
@@ -80,11 +81,12 @@ def dump(
         asm        machine code of this processor
         cuda       CUDA's source for a GPU
         ptx        its code for a GPU
-        all        all of these, each under a heading
+        all        all of these, each under a heading; with --format html a page that
+                   follows each of your lines through them
 
     Examples:
-        autojit dump functions.py:loss "f64[3]" "f64[10,3]"
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
+        autojit dump functions.py:loss "f64[3]" "f64[10,3]" --stage all --format html -o loss.html
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --adjoint --format svg -o loss.svg
 
     JSON:
@@ -100,8 +102,11 @@ def dump(
     what.check()
     if adjoint and (grad or transform is not None):
         raise Failure("--adjoint draws the gradient itself: leave out --grad and --transform")
-    f, given = transformed_call(target, args, grad, transform, argnums)
-    command.dump(f, given, what, output)
+    f, derived, given = both_calls(target, args, grad, transform, argnums)
+    if what.is_page:
+        give(command.page(f, derived, given, is_grad=grad or transform == "grad"), output)
+    else:
+        command.dump(derived or f, given, what, output)
 
 
 @commands.command(context_settings=NEGATIVE_NUMBERS)
