@@ -8,7 +8,7 @@ from autojit.ir.tools.units import in_seconds
 from autojit.notebook.html import blocks
 from autojit.notebook.html.blocks import card, code, facts, folded, text_of
 
-from .as_text import foot, grouped, merged, rows, summary
+from .as_text import foot, grouped, measured, merged, rows, summary
 from .facts import Facts, Line, Step
 
 #: Pixels of the bar of the step that takes longest.
@@ -23,7 +23,7 @@ def html(e: Facts) -> str:
 def page(e: Facts) -> str:
     """A page of its own."""
     title, *content = _parts(e)
-    return blocks.page(f"explain {e.name}", f"<h3>{title}</h3>{''.join(content)}")
+    return blocks.article(f"explain {e.name}", f"<h1>{title}</h1>", *content)
 
 
 def _parts(e: Facts) -> list[str]:
@@ -39,7 +39,7 @@ def _parts(e: Facts) -> list[str]:
 
 def _block(step: Step, longest: float) -> str:
     took = step.seconds if step.seconds is not None else step.roofline_seconds
-    words = in_seconds(took) if step.seconds is not None else f"at best {in_seconds(took)}"
+    words = measured(took) if step.seconds is not None else f"at best {in_seconds(took)}"
     width = WIDEST * took / longest if longest else 0
     lines = [
         (f"{line.file}:{line.number}", _line(line, forward, backward))
@@ -49,7 +49,9 @@ def _block(step: Step, longest: float) -> str:
         f"{step.number}  {step.title}",
         facts(lines) + _facts(rows(step)),
         opened=True,
-        beside=f' {words} <span class="aj-bar" style="width:{width:.0f}px"></span>',
+        beside=f'<small>{text_of(words)} <span class="aj-bar" style="width:{width:.0f}px"></span>'
+        "</small>",
+        framed=True,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import shlex
 import sys
 import types
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ def profile_script(
         if file is not None:
             _check_place(file)
     code = _code_of(script)
+    if not (output or trace or source):
+        _note_options(script, args)
     with profile() as found:
         status = _run(code, script, args)
     for stream in (sys.stdout, sys.stderr):
@@ -49,6 +52,16 @@ def _in_form(found: Profile, output: Path, text: str) -> str:
     if ending in (".html", ".htm", ".svg"):
         return found.flame_graph(page=ending != ".svg")
     return json.dumps(found.json(), indent=1) if ending == ".json" else text
+
+
+def _note_options(script: str, args: Sequence[str]) -> None:
+    """Say so where options of the command stand behind the script, which takes them as its own."""
+    found = [a for a in args if a.split("=")[0] in ("-o", "--output", "--trace", "--source")]
+    if found:
+        sys.stderr.write(
+            f"note: {found[0]} stands behind {script}, so the script gets it. To give it to "
+            f"profile:\n    autojit profile {shlex.join(args)} {shlex.quote(script)}\n"
+        )
 
 
 def _check_place(file: Path) -> None:

@@ -88,10 +88,13 @@ def _cell(content: object) -> str:
     return f"<td{mark}>{text_of(content)}</td>"
 
 
-def folded(title: str, content: str, *, opened: bool = False, beside: str = "") -> str:
+def folded(
+    title: str, content: str, *, opened: bool = False, beside: str = "", framed: bool = False
+) -> str:
     """A section that opens at a click; its content, and what is beside its title, are pieces of
     HTML."""
     mark = ' open="open"' if opened else ""
+    mark += ' class="aj-framed"' if framed else ""
     return f"<details{mark}><summary>{text_of(title)}{beside}</summary>{content}</details>"
 
 
@@ -101,6 +104,11 @@ def card(title: str, *content: str) -> str:
     style = f"<style>{style_sheet(notebook=True)}</style>"
     head = f'<div class="aj-title">{title}</div>'
     return f'<div class="autojit">{style}<div class="aj-card">{head}{"".join(content)}</div></div>'
+
+
+def article(title: str, *content: str, script: str = "") -> str:
+    """A page that is read from top to bottom, with a margin; its contents are pieces of HTML."""
+    return page(title, f'<main class="aj-article">{"".join(content)}</main>', script=script)
 
 
 def page(title: str, content: str, *, script: str = "") -> str:
