@@ -1,8 +1,8 @@
 """The guided tour prints what it shows: its commands run in order, and their texts are compared.
 
 Times, rounding errors, the width of vectors and the names of kept files differ between machines:
-they are masked.  A line of three dots stands for any lines.  Pictures are compared with those beside
-the tour; ``python -m tests.test_tour`` draws them anew.
+they are masked.  A line of three dots stands for any lines.  Pictures are compared with those
+beside the tour; ``python -m tests.test_tour`` draws them anew.
 """
 
 from __future__ import annotations
