@@ -20,7 +20,7 @@ from autojit.cli.common.options import (
     both_calls,
     transformed_call,
 )
-from autojit.cli.common.terminal import give, reporting
+from autojit.cli.common.terminal import check_for_reading, give, reporting
 
 commands = Commands()
 
@@ -81,8 +81,7 @@ def dump(
         asm        machine code of this processor
         cuda       CUDA's source for a GPU
         ptx        its code for a GPU
-        all        all of these, each under a heading; with --format html a page that
-                   follows each of your lines through them
+        all        all of these; with --format html on one page, line by line
 
     Examples:
         autojit dump functions.py:loss "f64[3]" "f64[10,3]" --grad --stage loops
@@ -100,6 +99,7 @@ def dump(
     look = command.Look(adjoint, by, values, argnums)
     what = command.Choice(stage, passes, print_after, remarks, format, look)
     what.check()
+    check_for_reading(format, output, "stages" if what.is_page else "picture")
     if adjoint and (grad or transform is not None):
         raise Failure("--adjoint draws the gradient itself: leave out --grad and --transform")
     f, derived, given = both_calls(target, args, grad, transform, argnums)
@@ -148,6 +148,7 @@ def explain(
     from . import explain as command
 
     check_format(format, command.FORMATS)
+    check_for_reading(format, output, "explanation")
     f, values = transformed_call(target, args, grad, transform, argnums)
     command.explain(f, values, format, output)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 
 from autojit.cli.common.failures import FAULT, Failure
-from autojit.cli.common.terminal import replace_file
+from autojit.cli.common.terminal import PROFILE, colour, console, replace_file
 from autojit.profiling.profile import Profile, profile
 
 #: Exit code of a program that Ctrl-C has ended.
@@ -39,7 +39,7 @@ def profile_script(
         stream.flush()
     text = f"{found}\n{found.source()}" if source else str(found)
     if output is None:
-        sys.stderr.write(text)
+        colour(text, PROFILE, console(stderr=True))
     else:
         replace_file(output, _in_form(found, output, text))
     if trace is not None:

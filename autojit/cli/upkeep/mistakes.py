@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import typer
 
 from autojit import errors
 from autojit.cli.common.failures import Failure
+from autojit.cli.common.terminal import console, say
 from autojit.session.mistakes import Page, pages, pages_of
 from autojit.spelling import closest
 
@@ -14,7 +17,8 @@ def mistakes(name: str | None) -> None:
     """Print a page, the pages of a class, or the list of all."""
     if name is None:
         _list(list(pages().values()))
-        typer.echo("\nautojit mistakes NAME prints the page: its cause, an example, and the fix.")
+        typer.echo()
+        say("autojit mistakes NAME prints the page: its cause, an example, and the fix.")
         return
     name = name.removeprefix("autojit.").removeprefix("errors.").removesuffix(".md")
     found = [pages()[name]] if name in pages() else pages_of(name)
@@ -29,9 +33,14 @@ def mistakes(name: str | None) -> None:
 
 
 def _list(found: list[Page]) -> None:
-    width = max(len(page.name) for page in found)
+    names = max(len(page.name) for page in found)
+    to = console()
+    room = max(20, to.width - names - 2) if to.is_terminal else 1000
     for page in found:
-        typer.echo(f"{page.name:<{width}}  {page.title}".rstrip())
+        lines = textwrap.wrap(page.title, room) or [""]
+        typer.echo(f"{page.name:<{names}}  {lines[0]}".rstrip())
+        for line in lines[1:]:
+            typer.echo(" " * (names + 2) + line)
 
 
 def _fail(name: str) -> None:
