@@ -26,7 +26,7 @@ _STYLES = {"ok": "green", "failed": "bold red", "absent": "dim"}
 
 _TYPES = {r"\b(?:bool|[fiuc]\d+)\[[\d,]*\]": "green"}
 #: The styles of code, of explanations and of profiles, by what they are for.
-CODE = {**_TYPES, r"%[\w.]+": "cyan", r"(?m)(?:#|;).*$": "dim"}
+CODE = {**_TYPES, r"%[\w.]+": "cyan", r"(?m)(?:#|(?:^| );).*$": "dim"}
 EXPLANATION = {
     **_TYPES,
     r"(?m)^(?: {3}\d+\.)?\d+  .*$": "bold",
@@ -34,8 +34,7 @@ EXPLANATION = {
     r"(?m)^ *[←↔] ": "magenta",
 }
 PROFILE = {
-    r"(?m)^(?:phase|line) .*$": "bold",
-    r"(?m)^jit .*$": "bold",
+    r"(?m)^(?:phase|line|jit) .*$": "bold",
     r"(?m)^ [→←↔] ": "magenta",
     r"(?m)^(?:~ |-).*$": "dim",
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 
 from autojit.cli.common.failures import FAULT, Failure
-from autojit.cli.common.terminal import PROFILE, colour, console, replace_file
+from autojit.cli.common.terminal import PROFILE, colour, console, fold, replace_file
 from autojit.profiling.profile import Profile, profile
 
 #: Exit code of a program that Ctrl-C has ended.
@@ -58,10 +58,10 @@ def _note_options(script: str, args: Sequence[str]) -> None:
     """Say so where options of the command stand behind the script, which takes them as its own."""
     found = [a for a in args if a.split("=")[0] in ("-o", "--output", "--trace", "--source")]
     if found:
-        sys.stderr.write(
-            f"note: {found[0]} stands behind {script}, so the script gets it. To give it to "
-            f"profile:\n    autojit profile {shlex.join(args)} {shlex.quote(script)}\n"
-        )
+        to = console(stderr=True)
+        words = f"note: {found[0]} stands behind {script}, so the script gets it. For profile:"
+        command = f"    autojit profile {shlex.join(args)} {shlex.quote(script)}"
+        to.file.write(f"{fold(words, to.width) if to.is_terminal else words}\n{command}\n")
 
 
 def _check_place(file: Path) -> None:

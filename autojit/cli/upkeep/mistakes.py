@@ -8,7 +8,7 @@ import typer
 
 from autojit import errors
 from autojit.cli.common.failures import Failure
-from autojit.cli.common.terminal import console, say
+from autojit.cli.common.terminal import console, fold, say
 from autojit.session.mistakes import Page, pages, pages_of
 from autojit.spelling import closest
 
@@ -23,13 +23,26 @@ def mistakes(name: str | None) -> None:
     name = name.removeprefix("autojit.").removeprefix("errors.").removesuffix(".md")
     found = [pages()[name]] if name in pages() else pages_of(name)
     if len(found) == 1:
-        typer.echo(found[0].text.rstrip("\n"))
+        typer.echo(_page(found[0].text.rstrip("\n")))
     elif found:
         typer.echo(f"{name}: {(getattr(errors, name).__doc__ or '').strip()}\n")
         _list(found)
         typer.echo("\nautojit mistakes NAME prints a page.")
     else:
         _fail(name)
+
+
+def _page(text: str) -> str:
+    """A page; on a terminal sentences and messages are folded, code is as it is."""
+    to = console()
+    if not to.is_terminal:
+        return text
+    parts = text.split("```")
+    for k, part in enumerate(parts):
+        if k % 2 == 0 or part.startswith("text\n"):
+            lines = (fold(line, to.width, whole=True, further=0) for line in part.split("\n"))
+            parts[k] = "\n".join(lines)
+    return "```".join(parts)
 
 
 def _list(found: list[Page]) -> None:

@@ -207,6 +207,8 @@ def plain(sent: str) -> str:
         "coverage scipy.fft",
         "explain functions.py:loss f64[3] f64[100,3] --grad",
         "mistakes",
+        "mistakes shapes-of-a-product",
+        "diff functions.py:loss functions.py:train f64[3] f64[100,3]",
         "dump --help",
     ],
 )
