@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 import autojit
 from autojit import grad
 from autojit.cli.app import app
+from autojit.drawing import picture
 from autojit.drawing.stages.page import page_of
 from autojit.drawing.stages.rows import LONG, MOST, stages_of
+from autojit.errors import NonScalarGradientError, SettingError
 from autojit.ir.core.program import Program
 
 FILE = Path(__file__).name
@@ -116,6 +118,20 @@ def test_rows_have_their_lines_in_every_stage() -> None:
         assert {line for _, lines in page.rows[column] for line in lines} >= {
             str(FIRST + k) for k in range(2)
         }
+
+
+def test_picture_of_all_stages() -> None:
+    made = picture(loss, X, stage="all", format="html", adjoint=True)
+    page = Page(made)
+    assert made.kind == "html"
+    assert page.of("adjoint", "= cos") == [[0]]
+    assert [text for text, _ in page.rows["loops"]] == [
+        text for text, _ in Page(page_of(traced(loss), traced(grad(loss)))).rows["loops"]
+    ]
+    with pytest.raises(SettingError, match='stage="all", format="html"'):
+        picture(loss, X, stage="all")
+    with pytest.raises(NonScalarGradientError):
+        picture(np.sin, X, stage="all", format="html", adjoint=True)
 
 
 def test_page_stands_by_itself() -> None:
